@@ -1,0 +1,124 @@
+"""The seam between the engine and a model: encode once, find the rows, then score the canvas at every step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+
+from cinnabar.engine.request import Origin, Passage
+from cinnabar.schemas.form import Form, Slot
+
+#: The slot alphabet of a byte model: the 256 bytes, then PAD (after the end of a value) and MORE (the value
+#: goes on beyond the last position of the slot).
+PAD, MORE, VOCABULARY = 256, 257, 258
+#: In `Canvas.tokens`: a position that is not committed.
+MASK = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A whole text that a slot may take.
+
+    `text` is canonical JSON in UTF-8, accepted by the slot's automaton. `spans` are [start, end) in characters
+    of the passage's text, () for options.
+    """
+
+    text: bytes
+    spans: tuple[tuple[int, int], ...] = ()
+    origin: Origin = "copied"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The beginning of an item of an array.
+
+    `array` indexes `Form.arrays`; `parent` is the index, in the same list of rows, of the row of the enclosing
+    array that this item lies in, -1 outside of any; `anchor` is a character of the passage's text.
+    """
+
+    array: int
+    parent: int
+    anchor: int
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class SlotInstance:
+    """A slot of the form, once for each row that it lies in. `row` indexes the request's rows, -1 outside."""
+
+    request: int
+    slot: Slot
+    row: int
+
+
+@dataclass(slots=True)
+class Canvas:
+    """The open and committed slots of a batch of requests.
+
+    instances: S of them, those of a request together, in document order.
+    values: for each instance the committed text, or None while it is open.
+    left_out: for each instance, whether it was committed as absent (then its value is `null` or nothing).
+    tokens: [S, L] int64, the committed positions of open slots, MASK where open; only the first `length[s]`
+        positions of a slot count.
+    length: [S] int64, positions of each slot, a power of two.
+    """
+
+    instances: list[SlotInstance]
+    values: list[bytes | None]
+    left_out: list[bool]
+    tokens: torch.Tensor
+    length: torch.Tensor
+
+
+@dataclass(slots=True)
+class Scores:
+    """What a model says of a canvas, for each of its S instances, committed ones too.
+
+    candidates: S lists of at most K candidates, every one accepted by its slot's automaton, no text twice.
+    candidate_logits: [S, K] float32, -inf beyond a list's end.
+    absent_logit: [S] float32, that the document has no such value.
+    generate_logit: [S] float32, that the value is to be spelled out; -inf where it is not offered.
+    generating: [G] int64, the instances that have token logits, ascending.
+    token_logits: [G, L, VOCABULARY] float32.
+    The first three are logits of one softmax: absent, spelled out, or one of the candidates. A candidate's
+    share of log mass that the automata removed is in `refused_logit`: [S] float32, -inf where nothing was.
+    """
+
+    candidates: list[list[Candidate]]
+    candidate_logits: torch.Tensor
+    absent_logit: torch.Tensor
+    generate_logit: torch.Tensor
+    generating: torch.Tensor
+    token_logits: torch.Tensor
+    refused_logit: torch.Tensor
+
+
+class Model(Protocol):
+    """A model that fills slots."""
+
+    #: Identifies weights and code: part of a record's key.
+    fingerprint: str
+    #: Tokens that one passage may have.
+    context_tokens: int
+    device: torch.device
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of this text, for chunking and for packing batches."""
+        ...
+
+    def encode(self, passages: Sequence[Passage]) -> list[Any]:
+        """Read each passage once; what comes back is opaque to the engine and may be cached by digest."""
+        ...
+
+    def find_rows(self, forms: Sequence[Form], memories: Sequence[Any]) -> list[list[Row]]:
+        """For each request the items of its arrays, in document order, a parent before its children."""
+        ...
+
+    def score(
+        self, forms: Sequence[Form], memories: Sequence[Any], rows: Sequence[Sequence[Row]], canvas: Canvas
+    ) -> Scores:
+        """One pass over the canvas, given all that is committed on it."""
+        ...

@@ -1,0 +1,100 @@
+"""What a parsed file is: one text, cut into parts, with words that know their place on the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+PartKind = Literal["page", "headers", "body", "attachment", "message"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A page of a PDF, or a part of a mail: an interval of the document's text.
+
+    `start` inclusive and `end` exclusive, in characters (code points) of `Document.text`. `width` and `height`
+    are in points, 0 where there is no page. `name` is an attachment's file name or a message's subject; it is
+    data, never a path. `page` is the page's number from 1 within its PDF, else 0. `parent` is the index of the
+    part this one lies in (a page of an attached PDF lies in the attachment, a nested message's body in the
+    message), -1 at the top.
+    """
+
+    kind: PartKind
+    start: int
+    end: int
+    name: str = ""
+    page: int = 0
+    width: float = 0.0
+    height: float = 0.0
+    parent: int = -1
+    media_type: str = "text/plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of a document in reading order, as arrays of one length W.
+
+    start, end: [W] int32, characters of `Document.text`, end exclusive; sorted, disjoint.
+    box: [W, 4] float32 (x0, top, x1, bottom) in points from the page's top left corner; NaN where there is none.
+    part: [W] int32, index into `Document.parts`.
+    """
+
+    start: npt.NDArray[np.int32]
+    end: npt.NDArray[np.int32]
+    box: npt.NDArray[np.float32]
+    part: npt.NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file as text.
+
+    `digest` is the SHA-256 of the file's bytes in hex: the document's identity. `text` holds all parts in
+    order; it is valid Unicode without lone surrogates and without NUL. `flags` name what a reader should know
+    (`repaired`, `truncated`, `charset_guess`, `active_content`, `duplicate_header`, `depth_limit`,
+    `no_text_pages`, …), sorted, each once.
+    """
+
+    digest: str
+    path: str
+    media_type: str
+    size: int
+    text: str
+    parts: tuple[Part, ...]
+    words: Words
+    flags: tuple[str, ...] = ()
+    metadata: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A character range [start, end) of a document's text."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle on a page, in points from the page's top left corner."""
+
+    page: int
+    x0: float
+    top: float
+    x1: float
+    bottom: float
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Where a value was read: its spans in the whole document, their pages and boxes (one box a line)."""
+
+    spans: tuple[Span, ...]
+    text: str
+    boxes: tuple[Box, ...] = ()

@@ -1,0 +1,63 @@
+"""All exceptions that Cinnabar raises on purpose.
+
+    CinnabarError
+    ├── UsageError                 wrong use, told before any work begins (exit status 2)
+    │   ├── SchemaError            the schema itself is broken or cannot be found
+    │   └── UnsupportedSchema      a keyword that cannot be enforced: pointer, keyword, reason, advice
+    ├── DocumentError              a document that cannot be read: quarantine, with `code`
+    ├── ModelError                 weights or settings that do not fit
+    ├── EngineFailure              one request that could not be filled: quarantine, with `code`
+    └── RunError                   the run itself failed; rerun the same command (exit status 1)
+"""
+
+from __future__ import annotations
+
+
+class CinnabarError(Exception):
+    """The root of the tree."""
+
+
+class UsageError(CinnabarError):
+    """Wrong use: said in one line, before any work begins."""
+
+
+class SchemaError(UsageError):
+    """A schema that is not JSON, contradicts the standard's meta-schema, or cannot be found."""
+
+
+class UnsupportedSchema(UsageError):
+    """A schema that cannot be enforced.
+
+    `pointer` is the JSON pointer (RFC 6901) of the keyword within the schema.
+    """
+
+    def __init__(self, pointer: str, keyword: str, reason: str, advice: str = "") -> None:
+        self.pointer, self.keyword, self.reason, self.advice = pointer, keyword, reason, advice
+        super().__init__(f"{pointer or '/'}: {keyword}: {reason}" + (f" ({advice})" if advice else ""))
+
+
+class DocumentError(CinnabarError):
+    """A document that cannot be read.
+
+    `code` is one of `CODES` in extraction.ingest; `detail` says what was seen.
+    """
+
+    def __init__(self, code: str, detail: str = "") -> None:
+        self.code, self.detail = code, detail
+        super().__init__(f"{code}: {detail}" if detail else code)
+
+
+class ModelError(CinnabarError):
+    """Weights or settings of a model that do not fit together."""
+
+
+class EngineFailure(CinnabarError):
+    """One request that could not be filled; the others of its batch are not affected."""
+
+    def __init__(self, code: str, detail: str = "") -> None:
+        self.code, self.detail = code, detail
+        super().__init__(f"{code}: {detail}" if detail else code)
+
+
+class RunError(CinnabarError):
+    """The run failed as a whole; what was committed stands, and the same command resumes it."""
