@@ -3,6 +3,9 @@
     CinnabarError
     ├── UsageError                 wrong use, told before any work begins (exit status 2)
     │   ├── SchemaError            the schema itself is broken or cannot be found
+    │   │   └── RegexError         a pattern that cannot be read or is not regular: position, reason
+    │   ├── TooLarge               an automaton past the cap on states
+    │   ├── UnsupportedNumber      bounds or a multipleOf that no automaton of fair size holds
     │   └── UnsupportedSchema      a keyword that cannot be enforced: pointer, keyword, reason, advice
     ├── DocumentError              a document that cannot be read: quarantine, with `code`
     ├── ModelError                 weights or settings that do not fit
@@ -23,6 +26,33 @@ class UsageError(CinnabarError):
 
 class SchemaError(UsageError):
     """A schema that is not JSON, contradicts the standard's meta-schema, or cannot be found."""
+
+
+class RegexError(SchemaError):
+    """A pattern that is not ECMA-262 (flag u), or that is not regular.
+
+    `position` is the offset in the pattern, in characters.
+    """
+
+    def __init__(self, position: int, reason: str) -> None:
+        self.position, self.reason = position, reason
+        super().__init__(f"pattern, at character {position}: {reason}")
+
+
+class TooLarge(UsageError):
+    """An automaton that would pass the cap on states; `states` is where the building stopped."""
+
+    def __init__(self, states: int, limit: int) -> None:
+        self.states, self.limit = states, limit
+        super().__init__(f"the automaton needs {states} states or more, expected at most {limit}")
+
+
+class UnsupportedNumber(UsageError):
+    """Bounds or a `multipleOf` that no automaton of fair size holds."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
 
 
 class UnsupportedSchema(UsageError):
