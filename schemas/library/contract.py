@@ -16,7 +16,8 @@ class NonDisclosureAgreement(BaseModel):
         title="Parties",
         description=(
             "Full names of the contracting companies and persons, with their legal form, in the order of the "
-            "text; neither the people who sign for a company nor defined short names; empty where none is named."
+            "text; neither the people who sign for a company nor defined short names; empty where none is "
+            "named."
         ),
     )
     effective_date: date | None = Field(
