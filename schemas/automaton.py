@@ -54,7 +54,7 @@ class Automaton:
     @property
     def is_empty(self) -> bool:
         """Whether the language holds no text at all."""
-        return self.transitions.shape[0] == 0
+        return not self.states
 
     @cached_property
     def _rows(self) -> list[list[int]]:
@@ -102,7 +102,7 @@ class Automaton:
         return state
 
     def shortest(self) -> bytes | None:
-        """A shortest text; of those the smallest, where printable ASCII counts as smaller than other bytes."""
+        """A shortest text; of those the smallest, where printable ASCII is smaller than all else."""
         if self.is_empty:
             return None
         best: dict[int, int] = {}
@@ -119,7 +119,7 @@ class Automaton:
         return bytes(text)
 
     def edges(self) -> tuple[Ints, Ints, Ints]:
-        """All transitions as (source, destination, byte class), each [E] int32, sorted by source and class."""
+        """All transitions as (source, destination, byte class), each [E] int32, sorted by source."""
         source, kind = np.nonzero(self.transitions >= 0)
         return source.astype(np.int32), self.transitions[source, kind], kind.astype(np.int32)
 

@@ -6,6 +6,8 @@ cost is the number of transitions plus some 20 us a level, never a Python loop o
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import numpy.typing as npt
 
@@ -104,7 +106,7 @@ def refine(table: Ints, accepting: Bools, nearest: Ints, farthest: Ints) -> tupl
     columns = np.column_stack([accepting, table]).astype(np.int32)
     order = np.argsort(farthest, kind="stable")
     bounds = np.searchsorted(farthest[order], np.arange(0, int(farthest.max(initial=-1)) + 2))
-    for low, high in zip(bounds[:-1], bounds[1:], strict=True):
+    for low, high in pairwise(bounds.tolist()):
         states = order[low:high]
         rows = columns[states]
         rows[:, 1:] = label[rows[:, 1:]]
@@ -137,6 +139,6 @@ def merge_columns(table: Ints, byte_class: Ints) -> tuple[Ints, Ints]:
 
 
 def join_classes(a: Ints, b: Ints) -> tuple[Ints, Indices, Indices]:
-    """The coarsest byte classes that refine both: (byte_class, class in `a` of each, class in `b` of each)."""
+    """The coarsest byte classes that refine both: (byte_class, class in `a`, class in `b`)."""
     _, first, inverse = np.unique(a.astype(np.int64) * 256 + b, return_index=True, return_inverse=True)
     return inverse.astype(np.int32), a[first].astype(np.int64), b[first].astype(np.int64)
