@@ -1,0 +1,274 @@
+"""Names that have a code: currencies (ISO 4217), countries (ISO 3166-1), states of the US (USPS)."""
+
+from __future__ import annotations
+
+_CURRENCIES = """
+EUR|€|euro|euros
+USD|$|us$|us dollar|us dollars|dollar|dollars|u.s. dollars|united states dollars|us-dollar
+GBP|£|pound|pounds|pound sterling|pounds sterling|stg
+JPY|¥|yen|jp¥
+CNY|¥|rmb|yuan|renminbi|cn¥
+CHF|sfr|fr.|franken|swiss franc|swiss francs|schweizer franken
+INR|₹|rs|rs.|rupee|rupees
+KRW|₩|won
+RUB|₽|rouble|ruble|rubles|rub.
+UAH|₴|hryvnia
+TRY|₺|tl|lira
+ILS|₪|nis|shekel
+VND|₫|dong
+THB|฿|baht
+PHP|₱|peso
+NGN|₦|naira
+BRL|r$|real|reais
+CAD|c$|ca$|can$|canadian dollar|canadian dollars
+AUD|a$|au$|australian dollar|australian dollars
+NZD|nz$|new zealand dollars
+HKD|hk$|hong kong dollars
+SGD|s$|sg$|singapore dollars
+MXN|mx$|mexican pesos
+MYR|rm|ringgit
+SEK|kr|kronor|krona|swedish kronor
+NOK|kr|kroner|nkr
+DKK|kr|kroner|dkr
+PLN|zł|zl|zloty
+CZK|kč|kc|koruna
+HUF|ft|forint
+RON|lei|leu
+BGN|лв|lev
+ZAR|rand
+AED|dhs|dirham|dirhams|د.إ
+SAR|sr|riyal|riyals|ر.س
+EGP|le|egyptian pound
+KES|ksh|kshs
+GHS|gh₵|gh¢|cedi
+IDR|rp|rupiah
+PKR|rs|pakistani rupee
+"""
+
+# alpha-2|alpha-3|names in English, German and French
+_COUNTRIES = """
+AD|AND|Andorra|Andorre
+AE|ARE|United Arab Emirates|UAE|Vereinigte Arabische Emirate|Émirats arabes unis
+AF|AFG|Afghanistan
+AL|ALB|Albania|Albanien|Albanie
+AM|ARM|Armenia|Armenien|Arménie
+AO|AGO|Angola
+AR|ARG|Argentina|Argentinien|Argentine
+AT|AUT|Austria|Österreich|Oesterreich|Autriche
+AU|AUS|Australia|Australien|Australie
+AZ|AZE|Azerbaijan|Aserbaidschan|Azerbaïdjan
+BA|BIH|Bosnia and Herzegovina|Bosnien und Herzegowina|Bosnie-Herzégovine
+BD|BGD|Bangladesh|Bangladesch
+BE|BEL|Belgium|Belgien|Belgique
+BG|BGR|Bulgaria|Bulgarien|Bulgarie
+BH|BHR|Bahrain|Bahreïn
+BM|BMU|Bermuda|Bermudes
+BO|BOL|Bolivia|Bolivien|Bolivie
+BR|BRA|Brazil|Brasilien|Brésil
+BS|BHS|Bahamas|The Bahamas
+BY|BLR|Belarus|Weißrussland|Biélorussie
+CA|CAN|Canada|Kanada
+CH|CHE|Switzerland|Schweiz|Suisse
+CL|CHL|Chile|Chili
+CM|CMR|Cameroon|Kamerun|Cameroun
+CN|CHN|China|People's Republic of China|PRC|Chine
+CO|COL|Colombia|Kolumbien|Colombie
+CR|CRI|Costa Rica
+CU|CUB|Cuba|Kuba
+CY|CYP|Cyprus|Zypern|Chypre
+CZ|CZE|Czech Republic|Czechia|Tschechien|Tschechische Republik|Tchéquie|République tchèque
+DE|DEU|Germany|Deutschland|Bundesrepublik Deutschland|Allemagne
+DK|DNK|Denmark|Dänemark|Danemark
+DO|DOM|Dominican Republic|Dominikanische Republik|République dominicaine
+DZ|DZA|Algeria|Algerien|Algérie
+EC|ECU|Ecuador|Équateur
+EE|EST|Estonia|Estland|Estonie
+EG|EGY|Egypt|Ägypten|Égypte
+ES|ESP|Spain|Spanien|Espagne|España
+ET|ETH|Ethiopia|Äthiopien|Éthiopie
+FI|FIN|Finland|Finnland|Finlande
+FR|FRA|France|Frankreich
+GB|GBR|United Kingdom|UK|Great Britain|England|Vereinigtes Königreich|Großbritannien|Royaume-Uni
+GE|GEO|Georgia|Georgien|Géorgie
+GH|GHA|Ghana
+GR|GRC|Greece|Griechenland|Grèce
+GT|GTM|Guatemala
+HK|HKG|Hong Kong|Hongkong
+HR|HRV|Croatia|Kroatien|Croatie
+HU|HUN|Hungary|Ungarn|Hongrie
+ID|IDN|Indonesia|Indonesien|Indonésie
+IE|IRL|Ireland|Irland|Irlande
+IL|ISR|Israel|Israël
+IN|IND|India|Indien|Inde
+IQ|IRQ|Iraq|Irak
+IR|IRN|Iran
+IS|ISL|Iceland|Island|Islande
+IT|ITA|Italy|Italien|Italie|Italia
+JM|JAM|Jamaica|Jamaika|Jamaïque
+JO|JOR|Jordan|Jordanien|Jordanie
+JP|JPN|Japan|Japon
+KE|KEN|Kenya|Kenia
+KR|KOR|South Korea|Republic of Korea|Korea|Südkorea|Corée du Sud
+KW|KWT|Kuwait|Koweït
+KY|CYM|Cayman Islands|Kaimaninseln|Îles Caïmans
+KZ|KAZ|Kazakhstan|Kasachstan
+LB|LBN|Lebanon|Libanon|Liban
+LI|LIE|Liechtenstein
+LK|LKA|Sri Lanka
+LT|LTU|Lithuania|Litauen|Lituanie
+LU|LUX|Luxembourg|Luxemburg
+LV|LVA|Latvia|Lettland|Lettonie
+MA|MAR|Morocco|Marokko|Maroc
+MC|MCO|Monaco
+MD|MDA|Moldova|Moldau|Moldavie
+ME|MNE|Montenegro|Monténégro
+MK|MKD|North Macedonia|Nordmazedonien|Macédoine du Nord
+MT|MLT|Malta|Malte
+MU|MUS|Mauritius|Maurice
+MX|MEX|Mexico|Mexiko|Mexique
+MY|MYS|Malaysia|Malaisie
+NG|NGA|Nigeria
+NL|NLD|Netherlands|The Netherlands|Holland|Niederlande|Pays-Bas|Nederland
+NO|NOR|Norway|Norwegen|Norvège
+NP|NPL|Nepal|Népal
+NZ|NZL|New Zealand|Neuseeland|Nouvelle-Zélande
+PA|PAN|Panama
+PE|PER|Peru|Pérou
+PH|PHL|Philippines|Philippinen
+PK|PAK|Pakistan
+PL|POL|Poland|Polen|Pologne
+PR|PRI|Puerto Rico
+PT|PRT|Portugal
+PY|PRY|Paraguay
+QA|QAT|Qatar|Katar
+RO|ROU|Romania|Rumänien|Roumanie
+RS|SRB|Serbia|Serbien|Serbie
+RU|RUS|Russia|Russian Federation|Russland|Russie
+SA|SAU|Saudi Arabia|Saudi-Arabien|Arabie saoudite
+SE|SWE|Sweden|Schweden|Suède
+SG|SGP|Singapore|Singapur|Singapour
+SI|SVN|Slovenia|Slowenien|Slovénie
+SK|SVK|Slovakia|Slowakei|Slovaquie
+SN|SEN|Senegal|Sénégal
+TH|THA|Thailand|Thaïlande
+TN|TUN|Tunisia|Tunesien|Tunisie
+TR|TUR|Turkey|Türkiye|Türkei|Turquie
+TW|TWN|Taiwan|Taïwan
+TZ|TZA|Tanzania|Tansania|Tanzanie
+UA|UKR|Ukraine
+UG|UGA|Uganda|Ouganda
+US|USA|United States|United States of America|U.S.|U.S.A.|Vereinigte Staaten|Vereinigte Staaten von Amerika|États-Unis
+UY|URY|Uruguay
+UZ|UZB|Uzbekistan|Usbekistan|Ouzbékistan
+VE|VEN|Venezuela
+VG|VGB|British Virgin Islands
+VN|VNM|Vietnam|Viet Nam
+ZA|ZAF|South Africa|Südafrika|Afrique du Sud
+ZM|ZMB|Zambia|Sambia|Zambie
+ZW|ZWE|Zimbabwe|Simbabwe
+"""
+
+# code|name|clipped forms
+_STATES = """
+AL|Alabama|Ala.
+AK|Alaska
+AZ|Arizona|Ariz.
+AR|Arkansas|Ark.
+CA|California|Calif.|Cal.
+CO|Colorado|Colo.
+CT|Connecticut|Conn.
+DE|Delaware|Del.
+DC|District of Columbia|D.C.|Washington, D.C.
+FL|Florida|Fla.
+GA|Georgia|Ga.
+HI|Hawaii
+ID|Idaho
+IL|Illinois|Ill.
+IN|Indiana|Ind.
+IA|Iowa
+KS|Kansas|Kans.|Kan.
+KY|Kentucky|Ky.
+LA|Louisiana|La.
+ME|Maine
+MD|Maryland|Md.
+MA|Massachusetts|Mass.
+MI|Michigan|Mich.
+MN|Minnesota|Minn.
+MS|Mississippi|Miss.
+MO|Missouri|Mo.
+MT|Montana|Mont.
+NE|Nebraska|Nebr.|Neb.
+NV|Nevada|Nev.
+NH|New Hampshire|N.H.
+NJ|New Jersey|N.J.
+NM|New Mexico|N. Mex.|N.M.
+NY|New York|N.Y.
+NC|North Carolina|N.C.
+ND|North Dakota|N. Dak.|N.D.
+OH|Ohio
+OK|Oklahoma|Okla.
+OR|Oregon|Oreg.|Ore.
+PA|Pennsylvania|Pa.
+RI|Rhode Island|R.I.
+SC|South Carolina|S.C.
+SD|South Dakota|S. Dak.|S.D.
+TN|Tennessee|Tenn.
+TX|Texas|Tex.
+UT|Utah
+VT|Vermont|Vt.
+VA|Virginia|Va.
+WA|Washington|Wash.
+WV|West Virginia|W. Va.
+WI|Wisconsin|Wis.
+WY|Wyoming|Wyo.
+PR|Puerto Rico|P.R.
+GU|Guam
+VI|Virgin Islands|V.I.
+"""
+
+
+def _rows(table: str) -> list[list[str]]:
+    return [line.split("|") for line in table.strip().splitlines()]
+
+
+def _tables() -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
+    """(name in lower case -> its codes and full names, value -> the names that stand for it)."""
+    values: dict[str, dict[str, None]] = {}
+    names: dict[str, dict[str, None]] = {}
+
+    def link(name: str, *targets: str) -> None:
+        for target in targets:
+            if target != name:
+                values.setdefault(name.lower(), {})[target] = None
+                names.setdefault(target, {})[name] = None
+
+    for code, *words in _rows(_CURRENCIES):
+        for word in words:
+            link(word, code)
+    for two, three, *words in _rows(_COUNTRIES):
+        for word in words:
+            link(word, two, three)
+        link(two, three, words[0])
+        link(three, two, words[0])
+    for code, name, *short in _rows(_STATES):
+        link(name, code)
+        for word in short:
+            link(word, code, name)
+            link(word.rstrip("."), code, name)
+        link(code, name)
+    return {k: tuple(v) for k, v in values.items()}, {k: tuple(v) for k, v in names.items()}
+
+
+CODES_OF, NAMES_OF = _tables()
+CURRENCY_CODES = frozenset(row[0] for row in _rows(_CURRENCIES))
+CURRENCY_SIGNS = "€$£¥₹₩₽₴₺₪₫฿₱₦"
+
+
+def codes_of(name: str) -> tuple[str, ...]:
+    """The codes, and the full names, that a name or a code stands for, in no case in particular."""
+    return CODES_OF.get(name.lower(), ())
+
+
+def names_of(value: str) -> tuple[str, ...]:
+    """The names that are read as this code or full name; the inverse of `codes_of`."""
+    return NAMES_OF.get(value, ())

@@ -1,0 +1,100 @@
+"""How a document writes its dates and numbers, told by the unambiguous ones among them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from cinnabar.engine.readings.months import MONTH_PATTERN, MONTHS, is_english_month
+
+
+@dataclass(frozen=True, slots=True)
+class Locale:
+    """What one document tells of its conventions; None where nothing tells.
+
+    `day_first`: 3/4/2020 is the third of April. `decimal_comma`: 1.234 is a thousand and more.
+    `year`: the year that a date without one most likely belongs to.
+    """
+
+    day_first: bool | None = None
+    decimal_comma: bool | None = None
+    year: int | None = None
+
+
+UNKNOWN = Locale()
+
+_NUMERIC_DATE = re.compile(r"(?<![\d./-])(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?![\d/-])")
+_ISO_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-./]\d{1,2}[-./]\d{1,2}(?!\d)")
+_MONTH_DATE = re.compile(
+    rf"(?:\b(?P<d>\d{{1,2}})(?:st|nd|rd|th|er|\.|º)?[\s-]*(?:de\s+|of\s+)?)?\b(?P<m>{MONTH_PATTERN})\b\.?"
+    r"(?:[\s-]*(?P<d2>\d{1,2})(?:st|nd|rd|th)?\b(?!\d))?(?:,?[\s-]*(?:de\s+|del\s+|of\s+)?(?P<y>(?:19|20)\d\d)\b)?",
+    re.IGNORECASE,
+)
+_DECIMAL = re.compile(r"(?<![\d.,:/-])\d{1,3}(?:([.,'’])\d{3})*([.,])(\d{1,2}|\d{4,})(?![\d:/-]|[.,]\d)")
+_GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:([.,])\d{3}){2,}(?![\d]|[.,]\d)")
+
+
+def document_locale(text: str) -> Locale:
+    """The conventions of a whole document, by majority vote of what can be read in one way only.
+
+    Dates vote where one part exceeds twelve, numbers where they have two kinds of separators, repeated groups
+    or other than three digits after a lone one. A language of month names other than English votes last, for
+    the day first and the decimal comma.
+    """
+    day_first: Counter[bool] = Counter()
+    decimal_comma: Counter[bool] = Counter()
+    years: Counter[int] = Counter()
+    covered: list[tuple[int, int]] = []
+    for match in _NUMERIC_DATE.finditer(text):
+        first, second, year = int(match[1]), int(match[3]), match[4]
+        covered.append(match.span())
+        if first > 31 or second > 31 or max(first, second) == 0:
+            continue
+        if first > 12 >= second:
+            day_first[True] += 1
+        elif second > 12 >= first:
+            day_first[False] += 1
+        elif first > 12:
+            continue
+        if len(year) == 4 and 1900 <= int(year) <= 2100:
+            years[int(year)] += 1
+    for match in _ISO_DATE.finditer(text):
+        years[int(match[1])] += 1
+    foreign = english_day_first = english_month_first = 0
+    for match in _MONTH_DATE.finditer(text):
+        if match["d"] is None and match["d2"] is None:
+            continue
+        if match["y"] is not None:
+            years[int(match["y"])] += 1
+        if not is_english_month(match["m"]):
+            foreign += 1
+        elif MONTHS.get(match["m"].lower().rstrip(".")) is not None:
+            if match["d"] is not None:
+                english_day_first += 1
+            else:
+                english_month_first += 1
+    starts = {start: end for start, end in covered}
+    for match in _DECIMAL.finditer(text):
+        if match.start() in starts:
+            continue
+        group, point, _ = match[1], match[2], match[3]
+        if group == point:
+            continue
+        # A number with both separators leaves no doubt; a lone one may be a version or a section.
+        decimal_comma[point == ","] += 2 if group else 1
+    for match in _GROUPED.finditer(text):
+        decimal_comma[match[1] == "."] += 1
+    order = _majority(day_first)
+    comma = _majority(decimal_comma)
+    if order is None and (foreign or english_day_first or english_month_first):
+        if foreign + english_day_first != english_month_first:
+            order = foreign + english_day_first > english_month_first
+    if comma is None and foreign > english_day_first + english_month_first:
+        comma = True
+    return Locale(order, comma, years.most_common(1)[0][0] if years else None)
+
+
+def _majority(votes: Counter[bool]) -> bool | None:
+    """The side with more votes; None for a tie."""
+    return None if votes[True] == votes[False] else votes[True] > votes[False]

@@ -1,0 +1,314 @@
+"""From a span of text to the normalised values that it may stand for, the likelier first.
+
+A parser may normalise a chosen span, never choose it: the model points at a span, these functions list its
+readings, and the automaton of the slot takes the first one that it accepts. Nothing here knows a field.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from typing import Literal
+
+from cinnabar.engine.readings.codes import CURRENCY_CODES, CURRENCY_SIGNS, codes_of
+from cinnabar.engine.readings.dates import DATE, dates_in, read_date
+from cinnabar.engine.readings.durations import DURATION, read_duration
+from cinnabar.engine.readings.locale import Locale
+from cinnabar.engine.readings.numerals import FRACTIONS, digits_to_decimals, number_in_words
+from cinnabar.engine.readings.times import STAMP, TIME, bare_time, read_datetimes, read_time, with_seconds
+from cinnabar.schemas.numbers import canonical_number
+from cinnabar.schemas.strings import canonical_string
+
+Kind = Literal["text", "number", "date", "datetime", "time", "duration", "code", "boolean"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One value that a span may stand for: a plain decimal string where `kind` is "number", else as it is."""
+
+    value: str | bool
+    kind: Kind
+
+
+_BOOLEANS = {
+    "yes": True, "y": True, "true": True, "ja": True, "oui": True, "sí": True, "si": True, "sim": True, "x": True,
+    "[x]": True, "☒": True, "☑": True, "✓": True, "✔": True, "on": True, "wahr": True, "vrai": True, "1": True,
+    "no": False, "n": False, "false": False, "nein": False, "non": False, "não": False, "nee": False, "off": False,
+    "[ ]": False, "[]": False, "☐": False, "✗": False, "falsch": False, "faux": False, "0": False,
+}  # fmt: skip
+
+_OPENING = "\"'“”„‚‘’«»‹›([{<*_`"
+_CLOSING = "\"'“”„‚‘’«»‹›)]}>*_`.,;:!?"
+_DIGIT = re.compile(r"\d")
+_CORE = re.compile(
+    r"(?P<pre>[^\d.,]*|[^\d]*?(?=[.,]?\d))(?P<num>(?:[.,](?=\d))?\d[\d.,'’ \u00a0\u202f\u2009]*(?<=\d)(?:\s?["
+    + "".join(FRACTIONS)
+    + r"])?|["
+    + "".join(FRACTIONS)
+    + r"])(?P<post>[^\d]*)",
+    re.DOTALL,
+)
+_CURRENCY_WORD = r"[A-Z]{3}|(?:[A-Z]{1,3})?[" + CURRENCY_SIGNS + r"]|Rs\.?|RM|Fr\.|kr\.?|zł|Kč|Ft|Rp|TL|[Ee]uros?|[Dd]ollars?|[Pp]ounds?"
+_CURRENCY = re.compile(rf"(?:{_CURRENCY_WORD})")
+_PLAIN_AROUND = re.compile(rf"(?:{_CURRENCY_WORD}|[\s()\[\]+\-−–~≈%‰:;=#*./,'\"’×x&|]|CR|DR|Cr|Dr)*")
+_ORDINAL_TAIL = re.compile(r"(?:st|nd|rd|th|er|ère|e|º|ª|\.)(?:\b|$)", re.IGNORECASE)
+_UNIT_TAIL = re.compile(r"\s*[^\W\d_]{1,5}(?![^\W_])")
+_PARENTHESISED = re.compile(r"\(\s*(\d[\d.,]*)\s*\)")
+_MINUS_BEFORE = re.compile(rf"(?:^|[\s(])[-−–]\s?(?:{_CURRENCY_WORD})?\s?$")
+_MINUS_AFTER = re.compile(r"\s?[-−](?=\s|$)|\s{0,3}(?:DR|Dr|dr)\b|\s?\)")
+_NON_DIGIT = re.compile(r"\D+")
+_BLANKS = re.compile(r"\s+")
+_WORD_START = re.compile(r"^(?:mailto:|tel:|e-?mail:\s*)", re.IGNORECASE)
+_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_CODE_LIKE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ./_\-\u00a0]*")
+_MIXED_LETTERS = re.compile(r"[^\W\d_]")
+
+
+def readings(span: str, locale: Locale, before: str = "", after: str = "") -> tuple[Reading, ...]:
+    """The readings of a span, in order of preference, each once; the text as it stands comes first.
+
+    Up to 40 characters on either side (`before`, `after`) only tell readings apart: the half of the day after a
+    range, a sign before or behind a number. A span without text has no reading.
+    """
+    return _readings(span, locale, before[-40:] if before else "", after[:40] if after else "")
+
+
+@lru_cache(maxsize=65536)
+def _readings(span: str, locale: Locale, before: str, after: str) -> tuple[Reading, ...]:
+    verbatim = " ".join(span.split())
+    if not verbatim:
+        return ()
+    out: dict[Reading, None] = {Reading(verbatim, "text"): None}
+    late: list[Reading] = []
+    bare = _WORD_START.sub("", strip_marks(verbatim))
+    if bare and bare != verbatim:
+        out[Reading(bare, "text")] = None
+    core = bare or verbatim
+    if len(core) <= 120:
+        has_digit = _DIGIT.search(core) is not None
+        if has_digit:
+            _dated(core, locale, before, after, out, late)
+        elif (time := TIME.fullmatch(core)) is not None:
+            _add_times(out, read_time(time))
+        elif (date := DATE.fullmatch(core)) is not None:
+            for value in read_date(date, locale):
+                out[Reading(value, "date")] = None
+        if DURATION.fullmatch(core) is not None:
+            texts, iso, numbers = read_duration(core, locale)
+            for text in texts:
+                out[Reading(text, "duration")] = None
+            if iso is not None:
+                out[Reading(iso, "duration")] = None
+            for number in numbers:
+                out[Reading(number, "number")] = None
+        if has_digit or core[-1] in FRACTIONS:
+            for number in numbers_of(verbatim, locale, before, after):
+                out[Reading(number, "number")] = None
+                late.append(Reading(number, "text"))
+        elif len(core) <= 80 and (in_words := number_in_words(core)) is not None:
+            out[Reading(str(in_words), "number")] = None
+        for code in _codes(core):
+            out[Reading(code, "code")] = None
+        truth = _BOOLEANS.get(verbatim.lower())
+        if truth is None:
+            truth = _BOOLEANS.get(core.lower())
+        if truth is not None:
+            out[Reading(truth, "boolean")] = None
+    for reading in late:
+        out[reading] = None
+    _variants(verbatim, core, out)
+    return tuple(out)
+
+
+def strip_marks(text: str) -> str:
+    """The text without enclosing quotes and brackets and without closing punctuation.
+
+    A bracket goes only where its partner goes or is missing: "f(x)" stays, "(x)" and "x)" become "x".
+    """
+    start, end = 0, len(text)
+    while start < end:
+        head, tail = text[start], text[end - 1]
+        if tail in ")]}>" and text.count("([{<"[")]}>".index(tail)], start + (head in "([{<"), end):
+            if not (head in "([{<" and ")]}>"["([{<".index(head)] == tail and text.find(tail, start) == end - 1):
+                break
+            start, end = start + 1, end - 1
+        elif tail in _CLOSING:
+            end -= 1
+        elif head in _OPENING:
+            if head in "([{<" and ")]}>"["([{<".index(head)] in text[start + 1 : end]:
+                break
+            start += 1
+        else:
+            break
+    return text[start:end].strip()
+
+
+def _add_times(out: dict[Reading, None], times: tuple[str, ...]) -> None:
+    for time in times:
+        out[Reading(time, "time")] = None
+    for time in times:
+        out[Reading(with_seconds(time), "time")] = None
+        out[Reading(time[:5], "time")] = None
+
+
+def _dated(
+    core: str, locale: Locale, before: str, after: str, out: dict[Reading, None], late: list[Reading]
+) -> None:
+    """Add dates, times and date-times of a span that has digits; those inside of more text go to `late`."""
+    date = DATE.fullmatch(core)
+    if date is not None:
+        for value in read_date(date, locale):
+            out[Reading(value, "date")] = None
+        _midnights(read_date(date, locale), late)
+    time = TIME.fullmatch(core)
+    if time is None and core and (core + ".").lower().endswith("m.."):
+        time = TIME.fullmatch(core + ".")
+    if time is not None:
+        _add_times(out, read_time(time, after))
+    elif date is None and len(core) <= 5:
+        _add_times(out, bare_time(core, after))
+    if date is not None or time is not None:
+        return
+    full, local = read_datetimes(core, locale, after) if len(core) >= 10 else ((), ())
+    for value in full:
+        out[Reading(value, "datetime")] = None
+    for value in local:
+        out[Reading(value, "datetime")] = None
+    found = dates_in(core, locale) if len(core) >= 5 else []
+    if len(found) == 1 or full:
+        values = found[0][2] if found else ()
+        late += [Reading(value, "date") for value in values]
+        if not full:
+            _midnights(values, late)
+    stamp = STAMP.search(core)
+    if stamp is not None and full:
+        late.append(Reading(full[0][:10], "date"))
+    if not found:
+        inside = list(TIME.finditer(core))
+        if len(inside) == 1:
+            late += [Reading(value, "time") for value in read_time(inside[0], core[inside[0].end() :] + after)]
+    elif full:
+        late += [Reading(value[11:16], "time") for value in local]
+        late += [Reading(value[11:19], "time") for value in local if len(value) == 19]
+
+
+def _midnights(dates: tuple[str, ...], late: list[Reading]) -> None:
+    late += [Reading(f"{value}T00:00:00Z", "datetime") for value in dates]
+
+
+def numbers_of(text: str, locale: Locale, before: str = "", after: str = "") -> tuple[str, ...]:
+    """The numbers, as plain decimals, that a text with one run of digits stands for; empty for others.
+
+    Currency signs and codes, percent signs (without scaling), ordinal endings and units of a word around the
+    digits are let go. Parentheses with a decimal or a currency, and a minus before or behind, make it negative.
+    """
+    same = _PARENTHESISED.search(text)
+    if same is not None and same.start() and _DIGIT.search(text[: same.start()]) is None:
+        # "two (2)": the digits repeat the word.
+        text = text[same.start() : same.end()].strip("() ") + text[same.end() :]
+    match = _CORE.fullmatch(text)
+    if match is None:
+        return ()
+    pre, post = match["pre"], match["post"]
+    if pre[-1:].isalpha() and _CURRENCY.search(pre[-3:]) is None and pre[-1:] not in "xX":
+        return ()
+    if post[:1].isalpha() and not (_UNIT_TAIL.match(post) or _ORDINAL_TAIL.match(post)):
+        return ()
+    values = digits_to_decimals(match["num"], locale)
+    if not values:
+        return ()
+    if not (_PLAIN_AROUND.fullmatch(pre) and _PLAIN_AROUND.fullmatch(post)) and not (
+        _MIXED_LETTERS.search(pre + post)
+    ):
+        return ()
+    tight_pre, tight_post = pre.rstrip(), post.lstrip()
+    minus = bool(re.search(r"(?:^|[\s(]|[^\w])[-−–]\s?(?:" + _CURRENCY_WORD + r")?$", tight_pre)) or (
+        tight_post[:1] in ("-", "−") and (len(tight_post) == 1 or tight_post[1:2].isspace() or "." in values[0])
+    )
+    weak = False
+    if not minus and "(" in pre and ")" in post:
+        money = "." in values[0] or _CURRENCY.search(pre + post) is not None
+        minus, weak = money, not money
+    if not minus and tight_post[:2].upper() == "DR":
+        weak = True
+    if not minus and not pre and before and _MINUS_BEFORE.search(before):
+        minus = before[-1] in "-−–" or _CURRENCY.search(before[-4:]) is not None
+        weak = not minus
+    if not minus and not post and after and _MINUS_AFTER.match(after):
+        closed = after.lstrip()[:1] == ")"
+        if closed and before.rstrip()[-1:] != "(":
+            return values
+        minus = "." in values[0] and not after.lstrip()[:1].isalpha()
+        weak = not minus
+    negative = tuple("-" + value for value in values if Decimal(value))
+    if minus:
+        return negative + values
+    return values + negative if weak else values
+
+
+def _codes(core: str) -> tuple[str, ...]:
+    """Codes and names that the text, or the currency sign or code beside an amount, stands for."""
+    found = codes_of(core)
+    if found or len(core) > 40:
+        return found
+    match = _CORE.fullmatch(core)
+    if match is None:
+        return ()
+    out: list[str] = []
+    for part in (match["pre"].strip(" \t()-−+"), match["post"].strip(" \t()-−+")):
+        if part in CURRENCY_CODES:
+            out.append(part)
+        elif part and len(part) <= 24:
+            out += [code for code in codes_of(part) if code in CURRENCY_CODES]
+    return tuple(out)
+
+
+def _variants(verbatim: str, core: str, out: dict[Reading, None]) -> None:
+    """Add what mending alone gives: addresses, no blanks, digits only, other cases."""
+    if "@" in core and len(core) <= 200:
+        found = _ADDRESS.findall(core)
+        if len(found) == 1:
+            out[Reading(found[0], "text")] = None
+    if len(core) <= 60:
+        if _DIGIT.search(core) is not None:
+            if _CODE_LIKE.fullmatch(core):
+                joined = _BLANKS.sub("", core)
+                out[Reading(joined, "code")] = None
+                out[Reading(joined.replace("-", "").replace(".", "").replace("/", ""), "code")] = None
+            digits = _NON_DIGIT.sub("", core)
+            if len(digits) >= 2:
+                if core[0] == "+":
+                    out[Reading("+" + digits, "code")] = None
+                out[Reading(digits, "code")] = None
+        for text in (core.lower(), core.upper(), core.title(), core.capitalize()):
+            out[Reading(text, "text")] = None
+        snake = re.sub(r"\W+", "_", core.lower()).strip("_")
+        if snake:
+            out[Reading(snake, "text")] = None
+    elif len(core) <= 300:
+        out[Reading(core.title() if core.isupper() else core.upper(), "text")] = None
+
+
+def json_readings(span: str, locale: Locale, before: str = "", after: str = "") -> tuple[bytes, ...]:
+    """The readings as canonical JSON texts in UTF-8, each once, in order of preference; the verbatim string first."""
+    return _json_readings(span, locale, before[-40:] if before else "", after[:40] if after else "")
+
+
+@lru_cache(maxsize=65536)
+def _json_readings(span: str, locale: Locale, before: str, after: str) -> tuple[bytes, ...]:
+    out: dict[bytes, None] = {}
+    for reading in _readings(span, locale, before, after):
+        value = reading.value
+        try:
+            if isinstance(value, bool):
+                out[b"true" if value else b"false"] = None
+            elif reading.kind == "number":
+                out[canonical_number(value).encode()] = None
+            else:
+                out[canonical_string(value)] = None
+        except ValueError:
+            # A lone surrogate, or more digits than a number may have: no JSON text, so no reading.
+            continue
+    return tuple(out)

@@ -1,0 +1,128 @@
+"""The stretches of a text that a typed slot may point at."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import Literal
+
+from cinnabar.engine.readings.dates import dates_in
+from cinnabar.engine.readings.durations import DURATION
+from cinnabar.engine.readings.locale import Locale
+from cinnabar.engine.readings.numerals import FRACTIONS, NUMBER_WORDS
+from cinnabar.engine.readings.times import STAMP, TIME
+
+MentionKind = Literal["number", "date", "time", "datetime", "duration", "code"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Mention:
+    """A stretch [start, end) in characters that looks like a value of this kind."""
+
+    start: int
+    end: int
+    kind: MentionKind
+
+
+_FRACTION = "".join(FRACTIONS)
+_NUMBER = re.compile(
+    rf"(?:(?<![\w.,)])[-−–](?=[{'€$£¥'}]?\d))?(?:\d+(?:[.,'’]\d+)*|(?<![\d])[.,]\d+)(?:\s?[{_FRACTION}])?|[{_FRACTION}]"
+)
+_SPACED_NUMBER = re.compile(r"(?<![\d.,'])[-−]?\d{1,3}(?:[ \u00a0\u202f\u2009]\d{3})+(?:[.,]\d{1,4})?(?![\d])")
+_ORDINAL = re.compile(r"(?<![\w.,])\d{1,4}(?:st|nd|rd|th)\b")
+_WORDS = re.compile(rf"\b(?:{NUMBER_WORDS})\b(?:\s*\(\s*\d+\s*\))?", re.IGNORECASE)
+_LOOKS_LIKE_WORD = re.compile(
+    r"(?i)one|two|three|four|fi|six|seven|eigh|nin|ten|eleven|twel|thir|twent|hundred|thousand|million"
+    r"|ein|zwei|drei|vier|fünf|sech|sieb|acht|neun|zehn|elf|zwölf|dreiß|tausend|first|second"
+)
+_ADDRESS = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
+_URL = re.compile(r"(?:https?://|ftp://|www\.)[^\s<>\"'|]+[^\s<>\"'|.,;:!?)\]}]|\bdoi:\s?10\.\S+", re.IGNORECASE)
+_IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?:\s?[A-Z0-9]{4}){2,7}(?:\s?[A-Z0-9]{1,4})?\b")
+# A token of letters or digits joined by the marks that codes use; kept where it has a digit or is all capitals.
+_TOKEN = re.compile(r"[A-Za-zÀ-ÿ0-9][A-Za-zÀ-ÿ0-9]*(?:[-./_+:@#=*][A-Za-zÀ-ÿ0-9]+)*|[<>=~^]=?\s?\d[\w.]*")
+_CODE_TOKEN = re.compile(
+    r"(?=.*\d)(?=.*[A-Za-z\-./_:@]).{2,}|[A-Z]{2,}\d*|.*[a-z][.]\w.*|(?=.*[-_/.])[A-Z0-9][\w./-]*|\d{5,}|[<>=~^].*", re.DOTALL
+)
+
+
+def scan(text: str, locale: Locale) -> list[Mention]:
+    """The numbers, dates, times, date-times, durations and code-like tokens of a text, in order of their start.
+
+    Kinds overlap, for the model chooses among them; only numbers strictly inside of a date, a time, an account
+    number, an address or a link are left out. Numbers keep an adjacent minus, not their currency.
+    """
+    out: set[Mention] = set()
+    covers: list[tuple[int, int]] = []
+
+    dates = dates_in(text, locale)
+    for start, end, _ in dates:
+        end = start + len(text[start:end].rstrip(" \t\r\n,"))
+        out.add(Mention(start, end, "date"))
+        covers.append((start, end))
+    times = [(match.start(), match.end()) for match in TIME.finditer(text)]
+    for start, end in times:
+        out.add(Mention(start, end, "time"))
+        if ":" in text[start:end]:
+            covers.append((start, end))
+    for match in STAMP.finditer(text):
+        out.add(Mention(match.start(), match.end(), "datetime"))
+        covers.append(match.span())
+    _pair(text, [(start, end) for start, end, _ in dates], times, out)
+    for match in DURATION.finditer(text):
+        out.add(Mention(match.start(), match.end(), "duration"))
+    for pattern in (_ADDRESS, _URL, _IBAN):
+        for match in pattern.finditer(text):
+            out.add(Mention(match.start(), match.end(), "code"))
+            covers.append(match.span())
+    for match in _TOKEN.finditer(text):
+        if _CODE_TOKEN.fullmatch(match[0]):
+            out.add(Mention(match.start(), match.end(), "code"))
+    inside = _Cover(covers)
+    for pattern in (_NUMBER, _SPACED_NUMBER, _ORDINAL):
+        for match in pattern.finditer(text):
+            start, end = match.span()
+            if not inside.strictly(start, end):
+                out.add(Mention(start, end, "number"))
+    if _LOOKS_LIKE_WORD.search(text):
+        for match in _WORDS.finditer(text):
+            out.add(Mention(match.start(), match.end(), "number"))
+    return sorted(out)
+
+
+def _pair(text: str, dates: list[tuple[int, int]], times: list[tuple[int, int]], out: set[Mention]) -> None:
+    """Add the stretches from a date to a near time, or from a time to a near date, as date-times."""
+    for day in dates:
+        for clock in times:
+            first, second = (day, clock) if day < clock else (clock, day)
+            gap = text[first[1] : second[0]]
+            if first[1] <= second[0] and second[0] - first[1] <= 24 and not any(map(str.isdigit, gap)):
+                end = second[1]
+                zone = _ZONE_AFTER.match(text, end)
+                if zone is not None:
+                    end = zone.end()
+                out.add(Mention(first[0], end, "datetime"))
+
+
+_ZONE_AFTER = re.compile(r"\s?(?:[+-]\d\d:?\d\d\b|\(?(?:UTC|GMT|Z|[ECMP][SD]T|CES?T|MES?Z|BST)\b\)?)")
+
+
+class _Cover:
+    """Intervals that hide what lies strictly inside of them."""
+
+    def __init__(self, intervals: list[tuple[int, int]]) -> None:
+        self._intervals = sorted(intervals)
+        self._starts = [start for start, _ in self._intervals]
+        # The furthest end of all intervals up to each one, so that one look decides.
+        self._reach: list[int] = []
+        furthest = 0
+        for _, end in self._intervals:
+            furthest = max(furthest, end)
+            self._reach.append(furthest)
+
+    def strictly(self, start: int, end: int) -> bool:
+        """Whether [start, end) lies in an interval and is not the whole of it."""
+        at = bisect_right(self._starts, start) - 1
+        if at < 0 or self._reach[at] < end:
+            return False
+        return self._intervals[at] != (start, end)

@@ -1,0 +1,173 @@
+"""Times of day and date-times as people write them, read as HH:MM and RFC 3339."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, timezone
+
+from cinnabar.engine.readings.dates import dates_in
+from cinnabar.engine.readings.locale import Locale
+
+_WORDS = {"noon": "12:00", "midday": "12:00", "midnight": "00:00", "mittag": "12:00", "mitternacht": "00:00",
+          "midi": "12:00", "minuit": "00:00"}  # fmt: skip
+
+# Hours east of UTC of the abbreviations that are read in one way only, or nearly.
+ZONES = {
+    "Z": 0.0, "UTC": 0.0, "GMT": 0.0, "UT": 0.0, "WET": 0.0, "EST": -5.0, "EDT": -4.0, "CST": -6.0, "CDT": -5.0, "MST": -7.0,
+    "MDT": -6.0, "PST": -8.0, "PDT": -7.0, "AKST": -9.0, "AKDT": -8.0, "HST": -10.0, "AST": -4.0, "ADT": -3.0,
+    "NST": -3.5, "NDT": -2.5, "CET": 1.0, "CEST": 2.0, "MEZ": 1.0, "MESZ": 2.0, "BST": 1.0, "WEST": 1.0, "EET": 2.0,
+    "EEST": 3.0, "MSK": 3.0, "IST": 5.5, "JST": 9.0, "KST": 9.0, "SGT": 8.0, "HKT": 8.0, "AEST": 10.0,
+    "AEDT": 11.0, "AWST": 8.0, "NZST": 12.0, "NZDT": 13.0, "SST": -11.0, "CHST": 10.0,
+}  # fmt: skip
+
+_HALF = r"(?P<half>[ap])\s?\.?\s?m\b\.?"
+TIME = re.compile(
+    rf"""(?<![\w.,:/$€£-])(?:
+    (?P<h>[01]?\d|2[0-4])(?:\s?h\s?|:)(?P<m>[0-5]\d)(?:[:'](?P<s>[0-5]\d|60)(?:[.,]\d+)?)?(?![\d:])(?:\s*(?:{_HALF}|uhr\b|hrs?\b|h\b|o['’]?clock\b))?
+    |(?P<dh>[01]?\d|2[0-4])\.(?P<dm>[0-5]\d)(?:[.:](?P<ds>[0-5]\d))?(?:\s*{_HALF.replace("half", "dhalf")}|\s*(?:uhr|hrs?|h)\b)
+    |(?P<wh>[01]?\d|2[0-4])\s*(?:{_HALF.replace("half", "whalf")}|uhr\b|o['’]?clock\b|h\b(?!\w))
+    |(?P<mil>(?:[01]?\d|2[0-3])[0-5]\d)\s*(?:{_HALF.replace("half", "mhalf")}|uhr\b|hrs\b|hours\b|h\b|(?=(?:utc|gmt|z|[ecmp][sd]t)\b))
+    |(?P<word>noon|midday|midnight|mittag|mitternacht|midi|minuit)\b
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_BARE = re.compile(r"(?P<h>[01]?\d|2[0-4])(?:[:.h](?P<m>[0-5]\d))?|(?P<mil>(?:[01]\d|2[0-3])[0-5]\d)")
+_HALF_AFTER = re.compile(
+    r"\s*(?:(?:[ap])?\s?\.?m?\.?\s*)?(?:-|–|—|to|until|till|and|bis|/)+\s*(?:noon|\d{1,2}(?:[:.]?[0-5]\d)?)\s*(?P<half>[ap])\s?\.?\s?m\b|\s*(?P<own>[ap])\s?\.?\s?m\b",
+    re.IGNORECASE,
+)
+STAMP = re.compile(
+    r"(?<!\d)(?P<date>\d{4}-\d\d-\d\d|\d{8}|\d{6})[Tt_ ](?P<h>[01]\d|2[0-4]):?(?P<m>[0-5]\d)(?::?(?P<s>[0-5]\d|60)(?P<f>[.,]\d+)?)?\s?"
+    r"(?P<zone>Z\b|[+-]\d\d:?\d\d\b)?(?!\d)",
+    re.IGNORECASE,
+)
+_ZONE = re.compile(
+    r"(?P<offset>[+-](?:0\d|1[0-4]):?[0-5]\d)\b|\b(?P<name>" + "|".join(sorted(ZONES, key=len, reverse=True)) + r")\b"
+    r"(?P<shift>[+-]\d{1,2})?"
+)
+
+
+def read_time(match: re.Match[str], after: str = "") -> tuple[str, ...]:
+    """The times of day ("HH:MM", or "HH:MM:SS" where seconds are given) that a match of `TIME` may stand for.
+
+    Without a word for the half of the day, an hour below twelve is read as it stands and then as afternoon; the
+    half that follows the end of a range ("3:30 - 5:00 pm" in `after`) turns that order about.
+    """
+    group = match.groupdict()
+    if group["word"]:
+        return (_WORDS[group["word"].lower()],)
+    half = group["half"] or group["dhalf"] or group["whalf"] or group["mhalf"]
+    if group["mil"]:
+        hour, minute, second = int(group["mil"][:-2]), group["mil"][-2:], None
+    else:
+        hour = int(group["h"] or group["dh"] or group["wh"])
+        minute, second = group["m"] or group["dm"] or "00", group["s"] or group["ds"]
+    written = match[0].lower()
+    certain = "uhr" in written or "h" in written
+    return _times(hour, minute, second, half, after, certain)
+
+
+def bare_time(text: str, after: str = "") -> tuple[str, ...]:
+    """The times that a whole span of digits may stand for ("3", "3:30", "15.30", "1530"); empty for none."""
+    match = _BARE.fullmatch(text)
+    if match is None:
+        return ()
+    if match["mil"]:
+        return _times(int(match["mil"][:2]), match["mil"][2:], None, None, after, True)
+    return _times(int(match["h"]), match["m"] or "00", None, None, after, False)
+
+
+def _times(hour: int, minute: str, second: str | None, half: str | None, after: str, certain: bool) -> tuple[str, ...]:
+    tail = minute if second is None else f"{minute}:{second}"
+    if half is not None and hour <= 12:
+        return (f"{hour % 12 + (12 if half in 'pP' else 0):02d}:{tail}",)
+    if hour > 24 or (hour == 24 and minute != "00"):
+        return ()
+    plain = f"{hour % 24:02d}:{tail}"
+    # Who writes seconds counts to twenty-four.
+    if half is not None or certain or second is not None or hour > 12 or hour == 0:
+        return (plain,)
+    other = f"{hour % 12 + 12:02d}:{tail}" if hour < 12 else f"00:{tail}"
+    context = _HALF_AFTER.match(after) if after else None
+    if context is not None and (found := context["half"] or context["own"]):
+        wanted = hour % 12 + (12 if found in "pP" else 0)
+        chosen = f"{wanted:02d}:{tail}"
+        return (chosen, other if chosen == plain else plain)
+    return (plain, other)
+
+
+def with_seconds(time: str) -> str:
+    """The same time as HH:MM:SS."""
+    return time if time.count(":") == 2 else time + ":00"
+
+
+def zone_offset(text: str) -> float | None:
+    """Hours east of UTC that an offset or a zone's abbreviation in a text stands for; None where there is none."""
+    match = _ZONE.search(text)
+    if match is None:
+        return None
+    if match["name"]:
+        base = ZONES[match["name"]]
+        return base + float(match["shift"]) if match["shift"] else base
+    digits = match["offset"].replace(":", "")
+    hours = int(digits[1:3]) + int(digits[3:5]) / 60
+    return -hours if digits[0] == "-" else hours
+
+
+def read_datetimes(text: str, locale: Locale, after: str = "") -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The RFC 3339 date-times, and the local ones without a zone, that a text with one date and a time stands for.
+
+    A given offset or zone is kept, and converted to UTC as the next reading; without one the time is taken as
+    UTC. Where the text has several times, the first is meant.
+    """
+    stamp = STAMP.search(text)
+    if stamp is not None:
+        parts = _stamp_date(stamp["date"])
+        if parts is None:
+            return (), ()
+        time = f"{stamp['h']}:{stamp['m']}:{stamp['s'] or '00'}"
+        zone = stamp["zone"]
+        offset = zone_offset(text[stamp.end("s") if stamp["s"] else stamp.end("m") :]) if zone is None else None
+        if zone is not None:
+            offset = 0.0 if zone in "zZ" else zone_offset(zone)
+        return _rfc(parts, time, offset), (f"{parts}T{time}", f"{parts}T{time[:5]}")
+    dates = dates_in(text, locale)
+    if not dates:
+        return (), ()
+    rest = text
+    for start, end, _ in reversed(dates):
+        rest = rest[:start] + "\n" + " " * (end - start - 1) + rest[end:]
+    match = TIME.search(rest)
+    if match is None:
+        return (), ()
+    offset = zone_offset(rest[match.end() :])
+    full: list[str] = []
+    local: list[str] = []
+    for day in dates[0][2]:
+        for time in read_time(match, rest[match.end() :] + after):
+            full += _rfc(day, with_seconds(time), offset)
+            local += [f"{day}T{with_seconds(time)}", f"{day}T{time[:5]}"]
+    return tuple(dict.fromkeys(full)), tuple(dict.fromkeys(local))
+
+
+def _stamp_date(digits: str) -> str | None:
+    if "-" not in digits:
+        if len(digits) == 6:
+            digits = ("20" if int(digits[:2]) < 70 else "19") + digits
+        digits = f"{digits[:4]}-{digits[4:6]}-{digits[6:]}"
+    try:
+        return datetime.fromisoformat(digits).date().isoformat()
+    except ValueError:
+        return None
+
+
+def _rfc(day: str, time: str, offset: float | None) -> tuple[str, ...]:
+    if offset is None or offset == 0:
+        return (f"{day}T{time}Z",)
+    minutes = round(abs(offset) * 60)
+    written = f"{day}T{time}{'-' if offset < 0 else '+'}{minutes // 60:02d}:{minutes % 60:02d}"
+    try:
+        moved = datetime.fromisoformat(f"{day}T{time}").replace(tzinfo=timezone(timedelta(hours=offset)))
+        return (written, moved.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+    except (ValueError, OverflowError):
+        return (written,)
