@@ -1,0 +1,8 @@
+"""Files into documents: `parse` in this process, `sandbox.ParserPool` for files nobody vouches for."""
+
+from __future__ import annotations
+
+from cinnabar.extraction.ingest.codes import CODES
+from cinnabar.extraction.ingest.parse import SUFFIXES, parse
+
+__all__ = ["CODES", "SUFFIXES", "parse"]

@@ -1,0 +1,163 @@
+"""Text, parts and words of a document, appended in reading order with offsets that stay true."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cinnabar.extraction.documents import Document, Part, PartKind, Words
+
+MAX_CHARACTERS = 20_000_000
+
+T = TypeVar("T", bound=np.generic)
+
+_WORD = re.compile(r"\S+")
+# Line ends of every kind become \n, other control codes and lone surrogates U+FFFD: a reader sees that
+# something stood there, and every output is valid UTF-8.
+_CONTROLS: dict[int, str] = dict.fromkeys((*range(32), *range(127, 160)), "�")
+_CONTROLS |= {0x09: "\t", 0x0A: "\n", 0x0B: "\n", 0x0C: "\n", 0x0D: "\n", 0x85: "\n"}
+_BAD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """`text` with `\\n` as its only line end and U+FFFD for control codes and lone surrogates."""
+    if _BAD.search(text) is None:
+        return text
+    text = text.replace("\r\n", "\n").translate(_CONTROLS)
+    # A pair of surrogates in two code units is one character; what is left over is none.
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+class DocumentBuilder:
+    """Grows one document.
+
+    Parts are opened and closed like brackets; a part that is open is the parent of the next one. What is added
+    beyond `limit` characters is cut at a word and the document is flagged `truncated`.
+    """
+
+    def __init__(self, limit: int = MAX_CHARACTERS) -> None:
+        self.flags: set[str] = set()
+        self.metadata: dict[str, str] = {}
+        self.length = 0
+        self._limit = limit
+        self._pieces: list[str] = []
+        self._parts: list[Part] = []
+        self._open: list[int] = []
+        self._start: list[npt.NDArray[np.int32]] = []
+        self._end: list[npt.NDArray[np.int32]] = []
+        self._box: list[npt.NDArray[np.float32]] = []
+        self._part: list[npt.NDArray[np.int32]] = []
+        self._separate = False
+
+    @property
+    def full(self) -> bool:
+        """Whether the limit of characters is reached."""
+        return self.length >= self._limit
+
+    def open(
+        self,
+        kind: PartKind,
+        name: str = "",
+        *,
+        page: int = 0,
+        width: float = 0.0,
+        height: float = 0.0,
+        media_type: str = "text/plain",
+    ) -> None:
+        """Begin a part at the end of the text, set off from what stands before by a blank line."""
+        if self._separate:
+            self._raw("\n\n")
+            self._separate = False
+        parent = self._open[-1] if self._open else -1
+        self._open.append(len(self._parts))
+        self._parts.append(
+            Part(kind, self.length, self.length, clean(name), page, width, height, parent, media_type)
+        )
+
+    def close(self) -> None:
+        """End the part that was opened last."""
+        index = self._open.pop()
+        self._parts[index] = part = replace(self._parts[index], end=self.length)
+        self._separate = self._separate or self.length > part.start
+
+    def write(self, text: str) -> None:
+        """Append text; its words are its runs of non-blank characters, without boxes."""
+        text = clean(text)
+        if self.length + len(text) > self._limit:
+            text = text[: max(0, self._limit - self.length)]
+            self.flags.add("truncated")
+        bounds = [match.span() for match in _WORD.finditer(text)]
+        array = np.array(bounds, np.int32).reshape(-1, 2)
+        self._words(array[:, 0], array[:, 1], np.full((len(array), 4), np.nan, np.float32))
+        self._raw(text)
+
+    def write_words(
+        self, words: Sequence[str], gaps: Sequence[str], box: npt.NDArray[np.float32]
+    ) -> None:
+        """Append words that know their place.
+
+        words: [W] non-blank, cleaned; gaps: [W] the blanks before each word; box: [W, 4] points from the top left.
+        """
+        if not words:
+            return
+        gap = np.fromiter(map(len, gaps), np.int64, len(gaps))
+        size = np.fromiter(map(len, words), np.int64, len(words))
+        end = np.cumsum(gap + size)
+        keep = int(np.searchsorted(end, self._limit - self.length, side="right"))
+        if keep < len(words):
+            self.flags.add("truncated")
+            if keep == 0:
+                self._limit = self.length
+                return
+        self._words((end - size)[:keep], end[:keep], box[:keep])
+        pieces = [""] * (2 * keep)
+        pieces[::2] = gaps[:keep]
+        pieces[1::2] = words[:keep]
+        self._raw("".join(pieces))
+
+    def build(self, data: bytes, path: str, media_type: str) -> Document:
+        """The document; all parts must be closed. `data` are the bytes that it was read from."""
+        if self._open:
+            raise RuntimeError(f"{len(self._open)} part(s) still open in {path!r}: close() each open()")
+        part = self._join(self._part, np.empty(0, np.int32))
+        return Document(
+            digest=hashlib.sha256(data).hexdigest(),
+            path=path,
+            media_type=media_type,
+            size=len(data),
+            text="".join(self._pieces),
+            parts=tuple(self._parts),
+            words=Words(
+                self._join(self._start, np.empty(0, np.int32)),
+                self._join(self._end, np.empty(0, np.int32)),
+                self._join(self._box, np.empty((0, 4), np.float32)),
+                part,
+            ),
+            flags=tuple(sorted(self.flags)),
+            metadata={name: clean(value) for name, value in self.metadata.items()},
+        )
+
+    def _raw(self, text: str) -> None:
+        self._pieces.append(text)
+        self.length += len(text)
+
+    def _words(
+        self, start: npt.NDArray[np.integer], end: npt.NDArray[np.integer], box: npt.NDArray[np.float32]
+    ) -> None:
+        if not self._open:
+            raise RuntimeError("text outside of a part: open() one first")
+        if len(start):
+            self._start.append((start + self.length).astype(np.int32))
+            self._end.append((end + self.length).astype(np.int32))
+            self._box.append(box.astype(np.float32))
+            self._part.append(np.full(len(start), self._open[-1], np.int32))
+
+    @staticmethod
+    def _join(arrays: list[npt.NDArray[T]], empty: npt.NDArray[T]) -> npt.NDArray[T]:
+        return np.concatenate(arrays) if arrays else empty

@@ -1,0 +1,190 @@
+"""The words of one PDF page, gathered from pdfium's characters."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pypdfium2.raw as pdfium
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+OBLIQUE = 4
+
+# Prototypes of our own: an address plus an offset goes in without making a ctypes object for each character
+# (7 ms a page of 3,000 characters on one core against 25 ms through the wrappers).
+_get_unicode: Any = ctypes.CFUNCTYPE(ctypes.c_uint, ctypes.c_void_p, ctypes.c_int)(
+    ctypes.cast(pdfium.FPDFText_GetUnicode, ctypes.c_void_p).value or 0
+)
+_get_box: Any = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)(
+    ctypes.cast(pdfium.FPDFText_GetLooseCharBox, ctypes.c_void_p).value or 0
+)
+_get_angle: Any = ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_void_p, ctypes.c_int)(
+    ctypes.cast(pdfium.FPDFText_GetCharAngle, ctypes.c_void_p).value or 0
+)
+
+_BLANKS = np.array(
+    [*range(0x02), *range(0x03, 0x21), 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
+)
+# Right-to-left scripts: Hebrew to Arabic Extended, and the presentation forms.
+_RTL = ((0x0590, 0x08FF), (0xFB1D, 0xFDFF), (0xFE70, 0xFEFC))
+
+
+@dataclass(frozen=True, slots=True)
+class PageWords:
+    """Words in the order of the page's content stream.
+
+    box: [W, 4] (x0, top, x1, bottom) in points as displayed, from the top left corner.
+    turn: [W] quarter turns counter-clockwise of the text as displayed, 4 where it stands at another angle.
+    rtl: [W] whether the word is read from right to left.
+    vertical: whether most characters stand below their predecessor (vertical writing).
+    """
+
+    text: list[str]
+    box: Floats
+    turn: Ints
+    rtl: npt.NDArray[np.bool_]
+    vertical: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A page's rectangle in user space and its rotation in clockwise quarter turns."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+    rotation: int
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height as displayed, in points."""
+        width, height = self.right - self.left, self.top - self.bottom
+        return (height, width) if self.rotation % 2 else (width, height)
+
+    def displayed(self, box: Floats) -> Floats:
+        """box: [N, 4] (left, top, right, bottom) in user space, y upwards -> as displayed, y downwards."""
+        x0, y1, x1, y0 = box.T
+        if self.rotation == 1:
+            found = (y0 - self.bottom, x0 - self.left, y1 - self.bottom, x1 - self.left)
+        elif self.rotation == 2:
+            found = (self.right - x1, y0 - self.bottom, self.right - x0, y1 - self.bottom)
+        elif self.rotation == 3:
+            found = (self.top - y1, self.right - x1, self.top - y0, self.right - x0)
+        else:
+            found = (x0 - self.left, self.top - y1, x1 - self.left, self.top - y0)
+        return np.stack(found, axis=1)
+
+
+def turned(box: Floats, turn: Ints) -> Floats:
+    """Boxes as seen by a reader who turns his head: text of `turn` quarter turns then runs to the right.
+
+    box: [N, 4] as displayed; turn: [N]. The origin is arbitrary, the same for all boxes of one turn.
+    """
+    x0, y0, x1, y1 = box.T
+    cases = [turn == 1, turn == 2, turn == 3]
+    return np.stack(
+        [
+            np.select(cases, [-y1, -x1, y0], x0),
+            np.select(cases, [x0, -y1, -x1], y0),
+            np.select(cases, [-y0, -x0, y1], x1),
+            np.select(cases, [x1, -y0, -x0], y1),
+        ],
+        axis=1,
+    )
+
+
+def page_words(text_page: Any, frame: Frame, limit: int) -> PageWords:
+    """The words of an open pdfium text page; at most `limit` characters are read."""
+    count = min(pdfium.FPDFText_CountChars(text_page), limit)
+    if count <= 0:
+        return PageWords([], np.empty((0, 4)), np.empty(0, np.int64), np.empty(0, np.bool_), False)
+    address = ctypes.cast(text_page, ctypes.c_void_p).value
+    code = np.array([_get_unicode(address, i) for i in range(count)], np.int64)
+    code, owner = _whole_characters(code)
+    ink = ~np.isin(code, _BLANKS)
+    code, owner, at = code[ink], owner[ink], np.flatnonzero(ink)
+    if not len(code):
+        return PageWords([], np.empty((0, 4)), np.empty(0, np.int64), np.empty(0, np.bool_), False)
+    buffer = np.zeros((count, 4), np.float32)
+    base = buffer.ctypes.data
+    for i in owner.tolist():
+        _get_box(address, i, base + 16 * i)
+    box = frame.displayed(np.clip(np.nan_to_num(buffer[owner].astype(np.float64)), -1e6, 1e6))
+
+    # Runs between blanks share one angle.
+    run_start = np.flatnonzero(np.diff(at, prepend=-2) > 1)
+    run = np.cumsum(np.diff(at, prepend=-2) > 1) - 1
+    angle = np.array([_get_angle(address, i) for i in owner[run_start].tolist()])
+    turn = _quarter_turns(angle, frame.rotation)[run]
+
+    seen = turned(box, turn)
+    rtl = np.zeros(len(code), np.bool_)
+    for low, high in _RTL:
+        rtl |= (code >= low) & (code <= high)
+    split, stacked = _breaks(seen, rtl)
+    starts = np.flatnonzero((np.diff(run, prepend=-1) != 0) | split)
+    ends = np.append(starts[1:], len(code))
+    letters = "".join(map(chr, code.tolist()))
+    return PageWords(
+        text=[letters[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)],
+        box=np.concatenate(
+            [np.minimum.reduceat(box[:, :2], starts), np.maximum.reduceat(box[:, 2:], starts)], axis=1
+        ),
+        turn=turn[starts],
+        rtl=np.logical_or.reduceat(rtl, starts),
+        vertical=bool(len(code) > 8 and stacked * 2 > len(code)),
+    )
+
+
+def _whole_characters(code: Ints) -> tuple[Ints, Ints]:
+    """Join surrogate pairs; lone ones and codes that mean no character become U+FFFD.
+
+    Gives the code points and, for each, the index of its first code unit.
+    """
+    owner = np.arange(len(code))
+    # pdfium writes U+0002 (older versions U+FFFE) for a hyphen at the end of a line.
+    code = np.where((code == 0x02) | (code == 0xFFFE) | (code == 0xAD), 0x2D, code)
+    high = (code >= 0xD800) & (code < 0xDC00)
+    low = (code >= 0xDC00) & (code < 0xE000)
+    pair = np.flatnonzero(high[:-1] & low[1:])
+    joined = code.copy()
+    joined[pair] = 0x10000 + ((code[pair] - 0xD800) << 10) + (code[pair + 1] - 0xDC00)
+    keep = np.ones(len(code), np.bool_)
+    keep[pair + 1] = False
+    joined, owner = joined[keep], owner[keep]
+    bad = ((joined >= 0xD800) & (joined < 0xE000)) | (joined > 0x10FFFF) | (joined == 0xFFFF)
+    bad |= (joined >= 0x7F) & (joined < 0xA0) & (joined != 0x85)
+    return np.where(bad, 0xFFFD, joined), owner
+
+
+def _quarter_turns(angle: Floats, rotation: int) -> Ints:
+    """angle: radians clockwise in user space -> counter-clockwise quarter turns as displayed, or OBLIQUE."""
+    quarters = -angle / (np.pi / 2) - rotation
+    nearest = np.round(quarters)
+    return np.where(np.abs(quarters - nearest) < 0.12, nearest.astype(np.int64) % 4, OBLIQUE)
+
+
+def _breaks(box: Floats, rtl: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], int]:
+    """Where a character stands too far from the one before to belong to its word, although no blank lies between.
+
+    Also gives how many characters stand just below their predecessor.
+    """
+    split = np.zeros(len(box), np.bool_)
+    if len(box) < 2:
+        return split, 0
+    before, after = box[:-1], box[1:]
+    height = np.maximum(np.minimum(before[:, 3] - before[:, 1], after[:, 3] - after[:, 1]), 1.0)
+    both_rtl = rtl[:-1] & rtl[1:]
+    gap = np.where(both_rtl, before[:, 0] - after[:, 2], after[:, 0] - before[:, 2])
+    rise = np.abs((after[:, 1] + after[:, 3]) - (before[:, 1] + before[:, 3])) / 2
+    sideways = np.abs((after[:, 0] + after[:, 2]) - (before[:, 0] + before[:, 2])) / 2
+    stacked = (sideways < 0.3 * height) & (after[:, 1] - before[:, 1] > 0.6 * height) & (rise < 2.0 * height)
+    jump = (gap > 0.6 * height) | (gap < -1.2 * height) | (rise > 0.7 * height)
+    split[1:] = jump & ~stacked
+    return split, int(stacked.sum())

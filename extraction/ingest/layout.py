@@ -1,0 +1,262 @@
+"""Words on a page into lines of text as a reader sees them: columns apart, table rows on one line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from cinnabar.extraction.ingest.glyphs import OBLIQUE, PageWords, turned
+
+Floats = npt.NDArray[np.float64]
+
+MAX_GAP = 8
+# A gutter between columns of prose needs this many lines on each side, so many words a line, and lines that fill
+# so much of their column. Tables have cells of one to three words and stay row by row.
+MIN_COLUMN_LINES = 6
+MIN_COLUMN_WORDS = 4
+MIN_COLUMN_FILL = 0.6
+MAX_DIGITS = 0.3
+
+
+@dataclass(slots=True)
+class Line:
+    """Indices of words that stand side by side, and their mean extent (points, downwards)."""
+
+    words: list[int] = field(default_factory=list)
+    top: float = 0.0
+    bottom: float = 0.0
+
+
+def linearise(page: PageWords) -> tuple[list[int], list[str]]:
+    """The reading order of a page's words, and the blanks that go before each.
+
+    Text that stands upright comes first, or what there is most of; text at other angles follows, each apart.
+    """
+    order: list[int] = []
+    gaps: list[str] = []
+    if page.vertical:
+        return _as_streamed(page)
+    counts = np.bincount(page.turn, minlength=OBLIQUE + 1)
+    for turn in sorted(range(OBLIQUE + 1), key=lambda t: (t == OBLIQUE, -int(counts[t]))):
+        index = np.flatnonzero(page.turn == turn).tolist()
+        if not index:
+            continue
+        box = turned(page.box, page.turn)
+        found, blanks = _read(index, box, page)
+        if order and blanks:
+            blanks[0] = "\n\n"
+        order += found
+        gaps += blanks
+    return order, gaps
+
+
+def _read(index: list[int], box: Floats, page: PageWords) -> tuple[list[int], list[str]]:
+    rows = box.tolist()
+    index = _without_doubles(index, rows, page.text)
+    order: list[int] = []
+    gaps: list[str] = []
+    for region in _regions(index, box, rows, page.text, depth=0):
+        pitch = _pitch(region)
+        left = min(rows[i][0] for line in region for i in line.words)
+        above: Line | None = None
+        for line in region:
+            words = line.words
+            if sum(map(bool, page.rtl[words])) * 2 > len(words):
+                words = sorted(words, key=lambda i: -rows[i][2])
+            height = max(line.bottom - line.top, 1.0)
+            if not order:
+                first = ""
+            elif above is None:
+                first = "\n\n"
+            else:
+                space, step = line.top - above.bottom, line.bottom - above.bottom
+                first = "\n\n" if space > 0.5 * height and step > 1.3 * pitch else "\n"
+            indent = rows[words[0]][0] - left
+            first += " " * (min(MAX_GAP, round(indent / height)) if indent > 2.0 * height else 0)
+            order += words
+            gaps.append(first)
+            for before, after in zip(words, words[1:], strict=False):
+                a, b = rows[before], rows[after]
+                gaps.append(_blanks(max(b[0] - a[2], a[0] - b[2]), height))
+            above = line
+    return order, gaps
+
+
+def _blanks(gap: float, height: float) -> str:
+    """One blank between words, two to eight where the gap is wider than a letter is high."""
+    if gap <= 0.75 * height:
+        return " "
+    return " " * max(2, min(MAX_GAP, 1 + round(gap / height)))
+
+
+def _pitch(lines: Sequence[Line]) -> float:
+    """The usual distance between lines, in points; 0 where there are too few to tell."""
+    if len(lines) < 4:
+        return 0.0
+    return float(np.median(np.diff([line.bottom for line in lines])))
+
+
+def _without_doubles(index: list[int], rows: list[list[float]], text: list[str]) -> list[int]:
+    """`index` without words that are printed twice at one place, as is done to make them bold."""
+    seen: set[tuple[str, int, int]] = set()
+    kept = []
+    for i in index:
+        x, y = round(rows[i][0] / 2), round(rows[i][1] / 2)
+        if (text[i], x, y) in seen:
+            continue
+        seen.update((text[i], x + dx, y + dy) for dx in (-1, 0, 1) for dy in (-1, 0, 1))
+        kept.append(i)
+    return kept
+
+
+def _lines(index: Sequence[int], rows: list[list[float]]) -> list[Line]:
+    """Words whose extents overlap by half of the smaller one share a line, unless they cover each other."""
+    lines: list[Line] = []
+    for i in sorted(index, key=lambda i: rows[i][1] + rows[i][3]):
+        x0, top, x1, bottom = rows[i]
+        height = max(bottom - top, 0.1)
+        best: Line | None = None
+        best_overlap = 0.5
+        for line in lines[-4:]:
+            overlap = min(bottom, line.bottom) - max(top, line.top)
+            share = overlap / min(height, max(line.bottom - line.top, 0.1))
+            if share <= best_overlap:
+                continue
+            narrow = 0.5 * (x1 - x0)
+            if any(
+                min(x1, rows[j][2]) - max(x0, rows[j][0]) > min(narrow, 0.5 * (rows[j][2] - rows[j][0]))
+                for j in line.words
+            ):
+                continue
+            best, best_overlap = line, share
+        if best is None:
+            lines.append(Line([i], top, bottom))
+        else:
+            n = len(best.words)
+            best.top += (top - best.top) / (n + 1)
+            best.bottom += (bottom - best.bottom) / (n + 1)
+            best.words.append(i)
+    lines.sort(key=lambda line: line.top + line.bottom)
+    for line in lines:
+        line.words.sort(key=lambda i: rows[i][0])
+    return lines
+
+
+def _regions(
+    index: Sequence[int], box: Floats, rows: list[list[float]], text: list[str], depth: int
+) -> list[list[Line]]:
+    """The page cut into pieces that are each read line by line, in reading order."""
+    if not index:
+        return []
+    lines = _lines(index, rows)
+    if depth >= 6 or len(lines) < MIN_COLUMN_LINES:
+        return [lines]
+    found = _gutter(lines, box, text)
+    if found is None:
+        return [lines]
+    first, last, x = found
+    above = [i for line in lines[:first] for i in line.words]
+    inside = [i for line in lines[first:last] for i in line.words]
+    below = [i for line in lines[last:] for i in line.words]
+    left = [i for i in inside if rows[i][0] + rows[i][2] < 2 * x]
+    right = [i for i in inside if rows[i][0] + rows[i][2] >= 2 * x]
+    pieces = (above, left, right, below)
+    return [region for piece in pieces for region in _regions(piece, box, rows, text, depth + 1)]
+
+
+def _gutter(lines: list[Line], box: Floats, text: list[str]) -> tuple[int, int, float] | None:
+    """A vertical gap with prose on both sides: the lines [first, last) that it parts, and its middle x."""
+    words = np.array([i for line in lines for i in line.words])
+    row = np.repeat(np.arange(len(lines)), [len(line.words) for line in lines])
+    x0, x1 = box[words, 0], box[words, 2]
+    height = max(float(np.median(box[words, 3] - box[words, 1])), 1.0)
+    left, right = float(x0.min()), float(x1.max())
+    if right - left < 20 * height:
+        return None
+    step = max(0.25 * height, (right - left) / 400)
+    columns = int((right - left) / step) + 2
+    change = np.zeros((len(lines), columns + 1), np.int32)
+    np.add.at(change, (row, ((x0 - left) / step).astype(int)), 1)
+    np.add.at(change, (row, np.minimum(((x1 - left) / step).astype(int) + 1, columns)), -1)
+    filled = np.cumsum(change, axis=1)[:, :columns] > 0
+    # A window of 0.75 line heights around each x must be free.
+    half = max(1, round(0.375 * height / step))
+    total = np.cumsum(np.pad(filled, ((0, 0), (half + 1, half))), axis=1)
+    free = total[:, 2 * half + 1 :] == total[:, : -2 * half - 1]
+    width = free.shape[1]
+    has_left = np.cumsum(filled, axis=1)[:, :width] > 0
+    has_right = np.cumsum(filled[:, ::-1], axis=1)[:, ::-1][:, :width] > 0
+    both = free & has_left & has_right
+    score = both.sum(axis=0)
+    edge = max(1, int(0.15 * width))
+    score[:edge] = 0
+    score[width - edge :] = 0
+    peak = int(score.max())
+    if peak < MIN_COLUMN_LINES:
+        return None
+    at = np.flatnonzero(score == peak)
+    # The middle of the first plateau.
+    plateau = at[: int(np.argmax(np.append(np.diff(at) > 1, True))) + 1]
+    x = int(plateau[len(plateau) // 2])
+    first, last = _longest(free[:, x], both[:, x])
+    # Lines of one side at the beginning stand above the columns; the left column may be the longer one.
+    while first < last and not both[first, x]:
+        first += 1
+    for row_ in range(first + 1, last):
+        if lines[row_].top - lines[row_ - 1].bottom > 3.0 * height and not both[row_:last, x].any():
+            last = row_
+            break
+    middle = left + x * step
+    sides = ([], []) if last - first < MIN_COLUMN_LINES else _sides(lines[first:last], box, middle)
+    if all(_is_prose(side, box, text, height, right - left) for side in sides):
+        return first, last, middle
+    return None
+
+
+def _longest(free: npt.NDArray[np.bool_], both: npt.NDArray[np.bool_]) -> tuple[int, int]:
+    """The run [first, last) of free lines that holds most lines with words on both sides."""
+    walls = np.concatenate(([-1], np.flatnonzero(~free), [len(free)]))
+    sums = np.concatenate(([0], np.cumsum(both)))
+    held = sums[walls[1:]] - sums[walls[:-1] + 1]
+    best = int(np.argmax(held))
+    return int(walls[best]) + 1, int(walls[best + 1])
+
+
+def _sides(lines: Sequence[Line], box: Floats, x: float) -> tuple[list[list[int]], list[list[int]]]:
+    left: list[list[int]] = []
+    right: list[list[int]] = []
+    for line in lines:
+        a = [i for i in line.words if box[i, 0] + box[i, 2] < 2 * x]
+        b = [i for i in line.words if box[i, 0] + box[i, 2] >= 2 * x]
+        if a:
+            left.append(a)
+        if b:
+            right.append(b)
+    return left, right
+
+
+def _is_prose(side: list[list[int]], box: Floats, text: list[str], height: float, page: float) -> bool:
+    """Whether the lines of one side of a gutter are running text: full lines of several words, one left edge."""
+    if len(side) < MIN_COLUMN_LINES:
+        return False
+    starts = np.array([box[line[0], 0] for line in side])
+    ends = np.array([box[line[-1], 2] for line in side])
+    width = float(np.quantile(ends, 0.9) - np.quantile(starts, 0.1))
+    if width < 0.15 * page or float(np.median([len(line) for line in side])) < MIN_COLUMN_WORDS:
+        return False
+    if float(np.median(ends - starts)) < MIN_COLUMN_FILL * width:
+        return False
+    edge = np.median(starts)
+    if float(np.mean(np.abs(starts - edge) < 1.5 * height)) < 0.6:
+        return False
+    letters = "".join(text[i] for line in side for i in line)
+    return sum(map(str.isdigit, letters)) <= MAX_DIGITS * len(letters)
+
+
+def _as_streamed(page: PageWords) -> tuple[list[int], list[str]]:
+    """Vertical writing: the order of the content stream, a line where the next word does not follow closely."""
+    order = list(range(len(page.text)))
+    return order, [""] + ["\n"] * (len(order) - 1)

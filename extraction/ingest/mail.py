@@ -1,0 +1,196 @@
+"""Mails (RFC 5322, MIME) into documents: headers, body, attachments, nested mails."""
+
+from __future__ import annotations
+
+import re
+
+import orjson
+
+from cinnabar.extraction.documents import Document
+from cinnabar.extraction.ingest.builder import DocumentBuilder
+from cinnabar.extraction.ingest.mime import MAX_PARTS, Entity, split, walk_flags
+from cinnabar.extraction.ingest.pdf import add_pages
+from cinnabar.extraction.ingest.text import decode, html_to_text, tidy
+from cinnabar.schemas.errors import DocumentError
+
+# What a reader of the mail sees first, then what tells mails apart and where they came from.
+HEADERS = (
+    "From",
+    "To",
+    "Cc",
+    "Bcc",
+    "Date",
+    "Subject",
+    "Sender",
+    "Reply-To",
+    "Message-ID",
+    "In-Reply-To",
+    "List-Id",
+    "Return-Path",
+    "Delivered-To",
+    "Auto-Submitted",
+    "X-Failed-Recipients",
+)
+_ONCE = ("From", "Subject", "Date", "To", "Message-ID", "Sender", "Reply-To")
+_MESSAGES = ("message/rfc822", "message/global", "message/news")
+_TEXTUAL = ("message/", "text/", "application/json", "application/xml")
+# RFC 3676 and common practice; anything longer than this is not compared.
+_COMPARED = 200_000
+_TOKEN = re.compile(r"\w{2,}")
+
+
+def parse_mail(data: bytes, path: str) -> Document:
+    """A mail as text, headers first.
+
+    The body is the plain text where there is one, else the HTML as seen by a reader; where the two differ
+    strongly the document is flagged `conflict`. Attachments follow as parts, with their text where they have one.
+    Raises DocumentError("empty") where there is neither a header nor a body.
+    """
+    root = split(data)
+    builder = DocumentBuilder()
+    names: list[str] = []
+    _message(builder, root, names)
+    builder.flags |= walk_flags(root)
+    for header in ("Message-ID", "Subject", "From", "Date"):
+        for value in root.values(header)[:1]:
+            builder.metadata[header.lower()] = value[:1000]
+    if names:
+        builder.metadata["attachments"] = orjson.dumps([_encodable(name) for name in names]).decode()
+    document = builder.build(data, path, "message/rfc822")
+    if not len(document.words):
+        raise DocumentError("empty", f"a mail of {len(data)} bytes without a word")
+    return document
+
+
+def _message(builder: DocumentBuilder, root: Entity, names: list[str]) -> None:
+    """Headers and content of a mail, by a loop: `end` on the stack closes a nested mail."""
+    stack: list[Entity | None] = []
+    _headers(builder, root)
+    _content(builder, root, stack)
+    count = 0
+    while stack:
+        entity = stack.pop()
+        count += 1
+        if entity is None:
+            builder.close()
+        elif count > 2 * MAX_PARTS or builder.full:
+            builder.flags.add("truncated")
+        elif entity.media_type in _MESSAGES:
+            nested = entity.children[0] if entity.children else None
+            name = entity.name or (nested.values("Subject")[:1] or [""])[0] if nested else entity.name
+            builder.open("message", name[:1024], media_type=entity.media_type)
+            if entity.attached:
+                names.append(name)
+            stack.append(None)
+            if nested is not None:
+                _headers(builder, nested)
+                _content(builder, nested, stack)
+        elif entity.media_type.startswith("multipart/"):
+            _content(builder, entity, stack)
+        else:
+            _leaf(builder, entity, names)
+
+
+def _content(builder: DocumentBuilder, entity: Entity, stack: list[Entity | None]) -> None:
+    """Put what follows the headers of `entity` on the stack, first part on top."""
+    if entity.media_type == "multipart/alternative":
+        stack.extend(reversed(_alternative(builder, entity)))
+    elif entity.media_type.startswith("multipart/") and entity.children:
+        stack.extend(reversed(entity.children))
+    else:
+        stack.append(entity)
+
+
+def _alternative(builder: DocumentBuilder, entity: Entity) -> list[Entity]:
+    """What is read of a multipart/alternative: one of the bodies, and all that is no body."""
+    plain = next((e for e in entity.children if e.media_type == "text/plain" and _is_body(e)), None)
+    rich = next((e for e in entity.children if _html_of(e) is not None), None)
+    if plain is None or rich is None:
+        return list(entity.children)
+    html = _html_of(rich)
+    assert html is not None
+    plain_text = plain.text()
+    html_text = html_to_text(html.text())[0]
+    if plain_text.strip():
+        if _differ(plain_text, html_text):
+            builder.flags.add("conflict")
+        # What the HTML brings along (inline images) is kept as parts; the HTML itself is not read twice.
+        left = [e for e in rich.children if e is not html]
+        return [e for child in entity.children for e in (left if child is rich else [child])]
+    return [e for e in entity.children if e is not plain]
+
+
+def _html_of(entity: Entity) -> Entity | None:
+    """The HTML body within one branch of a multipart/alternative."""
+    for _ in range(3):
+        if entity.media_type == "text/html" and _is_body(entity):
+            return entity
+        if not entity.media_type.startswith("multipart/") or not entity.children:
+            return None
+        entity = entity.children[0]
+    return None
+
+
+def _differ(plain: str, html: str) -> bool:
+    """Whether most words of the shorter text are missing in the other one."""
+    left = set(_TOKEN.findall(plain[:_COMPARED].casefold()))
+    right = set(_TOKEN.findall(html[:_COMPARED].casefold()))
+    if not left or not right:
+        return False
+    return len(left & right) < 0.5 * min(len(left), len(right))
+
+
+def _is_body(entity: Entity) -> bool:
+    return not entity.attached and not entity.name
+
+
+def _headers(builder: DocumentBuilder, entity: Entity) -> None:
+    lines = []
+    for header in HEADERS:
+        values = entity.values(header)
+        if len(values) > 1 and header in _ONCE:
+            builder.flags.add("duplicate_header")
+        if len(values) > 50:
+            builder.flags.add("truncated")
+        lines += [f"{header}: {value}" for value in values[:50] if value]
+    if lines:
+        builder.open("headers")
+        builder.write("\n".join(lines))
+        builder.close()
+
+
+def _leaf(builder: DocumentBuilder, entity: Entity, names: list[str]) -> None:
+    """A part without children: a body, or an attachment with its text where it has one."""
+    media_type, name = entity.media_type, entity.name
+    body = _is_body(entity) and media_type in ("text/plain", "text/html", "text/enriched")
+    if not body and (name or entity.attached):
+        names.append(name)
+    if media_type == "message/external-body":
+        # The content lies elsewhere and is not fetched.
+        builder.flags.add("active_content")
+    builder.open("body" if body else "attachment", name, media_type=media_type)
+    lower = name.lower()
+    if media_type == "application/pdf" or lower.endswith(".pdf"):
+        _pdf(builder, entity.content())
+    elif media_type == "text/html" or lower.endswith((".html", ".htm")):
+        text, cut = html_to_text(entity.text())
+        if cut:
+            builder.flags.add("truncated")
+        builder.write(text)
+    elif media_type.startswith(_TEXTUAL) or lower.endswith((".txt", ".csv", ".md", ".eml")):
+        text = entity.text()
+        if "\x00" not in text:
+            builder.write(tidy(text) if body else text.strip("\r\n"))
+    builder.close()
+
+
+def _pdf(builder: DocumentBuilder, data: bytes) -> None:
+    """An attached PDF's pages. One that cannot be read leaves its part empty and a flag; the mail stands."""
+    try:
+        add_pages(builder, data)
+    except DocumentError as error:
+        builder.flags.add(f"attachment_{error.code}")
+
+
+def _encodable(name: str) -> str:
+    return decode(name.encode("utf-8", "surrogatepass"))[0]

@@ -1,0 +1,256 @@
+"""The tree of a mail's parts, split without recursion and under limits.
+
+The standard library's parser descends by recursion and fails on 20,000 nested parts, and its structured headers
+take quadratic time on hostile values. Here it parses one header block at a time (RFC 5322, unstructured), and
+the bodies are split at their boundaries (RFC 2046) by a loop with a depth limit.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import quopri
+import re
+from dataclasses import dataclass, field
+from email.message import Message
+from email.parser import BytesHeaderParser
+from email.policy import compat32
+
+from cinnabar.extraction.ingest.text import decode, known_charset
+
+MAX_DEPTH = 50
+MAX_PARTS = 2_000
+MAX_HEADER_BYTES = 1 << 20
+MAX_HEADERS = 2_000
+MAX_VALUE = 16_384
+
+_PARSER = BytesHeaderParser(policy=compat32)
+_END = re.compile(rb"\r?\n\r?\n|\r\r|\A\r?\n")
+_FIELD = re.compile(rb"[^\s:\x00-\x20\x7f-\xff][^:\x00-\x20\x7f-\xff]*[ \t]*:|[ \t]|From ")
+_ENCODED = re.compile(r"=\?([^?\s]{1,80})\?([bqBQ])\?([^?]*)\?=")
+_BETWEEN = re.compile(r"(\?=)\s+(?==\?[^?\s]{1,80}\?[bqBQ]\?)")
+
+
+@dataclass(slots=True)
+class Entity:
+    """A header block with its body: a mail or a part of one. `flags` say what was cut or guessed in reading it."""
+
+    message: Message
+    raw: bytes
+    children: list[Entity] = field(default_factory=list)
+    flags: set[str] = field(default_factory=set)
+
+    @property
+    def media_type(self) -> str:
+        return self.message.get_content_type()
+
+    @property
+    def charset(self) -> str | None:
+        found = self.message.get_content_charset()
+        return str(found) if found else None
+
+    @property
+    def name(self) -> str:
+        """The file name that the sender gave, decoded; empty where there is none."""
+        try:
+            found = self.message.get_filename()
+        except (ValueError, LookupError, TypeError, UnicodeError):
+            return ""
+        return decode_header(str(found))[0][:1024] if found else ""
+
+    @property
+    def attached(self) -> bool:
+        return str(self.message.get("content-disposition", "")).strip().lower().startswith("attachment")
+
+    def values(self, name: str) -> list[str]:
+        """All values of a header, decoded and unfolded."""
+        values = []
+        for raw in self.message.get_all(name) or []:
+            value, guessed = decode_header(str(raw))
+            if guessed:
+                self.flags.add("charset_guess")
+            if len(str(raw)) > MAX_VALUE:
+                self.flags.add("truncated")
+            values.append(value)
+        return values
+
+    def content(self) -> bytes:
+        """The body with its transfer encoding undone, leniently."""
+        encoding = str(self.message.get("content-transfer-encoding", "")).strip().lower()
+        if encoding == "quoted-printable":
+            return quopri.decodestring(self.raw)
+        if encoding == "base64":
+            return _base64(self.raw)
+        if encoding in ("x-uuencode", "uuencode", "uue", "x-uue"):
+            return _uudecode(self.raw)
+        return self.raw
+
+    def text(self) -> str:
+        """The body as text."""
+        name = self.charset
+        text, guessed = decode(self.content(), known_charset(name), named=name is not None)
+        if guessed:
+            self.flags.add("charset_guess")
+        return text
+
+
+def split(data: bytes) -> Entity:
+    """The tree of a mail. Flags `depth_limit` and `truncated` of its root say where a limit was met."""
+    root = _entity(data)
+    open_: list[tuple[Entity, int]] = [(root, 0)]
+    count = 1
+    while open_:
+        entity, depth = open_.pop()
+        media_type = entity.media_type
+        if media_type in ("message/rfc822", "message/global", "message/news"):
+            bodies = [entity.content().lstrip(b"\r\n")]
+        elif media_type.startswith("multipart/"):
+            boundary = entity.message.get_boundary()
+            bodies = _split(entity.raw, boundary) if boundary else []
+        else:
+            continue
+        if depth >= MAX_DEPTH:
+            root.flags.add("depth_limit")
+            continue
+        default = "message/rfc822" if media_type == "multipart/digest" else "text/plain"
+        for body in bodies:
+            if count >= MAX_PARTS:
+                root.flags.add("truncated")
+                break
+            child = _entity(body)
+            child.message.set_default_type(default)
+            entity.children.append(child)
+            count += 1
+        open_.extend((child, depth + 1) for child in reversed(entity.children))
+    return root
+
+
+def walk_flags(root: Entity) -> set[str]:
+    """The flags of all entities of a tree."""
+    flags: set[str] = set()
+    open_ = [root]
+    while open_:
+        entity = open_.pop()
+        flags |= entity.flags
+        open_.extend(entity.children)
+    return flags
+
+
+def decode_header(raw: str) -> tuple[str, bool]:
+    """A header's value as a reader sees it (RFC 2047), on one line, and whether a charset was guessed.
+
+    Never fails: what is wrongly encoded stays as it is, or becomes U+FFFD. `raw` may hold bytes as surrogates.
+    """
+    raw = raw[:MAX_VALUE]
+    guessed = False
+    if not raw.isascii():
+        raw, guessed = decode(raw.encode("utf-8", "surrogateescape"))
+        guessed = guessed or "\ufffd" in raw
+    raw = re.sub(r"\s*[\r\n]\s*", " ", raw)
+    if "=?" in raw:
+        raw = _BETWEEN.sub(r"\1", raw)
+        pieces: list[str] = []
+        held: list[bytes] = []
+        held_charset = ""
+        position = 0
+
+        def release() -> None:
+            # Neighbours of one charset are joined first: senders cut characters of many bytes in two.
+            nonlocal guessed
+            if held:
+                text, guess = decode(b"".join(held), known_charset(held_charset), named=True)
+                guessed = guessed or guess
+                pieces.append(text)
+                held.clear()
+
+        for match in _ENCODED.finditer(raw):
+            charset = match[1].split("*")[0].lower()
+            if match.start() > position or charset != held_charset:
+                release()
+                pieces.append(raw[position : match.start()])
+            content = match[3].encode("utf-8", "replace")
+            held_charset = charset
+            held.append(
+                _base64(content) if match[2] in "bB" else quopri.decodestring(content, header=True)
+            )
+            position = match.end()
+        release()
+        pieces.append(raw[position:])
+        raw = "".join(pieces)
+    return " ".join(raw.split()), guessed
+
+
+def _entity(data: bytes) -> Entity:
+    """Header block and body. Data that begin with no header field are all body."""
+    flags: set[str] = set()
+    if not _FIELD.match(data):
+        if data[:1] in (b"\r", b"\n"):
+            data = data[2:] if data[:2] == b"\r\n" else data[1:]
+        return Entity(_PARSER.parsebytes(b""), data, flags=flags)
+    end = _END.search(data)
+    head, body = (data[: end.start()], data[end.end() :]) if end else (data, b"")
+    if len(head) > MAX_HEADER_BYTES:
+        flags.add("truncated")
+        head = head[:MAX_HEADER_BYTES]
+        head = head[: max(head.rfind(b"\n"), 0)] or head
+    if head.count(b"\n") > 20 * MAX_HEADERS:
+        flags.add("truncated")
+        head = b"\n".join(head.split(b"\n")[: 20 * MAX_HEADERS])
+    message = _PARSER.parsebytes(head + b"\n\n")
+    # Where a line is no header field, the parser takes it and what follows for the body; so do we.
+    rest = message.get_payload()
+    if isinstance(rest, str) and rest.strip():
+        body = rest.encode("ascii", "surrogateescape") + b"\n\n" + body
+    return Entity(message, body, flags=flags)
+
+
+def _split(body: bytes, boundary: str) -> list[bytes]:
+    """The bodies between the delimiter lines; the last one may lack its end."""
+    mark = re.escape(boundary.encode("ascii", "surrogateescape")[:1024])
+    delimiter = re.compile(rb"(?:\A|\r\n|\n|\r)--" + mark + rb"(--)?[ \t]*(?=\r|\n|\Z)")
+    bodies: list[bytes] = []
+    start: int | None = None
+    for match in delimiter.finditer(body):
+        if start is not None:
+            bodies.append(body[start : match.start()])
+        if match[1]:
+            return bodies
+        start = match.end()
+        # One line end belongs to the delimiter; the next may already begin the part without headers.
+        start += 2 if body[start : start + 2] == b"\r\n" else 1
+        if len(bodies) > MAX_PARTS:
+            return bodies
+    if start is not None and start < len(body):
+        bodies.append(body[start:])
+    return bodies
+
+
+def _base64(data: bytes) -> bytes:
+    data = re.sub(rb"[^A-Za-z0-9+/=]", b"", data)
+    # Padding in the middle comes from joined encodings; each piece is decoded on its own.
+    pieces = []
+    for piece in re.findall(rb"[A-Za-z0-9+/]+", data):
+        piece = piece[:-1] if len(piece) % 4 == 1 else piece
+        pieces.append(base64.b64decode(piece + b"=" * (-len(piece) % 4)))
+    return b"".join(pieces)
+
+
+def _uudecode(data: bytes) -> bytes:
+    out = []
+    inside = False
+    for line in data.splitlines():
+        if line.startswith(b"begin "):
+            inside = True
+        elif line == b"end":
+            break
+        elif inside and line:
+            try:
+                out.append(binascii.a2b_uu(line))
+            except binascii.Error:
+                # Some writers give a wrong length; take what the length byte promises.
+                count = ((((line[0] - 32) & 63) * 4 + 5) // 3) + 1
+                try:
+                    out.append(binascii.a2b_uu(line[:count]))
+                except binascii.Error:
+                    break
+    return b"".join(out)

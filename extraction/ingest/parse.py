@@ -1,0 +1,73 @@
+"""Which parser reads a file: the content decides first, then the name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import PurePath
+
+from cinnabar.extraction.documents import Document
+from cinnabar.extraction.ingest.mail import parse_mail
+from cinnabar.extraction.ingest.pdf import parse_pdf
+from cinnabar.extraction.ingest.text import parse_html, parse_text
+from cinnabar.schemas.errors import DocumentError
+
+Parser = Callable[[bytes, str], Document]
+
+SUFFIXES: dict[str, Parser] = {
+    ".pdf": parse_pdf,
+    ".eml": parse_mail,
+    ".txt": parse_text,
+    ".md": parse_text,
+    ".csv": lambda data, path: parse_text(data, path, "text/csv"),
+    ".html": parse_html,
+    ".htm": parse_html,
+}
+
+# What begins like this is certainly not text, however it is named.
+_BINARY: tuple[tuple[bytes, str], ...] = (
+    (b"\x89PNG\r\n", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"II*\x00", "a TIFF image"),
+    (b"MM\x00*", "a TIFF image"),
+    (b"PK\x03\x04", "a ZIP archive or an office file"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"7z\xbc\xaf", "a 7z archive"),
+    (b"\xd0\xcf\x11\xe0", "an OLE file (.msg, .doc, .xls)"),
+    (b"\x7fELF", "a program"),
+    (b"%!PS", "PostScript"),
+    (b"{\\rtf", "RTF"),
+)
+_MAIL = re.compile(
+    rb"\A(?:From \S[^\n]{0,200}\n)?(?:Return-Path|Received|Delivered-To|From|To|Subject|Date|Message-ID|MIME-Version"
+    rb"|X-[A-Za-z0-9-]{1,60}|DKIM-Signature|ARC-Seal)[ \t]*:",
+    re.IGNORECASE,
+)
+_HTML = re.compile(rb"\A(?:\xef\xbb\xbf)?\s{0,200}<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
+
+
+def parse(data: bytes, path: str) -> Document:
+    """The document in `data`; `path` only gives the suffix and the name.
+
+    Raises DocumentError with one of `CODES`.
+    """
+    suffix = PurePath(path).suffix.lower()
+    if not data:
+        raise DocumentError("empty", "the file has zero bytes")
+    # PDF readers look for the header in the first kilobyte; without the suffix only the beginning counts, because
+    # a mail or a text may well speak of "%PDF-".
+    if data[:64].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"%PDF-") or suffix == ".pdf":
+        return parse_pdf(data, path)
+    for magic, kind in _BINARY:
+        if data.startswith(magic):
+            raise DocumentError("unsupported", f"the content is {kind}")
+    if suffix in SUFFIXES:
+        return SUFFIXES[suffix](data, path)
+    if _MAIL.match(data):
+        return parse_mail(data, path)
+    if _HTML.match(data):
+        return parse_html(data, path)
+    known = ", ".join(SUFFIXES)
+    raise DocumentError("unsupported", f"suffix {suffix[:20]!r}; the known ones are {known}")
