@@ -26,15 +26,18 @@ DATE = re.compile(
     |(?P<cy>(?:19|20)\d\d)(?P<cm>0[1-9]|1[0-2])(?P<cd>0[1-9]|[12]\d|3[01])(?![\d])
     |(?P<dy>{_YEAR})[\s,./-]*(?P<dyn>{MONTH_PATTERN})\b\.?[\s-]*(?P<dyd>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)
     |(?:(?P<dm>\d{{1,2}}){_SUFFIX}|(?P<dmw>{_ORDINAL_WORDS}))[\s-]*{_OF}/?(?P<dmn>{MONTH_PATTERN})
-        (?:\b\.?|(?=\d))(?:[\s,/'’-]*(?:of\s+|del?\s+|in\s+the\s+year\s+(?:of\s+)?)?(?P<dmy>{_YEAR}\b|(?<=['’-])\d\d\b(?!:)|(?<=\w)\d{{4}}(?!\d)|(?<=\s)\d\d\b(?![:.]\d)))?
-    |(?P<mn>{MONTH_PATTERN})\b\.?[\s-]*(?:the\s+)?(?:(?P<md>\d{{1,2}})(?:st|nd|rd|th)?\b(?![:/]\d)|(?P<mdw>{_ORDINAL_WORDS})\b)
+        (?:\b\.?|(?=\d))(?:[\s,/'’-]*(?:of\s+|del?\s+|in\s+the\s+year\s+(?:of\s+)?)?
+        (?P<dmy>{_YEAR}\b|(?<=['’-])\d\d\b(?!:)|(?<=\w)\d{{4}}(?!\d)|(?<=\s)\d\d\b(?![:.]\d)))?
+    |(?P<mn>{MONTH_PATTERN})\b\.?[\s-]*(?:the\s+)?
+        (?:(?P<md>\d{{1,2}})(?:st|nd|rd|th)?\b(?![:/]\d)|(?P<mdw>{_ORDINAL_WORDS})\b)
         (?:[\s,'’/.-]*(?:of\s+)?(?P<my>{_YEAR}\b|(?<=['’-])\d\d\b(?!:)))?
     |(?P<pa>\d{{1,2}})\.\s?(?P<pb>\d{{1,2}})\.(?![\d])
+    |(?<![/.-])(?P<qa>\d{{1,2}})/(?P<qb>\d{{2}})(?![\w/%]|[.,-]\d)
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
 
-# Ten digits or a longer run of letters and no digit cannot be a date: a cheap test before the long pattern.
+# Without a digit or an ordinal there is no day: a cheap test before the long pattern.
 _HAS_DAY = re.compile(r"\d|first|second|third|th\b", re.IGNORECASE)
 
 
@@ -62,6 +65,11 @@ def read_date(match: re.Match[str], locale: Locale) -> tuple[str, ...]:
     year = None if locale.year is None else str(locale.year)
     if group["pa"]:
         return _iso(year, group["pb"], group["pa"]) if year else ()
+    if group["qa"]:
+        if year is None:
+            return ()
+        by_day, by_month = _iso(year, group["qb"], group["qa"]), _iso(year, group["qa"], group["qb"])
+        return (by_day or by_month) if locale.day_first else (by_month or by_day)
     if group["dyn"]:
         return _iso(group["dy"], group["dyn"], group["dyd"])
     if group["dmn"]:

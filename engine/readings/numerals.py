@@ -7,20 +7,26 @@ from functools import lru_cache
 
 from cinnabar.engine.readings.locale import Locale
 
-_UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
+_UNITS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+    " seventeen eighteen nineteen"
+)
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_ORDINAL_UNITS = "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
+_ORDINAL_UNITS = (
+    "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth"
+    " fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
+)
 _ORDINAL_TENS = "twentieth thirtieth fortieth fiftieth sixtieth seventieth eightieth ninetieth"
-_ENGLISH: dict[str, int] = {word: i for i, word in enumerate(_UNITS.split())}
+_ENGLISH: dict[str, int] = dict(zip(_UNITS.split(), range(20), strict=True))
 _ENGLISH |= {word: 10 * i for i, word in enumerate(_TENS.split(), 2)} | {"fourty": 40}
-_ORDINALS: dict[str, int] = {word: i for i, word in enumerate(_ORDINAL_UNITS.split())}
+_ORDINALS: dict[str, int] = dict(zip(_ORDINAL_UNITS.split(), range(20), strict=True))
 _ORDINALS |= {word: 10 * i for i, word in enumerate(_ORDINAL_TENS.split(), 2)}
 _ORDINALS |= {"hundredth": 100, "thousandth": 1000}
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 1_000_000, "millions": 1_000_000}
 
 _GERMAN_UNITS = {
-    "null": 0, "ein": 1, "eins": 1, "eine": 1, "einen": 1, "einem": 1, "einer": 1, "zwei": 2, "zwo": 2, "drei": 3, "vier": 4,
-    "fünf": 5, "fuenf": 5, "sechs": 6, "sieben": 7, "acht": 8, "neun": 9, "zehn": 10, "elf": 11, "zwölf": 12,
+    "null": 0, "ein": 1, "eins": 1, "eine": 1, "einen": 1, "einem": 1, "einer": 1, "zwei": 2, "zwo": 2,
+    "drei": 3, "vier": 4, "fünf": 5, "fuenf": 5, "sechs": 6, "sieben": 7, "acht": 8, "neun": 9, "zehn": 10, "elf": 11, "zwölf": 12,
     "zwoelf": 12, "dreizehn": 13, "vierzehn": 14, "fünfzehn": 15, "fuenfzehn": 15, "sechzehn": 16, "siebzehn": 17,
     "achtzehn": 18, "neunzehn": 19,
 }  # fmt: skip
@@ -29,13 +35,19 @@ _GERMAN_TENS = {
     "siebzig": 70, "achtzig": 80, "neunzig": 90,
 }  # fmt: skip
 
-_ENGLISH_WORD = "|".join(sorted({*_ENGLISH, *_SCALES, *_ORDINALS}, key=len, reverse=True))
+_CARDINAL = "|".join(sorted({*_ENGLISH, *_SCALES}, key=len, reverse=True))
+_ORDINAL = "|".join(sorted(_ORDINALS, key=len, reverse=True))
 _GERMAN_PART = "|".join(
-    sorted({*_GERMAN_UNITS, *_GERMAN_TENS, "und", "hundert", "tausend"} - {"eine", "einen", "einem", "einer"}, key=len, reverse=True)
+    sorted(
+        {*_GERMAN_UNITS, *_GERMAN_TENS, "und", "hundert", "tausend"} - {"eine", "einen", "einem", "einer"},
+        key=len,
+        reverse=True,
+    )
 )
 # A run of number words, as a scanner meets it: "one hundred and twenty-five", "Sixty-ninth", "fünfundzwanzig".
+# An ordinal ends it, so that "forty-first and forty-second" are two.
 NUMBER_WORDS = (
-    rf"(?:(?:{_ENGLISH_WORD})(?:[\s-]+(?:and\s+)?(?:{_ENGLISH_WORD}))*"
+    rf"(?:(?:{_CARDINAL})\b(?:[\s-]+(?:and\s+)?(?:{_CARDINAL})\b)*(?:[\s-]+(?:and\s+)?(?:{_ORDINAL}))?|(?:{_ORDINAL})"
     rf"|(?:{_GERMAN_PART})+(?:\s+million(?:en)?(?:\s+(?:{_GERMAN_PART})+)?)?)"
 )
 

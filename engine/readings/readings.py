@@ -17,7 +17,15 @@ from cinnabar.engine.readings.dates import DATE, dates_in, read_date
 from cinnabar.engine.readings.durations import DURATION, read_duration
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.numerals import FRACTIONS, digits_to_decimals, number_in_words
-from cinnabar.engine.readings.times import STAMP, TIME, bare_time, read_datetimes, read_time, with_seconds
+from cinnabar.engine.readings.times import (
+    STAMP,
+    TIME,
+    bare_time,
+    minutes_between,
+    read_datetimes,
+    read_time,
+    with_seconds,
+)
 from cinnabar.schemas.numbers import canonical_number
 from cinnabar.schemas.strings import canonical_string
 
@@ -50,7 +58,10 @@ _CORE = re.compile(
     + r"])(?P<post>[^\d]*)",
     re.DOTALL,
 )
-_CURRENCY_WORD = r"[A-Z]{3}|(?:[A-Z]{1,3})?[" + CURRENCY_SIGNS + r"]|Rs\.?|RM|Fr\.|kr\.?|zł|Kč|Ft|Rp|TL|[Ee]uros?|[Dd]ollars?|[Pp]ounds?"
+_CURRENCY_WORD = (
+    rf"[A-Z]{{3}}|(?:[A-Z]{{1,3}})?[{CURRENCY_SIGNS}]"
+    r"|Rs\.?|RM|Fr\.|kr\.?|zł|Kč|Ft|Rp|TL|[Ee]uros?|[Dd]ollars?|[Pp]ounds?"
+)
 _CURRENCY = re.compile(rf"(?:{_CURRENCY_WORD})")
 _PLAIN_AROUND = re.compile(rf"(?:{_CURRENCY_WORD}|[\s()\[\]+\-−–~≈%‰:;=#*./,'\"’×x&|]|CR|DR|Cr|Dr)*")
 _ORDINAL_TAIL = re.compile(r"(?:st|nd|rd|th|er|ère|e|º|ª|\.)(?:\b|$)", re.IGNORECASE)
@@ -89,7 +100,7 @@ def _readings(span: str, locale: Locale, before: str, after: str) -> tuple[Readi
     if len(core) <= 120:
         has_digit = _DIGIT.search(core) is not None
         if has_digit:
-            _dated(core, locale, before, after, out, late)
+            _dated(verbatim, core, locale, before, after, out, late)
         elif (time := TIME.fullmatch(core)) is not None:
             _add_times(out, read_time(time))
         elif (date := DATE.fullmatch(core)) is not None:
@@ -154,10 +165,16 @@ def _add_times(out: dict[Reading, None], times: tuple[str, ...]) -> None:
 
 
 def _dated(
-    core: str, locale: Locale, before: str, after: str, out: dict[Reading, None], late: list[Reading]
+    verbatim: str,
+    core: str,
+    locale: Locale,
+    before: str,
+    after: str,
+    out: dict[Reading, None],
+    late: list[Reading],
 ) -> None:
     """Add dates, times and date-times of a span that has digits; those inside of more text go to `late`."""
-    date = DATE.fullmatch(core)
+    date = DATE.fullmatch(core) or DATE.fullmatch(verbatim)
     if date is not None:
         for value in read_date(date, locale):
             out[Reading(value, "date")] = None
@@ -169,6 +186,16 @@ def _dated(
         _add_times(out, read_time(time, after))
     elif date is None and len(core) <= 5:
         _add_times(out, bare_time(core, after))
+        if locale.year is not None and (short := DATE.fullmatch(core + ".")) is not None:
+            late += [Reading(value, "date") for value in read_date(short, locale)]
+    elif date is None and (minutes := minutes_between(core)) is not None:
+        out[Reading(str(minutes), "number")] = None
+    if time is not None and before:
+        # A time in need of a date takes the last one before it: "Jan 9, 2018, 11 a.m. to 11:30 a.m."
+        near = dates_in(before, locale)
+        for value in near[-1][2] if near else ():
+            full, local = read_datetimes(f"{value} {core}", locale, after)
+            late += [Reading(text, "datetime") for text in (*full, *local)]
     if date is not None or time is not None:
         return
     full, local = read_datetimes(core, locale, after) if len(core) >= 10 else ((), ())
@@ -292,7 +319,7 @@ def _variants(verbatim: str, core: str, out: dict[Reading, None]) -> None:
 
 
 def json_readings(span: str, locale: Locale, before: str = "", after: str = "") -> tuple[bytes, ...]:
-    """The readings as canonical JSON texts in UTF-8, each once, in order of preference; the verbatim string first."""
+    """The readings as canonical JSON texts in UTF-8, each once, in order of preference; the text itself first."""
     return _json_readings(span, locale, before[-40:] if before else "", after[:40] if after else "")
 
 

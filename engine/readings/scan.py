@@ -11,7 +11,7 @@ from cinnabar.engine.readings.dates import dates_in
 from cinnabar.engine.readings.durations import DURATION
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.numerals import FRACTIONS, NUMBER_WORDS
-from cinnabar.engine.readings.times import STAMP, TIME
+from cinnabar.engine.readings.times import RANGE, STAMP, TIME
 
 MentionKind = Literal["number", "date", "time", "datetime", "duration", "code"]
 
@@ -29,6 +29,8 @@ _FRACTION = "".join(FRACTIONS)
 _NUMBER = re.compile(
     rf"(?:(?<![\w.,)])[-−–](?=[{'€$£¥'}]?\d))?(?:\d+(?:[.,'’]\d+)*|(?<![\d])[.,]\d+)(?:\s?[{_FRACTION}])?|[{_FRACTION}]"
 )
+_RUN_TOGETHER = re.compile(r"0\d+[.,]|\d{4,}[.,]\d{3,}|\d+(?:[.,]\d+){2,}")
+_DIGITS = re.compile(r"\d+")
 _SPACED_NUMBER = re.compile(r"(?<![\d.,'])[-−]?\d{1,3}(?:[ \u00a0\u202f\u2009]\d{3})+(?:[.,]\d{1,4})?(?![\d])")
 _ORDINAL = re.compile(r"(?<![\w.,])\d{1,4}(?:st|nd|rd|th)\b")
 _WORDS = re.compile(rf"\b(?:{NUMBER_WORDS})\b(?:\s*\(\s*\d+\s*\))?", re.IGNORECASE)
@@ -42,7 +44,9 @@ _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?:\s?[A-Z0-9]{4}){2,7}(?:\s?[A-Z0-9]{1,4})?
 # A token of letters or digits joined by the marks that codes use; kept where it has a digit or is all capitals.
 _TOKEN = re.compile(r"[A-Za-zÀ-ÿ0-9][A-Za-zÀ-ÿ0-9]*(?:[-./_+:@#=*][A-Za-zÀ-ÿ0-9]+)*|[<>=~^]=?\s?\d[\w.]*")
 _CODE_TOKEN = re.compile(
-    r"(?=.*\d)(?=.*[A-Za-z\-./_:@]).{2,}|[A-Z]{2,}\d*|.*[a-z][.]\w.*|(?=.*[-_/.])[A-Z0-9][\w./-]*|\d{5,}|[<>=~^].*", re.DOTALL
+    r"(?=.*\d)(?=.*[A-Za-z\-./_:@]).{2,}|[A-Z]{2,}\d*|.*[a-z][.]\w.*|(?=.*[-_/.])[A-Z0-9][\w./-]*|\d{5,}"
+    r"|[<>=~^].*",
+    re.DOTALL,
 )
 
 
@@ -69,8 +73,9 @@ def scan(text: str, locale: Locale) -> list[Mention]:
         out.add(Mention(match.start(), match.end(), "datetime"))
         covers.append(match.span())
     _pair(text, [(start, end) for start, end, _ in dates], times, out)
-    for match in DURATION.finditer(text):
-        out.add(Mention(match.start(), match.end(), "duration"))
+    for pattern in (DURATION, RANGE):
+        for match in pattern.finditer(text):
+            out.add(Mention(match.start(), match.end(), "duration"))
     for pattern in (_ADDRESS, _URL, _IBAN):
         for match in pattern.finditer(text):
             out.add(Mention(match.start(), match.end(), "code"))
@@ -84,6 +89,10 @@ def scan(text: str, locale: Locale) -> list[Mention]:
             start, end = match.span()
             if not inside.strictly(start, end):
                 out.add(Mention(start, end, "number"))
+                if _RUN_TOGETHER.match(match[0]):
+                    # "0003.140607" and "1.2.3" are no numbers; their parts may be.
+                    for part in _DIGITS.finditer(text, start, end):
+                        out.add(Mention(part.start(), part.end(), "number"))
     if _LOOKS_LIKE_WORD.search(text):
         for match in _WORDS.finditer(text):
             out.add(Mention(match.start(), match.end(), "number"))

@@ -13,7 +13,8 @@ _WORDS = {"noon": "12:00", "midday": "12:00", "midnight": "00:00", "mittag": "12
 
 # Hours east of UTC of the abbreviations that are read in one way only, or nearly.
 ZONES = {
-    "Z": 0.0, "UTC": 0.0, "GMT": 0.0, "UT": 0.0, "WET": 0.0, "EST": -5.0, "EDT": -4.0, "CST": -6.0, "CDT": -5.0, "MST": -7.0,
+    "Z": 0.0, "UTC": 0.0, "GMT": 0.0, "UT": 0.0, "WET": 0.0, "EST": -5.0, "EDT": -4.0, "CST": -6.0,
+    "CDT": -5.0, "MST": -7.0,
     "MDT": -6.0, "PST": -8.0, "PDT": -7.0, "AKST": -9.0, "AKDT": -8.0, "HST": -10.0, "AST": -4.0, "ADT": -3.0,
     "NST": -3.5, "NDT": -2.5, "CET": 1.0, "CEST": 2.0, "MEZ": 1.0, "MESZ": 2.0, "BST": 1.0, "WEST": 1.0, "EET": 2.0,
     "EEST": 3.0, "MSK": 3.0, "IST": 5.5, "JST": 9.0, "KST": 9.0, "SGT": 8.0, "HKT": 8.0, "AEST": 10.0,
@@ -23,35 +24,48 @@ ZONES = {
 _HALF = r"(?P<half>[ap])\s?\.?\s?m\b\.?"
 TIME = re.compile(
     rf"""(?<![\w.,:/$€£-])(?:
-    (?P<h>[01]?\d|2[0-4])(?:\s?h\s?|:)(?P<m>[0-5]\d)(?:[:'](?P<s>[0-5]\d|60)(?:[.,]\d+)?)?(?![\d:])(?:\s*(?:{_HALF}|uhr\b|hrs?\b|h\b|o['’]?clock\b))?
-    |(?P<dh>[01]?\d|2[0-4])\.(?P<dm>[0-5]\d)(?:[.:](?P<ds>[0-5]\d))?(?:\s*{_HALF.replace("half", "dhalf")}|\s*(?:uhr|hrs?|h)\b)
+    (?P<h>[01]?\d|2[0-4])(?:\s?h\s?|:)(?P<m>[0-5]\d)(?:[:'](?P<s>[0-5]\d|60)(?:[.,]\d+)?)?(?![\d:])
+        (?:\s*(?:{_HALF}|uhr\b|hrs?\b|h\b|o['’]?clock\b))?
+    |(?P<dh>[01]?\d|2[0-4])\.(?P<dm>[0-5]\d)(?:[.:](?P<ds>[0-5]\d))?
+        (?:\s*{_HALF.replace("half", "dhalf")}|\s*(?:uhr|hrs?|h)\b)
     |(?P<wh>[01]?\d|2[0-4])\s*(?:{_HALF.replace("half", "whalf")}|uhr\b|o['’]?clock\b|h\b(?!\w))
-    |(?P<mil>(?:[01]?\d|2[0-3])[0-5]\d)\s*(?:{_HALF.replace("half", "mhalf")}|uhr\b|hrs\b|hours\b|h\b|(?=(?:utc|gmt|z|[ecmp][sd]t)\b))
+    |(?P<mil>(?:[01]?\d|2[0-3])[0-5]\d)
+        \s*(?:{_HALF.replace("half", "mhalf")}|uhr\b|hrs\b|hours\b|h\b|(?=(?:utc|gmt|z|[ecmp][sd]t)\b))
     |(?P<word>noon|midday|midnight|mittag|mitternacht|midi|minuit)\b
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
 _BARE = re.compile(r"(?P<h>[01]?\d|2[0-4])(?:[:.h](?P<m>[0-5]\d))?|(?P<mil>(?:[01]\d|2[0-3])[0-5]\d)")
 _HALF_AFTER = re.compile(
-    r"\s*(?:(?:[ap])?\s?\.?m?\.?\s*)?(?:-|–|—|to|until|till|and|bis|/)+\s*(?:noon|\d{1,2}(?:[:.]?[0-5]\d)?)\s*(?P<half>[ap])\s?\.?\s?m\b|\s*(?P<own>[ap])\s?\.?\s?m\b",
+    r"\s*(?:-|–|—|to|until|till|and|bis|/)+\s*\d{1,2}(?:[:.]?[0-5]\d)?\s*(?P<half>[ap])\s?\.?\s?m\b"
+    r"|\s*(?P<own>[ap])\s?\.?\s?m\b",
+    re.IGNORECASE,
+)
+_CLOCK = r"(?:\d{1,2}(?:[:.h][0-5]\d)?\s*(?:[ap]\.?\s?m\b\.?|Uhr\b|h\b)?|\d{4}|noon|midnight)"
+# Two times of day with a dash or a word between them; at least one must look like a time and no other number.
+RANGE = re.compile(
+    rf"(?<![\w.,:/$€£-])(?=\S*[:h]|(?:[\d:.]|\s|[-–—]|to|bis|and|until)*(?:[ap]\.?\s?m\b|Uhr\b)|noon|midnight)"
+    rf"(?P<first>{_CLOCK})\s*(?:-|–|—|to\b|until\b|till\b|bis\b|and\b|à)\s*(?P<last>{_CLOCK})(?![\w:]|[./-]\d)",
     re.IGNORECASE,
 )
 STAMP = re.compile(
-    r"(?<!\d)(?P<date>\d{4}-\d\d-\d\d|\d{8}|\d{6})[Tt_ ](?P<h>[01]\d|2[0-4]):?(?P<m>[0-5]\d)(?::?(?P<s>[0-5]\d|60)(?P<f>[.,]\d+)?)?\s?"
-    r"(?P<zone>Z\b|[+-]\d\d:?\d\d\b)?(?!\d)",
+    r"(?<!\d)(?P<date>\d{4}-\d\d-\d\d|\d{8}|\d{6})[Tt_ ](?P<h>[01]\d|2[0-4]):?(?P<m>[0-5]\d)"
+    r"(?::?(?P<s>[0-5]\d|60)(?P<f>[.,]\d+)?)?\s?(?P<zone>Z\b|[+-]\d\d:?\d\d\b)?(?!\d)",
     re.IGNORECASE,
 )
 _ZONE = re.compile(
-    r"(?P<offset>[+-](?:0\d|1[0-4]):?[0-5]\d)\b|\b(?P<name>" + "|".join(sorted(ZONES, key=len, reverse=True)) + r")\b"
+    r"(?P<offset>[+-](?:0\d|1[0-4]):?[0-5]\d)\b|\b(?P<name>"
+    + "|".join(sorted(ZONES, key=len, reverse=True))
+    + r")\b"
     r"(?P<shift>[+-]\d{1,2})?"
 )
 
 
 def read_time(match: re.Match[str], after: str = "") -> tuple[str, ...]:
-    """The times of day ("HH:MM", or "HH:MM:SS" where seconds are given) that a match of `TIME` may stand for.
+    """The times of day ("HH:MM", "HH:MM:SS" where seconds are given) that a match of `TIME` may stand for.
 
-    Without a word for the half of the day, an hour below twelve is read as it stands and then as afternoon; the
-    half that follows the end of a range ("3:30 - 5:00 pm" in `after`) turns that order about.
+    Without a word for the half of the day, an hour up to twelve is read as it stands and then as twelve hours
+    off; the half that follows the end of a range ("3:30 - 5:00 pm" in `after`) may turn that order about.
     """
     group = match.groupdict()
     if group["word"]:
@@ -77,7 +91,9 @@ def bare_time(text: str, after: str = "") -> tuple[str, ...]:
     return _times(int(match["h"]), match["m"] or "00", None, None, after, False)
 
 
-def _times(hour: int, minute: str, second: str | None, half: str | None, after: str, certain: bool) -> tuple[str, ...]:
+def _times(
+    hour: int, minute: str, second: str | None, half: str | None, after: str, certain: bool
+) -> tuple[str, ...]:
     tail = minute if second is None else f"{minute}:{second}"
     if half is not None and hour <= 12:
         return (f"{hour % 12 + (12 if half in 'pP' else 0):02d}:{tail}",)
@@ -102,7 +118,7 @@ def with_seconds(time: str) -> str:
 
 
 def zone_offset(text: str) -> float | None:
-    """Hours east of UTC that an offset or a zone's abbreviation in a text stands for; None where there is none."""
+    """Hours east of UTC that an offset or a zone's abbreviation in a text stands for; None for none."""
     match = _ZONE.search(text)
     if match is None:
         return None
@@ -115,7 +131,7 @@ def zone_offset(text: str) -> float | None:
 
 
 def read_datetimes(text: str, locale: Locale, after: str = "") -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The RFC 3339 date-times, and the local ones without a zone, that a text with one date and a time stands for.
+    """The RFC 3339 date-times, and the local ones without a zone, of a text with one date and a time.
 
     A given offset or zone is kept, and converted to UTC as the next reading; without one the time is taken as
     UTC. Where the text has several times, the first is meant.
@@ -127,9 +143,7 @@ def read_datetimes(text: str, locale: Locale, after: str = "") -> tuple[tuple[st
             return (), ()
         time = f"{stamp['h']}:{stamp['m']}:{stamp['s'] or '00'}"
         zone = stamp["zone"]
-        offset = zone_offset(text[stamp.end("s") if stamp["s"] else stamp.end("m") :]) if zone is None else None
-        if zone is not None:
-            offset = 0.0 if zone in "zZ" else zone_offset(zone)
+        offset = zone_offset(text[stamp.end() :] if zone is None else zone.upper())
         return _rfc(parts, time, offset), (f"{parts}T{time}", f"{parts}T{time[:5]}")
     dates = dates_in(text, locale)
     if not dates:
@@ -148,6 +162,25 @@ def read_datetimes(text: str, locale: Locale, after: str = "") -> tuple[tuple[st
             full += _rfc(day, with_seconds(time), offset)
             local += [f"{day}T{with_seconds(time)}", f"{day}T{time[:5]}"]
     return tuple(dict.fromkeys(full)), tuple(dict.fromkeys(local))
+
+
+def minutes_between(text: str) -> int | None:
+    """The minutes from the first time to the second of a text that is a range ("2 to 3:30 p.m."), else None.
+
+    The half of the day at the end counts for both; a range past midnight ends on the next day.
+    """
+    match = RANGE.fullmatch(text)
+    if match is None:
+        return None
+    first, last = TIME.fullmatch(match["first"]), TIME.fullmatch(match["last"])
+    starts = bare_time(match["first"], text[match.end("first") :]) if first is None else read_time(
+        first, text[match.end("first") :]
+    )
+    ends = bare_time(match["last"]) if last is None else read_time(last)
+    if not starts or not ends:
+        return None
+    start, end = (int(time[:2]) * 60 + int(time[3:5]) for time in (starts[0], ends[0]))
+    return (end - start) % 1440 or None
 
 
 def _stamp_date(digits: str) -> str | None:
