@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from cinnabar.extraction.ingest.codes import CODES
-from cinnabar.extraction.ingest.parse import SUFFIXES, parse
+from cinnabar.extraction.ingest.dispatch import SUFFIXES, parse
 
 __all__ = ["CODES", "SUFFIXES", "parse"]

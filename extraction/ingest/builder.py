@@ -37,8 +37,8 @@ def clean(text: str) -> str:
 class DocumentBuilder:
     """Grows one document.
 
-    Parts are opened and closed like brackets; a part that is open is the parent of the next one. What is added
-    beyond `limit` characters is cut at a word and the document is flagged `truncated`.
+    Parts are opened and closed like brackets; a part that is open is the parent of the next one. What is
+    added beyond `limit` characters is cut and the document is flagged `truncated`.
     """
 
     def __init__(self, limit: int = MAX_CHARACTERS) -> None:
@@ -59,6 +59,15 @@ class DocumentBuilder:
     def full(self) -> bool:
         """Whether the limit of characters is reached."""
         return self.length >= self._limit
+
+    @property
+    def part_count(self) -> int:
+        """How many parts were opened."""
+        return len(self._parts)
+
+    def forget_parts(self, count: int) -> None:
+        """Drop all parts after the first `count`; they must be closed and hold no words."""
+        del self._parts[count:]
 
     def open(
         self,
@@ -102,7 +111,8 @@ class DocumentBuilder:
     ) -> None:
         """Append words that know their place.
 
-        words: [W] non-blank, cleaned; gaps: [W] the blanks before each word; box: [W, 4] points from the top left.
+        words: [W] non-blank, cleaned; gaps: [W] the blanks before each word; box: [W, 4] points from the
+        page's top left corner.
         """
         if not words:
             return

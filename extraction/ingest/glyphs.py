@@ -27,9 +27,8 @@ _get_angle: Any = ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_void_p, ctypes.c_int
     ctypes.cast(pdfium.FPDFText_GetCharAngle, ctypes.c_void_p).value or 0
 )
 
-_BLANKS = np.array(
-    [*range(0x02), *range(0x03, 0x21), 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
-)
+_WIDE_BLANKS = (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)
+_BLANKS = np.array([0x00, 0x01, *range(0x03, 0x21), *_WIDE_BLANKS])
 # Right-to-left scripts: Hebrew to Arabic Extended, and the presentation forms.
 _RTL = ((0x0590, 0x08FF), (0xFB1D, 0xFDFF), (0xFE70, 0xFEFC))
 
@@ -171,7 +170,7 @@ def _quarter_turns(angle: Floats, rotation: int) -> Ints:
 
 
 def _breaks(box: Floats, rtl: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], int]:
-    """Where a character stands too far from the one before to belong to its word, although no blank lies between.
+    """Where a character stands too far from the one before to belong to its word, though no blank lies there.
 
     Also gives how many characters stand just below their predecessor.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +14,8 @@ from cinnabar.extraction.ingest.glyphs import OBLIQUE, PageWords, turned
 Floats = npt.NDArray[np.float64]
 
 MAX_GAP = 8
-# A gutter between columns of prose needs this many lines on each side, so many words a line, and lines that fill
-# so much of their column. Tables have cells of one to three words and stay row by row.
+# A gutter between columns of prose needs this many lines on each side, so many words a line, and lines that
+# fill so much of their column. Tables have cells of one to three words and stay row by row.
 MIN_COLUMN_LINES = 6
 MIN_COLUMN_WORDS = 4
 MIN_COLUMN_FILL = 0.6
@@ -78,7 +79,7 @@ def _read(index: list[int], box: Floats, page: PageWords) -> tuple[list[int], li
             first += " " * (min(MAX_GAP, round(indent / height)) if indent > 2.0 * height else 0)
             order += words
             gaps.append(first)
-            for before, after in zip(words, words[1:], strict=False):
+            for before, after in pairwise(words):
                 a, b = rows[before], rows[after]
                 gaps.append(_blanks(max(b[0] - a[2], a[0] - b[2]), height))
             above = line
@@ -239,7 +240,7 @@ def _sides(lines: Sequence[Line], box: Floats, x: float) -> tuple[list[list[int]
 
 
 def _is_prose(side: list[list[int]], box: Floats, text: list[str], height: float, page: float) -> bool:
-    """Whether the lines of one side of a gutter are running text: full lines of several words, one left edge."""
+    """Whether one side of a gutter is running text: full lines of several words with one left edge."""
     if len(side) < MIN_COLUMN_LINES:
         return False
     starts = np.array([box[line[0], 0] for line in side])
@@ -257,6 +258,6 @@ def _is_prose(side: list[list[int]], box: Floats, text: list[str], height: float
 
 
 def _as_streamed(page: PageWords) -> tuple[list[int], list[str]]:
-    """Vertical writing: the order of the content stream, a line where the next word does not follow closely."""
+    """Vertical writing: the order of the content stream, a line for each run of characters."""
     order = list(range(len(page.text)))
     return order, [""] + ["\n"] * (len(order) - 1)

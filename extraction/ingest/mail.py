@@ -43,7 +43,8 @@ def parse_mail(data: bytes, path: str) -> Document:
     """A mail as text, headers first.
 
     The body is the plain text where there is one, else the HTML as seen by a reader; where the two differ
-    strongly the document is flagged `conflict`. Attachments follow as parts, with their text where they have one.
+    strongly the document is flagged `conflict`. Attachments follow as parts, with their text where they have
+    one.
     Raises DocumentError("empty") where there is neither a header nor a body.
     """
     root = split(data)

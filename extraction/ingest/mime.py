@@ -1,8 +1,8 @@
 """The tree of a mail's parts, split without recursion and under limits.
 
-The standard library's parser descends by recursion and fails on 20,000 nested parts, and its structured headers
-take quadratic time on hostile values. Here it parses one header block at a time (RFC 5322, unstructured), and
-the bodies are split at their boundaries (RFC 2046) by a loop with a depth limit.
+The standard library's parser descends by recursion and fails on 20,000 nested parts, and its structured
+headers take quadratic time on hostile values. Here it parses one header block at a time (RFC 5322,
+unstructured), and the bodies are split at their boundaries (RFC 2046) by a loop with a depth limit.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BETWEEN = re.compile(r"(\?=)\s+(?==\?[^?\s]{1,80}\?[bqBQ]\?)")
 
 @dataclass(slots=True)
 class Entity:
-    """A header block with its body: a mail or a part of one. `flags` say what was cut or guessed in reading it."""
+    """A header block with its body: a mail or a part of one. `flags` say what was cut or guessed."""
 
     message: Message
     raw: bytes
@@ -65,11 +65,14 @@ class Entity:
     def values(self, name: str) -> list[str]:
         """All values of a header, decoded and unfolded."""
         values = []
-        for raw in self.message.get_all(name) or []:
-            value, guessed = decode_header(str(raw))
+        # raw_items: the mapping interface would put U+FFFD for bytes that are not ASCII.
+        for key, raw in self.message.raw_items():
+            if key.lower() != name.lower():
+                continue
+            value, guessed = decode_header(raw)
             if guessed:
                 self.flags.add("charset_guess")
-            if len(str(raw)) > MAX_VALUE:
+            if len(raw) > MAX_VALUE:
                 self.flags.add("truncated")
             values.append(value)
         return values
@@ -139,7 +142,8 @@ def walk_flags(root: Entity) -> set[str]:
 def decode_header(raw: str) -> tuple[str, bool]:
     """A header's value as a reader sees it (RFC 2047), on one line, and whether a charset was guessed.
 
-    Never fails: what is wrongly encoded stays as it is, or becomes U+FFFD. `raw` may hold bytes as surrogates.
+    Never fails: what is wrongly encoded stays as it is, or becomes U+FFFD. `raw` may hold bytes as
+    surrogates.
     """
     raw = raw[:MAX_VALUE]
     guessed = False

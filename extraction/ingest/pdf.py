@@ -48,16 +48,19 @@ def add_pages(builder: DocumentBuilder, data: bytes) -> None:
     """
     if b"%PDF-" not in data[:1024]:
         raise DocumentError("not_pdf", f"no %PDF- in the first {min(len(data), 1024)} bytes")
+    mark = builder.part_count
     try:
         with _opened(data) as pdf:
             words, images = _read(builder, pdf)
             _about(builder, pdf, data)
     except DocumentError as error:
-        if error.code in ("password",) or not _second_opinion(builder, data):
+        if error.code == "password" or not _second_opinion(builder, data, mark):
             raise
         builder.flags.add("repaired")
         return
-    if not words and not (not images and _second_opinion(builder, data)):
+    if words:
+        return
+    if images or not _second_opinion(builder, data, mark):
         if images:
             raise DocumentError("image_only", "the pages hold images and no characters")
         raise DocumentError("empty", "the pages hold neither characters nor images")
@@ -70,7 +73,7 @@ def _opened(data: bytes) -> Iterator[Any]:
     except pdfium2.PdfiumError as error:
         code = pdfium.FPDF_GetLastError()
         if code in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY) or "password" in str(error).lower():
-            raise DocumentError("password", "the file is encrypted, and the empty password does not open it") from error
+            raise DocumentError("password", "the empty password does not open the file") from error
         whole = b"%%EOF" in data[-2048:]
         raise DocumentError("broken" if whole else "truncated", str(error)[:200]) from error
     try:
@@ -117,9 +120,8 @@ def _add_page(builder: DocumentBuilder, page: Any, number: int) -> int:
     rectangle = pdfium.FS_RECTF()
     if not pdfium.FPDF_GetPageBoundingBox(page, ctypes.byref(rectangle)):
         rectangle = pdfium.FS_RECTF(0.0, 792.0, 612.0, 0.0)
-    frame = Frame(
-        rectangle.left, rectangle.bottom, rectangle.right, rectangle.top, pdfium.FPDFPage_GetRotation(page) % 4
-    )
+    rotation = pdfium.FPDFPage_GetRotation(page) % 4
+    frame = Frame(rectangle.left, rectangle.bottom, rectangle.right, rectangle.top, rotation)
     text_page = pdfium.FPDFText_LoadPage(page)
     width, height = frame.size
     builder.open("page", page=number, width=width, height=height)
@@ -180,10 +182,9 @@ def _references_hold(data: bytes) -> bool:
     return target.startswith(b"xref") or re.match(rb"\d+\s+\d+\s+obj", target) is not None
 
 
-def _second_opinion(builder: DocumentBuilder, data: bytes) -> bool:
+def _second_opinion(builder: DocumentBuilder, data: bytes, mark: int) -> bool:
     """Read with the second parser what pdfium refused; gives whether it found text (words without boxes)."""
     import pypdf
-    from pypdf.errors import PyPdfError
 
     if len(data) > MAX_SECOND_OPINION:
         return False
@@ -194,11 +195,15 @@ def _second_opinion(builder: DocumentBuilder, data: bytes) -> bool:
             return False
         for page in reader.pages[:MAX_PAGES]:
             texts.append(page.extract_text())
+    except MemoryError:
+        raise
     # A parser that is given a broken file fails in every way there is; what it read until then counts.
-    except (PyPdfError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, AssertionError, NotImplementedError, OSError):
-        pass
+    except Exception as error:
+        builder.flags.add("broken_pages")
+        builder.metadata["second_parser"] = type(error).__name__
     if not any(character.isalnum() for text in texts for character in text):
         return False
+    builder.forget_parts(mark)
     for number, text in enumerate(texts, 1):
         builder.open("page", page=number)
         builder.write(text.strip("\n"))

@@ -9,7 +9,7 @@ from html import unescape
 from inscriptis import Inscriptis
 from inscriptis.css_profiles import STRICT_CSS_PROFILE
 from inscriptis.model.config import ParserConfig
-from lxml import etree
+from lxml import etree  # type: ignore[import-untyped]
 from lxml import html as lxml_html
 
 from cinnabar.extraction.documents import Document
@@ -18,13 +18,23 @@ from cinnabar.schemas.errors import DocumentError
 
 MAX_HTML = 4_000_000
 
-# Charsets that a file may name. The standard library also knows codecs that are none (hex, zlib, punycode, ...)
+# Charsets that a file may name. The standard library also knows codecs that are none (hex, zlib, punycode)
 # and would run them on the content.
-CHARSETS = frozenset(
-    codecs.lookup(name).name
-    for name in ["ascii", "utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-7", "cp437", "cp850", "cp852", "cp855", "cp857", "cp858", "cp862", "cp864", "cp866", "cp874", "cp932", "cp949", "cp950", "cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "iso8859-1", "iso8859-2", "iso8859-3", "iso8859-4", "iso8859-5", "iso8859-6", "iso8859-7", "iso8859-8", "iso8859-9", "iso8859-10", "iso8859-11", "iso8859-13", "iso8859-14", "iso8859-15", "iso8859-16", "koi8-r", "koi8-u", "mac-roman", "mac-cyrillic", "tis-620", "big5", "big5hkscs", "gb2312", "gbk", "gb18030", "hz", "euc-jp", "euc-kr", "johab", "iso2022_jp", "iso2022_jp_1", "iso2022_jp_2", "iso2022_kr", "shift_jis", "shift_jisx0213", "shift_jis_2004"]
-)
-_ALIASES = {"iso-8859-8-i": "iso8859-8", "iso-8859-8-e": "iso8859-8", "x-sjis": "shift_jis", "utf8mb4": "utf-8"}
+_NAMES = """
+ascii utf-8 utf-16 utf-16-le utf-16-be utf-32 utf-7 cp437 cp850 cp852 cp855 cp857 cp858 cp862 cp864 cp866
+cp874 cp932 cp949 cp950 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258
+iso8859-1 iso8859-2 iso8859-3 iso8859-4 iso8859-5 iso8859-6 iso8859-7 iso8859-8 iso8859-9 iso8859-10
+iso8859-11 iso8859-13 iso8859-14 iso8859-15 iso8859-16 koi8-r koi8-u mac-roman mac-cyrillic tis-620
+big5 big5hkscs gb2312 gbk gb18030 hz euc-jp euc-kr johab iso2022_jp iso2022_jp_1 iso2022_jp_2 iso2022_kr
+shift_jis shift_jisx0213 shift_jis_2004
+"""
+CHARSETS = frozenset(codecs.lookup(name).name for name in _NAMES.split())
+_ALIASES = {
+    "iso-8859-8-i": "iso8859-8",
+    "iso-8859-8-e": "iso8859-8",
+    "x-sjis": "shift_jis",
+    "utf8mb4": "utf-8",
+}
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -53,8 +63,9 @@ def known_charset(name: str | None) -> str | None:
 def decode(data: bytes, charset: str | None = None, named: bool = False) -> tuple[str, bool]:
     """`data` as text, and whether the charset had to be guessed.
 
-    A byte order mark wins, then `charset` where it fits, then UTF-8, then UTF-16 without a mark, then Windows-1252.
-    With `named`, a charset was named although it may be no known one: UTF-8 with replacement instead of a guess.
+    A byte order mark wins, then `charset` where it fits, then UTF-8, then UTF-16 without a mark, then
+    Windows-1252. With `named`, a charset was named although it may be no known one: UTF-8 with replacement
+    instead of a guess.
     """
     for mark, codec in _BOMS:
         if data.startswith(mark):
@@ -87,8 +98,8 @@ def decode(data: bytes, charset: str | None = None, named: bool = False) -> tupl
 def html_to_text(markup: str) -> tuple[str, bool]:
     """The visible text of an HTML page with its tables kept in rows, and whether it was cut.
 
-    Nothing that the page names is fetched. Pages that are nested too deeply for the renderer lose their layout
-    and keep their words.
+    Nothing that the page names is fetched. Pages that are nested too deeply for the renderer lose their
+    layout and keep their words.
     """
     cut = len(markup) > MAX_HTML
     markup = _XML_DECLARATION.sub("", markup[:MAX_HTML]).replace("\x00", "\ufffd")
@@ -96,7 +107,9 @@ def html_to_text(markup: str) -> tuple[str, bool]:
         return "", cut
     try:
         # no_network is lxml's default; said here because it must stay so.
-        parser = lxml_html.HTMLParser(no_network=True, remove_comments=True, remove_pis=True, encoding="utf-8")
+        parser = lxml_html.HTMLParser(
+            no_network=True, remove_comments=True, remove_pis=True, encoding="utf-8"
+        )
         tree = lxml_html.fromstring(markup.encode("utf-8", "replace"), parser=parser)
         text = str(Inscriptis(tree, _HTML_CONFIG).get_text())
     except (etree.LxmlError, ValueError, RecursionError, AttributeError, KeyError, IndexError):
@@ -114,7 +127,7 @@ def tidy(text: str) -> str:
 def parse_text(data: bytes, path: str, media_type: str = "text/plain") -> Document:
     """A plain text file; form feeds end pages.
 
-    Raises DocumentError("empty") where nothing but blanks is found, DocumentError("unsupported") for binary data.
+    Raises DocumentError: empty where nothing but blanks is found, unsupported for binary data.
     """
     text, guessed = decode(data)
     if "\x00" in text:

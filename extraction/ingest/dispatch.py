@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import PurePath
 
 from cinnabar.extraction.documents import Document
@@ -19,7 +20,9 @@ SUFFIXES: dict[str, Parser] = {
     ".eml": parse_mail,
     ".txt": parse_text,
     ".md": parse_text,
-    ".csv": lambda data, path: parse_text(data, path, "text/csv"),
+    ".csv": partial(parse_text, media_type="text/csv"),
+    ".tsv": partial(parse_text, media_type="text/tab-separated-values"),
+    ".ics": partial(parse_text, media_type="text/calendar"),
     ".html": parse_html,
     ".htm": parse_html,
 }
@@ -41,8 +44,8 @@ _BINARY: tuple[tuple[bytes, str], ...] = (
     (b"{\\rtf", "RTF"),
 )
 _MAIL = re.compile(
-    rb"\A(?:From \S[^\n]{0,200}\n)?(?:Return-Path|Received|Delivered-To|From|To|Subject|Date|Message-ID|MIME-Version"
-    rb"|X-[A-Za-z0-9-]{1,60}|DKIM-Signature|ARC-Seal)[ \t]*:",
+    rb"\A(?:From \S[^\n]{0,200}\n)?(?:Return-Path|Received|Delivered-To|From|To|Subject|Date|Message-ID"
+    rb"|MIME-Version|X-[A-Za-z0-9-]{1,60}|DKIM-Signature|ARC-Seal)[ \t]*:",
     re.IGNORECASE,
 )
 _HTML = re.compile(rb"\A(?:\xef\xbb\xbf)?\s{0,200}<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
@@ -56,8 +59,8 @@ def parse(data: bytes, path: str) -> Document:
     suffix = PurePath(path).suffix.lower()
     if not data:
         raise DocumentError("empty", "the file has zero bytes")
-    # PDF readers look for the header in the first kilobyte; without the suffix only the beginning counts, because
-    # a mail or a text may well speak of "%PDF-".
+    # PDF readers look for the header in the first kilobyte; without the suffix only the beginning counts,
+    # because a mail or a text may well speak of "%PDF-".
     if data[:64].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"%PDF-") or suffix == ".pdf":
         return parse_pdf(data, path)
     for magic, kind in _BINARY:

@@ -1,0 +1,240 @@
+"""Parsing in processes of its own: a hostile file ends its worker, never the run."""
+
+from __future__ import annotations
+
+import os
+import queue
+import select
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+import orjson
+
+from cinnabar.extraction.documents import Document
+from cinnabar.extraction.ingest.wire import HEADER, MAGIC, BadFrame, lengths, unpack
+from cinnabar.schemas.errors import DocumentError, RunError
+
+DEFAULT_PARSER = "cinnabar.extraction.ingest.dispatch:parse"
+MAX_FILE = 200 << 20
+# Documents that may be under way or waiting for their turn, for each worker.
+LOOK_AHEAD = 4
+START_LIMIT = 60.0
+
+Outcome = Document | DocumentError
+
+
+class _Died(Exception):
+    """The worker ended, or wrote something that is no frame."""
+
+
+class _TimedOut(Exception):
+    """The worker did not answer in time."""
+
+
+class _Worker:
+    """One process that parses one file at a time."""
+
+    def __init__(self, command: list[str]) -> None:
+        # A thread pool of the linear algebra library would take the address space that the parsers need.
+        env = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        pipe, null = subprocess.PIPE, subprocess.DEVNULL
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=null, bufsize=0, env=env)
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None and stdout is not None
+        self._stdin: IO[bytes] = stdin
+        self._stdout: IO[bytes] = stdout
+        self._poll = select.poll()
+        self._poll.register(stdout, select.POLLIN)
+        self.served = 0
+        try:
+            greeting = self._read(len(MAGIC), time.monotonic() + START_LIMIT)
+        except (_Died, _TimedOut) as error:
+            self.stop()
+            advice = f"try `{' '.join(command)}`"
+            raise RunError(f"a parser's process does not start: {error or 'no answer'}; {advice}") from error
+        if greeting != MAGIC:
+            self.stop()
+            raise RunError(f"a parser's process began with {greeting!r}, expected {MAGIC!r}")
+
+    def ask(self, path: Path, seconds: float) -> Outcome:
+        """Raises _Died and _TimedOut; the worker is then of no further use."""
+        # The path goes as hex: any bytes that the file system allows, on one line.
+        line = orjson.dumps({"path": os.fsencode(path).hex()}) + b"\n"
+        try:
+            self._stdin.write(line)
+        except (BrokenPipeError, OSError) as error:
+            raise _Died(self._fate()) from error
+        deadline = time.monotonic() + seconds
+        try:
+            sizes = lengths(self._read(HEADER.size, deadline))
+            sections = [self._read(size, deadline) for size in sizes]
+            found = unpack(str(path), *sections)
+        except BadFrame as error:
+            raise _Died(f"the worker's answer is not sound: {error}") from error
+        self.served += 1
+        return found
+
+    def stop(self) -> None:
+        """End the process, now."""
+        self._process.kill()
+        self._process.wait()
+        self._stdin.close()
+        self._stdout.close()
+
+    def interrupt(self) -> None:
+        """End the process from another thread; the one that uses the worker sees it die and calls `stop`."""
+        self._process.kill()
+
+    def _read(self, count: int, deadline: float) -> bytes:
+        # Grown as the bytes come, so that a false length allocates nothing.
+        pieces: list[bytes] = []
+        descriptor = self._stdout.fileno()
+        while count:
+            left = deadline - time.monotonic()
+            if not self._poll.poll(max(left, 0.0) * 1000):
+                raise _TimedOut
+            piece = os.read(descriptor, min(count, 1 << 20))
+            if not piece:
+                raise _Died(self._fate())
+            pieces.append(piece)
+            count -= len(piece)
+        return b"".join(pieces)
+
+    def _fate(self) -> str:
+        try:
+            status = self._process.wait(timeout=1.0)
+        except subprocess.TimeoutExpired:
+            return "it closed its pipe"
+        return f"ended by signal {-status}" if status < 0 else f"ended with status {status}"
+
+
+class ParserPool:
+    """Warm worker processes that turn files into documents, each bounded in time and memory.
+
+    workers: processes. time_limit: seconds of wall clock for a document, enforced from outside by a kill.
+    memory_limit: bytes of address space of a worker. restart_after: documents after which a worker is
+    replaced. max_bytes: the largest file that is read. parser: `module:function` that a worker imports,
+    `(data: bytes, path: str) -> Document`.
+
+    A context manager: leaving it ends the workers, also those in the middle of a document.
+    """
+
+    def __init__(
+        self,
+        workers: int,
+        time_limit: float = 30.0,
+        memory_limit: int = 1 << 30,
+        restart_after: int = 1000,
+        *,
+        max_bytes: int = MAX_FILE,
+        parser: str = DEFAULT_PARSER,
+    ) -> None:
+        if workers < 1 or time_limit <= 0 or memory_limit < 1 << 28 or restart_after < 1:
+            raise ValueError(
+                f"expected at least 1 worker, a time limit above 0, at least {1 << 28} bytes of memory and "
+                f"a restart after at least 1 document, got {workers}, {time_limit}, {memory_limit}, "
+                f"{restart_after}"
+            )
+        self.workers, self.time_limit, self._restart_after = workers, time_limit, restart_after
+        # -P keeps the working folder out of the import path: a folder of documents may hold an `email.py`.
+        module = "cinnabar.extraction.ingest.worker"
+        limits = [str(time_limit), str(memory_limit), str(max_bytes)]
+        self._command = [sys.executable, "-P", "-m", module, parser, *limits]
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="parser")
+        self._idle: queue.SimpleQueue[_Worker | None] = queue.SimpleQueue()
+        for _ in range(workers):
+            self._idle.put(None)
+        self._alive: set[_Worker] = set()
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def __enter__(self) -> ParserPool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all workers. What was asked for and has not come yet does not come."""
+        with self._lock:
+            self._closed = True
+            for worker in self._alive:
+                worker.interrupt()
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        for worker in list(self._alive):
+            self._end(worker)
+
+    def parse_one(self, path: Path) -> Outcome:
+        """The document in a file, or why there is none. Blocks until a worker is free and done."""
+        return self._threads.submit(self._parse, path).result()
+
+    def parse_many(self, paths: Iterable[Path]) -> Iterator[tuple[Path, Outcome]]:
+        """One outcome for each path, in the order of the paths.
+
+        At most LOOK_AHEAD documents for each worker are under way or waiting for their turn, so memory does
+        not grow with the number of paths. The workers go on while the caller is busy with an outcome.
+        """
+        waiting: deque[tuple[Path, Future[Outcome]]] = deque()
+        try:
+            for path in paths:
+                waiting.append((path, self._threads.submit(self._parse, path)))
+                if len(waiting) >= LOOK_AHEAD * self.workers:
+                    first, future = waiting.popleft()
+                    yield first, future.result()
+            while waiting:
+                first, future = waiting.popleft()
+                yield first, future.result()
+        finally:
+            for _, future in waiting:
+                future.cancel()
+
+    def _parse(self, path: Path) -> Outcome:
+        worker = self._idle.get()
+        try:
+            detail = ""
+            # A worker may die of what an earlier document left behind; on a fresh one it is this one's doing.
+            for attempt in range(2):
+                if worker is None or attempt:
+                    worker = self._start()
+                try:
+                    found = worker.ask(path, self.time_limit)
+                except _TimedOut:
+                    self._end(worker)
+                    worker = None
+                    return DocumentError("timeout", f"no answer within {self.time_limit:g} s")
+                except _Died as error:
+                    self._end(worker)
+                    worker = None
+                    detail = str(error)
+                    continue
+                out_of_memory = isinstance(found, DocumentError) and found.code == "memory"
+                if out_of_memory or worker.served >= self._restart_after:
+                    self._end(worker)
+                    worker = None
+                return found
+            return DocumentError("worker_died", detail)
+        finally:
+            self._idle.put(worker)
+
+    def _start(self) -> _Worker:
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the parser pool is closed; use it inside its `with` block")
+            worker = _Worker(self._command)
+            self._alive.add(worker)
+            return worker
+
+    def _end(self, worker: _Worker) -> None:
+        with self._lock:
+            self._alive.discard(worker)
+        worker.stop()

@@ -1,0 +1,129 @@
+"""Documents as bytes on the pipe between a parser's process and ours.
+
+A frame is `MAGIC`, the lengths of its four sections as little-endian uint64, and the sections: a JSON head,
+the text in UTF-8, the words' [W, 3] int32 (start, end, part) and their [W, 4] float32 boxes. What comes out
+of the pipe was written by a process that read hostile bytes, so nothing in it is believed: `unpack` checks it
+all. A worker that is ready writes `MAGIC` alone, once.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, get_args
+
+import numpy as np
+import orjson
+
+from cinnabar.extraction.documents import Document, Part, PartKind, Words
+from cinnabar.extraction.ingest.builder import MAX_CHARACTERS
+from cinnabar.extraction.ingest.codes import CODES
+from cinnabar.schemas.errors import DocumentError
+
+MAGIC = b"CNBR"
+HEADER = struct.Struct("<4s4Q")
+
+# The parser's own limits, each with room for separators.
+_MAX_TEXT = 4 * MAX_CHARACTERS + (1 << 20)
+_MAX_WORDS = MAX_CHARACTERS
+_LIMITS = (64 << 20, _MAX_TEXT, 12 * _MAX_WORDS, 16 * _MAX_WORDS)
+
+
+class BadFrame(ValueError):
+    """The other side of the pipe wrote something that is no frame; what was wrong is in the message."""
+
+
+def pack(outcome: Document | DocumentError) -> list[bytes]:
+    """An outcome as the pieces of a frame, to be written one after the other."""
+    if isinstance(outcome, DocumentError):
+        head: dict[str, Any] = {"code": outcome.code, "detail": outcome.detail[:500]}
+        return _frame(head, b"", b"", b"")
+    words = outcome.words
+    head = {
+        "digest": outcome.digest,
+        "media_type": outcome.media_type,
+        "size": outcome.size,
+        "flags": list(outcome.flags),
+        "metadata": outcome.metadata,
+        "parts": [
+            [p.kind, p.start, p.end, p.name, p.page, p.width, p.height, p.parent, p.media_type]
+            for p in outcome.parts
+        ],
+    }
+    bounds = np.stack([words.start, words.end, words.part], axis=1).astype("<i4")
+    boxes = np.ascontiguousarray(words.box, "<f4")
+    return _frame(head, outcome.text.encode("utf-8"), bounds.tobytes(), boxes.tobytes())
+
+
+def lengths(header: bytes) -> tuple[int, int, int, int]:
+    """The lengths of the sections that follow a frame's header. Raises BadFrame."""
+    magic, *sizes = HEADER.unpack(header)
+    if magic != MAGIC:
+        raise BadFrame(f"expected {MAGIC!r} at the beginning of a frame, got {magic!r}")
+    for size, limit in zip(sizes, _LIMITS, strict=True):
+        if size > limit:
+            raise BadFrame(f"a section of {size} bytes, at most {limit} are allowed")
+    return sizes[0], sizes[1], sizes[2], sizes[3]
+
+
+def unpack(path: str, head: bytes, text: bytes, bounds: bytes, boxes: bytes) -> Document | DocumentError:
+    """The outcome in a frame's sections. Raises BadFrame where it is not what a sound parser writes."""
+    try:
+        return _unpack(path, orjson.loads(head), text.decode("utf-8"), bounds, boxes)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
+        raise BadFrame(f"{type(error).__name__}: {str(error)[:200]}") from error
+
+
+def _unpack(path: str, head: Any, text: str, bounds: bytes, boxes: bytes) -> Document | DocumentError:
+    if "code" in head:
+        if head["code"] not in CODES:
+            raise BadFrame(f"unknown code {str(head['code'])[:40]!r}")
+        return DocumentError(head["code"], str(head["detail"]))
+    array = np.frombuffer(bounds, "<i4").reshape(-1, 3)
+    box = np.frombuffer(boxes, "<f4").reshape(-1, 4)
+    start, end, part = (np.ascontiguousarray(column) for column in array.T)
+    parts = tuple(_part(index, entry, len(text)) for index, entry in enumerate(head["parts"]))
+    _expect(len(box) == len(array), "as many boxes as words")
+    _expect(len(text) <= MAX_CHARACTERS + (1 << 16), "a text within its limit")
+    _expect("\x00" not in text, "no NUL in the text")
+    if len(array):
+        _expect(bool((start < end).all()), "words with a character")
+        _expect(int(start[0]) >= 0 and int(end[-1]) <= len(text), "words within the text")
+        _expect(bool((end[:-1] <= start[1:]).all()), "words that are sorted and disjoint")
+        _expect(int(part.min()) >= 0 and int(part.max()) < len(parts), "words within known parts")
+        first = np.array([p.start for p in parts])
+        last = np.array([p.end for p in parts])
+        _expect(bool(((first[part] <= start) & (end <= last[part])).all()), "words within their parts")
+    metadata = {str(key): str(value) for key, value in head["metadata"].items()}
+    digest = str(head["digest"])
+    _expect(len(digest) == 64 and not set(digest) - set("0123456789abcdef"), "a SHA-256 in hex")
+    return Document(
+        digest=digest,
+        path=path,
+        media_type=str(head["media_type"]),
+        size=int(head["size"]),
+        text=text,
+        parts=parts,
+        words=Words(start, end, box, part),
+        flags=tuple(sorted({str(flag) for flag in head["flags"]})),
+        metadata=metadata,
+    )
+
+
+def _part(index: int, entry: list[Any], length: int) -> Part:
+    kind, start, end, name, page, width, height, parent, media_type = entry
+    _expect(kind in get_args(PartKind), "a known kind of part")
+    _expect(0 <= int(start) <= int(end) <= length, "parts within the text")
+    _expect(-1 <= int(parent) < index, "parts after their parents")
+    size = float(width), float(height)
+    return Part(kind, int(start), int(end), str(name), int(page), *size, int(parent), str(media_type))
+
+
+def _expect(holds: bool, what: str) -> None:
+    if not holds:
+        raise BadFrame(f"expected {what}")
+
+
+def _frame(head: dict[str, Any], text: bytes, bounds: bytes, boxes: bytes) -> list[bytes]:
+    encoded = orjson.dumps(head)
+    header = HEADER.pack(MAGIC, len(encoded), len(text), len(bounds), len(boxes))
+    return [header, encoded, text, bounds, boxes]

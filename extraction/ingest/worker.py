@@ -1,0 +1,126 @@
+"""A parser's process: reads paths from standard input, writes one frame for each to standard output.
+
+    python -P -m cinnabar.extraction.ingest.worker PARSER TIME MEMORY SIZE
+
+PARSER is `module:function`, TIME the limit for a document in seconds of processor time, MEMORY and SIZE are
+bytes of address space and of the largest file. The file is read here and not in the parent: the parent stays
+small whatever the size of a file, a file system that hangs is ended by the parent's clock, and what is hashed
+is what was parsed. The process imports no torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import resource
+import signal
+import stat
+import sys
+import warnings
+from collections.abc import Callable
+
+import orjson
+
+from cinnabar.extraction.documents import Document
+from cinnabar.extraction.ingest.wire import MAGIC, pack
+from cinnabar.schemas.errors import DocumentError
+
+OPEN_FILES = 32
+
+
+def read_file(path: str, max_bytes: int) -> bytes:
+    """The bytes of a regular file. Raises DocumentError: not_a_file, unreadable, too_large."""
+    try:
+        # Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
+        raise DocumentError("not_a_file", error.strerror or "") from error
+    except (OSError, ValueError) as error:
+        raise DocumentError("unreadable", getattr(error, "strerror", None) or type(error).__name__) from error
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise DocumentError("not_a_file", "a folder, a pipe or a device")
+        if status.st_size > max_bytes:
+            raise DocumentError("too_large", f"{status.st_size} bytes, the limit is {max_bytes}")
+        try:
+            data = file.read(max_bytes + 1)
+        except OSError as error:
+            raise DocumentError("unreadable", error.strerror or "") from error
+    if len(data) > max_bytes:
+        raise DocumentError("too_large", f"it grew beyond the limit of {max_bytes} bytes while it was read")
+    return data
+
+
+def outcome(parser: Callable[[bytes, str], Document], path: str, max_bytes: int) -> Document | DocumentError:
+    """What parsing a file comes to; no exception escapes but those that end the process."""
+    try:
+        return parser(read_file(path, max_bytes), path)
+    except DocumentError as error:
+        return error
+    except MemoryError:
+        return DocumentError("memory", "an allocation was refused")
+    except RecursionError:
+        return DocumentError("depth", "the interpreter's recursion limit was reached")
+    # The boundary of the process: whatever a parser throws at a hostile file belongs to that file alone. The
+    # message may hold text of the document, the type does not.
+    except Exception as error:
+        return DocumentError("parser_error", type(error).__name__)
+
+
+def serve(parser: Callable[[bytes, str], Document], seconds: float, max_bytes: int) -> None:
+    """Answer requests until standard input ends."""
+    requests = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb", buffering=0)
+    # Native code that prints must not write into the frames.
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    answers.write(MAGIC)
+    for line in requests:
+        path = os.fsdecode(bytes.fromhex(orjson.loads(line)["path"]))
+        _allow_processor_time(seconds)
+        for piece in pack(outcome(parser, path, max_bytes)):
+            view = memoryview(piece)
+            while view:
+                view = view[answers.write(view) :]
+
+
+def limit(memory: int) -> None:
+    """Bound what the process may take: address space, files, no core dumps, no bytes written to any file."""
+    for kind, value in (
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_NOFILE, OPEN_FILES),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(kind)
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (value, value))
+
+
+def _allow_processor_time(seconds: float) -> None:
+    """Let the system end this process should its parent die while a document loops."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    soft = int(usage.ru_utime + usage.ru_stime + seconds) + 2
+    soft = soft if hard == resource.RLIM_INFINITY else min(soft, hard)
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+
+
+def main(arguments: list[str]) -> None:
+    """Set the limits, import the parser, serve."""
+    dotted, seconds, memory, max_bytes = arguments
+    # The terminal's interrupt goes to the whole group; the parent decides what becomes of the workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    module, _, name = dotted.partition(":")
+    parser: Callable[[bytes, str], Document] = getattr(importlib.import_module(module), name)
+    limit(int(memory))
+    serve(parser, float(seconds), int(max_bytes))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
