@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import torch
@@ -64,6 +64,7 @@ class Canvas:
     tokens: [S, L] int64, the committed positions of open slots, MASK where open; only the first `length[s]`
         positions of a slot count.
     length: [S] int64, positions of each slot, a power of two.
+    spans: for each instance the spans (characters of the passage) of a committed value, () where it has none.
     """
 
     instances: list[SlotInstance]
@@ -71,6 +72,7 @@ class Canvas:
     left_out: list[bool]
     tokens: torch.Tensor
     length: torch.Tensor
+    spans: list[tuple[tuple[int, int], ...]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
