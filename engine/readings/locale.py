@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from cinnabar.engine.readings.months import MONTH_PATTERN, MONTHS, is_english_month
+from cinnabar.engine.readings.months import MONTH_PATTERN, is_english_month
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +69,15 @@ def document_locale(text: str) -> Locale:
             years[int(match["y"])] += 1
         if not is_english_month(match["m"]):
             foreign += 1
-        elif MONTHS.get(match["m"].lower().rstrip(".")) is not None:
-            if match["d"] is not None:
-                english_day_first += 1
-            else:
-                english_month_first += 1
-    starts = {start: end for start, end in covered}
+        elif match["d"] is not None:
+            english_day_first += 1
+        else:
+            english_month_first += 1
+    starts = {start for start, _ in covered}
     for match in _DECIMAL.finditer(text):
         if match.start() in starts:
             continue
-        group, point, _ = match[1], match[2], match[3]
+        group, point = match[1], match[2]
         if group == point:
             continue
         # A number with both separators leaves no doubt; a lone one may be a version or a section.
@@ -87,9 +86,8 @@ def document_locale(text: str) -> Locale:
         decimal_comma[match[1] == "."] += 1
     order = _majority(day_first)
     comma = _majority(decimal_comma)
-    if order is None and (foreign or english_day_first or english_month_first):
-        if foreign + english_day_first != english_month_first:
-            order = foreign + english_day_first > english_month_first
+    if order is None and foreign + english_day_first != english_month_first:
+        order = foreign + english_day_first > english_month_first
     if comma is None and foreign > english_day_first + english_month_first:
         comma = True
     return Locale(order, comma, years.most_common(1)[0][0] if years else None)

@@ -26,8 +26,9 @@ class Mention:
 
 
 _FRACTION = "".join(FRACTIONS)
+# An adjacent minus belongs to a number where no word or number runs into it; so do currency signs after it.
 _NUMBER = re.compile(
-    rf"(?:(?<![\w.,)])[-−–](?=[{'€$£¥'}]?\d))?(?:\d+(?:[.,'’]\d+)*|(?<![\d])[.,]\d+)(?:\s?[{_FRACTION}])?|[{_FRACTION}]"
+    rf"(?:(?<![\w.,)])[-−–](?=[.,]?\d))?(?:\d+(?:[.,'’]\d+)*|(?<![\w.,])[.,]\d+)(?:\s?[{_FRACTION}])?|[{_FRACTION}]"
 )
 _RUN_TOGETHER = re.compile(r"0\d+[.,]|\d{4,}[.,]\d{3,}|\d+(?:[.,]\d+){2,}")
 _DIGITS = re.compile(r"\d+")

@@ -45,7 +45,8 @@ _CLOCK = r"(?:\d{1,2}(?:[:.h][0-5]\d)?\s*(?:[ap]\.?\s?m\b\.?|Uhr\b|h\b)?|\d{4}|n
 # Two times of day with a dash or a word between them; at least one must look like a time and no other number.
 RANGE = re.compile(
     rf"(?<![\w.,:/$€£-])(?=\S*[:h]|(?:[\d:.]|\s|[-–—]|to|bis|and|until)*(?:[ap]\.?\s?m\b|Uhr\b)|noon|midnight)"
-    rf"(?P<first>{_CLOCK})\s*(?:-|–|—|to\b|until\b|till\b|bis\b|and\b|à)\s*(?P<last>{_CLOCK})(?![\w:]|[./-]\d)",
+    rf"(?P<first>{_CLOCK})\s*(?:\(?(?:[ecmp][sd]?t|utc|gmt)\)?\s*)?(?:-|–|—|to\b|until\b|till\b|bis\b|and\b|à)"
+    rf"\s*(?P<last>{_CLOCK})(?![\w:]|[./-]\d)",
     re.IGNORECASE,
 )
 STAMP = re.compile(
@@ -172,11 +173,11 @@ def minutes_between(text: str) -> int | None:
     match = RANGE.fullmatch(text)
     if match is None:
         return None
-    first, last = TIME.fullmatch(match["first"]), TIME.fullmatch(match["last"])
-    starts = bare_time(match["first"], text[match.end("first") :]) if first is None else read_time(
-        first, text[match.end("first") :]
-    )
-    ends = bare_time(match["last"]) if last is None else read_time(last)
+    after = text[match.end("first") :]
+    first, last = match["first"].strip(), match["last"].strip()
+    whole, end_whole = TIME.fullmatch(first), TIME.fullmatch(last)
+    starts = bare_time(first, after) if whole is None else read_time(whole, after)
+    ends = bare_time(last) if end_whole is None else read_time(end_whole)
     if not starts or not ends:
         return None
     start, end = (int(time[:2]) * 60 + int(time[3:5]) for time in (starts[0], ends[0]))
