@@ -103,7 +103,7 @@ def complement(ranges: Ranges) -> Ranges:
 
 
 def where(test: Callable[[str], bool]) -> Ranges:
-    """The code points for which this holds; a second's work over all of Unicode, so callers keep the result."""
+    """The code points for which this holds; it takes a second, so callers keep the result."""
     out: list[tuple[int, int]] = []
     start = -1
     for code in range(sys.maxunicode + 2):
@@ -132,7 +132,7 @@ def _by_category() -> dict[str, list[tuple[int, int]]]:
 
 @lru_cache(maxsize=128)
 def property_ranges(name: str, value: str) -> Ranges | None:
-    """The code points of `\\p{name}` (value "") or `\\p{name=value}`; None where it is not known here.
+    """The code points of `\\p{name}` (value "") or `\\p{name=value}`; None where not known here.
 
     General categories by all their names, and those binary properties that Python's tables hold exactly.
     """

@@ -1,8 +1,8 @@
 """Regular expressions as ECMA-262 writes them (flag u), parsed to a tree.
 
-Where real schemas are laxer than flag u and nothing is ambiguous, so is the parser: an escaped punctuation mark
-stands for itself, and so do a lone `]`, `}` or `{` and a `-` beside a class escape. Not regular, so refused:
-backreferences. Unknown here, so refused: inline flags, scripts and set notation (flag v).
+Where real schemas are laxer than flag u and nothing is ambiguous, so is the parser: an escaped punctuation
+mark stands for itself, and so do a lone `]`, `}` or `{` and a `-` beside a class escape. Not regular, so
+refused: backreferences. Unknown here, so refused: inline flags, scripts and set notation (flag v).
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ class _Parser:
                 if not self.take(":"):
                     name = _GROUP_NAME.match(self.text, self.at)
                     if not name:
-                        self.fail("expected ':', '=', '!', '<=', '<!' or '<name>' after '(?'; no inline flags")
+                        self.fail("expected : = ! <= <! or <name> after '(?'; inline flags are not known")
                     self.at = name.end()
         body = self.choice()
         if not self.take(")"):
@@ -259,7 +259,7 @@ class _Parser:
                 self.at += 2
                 return 0x10000 + ((code - 0xD800) << 10) + self.hexadecimal(4, start) - 0xDC00
             return code
-        if char.isascii() and (char.isalnum() or char == "_"):
+        if char.isascii() and char.isalnum():
             self.fail(f"the escape \\{char} is not known to ECMA-262", start)
         return ord(char)
 

@@ -1,8 +1,8 @@
 """JSON numbers as languages of their one canonical spelling: bounds and multiples by automata over digits.
 
-Canonical: `-?(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?` without `-0`: no exponent, no needless zero. One spelling for
-each value makes bounds regular and equality of numbers equality of texts. Bounds are compared exactly, never as
-floats, and exponents are not expanded past `MAX_DIGITS`.
+Canonical: `-?(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?` without `-0`: no exponent, no needless zero. One spelling
+for each value makes bounds regular and equality of numbers equality of texts. Bounds are compared exactly,
+never as floats, and exponents are not expanded past `MAX_DIGITS`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from cinnabar.schemas.automaton import (
 from cinnabar.schemas.errors import UnsupportedNumber
 
 MAX_DIGITS = 400
-MAX_REMAINDERS = 8_192
+# 4,096 remainders take some 300 ms to compile.
+MAX_REMAINDERS = 4_096
 _SPELLING = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?|[+-]?\.[0-9]+([eE][+-]?[0-9]+)?", re.ASCII)
 
 # Byte classes of all tables here: 0 to 9 the digits, 10 the point, 11 the minus sign, 12 all other bytes.
@@ -159,8 +160,8 @@ def _compared(size: str, kept: str) -> Automaton:
     head, _, tail = size.partition(".")
     digits, places = [int(d) for d in head], [int(d) for d in tail]
     n, m = len(digits), len(places)
-    # States: 0 .. n equal so far after i digits; then smaller and larger so far after 1 .. n digits; then equal
-    # so far after j places; then settled as smaller or larger, in the places or by more digits than `size` has.
+    # States: 0 .. n equal so far after i digits; then smaller and larger so far after 1 .. n digits; then
+    # equal so far after j places; then settled as smaller or larger, by the places or by too many digits.
     smaller, larger, place = n, 2 * n, 3 * n + 1
     less = place + m + 1
     greater = less + 1

@@ -1,9 +1,9 @@
 """ECMA-262 patterns as automata over the canonical JSON spelling of the strings that they match.
 
-A pattern becomes a nondeterministic machine over classes of code points, that one a deterministic one, and its
-moves are spelled out in bytes. Assertions are regular too: anchors and word boundaries look at the code points
-on either side of a place; a lookbehind is a machine that runs along from the start of the text; a lookahead is
-an obligation that a thread carries until the text has met or broken it.
+A pattern becomes a nondeterministic machine over classes of code points, that one a deterministic one, and
+its moves are spelled out in bytes. Assertions are regular too: anchors and word boundaries look at the code
+points on either side of a place; a lookbehind is a machine that runs along from the start of the text; a
+lookahead is an obligation that a thread carries until the text has met or broken it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cinnabar.schemas.ecma import Chars, Choice, Edge, Look, Repeat, Sequence, T
 from cinnabar.schemas.errors import RegexError, TooLarge
 from cinnabar.schemas.spelling import lift
 
-# A thread is a state and the obligations it carries; an obligation is a lookahead and the threads of its body.
+# A thread is a state and the obligations it carries; an obligation is a lookahead and its body's threads.
 Obligation = tuple[int, frozenset["Thread"]]
 Thread = tuple[int, frozenset[Obligation]]
 Threads = frozenset[Thread]
@@ -67,15 +67,18 @@ def _nodes(tree: Tree) -> Iterator[Tree]:
 def _partition(sets: list[Ranges]) -> tuple[list[int], list[int], dict[Ranges, int], int]:
     """Classes of code points that no set tells apart.
 
-    Returns the first code point of each range, the class of each, the bit mask of classes of each set, and how
-    many classes there are.
+    Returns the first code point of each range, the class of each, the bit mask of classes of each set, and
+    how many classes there are.
     """
     marks: dict[int, int] = {0: 0}
     for number, ranges in enumerate(sets):
         for first, last in ranges:
             marks[first] = marks.get(first, 0) ^ (1 << number)
             marks[last + 1] = marks.get(last + 1, 0) ^ (1 << number)
-    starts, kinds, seen, member = [], [], {}, 0
+    starts: list[int] = []
+    kinds: list[int] = []
+    seen: dict[int, int] = {}
+    member = 0
     for start in sorted(marks):
         member ^= marks[start]
         if start <= ANY[0][1] and (not kinds or kinds[-1] != seen.get(member)):

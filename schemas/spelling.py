@@ -1,7 +1,7 @@
 """From automata over code points to automata over the one canonical JSON spelling of a string's content.
 
 Canonical: UTF-8 as it is; a backslash only before `"` and `\\`; control characters below U+0020 as
-`\\b \\f \\n \\r \\t` or `\\u00xx` in lower-case hexadecimal; no surrogates (RFC 8259, RFC 8785 section 3.2.2.2).
+`\\b \\f \\n \\r \\t` or `\\u00xx` in lower-case hexadecimal; no surrogates (RFC 8259; RFC 8785 3.2.2.2).
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def lift(
     states, classes = moves.shape
     if states * len(nodes) > MAX_RAW_STATES:
         raise TooLarge(states * len(nodes), MAX_RAW_STATES)
-    # The pair (s, n), "in state s with node n of the spelling read", is state s * N + n; node 0 is between two.
+    # The pair (s, n), "in state s at node n of the spelling", is state s * N + n; node 0 is between two.
     target = np.empty((states, classes + len(nodes) + 1), np.int64)
     target[:, :classes] = np.where(moves < 0, -1, moves * len(nodes))
     target[:, classes:-1] = np.arange(states)[:, None] * len(nodes) + np.arange(len(nodes))

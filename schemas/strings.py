@@ -26,7 +26,7 @@ def content_of(text: str) -> bytes:
 def bounded_length(min_length: int, max_length: int | None) -> Automaton:
     """The content of all strings with this many code points, both ends included; None is no bound.
 
-    Raises TooLarge where the bound needs more states than an automaton may have (14 a code point, so some 1,400 code points).
+    Raises TooLarge past some 1,400 code points, as each takes 14 states.
     """
     if max_length is not None and max_length < min_length:
         return lift([[-1]], (0,), (0,), [False])
