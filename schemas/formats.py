@@ -26,9 +26,9 @@ _TIME = r"(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3
 _CLOCK = r"T(?:\d+S|\d+M(?:\d+S)?|\d+H(?:\d+M(?:\d+S)?)?)"
 _DURATION = rf"P(?:\d+W|(?:\d+D|\d+M(?:\d+D)?|\d+Y(?:\d+M(?:\d+D)?)?)(?:{_CLOCK})?|{_CLOCK})"
 
-# RFC 1123 without labels that have `--` in third place: those are A-labels, whose validity is not regular.
-_LABEL = r"(?!..--)[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
-_HOST = rf"{_LABEL}(?:\.{_LABEL})*"
+# RFC 1123 host names without two hyphens in a row: nearly all of those are A-labels (`xn--`), whose validity is
+# not regular.
+_HOST = r"[{0}]+(?:[.-][{0}]+)*"
 # Characters of a whole host name; RFC 1123 allows 63 a label and 253 in all, which would take 16,000 states.
 _HOST_LENGTH = 63
 # Letters of left-to-right scripts that IDNA 2008 allows in any place of a label, and how many characters a
@@ -101,13 +101,11 @@ PATTERNS = {
 
 def _host(wide: bool) -> Automaton:
     """Host names; where `wide`, with letters beyond ASCII too."""
-    plain = fullmatch(_HOST) & bounded_length(1, _HOST_LENGTH)
-    if not wide:
-        return plain
-    label = r"(?!..--)[a-z0-9{0}](?:[a-z0-9{0}-]*[a-z0-9{0}])?"
-    labels = [(label.format(letters), length) for letters, length in _WIDE]
+    alphabets = [("A-Za-z0-9", _HOST_LENGTH)]
+    if wide:
+        alphabets += [("a-z0-9" + letters, length) for letters, length in _WIDE]
     return union(
-        plain, *(fullmatch(rf"{one}(?:\.{one})*") & bounded_length(1, length) for one, length in labels)
+        *(fullmatch(_HOST.format(letters)) & bounded_length(1, length) for letters, length in alphabets)
     )
 
 
