@@ -126,10 +126,11 @@ def page_words(text_page: Any, frame: Frame, limit: int) -> PageWords:
     rtl = np.zeros(len(code), np.bool_)
     for low, high in _RTL:
         rtl |= (code >= low) & (code <= high)
-    split, stacked = _breaks(seen, rtl)
+    letters = "".join(map(chr, code.tolist()))
+    solid = np.fromiter(map(str.isalnum, letters), np.bool_, len(letters))
+    split, stacked = _breaks(seen, rtl, solid)
     starts = np.flatnonzero((np.diff(run, prepend=-1) != 0) | split)
     ends = np.append(starts[1:], len(code))
-    letters = "".join(map(chr, code.tolist()))
     return PageWords(
         text=[letters[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)],
         box=np.concatenate(
@@ -169,10 +170,13 @@ def _quarter_turns(angle: Floats, rotation: int) -> Ints:
     return np.where(np.abs(quarters - nearest) < 0.12, nearest.astype(np.int64) % 4, OBLIQUE)
 
 
-def _breaks(box: Floats, rtl: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], int]:
+def _breaks(
+    box: Floats, rtl: npt.NDArray[np.bool_], solid: npt.NDArray[np.bool_]
+) -> tuple[npt.NDArray[np.bool_], int]:
     """Where a character stands too far from the one before to belong to its word, though no blank lies there.
 
-    Also gives how many characters stand just below their predecessor.
+    `solid` marks letters and digits: one that stands before its predecessor begins a cell that the one before
+    ran into. Accents may stand anywhere. Also gives how many characters stand just below their predecessor.
     """
     split = np.zeros(len(box), np.bool_)
     if len(box) < 2:
@@ -182,8 +186,10 @@ def _breaks(box: Floats, rtl: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.boo
     both_rtl = rtl[:-1] & rtl[1:]
     gap = np.where(both_rtl, before[:, 0] - after[:, 2], after[:, 0] - before[:, 2])
     rise = np.abs((after[:, 1] + after[:, 3]) - (before[:, 1] + before[:, 3])) / 2
-    sideways = np.abs((after[:, 0] + after[:, 2]) - (before[:, 0] + before[:, 2])) / 2
+    onward = ((after[:, 0] + after[:, 2]) - (before[:, 0] + before[:, 2])) / 2
+    sideways = np.abs(onward)
+    back = (onward < -0.02 * height) & solid[:-1] & solid[1:] & ~rtl[:-1] & ~rtl[1:]
     stacked = (sideways < 0.3 * height) & (after[:, 1] - before[:, 1] > 0.6 * height) & (rise < 2.0 * height)
-    jump = (gap > 0.6 * height) | (gap < -1.2 * height) | (rise > 0.7 * height)
+    jump = back | (gap > 0.6 * height) | (gap < -1.2 * height) | (rise > 0.7 * height)
     split[1:] = jump & ~stacked
     return split, int(stacked.sum())

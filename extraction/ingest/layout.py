@@ -102,44 +102,66 @@ def _pitch(lines: Sequence[Line]) -> float:
 
 def _without_doubles(index: list[int], rows: list[list[float]], text: list[str]) -> list[int]:
     """`index` without words that are printed twice at one place, as is done to make them bold."""
-    seen: set[tuple[str, int, int]] = set()
+    seen: dict[str, list[list[float]]] = {}
     kept = []
     for i in index:
-        x, y = round(rows[i][0] / 2), round(rows[i][1] / 2)
-        if (text[i], x, y) in seen:
+        row = rows[i]
+        known = seen.setdefault(text[i], [])
+        if any(abs(row[0] - other[0]) < 2.0 and abs(row[1] - other[1]) < 2.0 for other in known):
             continue
-        seen.update((text[i], x + dx, y + dy) for dx in (-1, 0, 1) for dy in (-1, 0, 1))
+        known.append(row)
         kept.append(i)
     return kept
 
 
-def _lines(index: Sequence[int], rows: list[list[float]]) -> list[Line]:
+def _segments(index: npt.NDArray[np.int64], box: Floats) -> list[npt.NDArray[np.int64]]:
+    """Words that follow one another closely both in the content stream and on a line, in reading order.
+
+    They save most of the search for lines, and keep a skewed line whole.
+    """
+    if len(index) < 2:
+        return [index]
+    before, after = box[index[:-1]], box[index[1:]]
+    height = np.maximum(np.minimum(before[:, 3] - before[:, 1], after[:, 3] - after[:, 1]), 0.1)
+    overlap = np.minimum(before[:, 3], after[:, 3]) - np.maximum(before[:, 1], after[:, 1])
+    gap = after[:, 0] - before[:, 2]
+    apart = (overlap < 0.7 * height) | (gap < -0.3 * height) | (gap > 0.7 * height)
+    return np.split(index, np.flatnonzero(apart) + 1)
+
+
+def _lines(index: Sequence[int], box: Floats, rows: list[list[float]]) -> list[Line]:
     """Words whose extents overlap by half of the smaller one share a line, unless they cover each other."""
+    segments = _segments(np.sort(np.asarray(index, np.int64)), box)
+    sides = [
+        (float(b[:, 0].min()), float(b[:, 1].mean()), float(b[:, 2].max()), float(b[:, 3].mean()))
+        for b in (box[segment] for segment in segments)
+    ]
     lines: list[Line] = []
-    for i in sorted(index, key=lambda i: rows[i][1] + rows[i][3]):
-        x0, top, x1, bottom = rows[i]
+    taken: list[list[tuple[float, float]]] = []
+    for s in sorted(range(len(segments)), key=lambda s: sides[s][1] + sides[s][3]):
+        x0, top, x1, bottom = sides[s]
         height = max(bottom - top, 0.1)
-        best: Line | None = None
-        best_overlap = 0.5
-        for line in lines[-4:]:
+        best, best_overlap = -1, 0.5
+        for candidate in range(max(0, len(lines) - 4), len(lines)):
+            line = lines[candidate]
             overlap = min(bottom, line.bottom) - max(top, line.top)
             share = overlap / min(height, max(line.bottom - line.top, 0.1))
             if share <= best_overlap:
                 continue
-            narrow = 0.5 * (x1 - x0)
-            if any(
-                min(x1, rows[j][2]) - max(x0, rows[j][0]) > min(narrow, 0.5 * (rows[j][2] - rows[j][0]))
-                for j in line.words
-            ):
+            if any(min(x1, b) - max(x0, a) > 0.5 * min(x1 - x0, b - a) for a, b in taken[candidate]):
                 continue
-            best, best_overlap = line, share
-        if best is None:
-            lines.append(Line([i], top, bottom))
+            best, best_overlap = candidate, share
+        words = segments[s].tolist()
+        if best < 0:
+            lines.append(Line(words, top, bottom))
+            taken.append([(x0, x1)])
         else:
-            n = len(best.words)
-            best.top += (top - best.top) / (n + 1)
-            best.bottom += (bottom - best.bottom) / (n + 1)
-            best.words.append(i)
+            line = lines[best]
+            weight = len(words) / (len(line.words) + len(words))
+            line.top += (top - line.top) * weight
+            line.bottom += (bottom - line.bottom) * weight
+            line.words += words
+            taken[best].append((x0, x1))
     lines.sort(key=lambda line: line.top + line.bottom)
     for line in lines:
         line.words.sort(key=lambda i: rows[i][0])
@@ -152,7 +174,7 @@ def _regions(
     """The page cut into pieces that are each read line by line, in reading order."""
     if not index:
         return []
-    lines = _lines(index, rows)
+    lines = _lines(index, box, rows)
     if depth >= 6 or len(lines) < MIN_COLUMN_LINES:
         return [lines]
     found = _gutter(lines, box, text)

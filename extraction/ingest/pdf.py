@@ -95,7 +95,7 @@ def _read(builder: DocumentBuilder, pdf: Any) -> tuple[int, bool]:
         if builder.full:
             builder.flags.add("truncated")
             break
-        page = pdfium.FPDF_LoadPage(pdf.raw, number)
+        page = _load_page(pdf, number)
         if not page:
             failed += 1
             continue
@@ -114,6 +114,32 @@ def _read(builder: DocumentBuilder, pdf: Any) -> tuple[int, bool]:
     if silent and total:
         builder.flags.add("no_text_pages")
     return total, images
+
+
+def _load_page(pdf: Any, number: int) -> Any:
+    """A page with what is filled into its forms; a null pointer where it cannot be loaded."""
+    page = pdfium.FPDF_LoadPage(pdf.raw, number)
+    if not page or not _has_fields(page):
+        return page
+    # pdfium's text lacks the annotations. Flattening draws them into the page, in memory.
+    flattened = pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY) == pdfium.FLATTEN_SUCCESS
+    if not flattened:
+        return page
+    pdfium.FPDF_ClosePage(page)
+    return pdfium.FPDF_LoadPage(pdf.raw, number)
+
+
+def _has_fields(page: Any) -> bool:
+    """Whether form fields or free text lie on a page, among its first annotations."""
+    for index in range(min(pdfium.FPDFPage_GetAnnotCount(page), 2000)):
+        annotation = pdfium.FPDFPage_GetAnnot(page, index)
+        if not annotation:
+            continue
+        kind = pdfium.FPDFAnnot_GetSubtype(annotation)
+        pdfium.FPDFPage_CloseAnnot(annotation)
+        if kind in (pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT):
+            return True
+    return False
 
 
 def _add_page(builder: DocumentBuilder, page: Any, number: int) -> int:
