@@ -1,0 +1,16 @@
+"""JSON Schemas as automata: which texts a field may have, found before any document is read."""
+
+from __future__ import annotations
+
+from cinnabar.schemas.compile import CompiledSchema, compile_schema
+from cinnabar.schemas.errors import SchemaError, UnsupportedSchema
+from cinnabar.schemas.loading import SchemaSource, load_schema
+
+__all__ = [
+    "CompiledSchema",
+    "SchemaError",
+    "SchemaSource",
+    "UnsupportedSchema",
+    "compile_schema",
+    "load_schema",
+]

@@ -1,11 +1,13 @@
 """The form: a schema laid out as containers and slots, for all of its values to be filled at once.
 
-Containers are nodes and scalars are slots; the text is rendered from the tree at the end, so that keys, commas
-and braces are never generated. Every node that is not filled has a minimal completion, found at compile time.
+Containers are nodes and scalars are slots; the text is rendered from the tree at the end, so that keys,
+commas and braces are never generated. Every node that is not filled has a minimal completion, found at
+compile time.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -20,12 +22,15 @@ class Slot:
     """One scalar of the form.
 
     `index` is the slot's place in `Form.slots`. `path` is its pointer template, `*` for an array index
-    (`/line_items/*/name`). `automaton` accepts exactly the canonical JSON texts allowed here, in UTF-8, quotes
-    included; `null` only where `nullable`. `options` are all allowed texts (without null) where they are few
-    and closed (enum, const, boolean), else (). `option_notes` has a description for each option, or ().
-    `max_length` (code points) is set where the bound was too large to unroll into the automaton: longer texts
-    are refused by `accepts`. `free` says that the automaton accepts arbitrary text (a string without pattern,
-    format or enum). `minimal` is a shortest accepted text.
+    (`/line_items/*/name`). `automaton` accepts exactly the canonical JSON texts allowed here, in UTF-8,
+    quotes included; `null` only where `nullable`. `options` are all allowed texts (without null) where they
+    are few and closed (enum, const, boolean), else (). `option_notes` has a description for each option, or
+    (). `max_length` (code points) is set where the bound was too large to unroll into the automaton: longer
+    texts are refused by `accepts`. `free` says that the automaton accepts arbitrary text (a string without
+    pattern, format or enum). `minimal` is `null` where nullable, else a shortest accepted text. `kind` is
+    that of the values beside null; where several kinds are allowed it is `number` for integers and numbers,
+    `enum` where the choices are closed, else `string`. `examples` are accepted texts that the schema's author
+    gave.
     """
 
     index: int
@@ -53,8 +58,6 @@ class Slot:
 
 def json_length(text: bytes) -> int:
     """Code points of the string that this canonical JSON string text spells."""
-    import json
-
     return len(json.loads(text))
 
 

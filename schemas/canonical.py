@@ -1,0 +1,67 @@
+"""The one way in which Cinnabar writes a JSON value, and how it reads any other way."""
+
+from __future__ import annotations
+
+import json
+import math
+from decimal import Decimal
+from typing import Any
+
+from cinnabar.schemas.numbers import canonical_number
+from cinnabar.schemas.strings import canonical_string
+
+
+def decimal(value: int | float | Decimal) -> Decimal:
+    """A JSON number as the decimal that its shortest spelling says.
+
+    Raises ValueError for infinities and not-a-number.
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"expected a JSON number, got {value}")
+    if isinstance(value, Decimal) and not value.is_finite():
+        raise ValueError(f"expected a JSON number, got {value}")
+    return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+
+
+def scalar_text(value: str | int | float | Decimal | bool | None) -> str:
+    """The canonical text of null, a boolean, a number or a string.
+
+    Raises ValueError for a string with a lone surrogate, which no UTF-8 text can hold, and for a number that
+    is not finite.
+    """
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return canonical_string(value).decode("utf-8")
+    return canonical_number(decimal(value))
+
+
+def json_text(value: Any) -> str:
+    """The canonical text of any JSON value: no spaces, properties in the order of the value."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{scalar_text(str(k))}:{json_text(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(json_text(v) for v in value) + "]"
+    return scalar_text(value)
+
+
+def parse(text: str) -> Any:
+    """The value of a JSON text in any spelling (RFC 8259), with exact numbers.
+
+    Numbers come as int, or as Decimal where they have a fraction or an exponent, or too many digits for
+    Python's limit on integer texts. Of duplicate keys the last one counts, as validators read them. Raises
+    ValueError for anything that is not JSON, NaN and Infinity among it, and for nesting that is too deep.
+    """
+
+    def refuse(name: str) -> None:
+        raise ValueError(f"expected JSON, got {name}")
+
+    def integer(digits: str) -> int | Decimal:
+        return int(digits) if len(digits) < 4000 else Decimal(digits)
+
+    try:
+        return json.loads(text, parse_float=Decimal, parse_int=integer, parse_constant=refuse)
+    except RecursionError:
+        raise ValueError("expected JSON with fewer nested values") from None

@@ -1,0 +1,162 @@
+"""A schema from wherever it is: the library, a file, a Pydantic class, a dict, or an Outlines type."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.errors import PydanticUserError
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+
+from cinnabar.schemas.errors import SchemaError
+from cinnabar.schemas.metaschema import check_schema, fingerprint
+
+# Decimal places of a Pydantic Decimal that names none: decimal columns need a scale, and nine leave 29 digits
+# before the point of the 38 that Arrow and DuckDB hold.
+DECIMAL_PLACES = 9
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaSource:
+    """A schema as loaded.
+
+    `name` is for people and file names: the library's name, else the title, else the file's or class's name.
+    `model` is the Pydantic class where it came from one. `fingerprint` is the SHA-256 of the schema as JSON
+    with sorted keys, annotations included, for they are read by the model.
+    """
+
+    name: str
+    schema: dict[str, Any]
+    model: type[BaseModel] | None
+    fingerprint: str
+
+
+def load_schema(spec: Any) -> SchemaSource:
+    """The schema that `spec` names or is.
+
+    `spec` is a name of the library, a path of a JSON Schema file, `module:Class` (found from the current
+    directory too), a dict, a Pydantic class, or an `outlines.types.JsonSchema`. Raises SchemaError with what
+    was expected where there is none, or where the standard's meta-schema is not met.
+    """
+    if isinstance(spec, str):
+        return _named(spec)
+    if isinstance(spec, Path):
+        return _file(spec)
+    if isinstance(spec, dict):
+        return _source("schema", spec, None)
+    if isinstance(spec, type) and issubclass(spec, BaseModel):
+        return _model(spec.__name__, spec)
+    # Outlines takes seconds to import, and an object of its type exists only where it was imported already.
+    outlines = sys.modules.get("outlines.types")
+    if outlines is not None and isinstance(spec, outlines.JsonSchema):
+        return _source("schema", _parse(spec.schema, "outlines.types.JsonSchema"), None)
+    raise SchemaError(
+        "expected a name, a path, module:Class, a dict, a Pydantic class or an outlines JsonSchema, "
+        f"got {type(spec).__name__}"
+    )
+
+
+def _named(spec: str) -> SchemaSource:
+    from cinnabar.schemas.library import LIBRARY
+
+    if spec in LIBRARY:
+        return _model(spec, LIBRARY[spec], keep_name=True)
+    path = Path(spec)
+    if path.is_file() or path.suffix == ".json":
+        return _file(path)
+    module, colon, name = spec.partition(":")
+    if colon and module and name:
+        return _imported(spec, module, name)
+    raise SchemaError(
+        f"expected a JSON Schema file, module:Class, or one of {', '.join(LIBRARY)}; got {spec!r}"
+    )
+
+
+def _file(path: Path) -> SchemaSource:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise SchemaError(f"expected a JSON Schema file in UTF-8 at {path}, got {problem}") from None
+    return _source(path.name.removesuffix(".json").removesuffix(".schema"), _parse(text, str(path)), None)
+
+
+def _parse(text: str, where: str) -> dict[str, Any]:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"the key {twice!r} twice in one object")
+        return found
+
+    try:
+        schema = json.loads(text, object_pairs_hook=once)
+    except (ValueError, RecursionError) as problem:
+        raise SchemaError(f"{where}: expected JSON, got {problem}") from None
+    if not isinstance(schema, dict):
+        raise SchemaError(f"{where}: expected a JSON object, got {type(schema).__name__}")
+    return schema
+
+
+def _imported(spec: str, module: str, name: str) -> SchemaSource:
+    here = str(Path.cwd())
+    added = here not in sys.path
+    if added:
+        sys.path.insert(0, here)
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except Exception as problem:  # whatever the user's module raises while it is imported
+        raise SchemaError(
+            f"expected {name} in the module {module} (for {spec!r}), got {type(problem).__name__}: {problem}"
+        ) from None
+    finally:
+        if added and here in sys.path:
+            sys.path.remove(here)
+    if isinstance(found, str):
+        raise SchemaError(f"expected a Pydantic class or a dict at {spec}, got str")
+    return load_schema(found)
+
+
+def _model(name: str, model: type[BaseModel], keep_name: bool = False) -> SchemaSource:
+    try:
+        schema = model.model_json_schema(schema_generator=_DecimalsAsNumbers)
+    except (PydanticUserError, ValueError) as problem:
+        raise SchemaError(f"{name}: expected a class with a JSON Schema, got {problem}") from None
+    return _source(name, schema, model, keep_name)
+
+
+def _source(
+    name: str, schema: dict[str, Any], model: type[BaseModel] | None, keep_name: bool = False
+) -> SchemaSource:
+    check_schema(schema, name)
+    title = schema.get("title")
+    if not keep_name and isinstance(title, str) and title.strip():
+        name = title.strip()
+    return SchemaSource(name, schema, model, fingerprint(schema))
+
+
+class _DecimalsAsNumbers(GenerateJsonSchema):
+    """Decimals are JSON numbers with a fixed number of places, so that their columns are decimals."""
+
+    def decimal_schema(self, schema: Any) -> JsonSchemaValue:
+        places = schema.get("decimal_places")
+        places = DECIMAL_PLACES if places is None else places
+        found: JsonSchemaValue = {"type": "number", "multipleOf": float(f"1e-{places}") if places else 1}
+        if schema.get("multiple_of") is not None:
+            found["multipleOf"] = float(schema["multiple_of"])
+        for bound, keyword in (
+            ("ge", "minimum"),
+            ("gt", "exclusiveMinimum"),
+            ("le", "maximum"),
+            ("lt", "exclusiveMaximum"),
+        ):
+            if schema.get(bound) is not None:
+                found[keyword] = float(schema[bound])
+        return found

@@ -1,0 +1,132 @@
+"""The scalar keywords of JSON Schema as shapes, each checked for having a value at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from decimal import Decimal
+from typing import Any
+
+from cinnabar.schemas.algebra import union
+from cinnabar.schemas.canonical import decimal, scalar_text
+from cinnabar.schemas.errors import RegexError, TooLarge, UnsupportedNumber, UnsupportedSchema
+from cinnabar.schemas.formats import format_content
+from cinnabar.schemas.language import MAX_UNROLLED_LENGTH, smallest
+from cinnabar.schemas.shape import Enum, Null, Number, Shape, String
+
+BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+
+
+class NoValue(UnsupportedSchema):
+    """A schema that no value meets; where it is one of several alternatives, that one is dropped."""
+
+    def __init__(self, pointer: str, keyword: str, reason: str = "", advice: str = "") -> None:
+        super().__init__(
+            pointer, keyword, reason or "no value meets this together with what stands beside it", advice
+        )
+
+
+@contextmanager
+def located(pointer: str, keyword: str) -> Iterator[None]:
+    """Give the errors of the automata their place in the schema."""
+    try:
+        yield
+    except RegexError as problem:
+        advice = "write a pattern that is regular, or leave it out"
+        raise UnsupportedSchema(pointer, keyword, str(problem), advice) from None
+    except (TooLarge, UnsupportedNumber) as problem:
+        raise UnsupportedSchema(pointer, keyword, str(problem), "loosen the bound") from None
+
+
+def string_shape(schema: Mapping[str, Any], pointer: str) -> String:
+    """What `pattern`, known formats, `minLength` and `maxLength` leave of the strings."""
+    low, high = whole(schema, "minLength", pointer) or 0, whole(schema, "maxLength", pointer)
+    place = f"{pointer}/minLength"
+    if high is not None and low > high:
+        raise NoValue(place, "minLength", f"no string has both {low} characters or more and {high} or fewer")
+    if low > MAX_UNROLLED_LENGTH:
+        reason = f"expected at most {MAX_UNROLLED_LENGTH}, got {low}"
+        raise UnsupportedSchema(place, "minLength", reason, "lower the bound")
+    name = schema.get("format")
+    known = (name,) if name is not None and format_content(name) is not None else ()
+    patterns = (schema["pattern"],) if "pattern" in schema else ()
+    found = String(patterns, known, low, high)
+    if patterns:
+        _inhabited(String(patterns), f"{pointer}/pattern", "pattern")
+    keyword = next((k for k in ("pattern", "minLength", "maxLength") if k in schema), "format")
+    _inhabited(found, f"{pointer}/{keyword}", keyword)
+    return found
+
+
+def number_shape(schema: Mapping[str, Any], pointer: str, integer: bool) -> Number:
+    """What the bounds and `multipleOf` leave of the numbers, or of the integers."""
+    bounds = {k: schema.get(k) for k in BOUNDS}
+    # Draft 4 has a flag beside the bound where later drafts have a bound of its own.
+    for flag, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        if bounds[flag] is True:
+            bounds[flag], bounds[bound] = bounds[bound], None
+        elif bounds[flag] is False:
+            bounds[flag] = None
+    exact = {k: None if v is None else _exact(v, f"{pointer}/{k}", k) for k, v in bounds.items()}
+    multiple = schema.get("multipleOf")
+    found = Number(
+        integer,
+        exact["minimum"],
+        exact["maximum"],
+        exact["exclusiveMinimum"],
+        exact["exclusiveMaximum"],
+        () if multiple is None else (_exact(multiple, f"{pointer}/multipleOf", "multipleOf"),),
+    )
+    keyword = next((k for k in ("multipleOf", *BOUNDS) if k in schema), "type")
+    _inhabited(found, f"{pointer}/{keyword}", keyword)
+    return found
+
+
+def enum_shape(values: list[Any], pointer: str, keyword: str) -> Shape:
+    """These scalars, each once."""
+    texts: dict[str, None] = {}
+    for value in values:
+        if isinstance(value, (dict, list)):
+            reason = "an object or an array as a choice is not enforced"
+            raise UnsupportedSchema(pointer, keyword, reason, "list scalars only")
+        try:
+            texts[scalar_text(value)] = None
+        except ValueError as problem:
+            raise UnsupportedSchema(pointer, keyword, str(problem), "correct the choice") from None
+    options = tuple(text for text in texts if text != "null")
+    parts: list[Shape] = [Enum(options, ("",) * len(options))] if options else []
+    found = union([*parts, Null()] if "null" in texts else parts)
+    if found is None:
+        raise NoValue(pointer, keyword)
+    return found
+
+
+def constant_meaning(shape: Shape) -> Shape:
+    """A constant among alternatives: its title and description are the meaning of this choice."""
+    if not isinstance(shape, Enum) or len(shape.options) != 1:
+        return shape
+    title, words = shape.notes.title, shape.notes.description
+    meaning = f"{title}: {words}" if title and words else title or words
+    return Enum(shape.options, (meaning or shape.meanings[0],))
+
+
+def whole(schema: Mapping[str, Any], keyword: str, pointer: str) -> int | None:
+    """The bound under this keyword, None where there is none."""
+    value = schema.get(keyword)
+    if value is None:
+        return None
+    exact = _exact(value, f"{pointer}/{keyword}", keyword)
+    return int(min(exact, Decimal(2**62)))
+
+
+def _exact(value: Any, pointer: str, keyword: str) -> Decimal:
+    try:
+        return decimal(value)
+    except ValueError as problem:
+        raise UnsupportedSchema(pointer, keyword, str(problem), "correct the number") from None
+
+
+def _inhabited(shape: Number | String, pointer: str, keyword: str) -> None:
+    with located(pointer, keyword):
+        if smallest(shape) is None:
+            raise NoValue(pointer, keyword)
