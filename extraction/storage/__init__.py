@@ -1,0 +1,26 @@
+"""Parquet is the truth, a manifest says which of it counts, and DuckDB is a snapshot to read.
+
+An output folder DIR holds
+
+    schemas/F.json               the schema with the fingerprint F, beside the data
+    data/S/F12/batch-N.parquet   records of schema S (F12: first 12 digits of F): its columns, typed, and ours
+    fields/S/F12/batch-N.parquet one row a leaf: value, confidence, origin, evidence
+    documents/batch-N.parquet    one row a document and run
+    outcomes/batch-N.parquet     one row a run and input path, with records that were rejected
+    runs/batch-N.parquet         a row when a run starts, another when it ends
+    manifest/batch-N.json        the commits
+    cinnabar.duckdb              views over the above (`snapshot.py`)
+    .lock                        held by the run that writes
+
+What holds:
+- A batch is committed by one atomic rename, that of its manifest, which names its Parquet files with sizes
+and
+  SHA-256. After a crash there are whole batches or none; files that no manifest names are ignored, and
+  removed when the folder is next opened for writing.
+- Numbers N only go up. Small batches are merged, many into one, by a manifest that names those it replaces
+  (`compaction.py`); replaced files stay for a day, for readers of an older snapshot.
+- A record's key is (document digest, schema fingerprint, engine fingerprint), and each key is written once.
+- One process writes at a time; a dead one leaves no lock behind. Readers need no lock.
+
+`docs/storage.md` tells the same to the analyst.
+"""

@@ -1,4 +1,4 @@
-"""What a batch hands to the store: one outcome for each input path, with the record and its leaves where there is one."""
+"""What a batch hands to the store: one outcome for each input path, with its record where there is one."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ STATUSES: tuple[Status, ...] = ("written", "quarantined", "skipped")
 class LeafRow:
     """One scalar of a record, with where it was read.
 
-    `pointer` is the JSON pointer (RFC 6901) into the record. `value` is the canonical JSON text, None where the
-    place was left out. `confidence` in [0, 1]. `missing` says that the schema demands a value that the model did
-    not find. `evidence` has spans in characters of the whole document and boxes in points; None where the value
-    was not read from the document. `page` counts from 1, 0 where there is none.
+    `pointer` is the JSON pointer (RFC 6901) into the record. `value` is the canonical JSON text, None where
+    the place was left out. `confidence` in [0, 1]. `missing` says that the schema demands a value that the
+    model did not find. `evidence` has spans in characters of the whole document and boxes in points; None
+    where the value was not read from the document. `page` counts from 1, 0 where there is none.
     """
 
     pointer: str
@@ -76,10 +76,10 @@ class Outcome:
     """What became of one input path in one run.
 
     written: `digest`, `document` and `record` are there.
-    quarantined: `code` is there; `digest` where the bytes could be read, `document` where they could be parsed,
-        `record` where one was made and rejected; `pointers` name the places in the record that are to blame.
-    skipped: `code` is `done` (this work was done by an earlier run) or `duplicate` (the same bytes as the input
-        `duplicate_of`); `digest` is there.
+    quarantined: `code` is there; `digest` where the bytes could be read, `document` where they could be
+        parsed, `record` where one was made and rejected; `pointers` name the places in it that are to blame.
+    skipped: `code` is `done` (this work was done by an earlier run) or `duplicate` (the same bytes as the
+        input `duplicate_of`); `digest` is there.
 
     Raises ValueError where the parts do not fit the status.
     """
@@ -101,7 +101,11 @@ class Outcome:
             raise ValueError(f"{self.path}: what is written has a digest, a document and a record")
         if self.status != "written" and not self.code:
             raise ValueError(f"{self.path}: what is {self.status} has a reason code")
-        if self.status == "skipped" and (self.record or self.code == "duplicate" and not self.duplicate_of):
-            raise ValueError(f"{self.path}: what is skipped has no record, and a duplicate names the other path")
+        if self.status == "skipped" and (self.record or (self.code == "duplicate" and not self.duplicate_of)):
+            raise ValueError(
+                f"{self.path}: what is skipped has no record, and a duplicate names the other path"
+            )
         if self.document and self.document.digest != self.digest:
-            raise ValueError(f"{self.path}: the document's digest is {self.document.digest}, not {self.digest}")
+            raise ValueError(
+                f"{self.path}: the document's digest is {self.document.digest}, not {self.digest}"
+            )

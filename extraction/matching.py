@@ -1,0 +1,233 @@
+"""When an extracted value counts as right, and which extracted item of a list answers which true one.
+
+A number equals a number, whatever its spelling (integers exactly, others within a relative 1e-6); a boolean
+itself; a date or date-time in ISO form the same date; any other text that differs in nothing but case,
+blanks, punctuation and compatibility forms (NFKC), where points between digits, percent and currency signs do
+count.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+#: Lists longer than this are paired in order; the assignment takes time cubic in their length.
+MAX_ASSIGNMENT = 300
+#: Numbers that are not integers may differ by this share.
+TOLERANCE = 1e-6
+
+_NUMBER = re.compile(r"\s*[-+]?\d+(\.\d+)?([eE][-+]?\d{1,3})?\s*")
+_DATE = re.compile(
+    r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})"
+    r"(?P<time>[T ](?P<hour>\d{1,2}):(?P<minute>\d{2})(:(?P<second>\d{2})(\.\d+)?)?(Z|[-+]\d{2}:?\d{2})?)?"
+)
+_DECIMAL_MARK = re.compile(r"(?<=\d)[.,](?=\d)")
+_PRINTED_NUMBER = re.compile(r"\d[\d.,' \u00a0\u202f]*")
+_MARK = "\0"
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LeafPair:
+    """A place that has a scalar in the truth, in the prediction, or in both.
+
+    `field` has `*` for each array index; `pointer` is the JSON pointer into the prediction. `also` are other
+    right values. `paired` says that every list item around it has a partner.
+    """
+
+    field: Path
+    pointer: str
+    truth: Any
+    predicted: Any
+    also: Sequence[Any]
+    paired: bool
+
+    @property
+    def right(self) -> bool:
+        """Whether the prediction is right."""
+        return is_right(self.truth, self.predicted, self.also)
+
+
+def says_something(value: Any) -> bool:
+    """Whether this scalar is a value to be found: null and false are what is there when nothing is said."""
+    return value is not None and value is not False
+
+
+@lru_cache(maxsize=1 << 16)
+def fold(text: str) -> str:
+    """The text as it is compared: NFKC, case folded, of letters, digits, decimal marks, % and currency
+    signs."""
+    marked = _DECIMAL_MARK.sub(_MARK, unicodedata.normalize("NFKC", text).casefold())
+    kept = (c for c in marked if c.isalnum() or c in "%\0" or unicodedata.category(c) == "Sc")
+    return "".join(kept).replace(_MARK, ".")
+
+
+def as_number(value: Any) -> float | int | None:
+    """The number that this scalar is or spells; None where it is none."""
+    if isinstance(value, str):
+        return float(value) if _NUMBER.fullmatch(value) else None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+@lru_cache(maxsize=1 << 16)
+def as_date(text: str) -> tuple[date, tuple[int, int, int] | None] | None:
+    """The date, and the time where there is one, that this text spells in ISO form; None where it spells
+    none."""
+    match = _DATE.fullmatch(text.strip())
+    if match is None:
+        return None
+    try:
+        day = date(int(match["year"]), int(match["month"]), int(match["day"]))
+    except ValueError:
+        return None
+    time = (int(match["hour"]), int(match["minute"]), int(match["second"] or 0)) if match["time"] else None
+    return day, time
+
+
+def is_same(truth: Any, predicted: Any) -> bool:
+    """Whether these two scalars are equal, as the module's first lines say."""
+    if truth is None or predicted is None or isinstance(truth, bool) or isinstance(predicted, bool):
+        return truth is predicted
+    if isinstance(truth, int | float):
+        number = as_number(predicted)
+        if number is None:
+            return False
+        if isinstance(truth, int) or truth.is_integer():
+            return number == truth
+        return abs(number - truth) <= TOLERANCE * abs(truth)
+    day = as_date(truth)
+    if day is not None:
+        return isinstance(predicted, str) and as_date(predicted) == day
+    return fold(truth) == fold(str(predicted))
+
+
+def is_right(truth: Any, predicted: Any, also: Sequence[Any]) -> bool:
+    """Whether the prediction equals the truth, or one of the other right values."""
+    return is_same(truth, predicted) or (predicted is not None and any(is_same(a, predicted) for a in also))
+
+
+def agreement(truth: Any, predicted: Any, also: Sequence[Any]) -> int:
+    """How many values of the truth this prediction has right; the items of lists answer the best of
+    theirs."""
+    if isinstance(truth, dict) and isinstance(predicted, dict):
+        return sum(
+            agreement(value, predicted[name], also) for name, value in truth.items() if name in predicted
+        )
+    if isinstance(truth, list) and isinstance(predicted, list):
+        return sum(max((agreement(item, other, also) for other in predicted), default=0) for item in truth)
+    if isinstance(truth, dict | list) or isinstance(predicted, dict | list):
+        return 0
+    return int(says_something(truth) and is_right(truth, predicted, also))
+
+
+def pair_items(
+    truths: Sequence[Any], predicted: Sequence[Any], also: Sequence[Any] = ()
+) -> list[tuple[int | None, int | None]]:
+    """Each item's index once, with that of its partner; None for an item without one.
+
+    The pairs have the most equal leaves that any assignment has, and at least one each. Where a list is
+    longer than MAX_ASSIGNMENT, identical items are paired first; what is left is assigned where it is short
+    enough, else paired in order.
+    """
+    pairs: list[tuple[int, int]] = []
+    left, right = list(range(len(truths))), list(range(len(predicted)))
+    if max(len(left), len(right)) > MAX_ASSIGNMENT:
+        pairs = _identical(truths, predicted)
+        left, right = _without(left, (i for i, _ in pairs)), _without(right, (j for _, j in pairs))
+    if left and right and max(len(left), len(right)) <= MAX_ASSIGNMENT:
+        gain = np.array([[agreement(truths[i], predicted[j], also) for j in right] for i in left])
+        rows, columns = linear_sum_assignment(gain, maximize=True)
+        pairs += [(left[r], right[c]) for r, c in zip(rows, columns, strict=True) if gain[r, c]]
+    else:
+        pairs += [
+            (i, j) for i, j in zip(left, right, strict=False) if agreement(truths[i], predicted[j], also)
+        ]
+    alone_left = _without(range(len(truths)), (i for i, _ in pairs))
+    alone_right = _without(range(len(predicted)), (j for _, j in pairs))
+    return [*pairs, *((i, None) for i in alone_left), *((None, j) for j in alone_right)]
+
+
+def _identical(truths: Sequence[Any], predicted: Sequence[Any]) -> list[tuple[int, int]]:
+    places: dict[str, deque[int]] = defaultdict(deque)
+    for j, item in enumerate(predicted):
+        places[json.dumps(item, sort_keys=True)].append(j)
+    waiting = ((i, places[json.dumps(item, sort_keys=True)]) for i, item in enumerate(truths))
+    return [(i, places_of.popleft()) for i, places_of in waiting if places_of]
+
+
+def _without(indices: Sequence[int], gone: Iterator[int]) -> list[int]:
+    removed = set(gone)
+    return [index for index in indices if index not in removed]
+
+
+def leaf_pairs(
+    truth: Any,
+    predicted: Any,
+    also: dict[str, Sequence[Any]],
+    field: Path = (),
+    pointer: str = "",
+    paired: bool = True,
+) -> Iterator[LeafPair]:
+    """Every leaf of the two records, side by side; `also` has other right values by top-level field."""
+    if isinstance(truth, dict) or isinstance(predicted, dict):
+        truth = truth if isinstance(truth, dict) else {}
+        predicted = predicted if isinstance(predicted, dict) else {}
+        for name in {**truth, **predicted}:
+            step = name.replace("~", "~0").replace("/", "~1")
+            yield from leaf_pairs(
+                truth.get(name), predicted.get(name), also, (*field, name), f"{pointer}/{step}", paired
+            )
+    elif isinstance(truth, list) or isinstance(predicted, list):
+        truth = truth if isinstance(truth, list) else []
+        predicted = predicted if isinstance(predicted, list) else []
+        for i, j in pair_items(truth, predicted, also.get(field[0], ()) if field else ()):
+            yield from leaf_pairs(
+                None if i is None else truth[i],
+                None if j is None else predicted[j],
+                also,
+                (*field, "*"),
+                f"{pointer}/{j}",
+                paired and i is not None and j is not None,
+            )
+    else:
+        yield LeafPair(field, pointer, truth, predicted, also.get(field[0], ()) if field else (), paired)
+
+
+def evidence_holds(value: Any, text: str) -> bool:
+    """Whether this text of a document has the value in it: a number of the same size, the day and year of a
+    date, or the folded text."""
+    if isinstance(value, int | float):
+        return any(_prints(value, printed) for printed in _PRINTED_NUMBER.findall(text))
+    day = as_date(value)
+    if day is not None:
+        numbers = {int(digits) for digits in re.findall(r"\d+", text)}
+        joined = re.sub(r"\D", "", text)
+        year = day[0].year
+        return (
+            (day[0].day in numbers and bool(numbers & {year, year % 100}))
+            or f"{day[0]:%Y%m%d}" in joined
+            or f"{day[0]:%d%m%Y}" in joined
+        )
+    folded = fold(value)
+    return bool(folded) and folded in fold(text)
+
+
+def _prints(value: float, printed: str) -> bool:
+    """Whether these digits and marks spell the value, with a point or with a comma before the decimals."""
+    for mark in ".,":
+        digits = re.sub(rf"[^\d{re.escape(mark)}]", "", printed).rstrip(mark).replace(mark, ".", 1)
+        number = as_number(digits)
+        if number is not None and abs(number - abs(value)) <= TOLERANCE * abs(value):
+            return True
+    return False

@@ -1,0 +1,189 @@
+"""The commits of an output folder: each is one small JSON file that names the Parquet files that count."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+
+from cinnabar.extraction.storage.files import TEMPORARY, write_bytes
+from cinnabar.schemas.errors import RunError, UsageError
+
+FORMAT = 1
+FOLDER = "manifest"
+#: The folders that hold Parquet files, by table.
+TABLES = ("data", "fields", "documents", "outcomes", "runs")
+_NAME = re.compile(r"batch-(\d{10})\.json")
+# Only names of our own making are ever removed.
+_OURS = re.compile(rf"(?:{re.escape(TEMPORARY)}\d+-)?batch-\d{{10}}\.(?:parquet|json)")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A Parquet file: its table, its path within the output folder (posix), its rows, bytes and SHA-256."""
+
+    table: str
+    path: str
+    rows: int
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One commit.
+
+    `level` is 0 for a batch, higher for what merged batches of the level below. `replaces` are the numbers of
+    the manifests that this one stands for. `created` is in UTC.
+    """
+
+    number: int
+    level: int
+    created: datetime
+    schema_name: str
+    schema_fingerprint: str
+    files: tuple[StoredFile, ...]
+    replaces: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name that this commit and its Parquet files bear, without a suffix."""
+        return batch_name(self.number)
+
+
+def batch_name(number: int) -> str:
+    """The name of the commit with this number; names sort as the numbers do."""
+    return f"batch-{number:010d}"
+
+
+def commit(out: Path, manifest: Manifest) -> None:
+    """Make this commit count, in one atomic rename; its files are on disk already."""
+    content = {
+        "format": FORMAT,
+        "number": manifest.number,
+        "level": manifest.level,
+        "created": manifest.created.isoformat(),
+        "schema_name": manifest.schema_name,
+        "schema_fingerprint": manifest.schema_fingerprint,
+        "files": [
+            {"table": f.table, "path": f.path, "rows": f.rows, "bytes": f.bytes, "sha256": f.sha256}
+            for f in manifest.files
+        ],
+        "replaces": list(manifest.replaces),
+    }
+    write_bytes(
+        out / FOLDER / f"{manifest.name}.json", orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n"
+    )
+
+
+def read(path: Path) -> Manifest:
+    """The commit in this file. Raises RunError where it is not one, UsageError where a newer version wrote
+    it."""
+    try:
+        content = orjson.loads(path.read_bytes())
+        if content["format"] != FORMAT:
+            raise UsageError(
+                f"{path}: written by another version of Cinnabar (format {content['format']}, not {FORMAT})"
+            )
+        return Manifest(
+            number=content["number"],
+            level=content["level"],
+            created=datetime.fromisoformat(content["created"]),
+            schema_name=content["schema_name"],
+            schema_fingerprint=content["schema_fingerprint"],
+            files=tuple(StoredFile(**entry) for entry in content["files"]),
+            replaces=tuple(content["replaces"]),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise RunError(
+            f"{path}: expected a manifest of Cinnabar, found something else ({error!r}); restore it"
+        ) from error
+
+
+def read_all(out: Path) -> list[Manifest]:
+    """All commits of this folder, in order, replaced ones too; none where nothing was ever committed."""
+    found = []
+    for path in sorted((out / FOLDER).glob("batch-*.json")):
+        if _NAME.fullmatch(path.name):
+            try:
+                found.append(read(path))
+            except FileNotFoundError:
+                continue  # replaced, and removed by the writer since the folder was listed
+    return found
+
+
+def live(manifests: Iterable[Manifest]) -> list[Manifest]:
+    """Those commits that no other one replaces, in order."""
+    manifests = list(manifests)
+    dead = {number for manifest in manifests for number in manifest.replaces}
+    return [manifest for manifest in manifests if manifest.number not in dead]
+
+
+def replaced(manifests: Iterable[Manifest], before: datetime) -> list[Manifest]:
+    """Those commits that were replaced before this time, in order: to be removed in this order, so that no
+    crash leaves one whose replacement's own replacement is gone, and which would count again."""
+    manifests = list(manifests)
+    dead = {number for manifest in manifests if manifest.created < before for number in manifest.replaces}
+    return [manifest for manifest in manifests if manifest.number in dead]
+
+
+def remove(out: Path, manifest: Manifest) -> None:
+    """Remove a replaced commit: first its manifest, then its files."""
+    (out / FOLDER / f"{manifest.name}.json").unlink(missing_ok=True)
+    for file in manifest.files:
+        (out / file.path).unlink(missing_ok=True)
+
+
+def remove_leftovers(out: Path, manifests: Iterable[Manifest]) -> list[Path]:
+    """Remove what unfinished batches left behind, and nothing that is not of our making; returns what it
+    was."""
+    named = {out / file.path for manifest in manifests for file in manifest.files}
+    removed = []
+    for folder in (*TABLES, FOLDER):
+        for path in (out / folder).rglob("*batch-*"):
+            unfinished = path.name.startswith(TEMPORARY) or (folder != FOLDER and path not in named)
+            if unfinished and _OURS.fullmatch(path.name) and path.is_file() and not path.is_symlink():
+                path.unlink(missing_ok=True)
+                removed.append(path)
+    return removed
+
+
+def describe_file(out: Path, table: str, path: Path, rows: int) -> StoredFile:
+    """The entry of this file in a manifest."""
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return StoredFile(table, path.relative_to(out).as_posix(), rows, path.stat().st_size, digest)
+
+
+def check_sizes(out: Path, manifests: Iterable[Manifest]) -> None:
+    """Raise RunError where a committed file is gone or has another size than when it was committed."""
+    for manifest in manifests:
+        for file in manifest.files:
+            path = out / file.path
+            size = path.stat().st_size if path.is_file() else None
+            if size != file.bytes:
+                seen = "it is missing" if size is None else f"it has {size}"
+                raise RunError(
+                    f"{path}: committed with {file.bytes} bytes, but {seen}; restore it from a copy"
+                )
+
+
+def check_digests(out: Path, manifests: Iterable[Manifest]) -> None:
+    """Raise RunError where the bytes of a committed file have changed."""
+    for manifest in manifests:
+        for file in manifest.files:
+            found = describe_file(out, file.table, out / file.path, file.rows).sha256
+            if found != file.sha256:
+                raise RunError(
+                    f"{out / file.path}: its SHA-256 is {found}, committed was {file.sha256}; restore it"
+                )
+
+
+def now() -> datetime:
+    """The time, in UTC."""
+    return datetime.now(UTC)

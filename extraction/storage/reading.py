@@ -1,0 +1,174 @@
+"""Reading an output folder: SQL over its views, and one document's record with the evidence behind it.
+
+Readers need no lock and no write access, and see every batch that was committed when they began.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+import pyarrow as pa
+
+from cinnabar.extraction.storage import manifest as manifests
+from cinnabar.extraction.storage import tables
+from cinnabar.extraction.storage.snapshot import OFFLINE, define_views
+from cinnabar.schemas.errors import UsageError
+
+_DIGEST = re.compile(r"[0-9a-f]{4,64}")
+
+
+class Answer(NamedTuple):
+    """What a query gives: the names of its columns, and its rows."""
+
+    columns: list[str]
+    rows: list[tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What became of a document under one schema, latest.
+
+    `record_json` is the exact text that was validated, or that was rejected where `outcome` is `quarantined`;
+    None where there is none. `fields` are the rows of the `fields` view, in the order of the record.
+    """
+
+    document: str
+    path: str
+    schema_name: str
+    run_id: str
+    outcome: str
+    code: str | None
+    detail: str | None
+    pointers: list[str]
+    record_json: str | None
+    confidence: float | None
+    flags: list[str]
+    fields: list[dict[str, Any]]
+
+    @property
+    def record(self) -> Any:
+        """The record as Python values."""
+        return None if self.record_json is None else json.loads(self.record_json)
+
+
+def connect(out: Path) -> duckdb.DuckDBPyConnection:
+    """A database in memory with the views of this folder.
+
+    Raises UsageError where nothing was ever committed there.
+    """
+    committed = manifests.live(manifests.read_all(out))
+    if not committed:
+        raise UsageError(f"{out}: no results of Cinnabar lie here; name the folder that --out was given to")
+    manifests.check_sizes(out.absolute(), committed)
+    connection = duckdb.connect(config=OFFLINE)
+    define_views(connection, out.absolute(), committed)
+    return connection
+
+
+def query(out: Path, sql: str) -> Answer:
+    """The answer to this SQL; statements that give no rows have no columns. Raises UsageError where it
+    fails."""
+    with connect(out) as connection:
+        try:
+            cursor = connection.execute(sql)
+            columns = [column[0] for column in cursor.description or ()]
+            return Answer(columns, cursor.fetchall() if columns else [])
+        except (duckdb.Error, ValueError) as error:
+            raise UsageError(f"sql: {error}") from error
+
+
+def query_arrow(out: Path, sql: str) -> pa.Table:
+    """The answer to one SELECT as an Arrow table. Raises UsageError where it fails."""
+    with connect(out) as connection:
+        try:
+            relation = connection.sql(sql)
+            found: pa.Table = pa.table({}) if relation is None else relation.to_arrow_table()
+            return found
+        except duckdb.Error as error:
+            raise UsageError(f"sql: {error}") from error
+
+
+def show(out: Path, document: str) -> list[Shown]:
+    """What became of this document, a row for each schema it was read with.
+
+    `document` is its path as the run named it, the end of such a path from a `/` on, or the first digits (at
+    least 4) of its digest. Raises UsageError where none or several documents fit.
+    """
+    with connect(out) as connection:
+        found = _find(connection, document)
+        if not found:
+            raise UsageError(
+                f"{document}: no document of this path or digest in {out}; `outcomes` lists them all"
+            )
+        if len(found) > 1:
+            some = ", ".join(f"{path} ({digest[:12]})" for digest, path in sorted(found.items())[:5])
+            raise UsageError(f"{document}: fits {len(found)} documents ({some}); give more of it")
+        return _shown(connection, next(iter(found)))
+
+
+def _find(connection: duckdb.DuckDBPyConnection, document: str) -> dict[str, str]:
+    """Digests of documents that fit, with a path each; the best kind of fit alone counts."""
+    named = tables.printable(document)
+    prefix = document.casefold() if _DIGEST.fullmatch(document.casefold()) else None
+    for condition, value in (
+        ("path = ?", named),
+        ("starts_with(document, ?)", prefix),
+        ("ends_with(path, '/' || ?)", named.lstrip("/")),
+    ):
+        if value:
+            sql = (
+                "SELECT arg_max(document, run_id), path FROM outcomes"
+                f" WHERE document IS NOT NULL AND {condition} GROUP BY path"
+            )
+            if rows := connection.execute(sql, [value]).fetchall():
+                return dict(rows)
+    return {}
+
+
+def _shown(connection: duckdb.DuckDBPyConnection, digest: str) -> list[Shown]:
+    results = []
+    for row in _rows(
+        connection,
+        "SELECT o.path, o.document, o.schema_name, o.schema_fingerprint, o.run_id, outcome, code, detail,"
+        " pointers, coalesce(r.record_json, o.record_json) AS record_json, r.confidence, r.flags"
+        " FROM outcomes AS o LEFT JOIN records AS r USING (document, schema_fingerprint, run_id)"
+        " WHERE o.document = ? AND outcome <> 'skipped' QUALIFY"
+        " row_number() OVER (PARTITION BY o.schema_fingerprint ORDER BY o.run_id DESC) = 1"
+        " ORDER BY o.run_id DESC",
+        [digest],
+    ):
+        fingerprint = row.pop("schema_fingerprint")
+        fields = []
+        if row["outcome"] == "written":
+            sql = "SELECT * FROM fields WHERE document = ? AND schema_fingerprint = ?"
+            fields = _rows(connection, sql, [digest, fingerprint])
+        row["pointers"], row["flags"] = row["pointers"] or [], row["flags"] or []
+        results.append(Shown(fields=_in_order(fields, row["record_json"]), **row))
+    return results
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, sql: str, values: list[Any]) -> list[dict[str, Any]]:
+    cursor = connection.execute(sql, values)
+    columns = [column[0] for column in cursor.description or ()]
+    return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
+
+
+def _in_order(fields: list[dict[str, Any]], record_json: str | None) -> list[dict[str, Any]]:
+    """These rows in the order of the record; places that were left out come last."""
+    places = {} if record_json is None else {p: i for i, p in enumerate(_pointers(json.loads(record_json)))}
+    return sorted(fields, key=lambda row: (places.get(row["pointer"], len(places)), row["pointer"]))
+
+
+def _pointers(value: Any, at: str = "") -> list[str]:
+    if isinstance(value, dict):
+        steps = [(name.replace("~", "~0").replace("/", "~1"), part) for name, part in value.items()]
+    elif isinstance(value, list):
+        steps = [(str(index), part) for index, part in enumerate(value)]
+    else:
+        return [at]
+    return [pointer for step, part in steps for pointer in _pointers(part, f"{at}/{step}")]

@@ -1,0 +1,257 @@
+"""One run: its batches are committed one by one, and at its end every input has exactly one outcome."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cinnabar.extraction.storage import manifest as manifests
+from cinnabar.extraction.storage import tables
+from cinnabar.extraction.storage.files import failures, write_bytes
+from cinnabar.extraction.storage.records import STATUSES, Outcome
+from cinnabar.extraction.storage.snapshot import identifier
+from cinnabar.extraction.storage.tables import Key, RecordColumns
+from cinnabar.schemas.arrow import arrow_schema
+from cinnabar.schemas.compile import CompiledSchema
+from cinnabar.schemas.errors import RunError, UsageError
+from cinnabar.schemas.loading import SchemaSource
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.storage.store import Store
+
+#: A snapshot is published at least this often during a run, in seconds, for its first records to be read.
+PUBLISH_EVERY = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """The counts of a finished run; `inputs = written + quarantined + skipped`.
+
+    `reasons` counts the codes of what is in quarantine, `seconds` is the time from beginning to end.
+    """
+
+    run_id: str
+    schema_name: str
+    inputs: int
+    written: int
+    quarantined: int
+    skipped: int
+    seconds: float
+    reasons: Mapping[str, int] = field(default_factory=dict)
+
+
+class Run:
+    """A run that has begun; made by `Store.begin_run`.
+
+    Raises UsageError where the output folder has this schema with other column types.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        source: SchemaSource,
+        compiled: CompiledSchema,
+        engine_fingerprint: str,
+        arguments: Mapping[str, Any],
+        inputs: Collection[str] | None,
+        retry_quarantined: bool,
+    ) -> None:
+        self._store = store
+        self._record_schema = arrow_schema(compiled)
+        self._columns = RecordColumns.of(self._record_schema)
+        self._expected = None if inputs is None else set(inputs)
+        self._arguments = orjson.dumps(dict(arguments), default=str).decode()
+        self._accounted: set[str] = set()
+        self._written: dict[str, str] = {}
+        self._folder = f"{identifier(source.name)}/{source.fingerprint[:12]}"
+        self._started = manifests.now()
+        self._clock = self._published = time.monotonic()
+        with store.mutex:
+            self._check_columns(source)
+            self.key = Key(self._new_id(), source.name, source.fingerprint, engine_fingerprint)
+            self._done = store.done_keys(
+                source.fingerprint, engine_fingerprint, quarantined=not retry_quarantined
+            )
+            with failures(f"{store.out}: the schema could not be stored"):
+                write_bytes(
+                    store.out / "schemas" / f"{source.fingerprint}.json",
+                    orjson.dumps(source.schema, option=orjson.OPT_INDENT_2) + b"\n",
+                )
+            self._commit({"runs": self._run_row(None, {})} | self._empty_tables())
+
+    @property
+    def id(self) -> str:
+        """The run's id; ids sort in the order in which runs began."""
+        return self.key.run_id
+
+    def _new_id(self) -> str:
+        # Later than every run there is, even where the clock was set back: the newest run's record counts.
+        stamp = self._started
+        for path in self._store.files("runs"):
+            for run_id in pq.read_table(path, columns=["run_id"])["run_id"].to_pylist():
+                stamp = max(stamp, _time_of(str(run_id)) + timedelta(milliseconds=1))
+        return f"{stamp:%Y%m%dT%H%M%S}{stamp.microsecond // 1000:03d}Z-{secrets.token_hex(4)}"
+
+    def _check_columns(self, source: SchemaSource) -> None:
+        for path in self._store.files("data", source.fingerprint)[-1:]:
+            stored = pq.read_schema(path)
+            if not stored.equals(self._columns.schema):
+                raise UsageError(
+                    f"{self._store.out}: holds records of the schema {source.name} with other column types,"
+                    " written by another version of Cinnabar; choose another folder with --out"
+                )
+
+    def _empty_tables(self) -> dict[str, pa.Table]:
+        # A table without rows still has a view with the right columns, so every table has a file.
+        fingerprint = self.key.schema_fingerprint
+        wanted = {
+            f"data/{self._folder}": ("data", fingerprint, self._columns.schema),
+            f"fields/{self._folder}": ("fields", fingerprint, tables.FIELDS),
+            "documents": ("documents", None, tables.DOCUMENTS),
+            "outcomes": ("outcomes", None, tables.OUTCOMES),
+        }
+        return {
+            folder: schema.empty_table()
+            for folder, (table, fingerprint, schema) in wanted.items()
+            if not self._store.files(table, fingerprint)
+        }
+
+    def done(self, digest: str) -> bool:
+        """Whether this document is written, or in quarantine, with this schema and engine."""
+        return digest in self._done or digest in self._written
+
+    def commit_batch(self, batch: Sequence[Outcome]) -> None:
+        """Make these outcomes count, all or none.
+
+        A second commit changes nothing: a path that has its outcome in this run keeps it, and a document
+        whose key is written already is `skipped`. A record that does not fit its columns goes to quarantine
+        as `unstorable`. Raises RunError where the disk fails; nothing of the batch counts then.
+        """
+        with self._store.mutex:
+            accepted, rows = self._accept(batch)
+            if not accepted:
+                return
+            written = [outcome for outcome in accepted if outcome.status == "written"]
+            content = {"outcomes": tables.outcome_rows(accepted, self.key)}
+            documents = tables.document_rows((o for o in accepted if o.status != "skipped"), self.key)
+            if documents.num_rows:
+                content["documents"] = documents
+            if written:
+                content[f"data/{self._folder}"] = pa.Table.from_batches(rows, self._columns.schema)
+                content[f"fields/{self._folder}"] = pa.concat_tables(
+                    tables.field_rows(o, self.key) for o in written
+                )
+            self._commit(content)
+            self._accounted.update(outcome.path for outcome in accepted)
+            self._written |= {o.digest: o.path for o in accepted if o.status != "skipped" and o.digest}
+            if time.monotonic() - self._published > PUBLISH_EVERY:
+                self._store.publish()
+                self._published = time.monotonic()
+
+    def _accept(self, batch: Iterable[Outcome]) -> tuple[list[Outcome], list[pa.RecordBatch]]:
+        """The outcomes that are new, as they will stand, and the rows of those that are written."""
+        accepted: list[Outcome] = []
+        rows: list[pa.RecordBatch] = []
+        paths: set[str] = set()
+        taken = dict(self._written)
+        for outcome in batch:
+            if outcome.path in self._accounted or outcome.path in paths:
+                continue
+            if outcome.status != "skipped" and outcome.digest:
+                if outcome.digest in taken:
+                    outcome = _skipped(outcome, "duplicate", taken[outcome.digest])
+                elif outcome.digest in self._done:
+                    outcome = _skipped(outcome, "done")
+                else:
+                    taken[outcome.digest] = outcome.path
+            if outcome.status == "written":
+                try:
+                    rows.append(tables.record_row(outcome, self.key, self._record_schema, self._columns))
+                    tables.field_rows(outcome, self.key)
+                except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+                    outcome = replace(outcome, status="quarantined", code="unstorable", detail=str(error))
+            paths.add(outcome.path)
+            accepted.append(outcome)
+        return accepted, rows
+
+    def finish(self) -> RunSummary:
+        """End the run: check that every input has exactly one outcome, and publish the snapshot.
+
+        Raises RunError where an input has none, or the stored outcomes are not those that were handed in.
+        """
+        with self._store.mutex:
+            outcomes, reasons = self._stored_outcomes()
+            self._check_sum(outcomes)
+            self._commit({"runs": self._run_row(manifests.now(), outcomes)})
+            self._store.publish()
+        return RunSummary(
+            run_id=self.id,
+            schema_name=self.key.schema_name,
+            inputs=len(self._accounted),
+            written=outcomes["written"],
+            quarantined=outcomes["quarantined"],
+            skipped=outcomes["skipped"],
+            seconds=time.monotonic() - self._clock,
+            reasons=dict(reasons.most_common()),
+        )
+
+    def _stored_outcomes(self) -> tuple[Counter[str], Counter[str]]:
+        """What the committed files say of this run: its outcomes, and the codes of those in quarantine."""
+        outcomes: Counter[str] = Counter()
+        reasons: Counter[str] = Counter()
+        for path in self._store.files("outcomes", self.key.schema_fingerprint):
+            rows = pq.read_table(path, columns=["outcome", "code"], filters=[("run_id", "=", self.id)])
+            for row in rows.to_pylist():
+                outcomes[row["outcome"]] += 1
+                if row["outcome"] == "quarantined":
+                    reasons[row["code"]] += 1
+        return outcomes, reasons
+
+    def _check_sum(self, outcomes: Counter[str]) -> None:
+        if self._expected is not None and self._expected != self._accounted:
+            without = sorted(self._expected - self._accounted)
+            unknown = sorted(self._accounted - self._expected)
+            some = ", ".join(map(tables.printable, (without or unknown)[:3]))
+            raise RunError(
+                f"run {self.id}: {len(without)} inputs have no outcome, {len(unknown)} outcomes have no input"
+                f" ({some} …); run the same command again"
+            )
+        if outcomes.total() != len(self._accounted) or set(outcomes) - set(STATUSES):
+            raise RunError(
+                f"run {self.id}: {len(self._accounted)} inputs, but {dict(outcomes)} outcomes are stored;"
+                " run the same command again"
+            )
+
+    def _commit(self, content: Mapping[str, pa.Table]) -> None:
+        self._store.commit(self.key.schema_name, self.key.schema_fingerprint, content)
+
+    def _run_row(self, finished: datetime | None, outcomes: Mapping[str, int]) -> pa.Table:
+        row: dict[str, Any] = {
+            "run_id": self.id,
+            "started": self._started,
+            "finished": finished,
+            "schema_name": self.key.schema_name,
+            "schema_fingerprint": self.key.schema_fingerprint,
+            "engine_fingerprint": self.key.engine_fingerprint,
+            "arguments": self._arguments,
+            "inputs": len(self._accounted) if finished else None,
+            **{status: outcomes.get(status, 0) if finished else None for status in STATUSES},
+        }
+        return pa.Table.from_pylist([row], tables.RUNS)
+
+
+def _skipped(outcome: Outcome, code: str, duplicate_of: str = "") -> Outcome:
+    return Outcome(outcome.path, "skipped", code, digest=outcome.digest, duplicate_of=duplicate_of)
+
+
+def _time_of(run_id: str) -> datetime:
+    return datetime.strptime(run_id.split("-")[0], "%Y%m%dT%H%M%S%fZ").replace(tzinfo=manifests.now().tzinfo)

@@ -1,0 +1,171 @@
+"""`cinnabar.duckdb`: views over the Parquet files that count, built beside and swapped in, so that no reader
+waits.
+
+DuckDB reads relative paths against the working directory of the reader, not against the database, so the
+views name their files by absolute paths. When the folder has moved, the next command on it builds the
+snapshot anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+
+from cinnabar.extraction.storage import manifest as manifests
+from cinnabar.extraction.storage.files import failures, write_whole
+from cinnabar.extraction.storage.manifest import Manifest
+from cinnabar.schemas.errors import RunError
+
+DATABASE = "cinnabar.duckdb"
+#: No extension is ever fetched from the network.
+OFFLINE: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
+
+#: The views that every snapshot has, beside one for each schema, in order of creation.
+_VIEWS = {
+    "outcomes": "SELECT * FROM {outcomes}",
+    "runs": "SELECT * FROM {runs}"
+    " QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY finished NULLS LAST) = 1",
+    "documents": "SELECT * FROM {documents}"
+    " QUALIFY row_number() OVER (PARTITION BY document ORDER BY run_id DESC) = 1",
+    # What is in quarantine now: neither written nor judged anew by a later run.
+    "quarantine": "SELECT run_id, path, code, detail, pointers, document, schema_name, schema_fingerprint,"
+    " engine_fingerprint, record_json FROM outcomes WHERE outcome <> 'skipped'"
+    " QUALIFY outcome = 'quarantined'"
+    " AND row_number() OVER (PARTITION BY path, schema_fingerprint ORDER BY run_id DESC) = 1"
+    " AND row_number() OVER"
+    " (PARTITION BY coalesce(document, path), schema_fingerprint ORDER BY run_id DESC) = 1",
+    # Every record that was ever written; `latest` is the one of its document and schema that counts.
+    "records": "SELECT *, row_number() OVER"
+    " (PARTITION BY document, schema_fingerprint ORDER BY run_id DESC) = 1 AS latest FROM ({records})",
+    "fields": "SELECT f.document, f.schema_name, pointer, field, value_json ->> '$' AS value, value_json,"
+    " confidence, origin, missing, page, spans[1].start AS span_start, spans[len(spans)].end AS span_end,"
+    " evidence_text, boxes[1].x0 AS x0, boxes[1].top AS top, boxes[1].x1 AS x1, boxes[1].bottom AS bottom,"
+    " spans, boxes, run_id, schema_fingerprint, engine_fingerprint FROM {fields} AS f"
+    " SEMI JOIN (SELECT document, schema_fingerprint, max(run_id) AS run_id FROM outcomes"
+    " WHERE outcome = 'written' GROUP BY ALL) AS latest USING (document, schema_fingerprint, run_id)",
+}
+_WIDE = "SELECT * FROM {data} QUALIFY row_number() OVER (PARTITION BY document ORDER BY run_id DESC) = 1"
+_RECORDS = (
+    "SELECT path, document, confidence, flags, run_id, {name} AS schema_name, schema_fingerprint,"
+    " engine_fingerprint, record_json FROM {data}"
+)
+_SNAPSHOT = "SELECT {number} AS batch, {folder} AS folder"
+
+
+def publish(out: Path) -> None:
+    """Build the snapshot of all that is committed in this folder and swap it in.
+
+    Does nothing where nothing was ever committed. Raises RunError where the disk fails.
+    """
+    out = out.absolute()
+    committed = manifests.live(manifests.read_all(out))
+    if not committed:
+        return
+
+    def build(temporary: Path) -> None:
+        with duckdb.connect(str(temporary), config=OFFLINE) as connection:
+            define_views(connection, out, committed)
+
+    with failures(f"{out}: the snapshot could not be published"):
+        try:
+            write_whole(out / DATABASE, build)
+        except duckdb.Error as error:
+            raise RunError(
+                f"{out / DATABASE}: could not be built: {error}; run the same command again"
+            ) from error
+
+
+def published_number(out: Path) -> int | None:
+    """The last commit that the snapshot shows; None where there is no snapshot made for this place."""
+    path = out.absolute() / DATABASE
+    if not path.is_file():
+        return None
+    with contextlib.suppress(duckdb.Error), duckdb.connect(config=OFFLINE) as connection:
+        # Attached rather than opened: an open handle of this process would give its own, older snapshot.
+        connection.execute(f"ATTACH {literal(str(path))} AS snapshot (READ_ONLY)")
+        row = connection.execute("SELECT batch, folder FROM snapshot.main._snapshot").fetchone()
+        if row and row[1] == str(out.absolute()):
+            return int(row[0])
+    return None
+
+
+def define_views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Sequence[Manifest]) -> None:
+    """Make the views of these commits in this connection's database."""
+    versions: dict[str, list[Manifest]] = defaultdict(list)
+    for entry in committed:
+        versions[entry.schema_fingerprint].append(entry)
+    # Columns of one name may have different types in two schemas, so their files are never read as one table.
+    data = {fingerprint: _source(out, entries, "data") for fingerprint, entries in versions.items()}
+    sources = {table: _source(out, committed, table) for table in manifests.TABLES if table != "data"}
+    sources["records"] = " UNION ALL ".join(
+        _RECORDS.format(name=literal(versions[fingerprint][-1].schema_name), data=source)
+        for fingerprint, source in data.items()
+    )
+    for name, query in _VIEWS.items():
+        connection.execute(f"CREATE VIEW {quoted(name)} AS {query.format_map(sources)}")
+    for name, fingerprint in view_names(committed, reserved_words(connection)).items():
+        connection.execute(f"CREATE VIEW {quoted(name)} AS {_WIDE.format(data=data[fingerprint])}")
+    newest = max(entry.number for entry in committed)
+    query = _SNAPSHOT.format(number=newest, folder=literal(str(out)))
+    connection.execute(f"CREATE VIEW _snapshot AS {query}")
+
+
+def _source(out: Path, committed: Sequence[Manifest], table: str) -> str:
+    paths = [str(out / file.path) for entry in committed for file in entry.files if file.table == table]
+    return f"read_parquet([{', '.join(map(literal, paths))}], union_by_name = true)"
+
+
+def view_names(committed: Sequence[Manifest], reserved: frozenset[str]) -> dict[str, str]:
+    """The views of records, each with the fingerprint of its schema.
+
+    The latest version of a schema has the schema's name, each older one the name with the first 8 digits of
+    its fingerprint behind it, as have names that two schemas would share.
+    """
+    versions: dict[str, dict[str, None]] = defaultdict(dict)
+    for entry in committed:
+        seen = versions[entry.schema_name]
+        seen.pop(entry.schema_fingerprint, None)
+        seen[entry.schema_fingerprint] = None
+    names: dict[str, str] = {}
+    for schema_name, fingerprints in versions.items():
+        *older, latest = fingerprints
+        name = identifier(schema_name)
+        if name.casefold() in reserved:
+            name += "_"
+        for fingerprint in older:
+            names[f"{name}_{fingerprint[:8]}"] = fingerprint
+        if name.casefold() in {taken.casefold() for taken in names}:
+            name = f"{name}_{latest[:8]}"
+        names[name] = latest
+    return names
+
+
+def reserved_words(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
+    """The names that no view of records may have, in lower case."""
+    query = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
+    words = {row[0] for row in connection.execute(query).fetchall()}
+    return frozenset(words | {*_VIEWS, "_snapshot"})
+
+
+def identifier(name: str) -> str:
+    """A name of letters, digits and underscores that stands for this one, at most 60 characters long."""
+    plain = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")[:60] or "schema"
+    return f"_{plain}" if plain[0].isdigit() else plain
+
+
+def quoted(name: str) -> str:
+    """This name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """This text as an SQL string."""
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,176 @@
+"""An output folder open for writing: the lock, recovery after a crash, the commits and what is done."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Mapping
+from datetime import timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from cinnabar.schemas.loading import SchemaSource
+
+from cinnabar.extraction.storage import manifest as manifests
+from cinnabar.extraction.storage.compaction import due, merge
+from cinnabar.extraction.storage.files import FolderLock, failures, make_folder, write_whole
+from cinnabar.extraction.storage.manifest import Manifest, StoredFile
+from cinnabar.extraction.storage.run import Run
+from cinnabar.extraction.storage.snapshot import publish, published_number
+from cinnabar.schemas.compile import CompiledSchema
+from cinnabar.schemas.errors import RunError, UsageError
+
+#: How long the files of a replaced batch stay, for readers that hold an older snapshot: a working day.
+GRACE = timedelta(days=1)
+
+
+class Store:
+    """The one writer of an output folder; a context manager.
+
+    Threads of one process may share it. Raises UsageError where the folder cannot be used or another process
+    writes to it, RunError where the disk fails or a committed file is gone.
+    """
+
+    @classmethod
+    def open(cls, out: Path) -> Self:
+        """Take the lock, make the folders and clear away what a crash left behind."""
+        return cls(out)
+
+    def __init__(self, out: Path) -> None:
+        self.out = out.absolute()
+        self.mutex = threading.RLock()
+        self._failed = False
+        try:
+            make_folder(self.out)
+            self._lock = FolderLock(self.out)
+        except OSError as error:
+            raise UsageError(
+                f"{out}: cannot be written to ({error.strerror or error}); choose another folder with --out"
+            ) from error
+        try:
+            with failures(f"{out}: could not be opened"):
+                self._recover()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _recover(self) -> None:
+        for folder in (*manifests.TABLES, manifests.FOLDER, "schemas"):
+            make_folder(self.out / folder)
+        found = manifests.read_all(self.out)
+        manifests.check_sizes(self.out, manifests.live(found))
+        manifests.remove_leftovers(self.out, found)
+        self._manifests = {entry.number: entry for entry in manifests.live(found)}
+        self._next = max((entry.number for entry in found), default=0) + 1
+        self.publish_if_stale()
+        for entry in manifests.replaced(found, before=manifests.now() - GRACE):
+            manifests.remove(self.out, entry)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let readers see all that was committed, and let other writers in."""
+        try:
+            self.publish_if_stale()
+        finally:
+            self._lock.release()
+
+    def committed(self) -> list[Manifest]:
+        """The commits that count, in order."""
+        return [self._manifests[number] for number in sorted(self._manifests)]
+
+    def begin_run(
+        self,
+        source: SchemaSource,
+        compiled: CompiledSchema,
+        engine_fingerprint: str,
+        arguments: Mapping[str, Any],
+        *,
+        inputs: Collection[str] | None = None,
+        retry_quarantined: bool = False,
+    ) -> Run:
+        """Begin a run over these inputs.
+
+        With `inputs` (the paths as their outcomes will name them) `Run.finish` checks that each has exactly
+        one outcome. With `retry_quarantined` what is in quarantine with this same key does not count as done.
+        """
+        return Run(self, source, compiled, engine_fingerprint, arguments, inputs, retry_quarantined)
+
+    def done_keys(
+        self, schema_fingerprint: str, engine_fingerprint: str, *, quarantined: bool = True
+    ) -> set[str]:
+        """The digests of the documents that these two have written, or put into quarantine (unless told not
+        to)."""
+        counted = ["written", "quarantined"] if quarantined else ["written"]
+        done: set[str] = set()
+        for path in self.files("outcomes", schema_fingerprint):
+            rows = pq.read_table(
+                path,
+                columns=["document"],
+                filters=[("engine_fingerprint", "=", engine_fingerprint), ("outcome", "in", counted)],
+            )
+            done.update(digest for digest in rows["document"].to_pylist() if digest is not None)
+        return done
+
+    def files(self, table: str, schema_fingerprint: str | None = None) -> list[Path]:
+        """The files of this table that count, in order; of one schema, or of all."""
+        return [
+            self.out / file.path
+            for entry in self.committed()
+            if schema_fingerprint in (None, entry.schema_fingerprint)
+            for file in entry.files
+            if file.table == table
+        ]
+
+    def commit(self, schema_name: str, schema_fingerprint: str, tables: Mapping[str, pa.Table]) -> None:
+        """Write these tables and make them count, all or none.
+
+        `tables` maps a path within the folder, whose first part is the table's name, to its rows.
+        """
+        with self.mutex, failures(f"{self.out}: could not write a batch"):
+            number = self._take_number()
+            files = tuple(self._write(folder, number, rows) for folder, rows in tables.items())
+            self._commit(Manifest(number, 0, manifests.now(), schema_name, schema_fingerprint, files))
+
+    def _take_number(self) -> int:
+        # A number is never used twice, not even where its commit failed: its files may lie about.
+        self._next += 1
+        return self._next - 1
+
+    def _write(self, folder: str, number: int, rows: pa.Table) -> StoredFile:
+        path = self.out / folder / f"{manifests.batch_name(number)}.parquet"
+        write_whole(path, lambda temporary: pq.write_table(rows, temporary, compression="zstd"))
+        return manifests.describe_file(self.out, folder.split("/")[0], path, rows.num_rows)
+
+    def _commit(self, entry: Manifest) -> None:
+        if self._failed:
+            raise RunError(f"{self.out}: an earlier commit failed; run the same command again")
+        self._failed = True  # a failure may come after the rename: only reading the folder anew tells
+        manifests.commit(self.out, entry)
+        self._failed = False
+        self._manifests[entry.number] = entry
+        for number in entry.replaces:
+            self._manifests.pop(number, None)
+
+    def publish(self) -> None:
+        """Merge what small batches there are many of, and swap in a snapshot that shows all that was
+        committed."""
+        with self.mutex:
+            with failures(f"{self.out}: could not merge batches"):
+                while group := due(self.committed()):
+                    self._commit(merge(self.out, group, self._take_number()))
+            publish(self.out)
+
+    def publish_if_stale(self) -> None:
+        """Swap in a new snapshot where the last one shows less, or was made when the folder lay elsewhere."""
+        newest = max(self._manifests, default=None)
+        if newest is not None and published_number(self.out) != newest:
+            publish(self.out)

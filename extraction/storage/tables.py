@@ -1,0 +1,282 @@
+"""The Arrow tables of an output folder: their columns, and the rows that a batch of outcomes gives."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from cinnabar.extraction.storage.records import LeafRow, Outcome
+from cinnabar.schemas.arrow import arrow_value
+
+_TEXTS = pa.list_(pa.string())
+_SPAN = pa.struct([("start", pa.int64()), ("end", pa.int64())])
+_BOX = pa.struct([("page", pa.int32()), *((side, pa.float32()) for side in ("x0", "top", "x1", "bottom"))])
+
+
+def _columns(columns: Sequence[tuple[str, pa.DataType]]) -> pa.Schema:
+    return pa.schema([pa.field(name, kind) for name, kind in columns])
+
+
+#: The columns that every table of records has beside those of its schema.
+SYSTEM_COLUMNS = _columns(
+    [
+        ("path", pa.string()),
+        ("document", pa.string()),
+        ("confidence", pa.float64()),
+        ("flags", _TEXTS),
+        ("run_id", pa.string()),
+        ("schema_fingerprint", pa.string()),
+        ("engine_fingerprint", pa.string()),
+        ("record_json", pa.string()),
+    ]
+)
+FIELDS = _columns(
+    [
+        ("document", pa.string()),
+        ("schema_name", pa.string()),
+        ("pointer", pa.string()),
+        ("field", pa.string()),
+        ("value_json", pa.string()),
+        ("confidence", pa.float64()),
+        ("origin", pa.string()),
+        ("missing", pa.bool_()),
+        ("page", pa.int32()),
+        ("spans", pa.list_(_SPAN)),
+        ("evidence_text", pa.string()),
+        ("boxes", pa.list_(_BOX)),
+        ("run_id", pa.string()),
+        ("schema_fingerprint", pa.string()),
+        ("engine_fingerprint", pa.string()),
+    ]
+)
+DOCUMENTS = _columns(
+    [
+        ("document", pa.string()),
+        ("path", pa.string()),
+        ("media_type", pa.string()),
+        ("size", pa.int64()),
+        ("pages", pa.int32()),
+        ("parts", pa.int32()),
+        ("characters", pa.int64()),
+        ("flags", _TEXTS),
+        ("run_id", pa.string()),
+    ]
+)
+OUTCOMES = _columns(
+    [
+        ("run_id", pa.string()),
+        ("path", pa.string()),
+        ("outcome", pa.string()),
+        ("code", pa.string()),
+        ("detail", pa.string()),
+        ("pointers", _TEXTS),
+        ("document", pa.string()),
+        ("duplicate_of", pa.string()),
+        ("schema_name", pa.string()),
+        ("schema_fingerprint", pa.string()),
+        ("engine_fingerprint", pa.string()),
+        ("record_json", pa.string()),
+    ]
+)
+RUNS = _columns(
+    [
+        ("run_id", pa.string()),
+        ("started", pa.timestamp("us", tz="UTC")),
+        ("finished", pa.timestamp("us", tz="UTC")),
+        ("schema_name", pa.string()),
+        ("schema_fingerprint", pa.string()),
+        ("engine_fingerprint", pa.string()),
+        ("arguments", pa.string()),
+        ("inputs", pa.int64()),
+        ("written", pa.int64()),
+        ("quarantined", pa.int64()),
+        ("skipped", pa.int64()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What the rows of one run have in common."""
+
+    run_id: str
+    schema_name: str
+    schema_fingerprint: str
+    engine_fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordColumns:
+    """The columns of a table of records.
+
+    `names` maps the columns of the record's own Arrow schema to their names in the table: DuckDB does not
+    tell capitals apart, so a name that is taken, or empty, gets underscores behind it. `schema` is the whole
+    table's.
+    """
+
+    names: dict[str, str]
+    schema: pa.Schema
+
+    @classmethod
+    def of(cls, record: pa.Schema) -> RecordColumns:
+        """The columns for records of this Arrow schema: the path first, then the record's, then the rest."""
+        taken = {name.casefold() for name in SYSTEM_COLUMNS.names}
+        names: dict[str, str] = {}
+        for name in record.names:
+            column = name or "_"
+            while column.casefold() in taken:
+                column += "_"
+            taken.add(column.casefold())
+            names[name] = column
+        own = [record.field(name).with_name(names[name]) for name in record.names]
+        system = list(SYSTEM_COLUMNS)
+        return cls(names, pa.schema([system[0], *own, *system[1:]]))
+
+
+def printable(text: str) -> str:
+    """This text as valid UTF-8 without control characters: they are spelled as escapes, as are a path's stray
+    bytes."""
+    if text.isprintable():
+        return text
+    return "".join(_escape(c) if unicodedata.category(c) in ("Cc", "Cs") else c for c in text)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def parse(text: str) -> Any:
+    """The value of a JSON text, with numbers exact."""
+    return json.loads(text, parse_float=Decimal)
+
+
+def record_row(
+    outcome: Outcome, key: Key, record_schema: pa.Schema, columns: RecordColumns
+) -> pa.RecordBatch:
+    """The row of a written outcome, as a batch of one.
+
+    Raises pyarrow.ArrowException, ValueError, TypeError or OverflowError where a value does not fit its
+    column.
+    """
+    assert outcome.record is not None
+    value = parse(outcome.record.text)
+    if not isinstance(value, dict):
+        value = {record_schema.names[0]: value}
+    row: dict[str, Any] = {
+        columns.names[field.name]: arrow_value(value.get(field.name), field.type) for field in record_schema
+    }
+    row |= {
+        "path": printable(outcome.path),
+        "document": outcome.digest,
+        "confidence": outcome.record.confidence,
+        "flags": list(outcome.record.flags),
+        "run_id": key.run_id,
+        "schema_fingerprint": key.schema_fingerprint,
+        "engine_fingerprint": key.engine_fingerprint,
+        "record_json": outcome.record.text,
+    }
+    return pa.RecordBatch.from_pylist([row], schema=columns.schema)
+
+
+def field_rows(outcome: Outcome, key: Key) -> pa.Table:
+    """A row for each leaf of a written outcome."""
+    assert outcome.record is not None
+    value = parse(outcome.record.text)
+    return pa.Table.from_pylist(
+        [_field_row(leaf, value, outcome.digest, key) for leaf in outcome.record.leaves], FIELDS
+    )
+
+
+def _field_row(leaf: LeafRow, record: Any, digest: str, key: Key) -> dict[str, Any]:
+    evidence = leaf.evidence
+    return {
+        "document": digest,
+        "schema_name": key.schema_name,
+        "pointer": leaf.pointer,
+        "field": field_of(leaf.pointer, record),
+        "value_json": leaf.value,
+        "confidence": leaf.confidence,
+        "origin": leaf.origin,
+        "missing": leaf.missing,
+        "page": leaf.page or None,
+        "spans": [{"start": span.start, "end": span.end} for span in evidence.spans] if evidence else [],
+        "evidence_text": evidence.text if evidence else None,
+        "boxes": [
+            {"page": b.page, "x0": b.x0, "top": b.top, "x1": b.x1, "bottom": b.bottom} for b in evidence.boxes
+        ]
+        if evidence
+        else [],
+        "run_id": key.run_id,
+        "schema_fingerprint": key.schema_fingerprint,
+        "engine_fingerprint": key.engine_fingerprint,
+    }
+
+
+def field_of(pointer: str, record: Any) -> str:
+    """The pointer with `*` for each index into an array of this record (`/lines/3/total` gives
+    `/lines/*/total`)."""
+    steps = []
+    value = record
+    for step in pointer.split("/")[1:]:
+        if isinstance(value, list):
+            steps.append("*")
+            value = value[int(step)] if step.isdecimal() and int(step) < len(value) else None
+        else:
+            steps.append(step)
+            value = value.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(value, dict) else None
+    return "".join("/" + step for step in steps)
+
+
+def document_rows(outcomes: Iterable[Outcome], key: Key) -> pa.Table:
+    """A row for each document that was read, each digest once."""
+    rows = {}
+    for outcome in outcomes:
+        info = outcome.document
+        if info is not None and info.digest not in rows:
+            rows[info.digest] = {
+                "document": info.digest,
+                "path": printable(outcome.path),
+                "media_type": info.media_type,
+                "size": info.size,
+                "pages": info.pages,
+                "parts": info.parts,
+                "characters": info.characters,
+                "flags": list(info.flags),
+                "run_id": key.run_id,
+            }
+    return pa.Table.from_pylist(list(rows.values()), DOCUMENTS)
+
+
+def outcome_rows(outcomes: Sequence[Outcome], key: Key) -> pa.Table:
+    """A row for each outcome; a quarantined one keeps its rejected record."""
+    rows = [
+        {
+            "run_id": key.run_id,
+            "path": printable(outcome.path),
+            "outcome": outcome.status,
+            "code": outcome.code or None,
+            "detail": printable(outcome.detail) or None,
+            "pointers": list(outcome.pointers),
+            "document": outcome.digest or None,
+            "duplicate_of": printable(outcome.duplicate_of) or None,
+            "schema_name": key.schema_name,
+            "schema_fingerprint": key.schema_fingerprint,
+            "engine_fingerprint": key.engine_fingerprint,
+            "record_json": printable_record(outcome),
+        }
+        for outcome in outcomes
+    ]
+    return pa.Table.from_pylist(rows, OUTCOMES)
+
+
+def printable_record(outcome: Outcome) -> str | None:
+    """The rejected record of a quarantined outcome, as valid UTF-8."""
+    if outcome.status != "quarantined" or outcome.record is None:
+        return None
+    return outcome.record.text.encode("utf-8", "backslashreplace").decode()
