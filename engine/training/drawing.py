@@ -1,0 +1,344 @@
+"""One synthetic document: values drawn when a layout first asks for them, and the layout written out."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import dataclass, field
+
+from cinnabar.engine.training.family import Family, FamilyError, Field, Layout
+from cinnabar.engine.training.rendering import (
+    Laid,
+    Node,
+    Piece,
+    Style,
+    join_intervals,
+    lay_out,
+    parse,
+    to_lines,
+)
+from cinnabar.engine.training.values import Locale, Value, common, draw, show, split
+
+
+def template_of(path: str) -> str:
+    """`items[3].name` as `items[].name`."""
+    return re.sub(r"\[\d+\]", "[]", path) if "[" in path else path
+
+
+@dataclass(slots=True)
+class Drawing:
+    """The values of one document, and how it was printed.
+
+    `prints` maps a concrete path to its printings (ids of pieces, in order of the text); `told` are paths whose
+    value the text states without printing it; `rows` maps an array's concrete path to its number of items that
+    were written.
+    """
+
+    family: Family
+    layout: Layout
+    locale: Locale
+    rng: random.Random
+    values: dict[str, Value] = field(default_factory=dict)
+    prints: dict[str, list[int]] = field(default_factory=dict)
+    told: set[str] = field(default_factory=set)
+    rows: dict[str, int] = field(default_factory=dict)
+    _counts: dict[str, int] = field(default_factory=dict)
+    _absent: dict[str, bool] = field(default_factory=dict)
+    _choices: dict[str, str] = field(default_factory=dict)
+    _branches: dict[int, int] = field(default_factory=dict)
+    _row: str = ""
+    _index: int = 0
+    _printed: int = 0
+    _depth: int = 0
+
+    # --- Scope: what generators and printers ask ---
+
+    def chosen(self, key: str, options: tuple[str, ...]) -> str:
+        if key not in self._choices:
+            self._choices[key] = self.rng.choice(options)
+        kept = self._choices[key]
+        # A twelfth of the dates of a document are written in another way than the rest.
+        if key.startswith("date ") and self.rng.random() < 0.08:
+            return self.rng.choice(options)
+        return kept
+
+    def pool(self, name: str) -> tuple[str, ...]:
+        own = self.family.pools.get(name)
+        if own is not None:
+            text = own.get(self.locale.language) or own.get("any") or own.get("en") or next(iter(own.values()))
+            return split(text)
+        pools = common()["pools"]
+        found = pools.get(self.locale.language, pools["en"]).get(name) or pools["en"].get(name)
+        if found is None:
+            raise FamilyError(f"{self.family.name}: there is no pool {name!r}")
+        return split(found)
+
+    def value(self, path: str) -> Value:
+        path = self.resolve(path)
+        if path not in self.values:
+            self.values[path] = self._draw(path)
+        return self.values[path]
+
+    def column(self, path: str) -> list[Value]:
+        array, _, rest = path.rpartition("[]")
+        array = self.resolve(array)
+        return [self.value(f"{array}[{i}]{rest}") for i in range(self.count(array))]
+
+    # --- values ---
+
+    def resolve(self, path: str) -> str:
+        if path == ".":
+            return self._row
+        if path.startswith("."):
+            return self._row + path
+        return path
+
+    def field(self, path: str) -> Field:
+        f = self.family.fields.get(template_of(path))
+        if f is None:
+            raise FamilyError(f"{self.layout.name}: there is no field {template_of(path)!r} in {self.family.name}")
+        return f
+
+    def _draw(self, path: str) -> Value:
+        f = self.field(path)
+        if f.options and f.spec == "enum":
+            return Value("enum", self.rng.choice(tuple(f.options)))
+        before = self._row
+        end = path.rfind("]")
+        self._row = path[: end + 1]
+        try:
+            v = draw(self, f.spec)
+        finally:
+            self._row = before
+        if f.options:
+            v.kind = "enum"
+        elif f.kind == "integer" and v.kind == "number":
+            v = Value("integer", int(v.raw))
+        return v
+
+    def count(self, array: str) -> int:
+        if array not in self._counts:
+            c = self.family.arrays.get(template_of(array))
+            if c is None:
+                raise FamilyError(f"{self.layout.name}: there is no array {array!r} in {self.family.name}")
+            low, high = c.count
+            # Short lists are the common ones.
+            self._counts[array] = low + int((high - low + 1) * self.rng.random() ** 1.6)
+        return self._counts[array]
+
+    def absent(self, path: str) -> bool:
+        path = self.resolve(path)
+        if path not in self._absent:
+            t = template_of(path)
+            if t in self.family.arrays:
+                share = self.family.arrays[t].absent
+            elif t in self.family.fields:
+                f = self.family.fields[t]
+                share = 0.0 if f.hidden else f.absent
+            else:
+                raise FamilyError(f"{self.layout.name}: there is no field {t!r} in {self.family.name}")
+            self._absent[path] = path not in self.prints and self.rng.random() < share
+        return self._absent[path]
+
+    # --- writing ---
+
+    def write(self, nodes: tuple[Node, ...], out: list[Piece]) -> None:
+        """Appends the pieces of these nodes."""
+        for node in nodes:
+            kind = node[0]
+            if kind == "text":
+                out.append(Piece(node[1]))
+            elif kind == "value":
+                self._print(node, out)
+            elif kind == "choice":
+                _, options, fresh, where = node
+                key = hash((where, id(node)))
+                if fresh or key not in self._branches:
+                    self._branches[key] = self.rng.randrange(len(options))
+                self.write(options[self._branches[key]], out)
+            elif kind == "section":
+                if not any(self.absent(p) for p in node[1]):
+                    self.write(node[2], out)
+            elif kind == "label":
+                text = self._label(node[1])
+                if node[2] == "upper":
+                    text = text.upper()
+                elif node[2] == "lower":
+                    text = text.lower()
+                out.append(Piece(text))
+            elif kind == "tab":
+                out.append(Piece("", tab=node[1]))
+            elif kind == "draw":
+                v = draw(self, node[1])
+                out.append(Piece("".join(show(v, node[2], self))))
+            elif kind == "rows":
+                self._rows(node, out)
+            elif kind == "maybe":
+                if self.rng.random() * 100 < node[1]:
+                    self.write(node[2], out)
+            elif kind == "miss":
+                if self.absent(node[1]) and self.rng.random() < 0.5:
+                    self.write(node[2], out)
+            elif kind == "if":
+                self._if(node, out)
+            elif kind == "pool":
+                options = self.pool(node[1])
+                low, _, high = node[2].partition("-")
+                n = self.rng.randint(int(low), int(high or low))
+                for i, text in enumerate(self.rng.sample(options, min(n, len(options)))):
+                    if i:
+                        out.append(Piece(" " if "\n" not in node[1] else "\n"))
+                    self._nested(text, out)
+            elif kind == "columns":
+                left: list[Piece] = []
+                right: list[Piece] = []
+                self.write(node[2], left)
+                self.write(node[3], right)
+                out.append(Piece("", columns=(node[1], left, right)))
+
+    def _nested(self, text: str, out: list[Piece]) -> None:
+        self._depth += 1
+        if self._depth > 6:
+            raise FamilyError(f"{self.layout.name}: pools nest more than six deep")
+        self.write(parse(text.replace("¦", "|").replace("\\n", "\n")), out)
+        self._depth -= 1
+
+    def _if(self, node: Node, out: list[Piece]) -> None:
+        _, path, op, want, inner = node
+        path = self.resolve(path)
+        array = template_of(path) in self.family.arrays
+        if self.absent(path):
+            return
+        if array or not op:
+            self.write(inner, out)
+            return
+        v = self.value(path)
+        self.told.add(path)
+        is_it = str(v.raw).lower() in want.lower().split(",")
+        if is_it == (op == "="):
+            self.write(inner, out)
+
+    def _rows(self, node: Node, out: list[Piece]) -> None:
+        _, path, sep, last, inner = node
+        path = self.resolve(path)
+        if self.absent(path):
+            return
+        n = self.count(path)
+        before, before_index = self._row, self._index
+        for i in range(n):
+            if i and sep:
+                out.append(Piece(last if i == n - 1 and last else sep))
+            self._row, self._index = f"{path}[{i}]", i
+            out.append(Piece("", row=self._row))
+            self.write(inner, out)
+        self._row, self._index = before, before_index
+        self.rows[path] = n
+
+    def _print(self, node: Node, out: list[Piece]) -> None:
+        _, path, form, align, width = node
+        if path == ".@":
+            out.append(Piece(str(self._index + 1), align=align, width=width))
+            return
+        path = self.resolve(path)
+        v = self.value(path)
+        self._absent[path] = False
+        if v.kind == "enum":
+            before, text, after = "", self._print_enum(path, v), ""
+            if form == "upper":
+                text = text.upper()
+        else:
+            before, text, after = show(v, form, self)
+        sign = "currency" in self.family.fields and form.startswith("cur")
+        if width:
+            text_width = max(0, width - len(before) - len(after)) if align == ">" else width
+            if align == ">" and before:
+                pad = text_width - len(text)
+                out.append(Piece(" " * max(0, pad)))
+                text_width = 0
+            self._sign(before, out, sign)
+            out.append(Piece(text, self._next(path), width=text_width, align=align))
+            self._sign(after, out, sign)
+            return
+        self._sign(before, out, sign)
+        out.append(Piece(text, self._next(path)))
+        self._sign(after, out, sign)
+
+    def _sign(self, text: str, out: list[Piece], sign: bool) -> None:
+        if not text:
+            return
+        if not sign:
+            out.append(Piece(text))
+            return
+        self.value("currency")
+        core = text.strip()
+        a, _, b = text.partition(core)
+        if a:
+            out.append(Piece(a))
+        out.append(Piece(core, self._next("currency")))
+        if b:
+            out.append(Piece(b))
+
+    def _next(self, path: str) -> int:
+        self._printed += 1
+        self.prints.setdefault(path, []).append(self._printed)
+        return self._printed
+
+    def _print_enum(self, path: str, v: Value) -> str:
+        f = self.field(path)
+        words = f.prints.get(self.locale.language) or f.prints.get("en") or {}
+        return self.chosen("enum " + path + v.raw, split(words.get(v.raw) or v.raw.replace("_", " ")))
+
+    def _label(self, key: str) -> str:
+        labels = self.family.labels.get(key)
+        if labels is not None:
+            text = labels.get(self.locale.language) or labels.get("en") or labels.get("any")
+            if text is None:
+                text = next(iter(labels.values()))
+            return self.chosen("label " + key, split(text))
+        for path, f in self.family.fields.items():
+            if path.rpartition(".")[2] == key or path == key:
+                return self.chosen("label " + key, f.names).capitalize()
+        raise FamilyError(f"{self.layout.name}: there is no label {key!r}")
+
+    # --- the whole ---
+
+    def render(self) -> tuple[Laid, dict[str, list[tuple[int, int]]], set[str]]:
+        """The document, spans by concrete path (one interval a printing), and the paths printed in pieces."""
+        r, flags = self.rng, self.layout.flags
+        pieces: list[Piece] = []
+        if r.random() < 0.12:
+            pieces.append(Piece(draw(self, "pick noise").raw + "\n" * r.randint(1, 2)))
+        self.write(self.layout.nodes, pieces)
+        if r.random() < 0.18:
+            pieces.append(Piece("\n" + draw(self, "pick noise").raw))
+        wrap = 0
+        if "wrap" in flags:
+            low, _, high = (flags["wrap"] or "60-100").partition("-")
+            wrap = r.randint(int(low), int(high or low)) if r.random() < 0.75 else 0
+        gap = "keep"
+        if "page" in flags or "gaps" in flags:
+            gap = r.choice(("keep", "keep", "keep", "  ", "   ", " ", "\t"))
+        style = Style(
+            wrap=wrap,
+            width=int(flags.get("width", "78")),
+            gap=gap,
+            indent=r.choice((0, 0, 0, 2, 4)) if "page" in flags else 0,
+            page="page" in flags,
+            noise=0.05 * r.random() if r.random() < float(flags.get("noise") or 0) else 0.0,
+            upper=r.random() < float(flags.get("upper") or 0),
+            quote="> " if "wrap" in flags and r.random() < 0.02 else "",
+        )
+        laid = lay_out(to_lines(pieces, style), style, r)
+        spans: dict[str, list[tuple[int, int]]] = {}
+        broken: set[str] = set()
+        for path, ids in self.prints.items():
+            found: list[tuple[int, int]] = []
+            for k in ids:
+                joined = join_intervals(laid.prints.get(k, ()), laid.text)
+                if len(joined) == 1:
+                    found += joined
+                elif joined and not found and len(ids) == 1:
+                    found, _ = joined, broken.add(path)
+            if found:
+                spans[path] = found
+        return laid, spans, broken

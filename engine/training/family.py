@@ -1,0 +1,171 @@
+"""A family of documents, read from its folder: fields, labels, pools and layouts. All of it is data."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from cinnabar.engine.training.rendering import Node, parse
+from cinnabar.engine.training.values import FAMILIES_FOLDER, kind_of, locales, split
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field: `path` has `[]` for an array index (`items[].amount`); hidden ones (`_x`) are in no schema."""
+
+    path: str
+    spec: str
+    kind: str
+    names: tuple[str, ...]
+    descriptions: tuple[str, ...]
+    absent: float
+    options: Mapping[str, str]
+    prints: Mapping[str, Mapping[str, str]]
+
+    @property
+    def hidden(self) -> bool:
+        return self.path.rpartition(".")[2].startswith("_")
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """A group of fields, or an array with its number of items."""
+
+    path: str
+    names: tuple[str, ...]
+    descriptions: tuple[str, ...]
+    absent: float = 0.0
+    count: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One way in which the family's documents look."""
+
+    name: str
+    languages: tuple[str, ...]
+    flags: Mapping[str, str]
+    nodes: tuple[Node, ...]
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """All that is known of a kind of document."""
+
+    name: str
+    title: str
+    note: str
+    held_out: bool
+    locales: tuple[str, ...]
+    fields: Mapping[str, Field]
+    groups: Mapping[str, Container]
+    arrays: Mapping[str, Container]
+    labels: Mapping[str, Mapping[str, str]]
+    pools: Mapping[str, Mapping[str, str]]
+    layouts: tuple[Layout, ...]
+    library: str = ""
+    generic: bool = False
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+class FamilyError(ValueError):
+    """A family's data is wrong: where and how."""
+
+
+def _words_of(path: str) -> str:
+    return path.rpartition(".")[2].removesuffix("[]").rpartition(".")[2].replace("_", " ").strip()
+
+
+def _alternatives(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    return tuple(x.strip() for x in split(data[key])) if data.get(key) else ()
+
+
+def _field(path: str, data: Mapping[str, Any] | str, absent: float) -> Field:
+    if isinstance(data, str):
+        data = {"v": data}
+    unknown = set(data) - {"v", "names", "d", "absent", "options", "print", "kind"}
+    if unknown:
+        raise FamilyError(f"field {path}: unknown keys {sorted(unknown)}")
+    options = data.get("options", {})
+    if isinstance(options, str):
+        options = {x.strip(): "" for x in split(options)}
+    spec = data.get("v", "enum" if options else "")
+    if not spec:
+        raise FamilyError(f"field {path}: wants a generator in `v`, or `options`")
+    kind = data.get("kind") or ("enum" if options else kind_of(spec))
+    own = _words_of(path)
+    names = tuple(dict.fromkeys((own, *_alternatives(data, "names"))))
+    return Field(path, spec, kind, names, _alternatives(data, "d"), data.get("absent", absent), options,
+                 {k: ({"": v} if isinstance(v, str) else v) for k, v in data.get("print", {}).items()})  # fmt: skip
+
+
+def _container(path: str, data: Mapping[str, Any] | str) -> Container:
+    if isinstance(data, str):
+        data = {"names": data}
+    names = tuple(dict.fromkeys((_words_of(path), *_alternatives(data, "names"))))
+    low, high = (int(x) for x in data.get("count", "1 6").split())
+    return Container(path, names, _alternatives(data, "d"), data.get("absent", 0.1), (low, high))
+
+
+def _layout(name: str, text: str) -> Layout:
+    flags: dict[str, str] = {}
+    if text.startswith("%"):
+        head, _, text = text.partition("\n")
+        for word in head[1:].split():
+            key, _, value = word.partition("=")
+            flags[key] = value
+    try:
+        nodes = parse(text)
+    except ValueError as e:
+        raise FamilyError(f"{name}: {e}") from e
+    languages = tuple(flags.pop("lang", "en").split(","))
+    return Layout(name, languages, flags, nodes, float(flags.pop("weight", "1")))
+
+
+def _pool(data: Any) -> Mapping[str, str]:
+    return {"any": data} if isinstance(data, str) else data
+
+
+@lru_cache(maxsize=512)
+def load(name: str) -> Family:
+    """The family in this folder; FamilyError says what is wrong with its data."""
+    folder = FAMILIES_FOLDER / name
+    if not (folder / "family.toml").is_file():
+        raise FamilyError(f"there is no family {name!r}; known are {', '.join(family_names())}")
+    try:
+        data = tomllib.loads((folder / "family.toml").read_text("utf-8"))
+    except tomllib.TOMLDecodeError as e:
+        raise FamilyError(f"{name}/family.toml: {e}") from e
+    absent = data.get("absent", 0.2)
+    used = tuple(split(data.get("locales", "en_US|en_GB|en_IE")))
+    unknown = set(used) - set(locales())
+    if unknown:
+        raise FamilyError(f"{name}: unknown locales {sorted(unknown)}; known are {sorted(locales())}")
+    try:
+        fields = {p: _field(p, d, absent) for p, d in data.get("fields", {}).items()}
+        layouts = tuple(_layout(f"{name}/{f.name}", f.read_text("utf-8")) for f in sorted(folder.glob("*.txt")))
+    except FamilyError as e:
+        raise FamilyError(f"{name}: {e}") from e
+    arrays = {p: _container(p, d) for p, d in data.get("arrays", {}).items()}
+    for path in fields:
+        for m in re.finditer(r"\[\]", path):
+            arrays.setdefault(path[: m.start()], _container(path[: m.start()], {}))
+    return Family(
+        name=name, title=data.get("title", name.replace("_", " ")), note=data.get("note", ""),
+        held_out=data.get("held_out", False), locales=used, fields=fields,
+        groups={p: _container(p, d) for p, d in data.get("groups", {}).items()}, arrays=arrays,
+        labels={k: _pool(v) for k, v in data.get("labels", {}).items()},
+        pools={k: _pool(v) for k, v in data.get("pools", {}).items()},
+        layouts=layouts, library=data.get("library", ""), generic=data.get("generic", False), extra=data,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def family_names() -> tuple[str, ...]:
+    """All families that have a folder, sorted."""
+    return tuple(sorted(p.parent.name for p in FAMILIES_FOLDER.glob("*/family.toml")))

@@ -1,0 +1,106 @@
+"""The generator of synthetic documents: every family's data holds what it promises."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import time
+
+import jsonschema_rs
+import pytest
+
+from cinnabar.engine.training.generator import FAMILIES, check, generate, held_out, make_example
+from cinnabar.engine.training.rendering import LayoutError, Piece, Style, join_intervals, lay_out, parse, to_lines
+
+EXAMPLES = 20
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_family_prints_what_its_records_say(name: str) -> None:
+    filled = 0
+    for seed in range(EXAMPLES):
+        e = make_example(name, seed)
+        assert check(e) == [], f"{name} with seed {seed}"
+        assert e.text.strip()
+        assert not re.search(r"\{\{|\}\}|\[\[[?!%*]|[\x02\x04\x05]|@rows|@columns|@col\b", e.text), e.text
+        filled += len(e.spans)
+        for pointer, at in e.rows.items():
+            assert 0 <= at < len(e.text), pointer
+        if e.word_boxes is not None:
+            start, end, box = e.word_boxes
+            assert len(start) == len(end) == len(box)
+            assert (box >= 0).all() and (box <= 1.02).all()
+            for a, b in zip(start[:40], end[:40], strict=True):
+                assert e.text[a:b] == e.text[a:b].strip() != ""
+    assert filled >= EXAMPLES, "a family whose records are nearly always empty"
+
+
+def test_schemas_are_valid_and_of_many_kinds() -> None:
+    schemas = [e.schema for e in itertools.islice(generate(7), 60)]
+    for schema in schemas:
+        assert jsonschema_rs.meta.is_valid(schema)
+    assert len({str(s) for s in schemas}) > 50
+
+
+def test_the_same_seed_gives_the_same_documents() -> None:
+    one = [(e.text, e.truth, e.spans) for e in itertools.islice(generate(3), 20)]
+    two = [(e.text, e.truth, e.spans) for e in itertools.islice(generate(3), 20)]
+    other = [(e.text, e.truth, e.spans) for e in itertools.islice(generate(4), 20)]
+    assert one == two != other
+
+
+def test_held_out_families_are_not_generated_by_default() -> None:
+    seen = {e.family for e in itertools.islice(generate(1), 150)}
+    assert not seen & set(held_out())
+
+
+def test_a_text_value_is_what_stands_in_its_spans() -> None:
+    checked = 0
+    for e in itertools.islice(generate(11), 150):
+        for pointer, spans in e.spans.items():
+            value = e.truth
+            for part in pointer.split("/")[1:]:
+                value = value[int(part)] if isinstance(value, list) else value[part.replace("~1", "/").replace("~0", "~")]
+            if isinstance(value, str) and not e.text.startswith("> ") and pointer not in e.broken:
+                printed = {" ".join(e.text[a:b].split()) for a, b in spans}
+                if value in printed:
+                    assert printed == {value}
+                    checked += 1
+    assert checked > 300
+
+
+def test_it_is_fast_enough_to_feed_a_trainer() -> None:
+    source = generate(5)
+    for _ in range(30):
+        next(source)
+    start = time.process_time()
+    for _ in range(150):
+        next(source)
+    assert 150 / (time.process_time() - start) > 60  # 300 and more on an idle core
+
+
+def test_a_cell_that_wraps_keeps_its_pieces() -> None:
+    pieces = [Piece("one two three", 1, width=8), Piece("", tab=10), Piece("9.50", 2), Piece("\n")]
+    style = Style()
+    import random
+
+    laid = lay_out(to_lines(pieces, style), style, random.Random(0))
+    assert laid.text == "one two   9.50\nthree\n\n"
+    assert [laid.text[a:b] for a, b in laid.prints[1]] == ["one two", "three"]
+    assert len(join_intervals(laid.prints[1], laid.text)) == 2
+
+
+def test_running_text_wraps_at_blanks_and_a_value_goes_over_the_line() -> None:
+    import random
+
+    pieces = [Piece("The seller is "), Piece("Acme Holdings Limited", 1), Piece(" of York.\n")]
+    style = Style(wrap=20)
+    laid = lay_out(to_lines(pieces, style), style, random.Random(0))
+    assert laid.text == "The seller is Acme\nHoldings Limited of\nYork.\n\n"
+    (span,) = join_intervals(laid.prints[1], laid.text)
+    assert laid.text[slice(*span)] == "Acme\nHoldings Limited"
+
+
+def test_an_unclosed_section_is_told_with_its_place() -> None:
+    with pytest.raises(LayoutError, match="is missing after"):
+        parse("Dear [[{{name}}, here is")
