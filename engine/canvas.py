@@ -1,0 +1,231 @@
+"""The canvas of a batch: the slots of all its requests as tensors, what is committed on them, and their records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from cinnabar.engine.constraint import first_length
+from cinnabar.engine.layout import Value, Writer, lay_out
+from cinnabar.engine.models.base import MASK, Canvas, Row, SlotInstance
+from cinnabar.engine.request import Filled, Request
+from cinnabar.engine.tokenizer import text_of
+
+
+@dataclass(slots=True)
+class Reopenings:
+    """How often something committed was opened again, and how often it then got another value."""
+
+    values: int = 0
+    positions: int = 0
+    changed: int = 0
+
+    def add(self, other: Reopenings) -> None:
+        """Count these as well."""
+        self.values += other.values
+        self.positions += other.positions
+        self.changed += other.changed
+
+
+class Board:
+    """The canvas of a batch and what the engine knows of each of its S slots.
+
+    Requests that are done leave the canvas; `active` maps its requests to those of the batch.
+    request: [S] int64, into `active`. excusable, known, closed: [S] bool: may go without a value; frozen from the
+        start; committed as a whole.
+    firm: [S, L] bool, positions committed by choice, not because nothing else was possible.
+    sureness: [S, L] float32, their posterior when they were committed; 1 elsewhere.
+    value_reopened: [S], position_reopened: [S, L] int64, how often each was opened again.
+    values: what is written for each slot now: together a whole valid record at any time.
+    """
+
+    def __init__(
+        self,
+        requests: Sequence[Request],
+        memories: Sequence[Any],
+        rows: Sequence[Sequence[Row]],
+        device: torch.device,
+    ) -> None:
+        self.requests = list(requests)
+        self.device = device
+        self.layouts = [lay_out(r.form, found, r.known) for r, found in zip(requests, rows, strict=True)]
+        self.active = list(range(len(requests)))
+        self.forms = [r.form for r in requests]
+        self.memories = list(memories)
+        self.rows = [layout.rows for layout in self.layouts]
+        self.steps = [0] * len(requests)
+        self.reopened = [0] * len(requests)
+        self.reopenings = Reopenings()
+        self.results: list[Filled | None] = [None] * len(requests)
+
+        instances = [
+            SlotInstance(r, slot, row)
+            for r, layout in enumerate(self.layouts)
+            for slot, row in zip(layout.slots, layout.row_of, strict=True)
+        ]
+        known = [text for layout in self.layouts for text in layout.known]
+        excusable = [flag for layout in self.layouts for flag in layout.excusable]
+        lengths = [first_length(instance.slot) for instance in instances]
+        shape = (len(instances), max(lengths, default=1))
+        self.canvas = Canvas(
+            instances=instances,
+            values=known,
+            left_out=[text == b"null" for text in known],
+            tokens=torch.full(shape, MASK, dtype=torch.long, device=device),
+            length=torch.tensor(lengths, dtype=torch.long, device=device),
+        )
+        self.values = [
+            _known(text) if text is not None else Value(instance.slot.minimal.encode(), flag)
+            for text, flag, instance in zip(known, excusable, instances, strict=True)
+        ]
+        self.before: list[dict[int, bytes | int]] = [{} for _ in instances]
+        self.request = self._tensor([instance.request for instance in instances], torch.long)
+        self.excusable = self._tensor(excusable, torch.bool)
+        self.known = self._tensor([text is not None for text in known], torch.bool)
+        self.closed = self.known.clone()
+        self.firm = torch.zeros(shape, dtype=torch.bool, device=device)
+        self.sureness = torch.ones(shape, device=device)
+        self.value_reopened = torch.zeros(len(instances), dtype=torch.long, device=device)
+        self.position_reopened = torch.zeros(shape, dtype=torch.long, device=device)
+
+    def _tensor(self, values: Sequence[int | bool], dtype: torch.dtype) -> torch.Tensor:
+        return torch.tensor(values, dtype=dtype, device=self.device)
+
+    @property
+    def within(self) -> torch.Tensor:
+        """[S, L] bool, the positions that count."""
+        return torch.arange(self.canvas.tokens.shape[1], device=self.device) < self.canvas.length.unsqueeze(1)
+
+    def settle(self, slot: int) -> None:
+        """Commit the slot's value as it stands in `values`; `closed` is the caller's to set."""
+        value, canvas = self.values[slot], self.canvas
+        canvas.left_out[slot] = value.absent
+        if not value.absent:
+            canvas.values[slot] = value.text
+        else:
+            canvas.values[slot] = b"null" if canvas.instances[slot].slot.nullable else b""
+
+    def spelled(self, slot: int, share: float) -> None:
+        """Commit the text that the slot's tokens spell, now that all are committed.
+
+        `share` is the posterior of spelling it out; its confidence is that times the least sure position.
+        """
+        tokens = self.canvas.tokens[slot, : int(self.canvas.length[slot])].tolist()
+        sure = round(share * float(self.sureness[slot].min()), 4)
+        self.values[slot] = replace(
+            self.values[slot], text=text_of(tokens), absent=False, confidence=sure, spans=(), origin="generated"
+        )
+        self.settle(slot)
+
+    def reopen(self, slots: torch.Tensor) -> None:
+        """Open these slots ([S] bool) again, with all of their positions."""
+        for slot in slots.nonzero().squeeze(1).tolist():
+            text = self.canvas.values[slot]
+            if text is not None:
+                self.before[slot][-1] = text
+            self.canvas.values[slot] = None
+            self.canvas.left_out[slot] = False
+            self.reopened[self.active[self.canvas.instances[slot].request]] += 1
+            self.reopenings.values += 1
+        self.closed &= ~slots
+        self.canvas.tokens[slots] = MASK
+        self.firm[slots] = False
+        self.sureness[slots] = 1.0
+        self.value_reopened += slots
+
+    def reopen_positions(self, positions: torch.Tensor) -> None:
+        """Open these positions ([S, L] bool) again."""
+        for slot, at in positions.nonzero().tolist():
+            self.before[slot][at] = int(self.canvas.tokens[slot, at])
+            self.reopened[self.active[self.canvas.instances[slot].request]] += 1
+            self.reopenings.positions += 1
+        self.canvas.tokens[positions] = MASK
+        self.firm &= ~positions
+        self.sureness[positions] = 1.0
+        self.position_reopened += positions
+
+    def grow(self, slots: torch.Tensor) -> None:
+        """Double these slots ([S] bool)."""
+        canvas = self.canvas
+        canvas.length = torch.where(slots, canvas.length * 2, canvas.length)
+        more = int(canvas.length.max()) - canvas.tokens.shape[1]
+        if more > 0:
+            pad = torch.nn.functional.pad
+            canvas.tokens = pad(canvas.tokens, (0, more), value=MASK)
+            self.firm = pad(self.firm, (0, more), value=False)
+            self.sureness = pad(self.sureness, (0, more), value=1.0)
+            self.position_reopened = pad(self.position_reopened, (0, more), value=0)
+
+    def finish(self) -> None:
+        """Take the requests that are done off the canvas, into `results`."""
+        pending = torch.bincount(self.request[~self.closed], minlength=len(self.active)).tolist()
+        if all(pending):
+            return
+        for r, waiting in enumerate(pending):
+            if not waiting:
+                self._collect(r)
+        self._keep([r for r, waiting in enumerate(pending) if waiting])
+
+    def records(self) -> list[str]:
+        """The record of each request of the batch as it stands: whole and valid at any time."""
+        done = {batch: result.record for batch, result in enumerate(self.results) if result is not None}
+        open_ones = {self.active[r]: self._write(r).record for r in range(len(self.active))}
+        return [text for _, text in sorted({**done, **open_ones}.items())]
+
+    def _slots_of(self, r: int) -> list[int]:
+        return [at for at, instance in enumerate(self.canvas.instances) if instance.request == r]
+
+    def _write(self, r: int) -> Writer:
+        batch = self.active[r]
+        values = [self.values[at] for at in self._slots_of(r)]
+        return Writer(self.layouts[batch], values, self.requests[batch].passage.offset)
+
+    def _collect(self, r: int) -> None:
+        batch, writer = self.active[r], self._write(r)
+        for at in self._slots_of(r):
+            text = self.canvas.values[at] or b""
+            for position, old in self.before[at].items():
+                new = text if position < 0 else text[position] if position < len(text) else -1
+                self.reopenings.changed += new != old
+        self.results[batch] = Filled(
+            id=self.requests[batch].id,
+            record=writer.record,
+            leaves=writer.leaves,
+            rows=writer.rows,
+            steps=self.steps[batch],
+            reopened=self.reopened[batch],
+        )
+
+    def _keep(self, stay: list[int]) -> None:
+        number = {r: at for at, r in enumerate(stay)}
+        canvas = self.canvas
+        kept = [at for at, instance in enumerate(canvas.instances) if instance.request in number]
+        index = self._tensor(kept, torch.long)
+        self.active = [self.active[r] for r in stay]
+        self.forms = [self.forms[r] for r in stay]
+        self.memories = [self.memories[r] for r in stay]
+        self.rows = [self.rows[r] for r in stay]
+        width = int(canvas.length[index].max()) if kept else 1
+        instances = [canvas.instances[at] for at in kept]
+        self.canvas = Canvas(
+            instances=[replace(instance, request=number[instance.request]) for instance in instances],
+            values=[canvas.values[at] for at in kept],
+            left_out=[canvas.left_out[at] for at in kept],
+            tokens=canvas.tokens[index, :width],
+            length=canvas.length[index],
+        )
+        self.values = [self.values[at] for at in kept]
+        self.before = [self.before[at] for at in kept]
+        self.request = self._tensor([instance.request for instance in self.canvas.instances], torch.long)
+        for name in ("excusable", "known", "closed", "value_reopened"):
+            setattr(self, name, getattr(self, name)[index])
+        for name in ("firm", "sureness", "position_reopened"):
+            setattr(self, name, getattr(self, name)[index, :width])
+
+
+def _known(text: bytes) -> Value:
+    return Value(text, absent=False, confidence=1.0, origin="known")
+

@@ -1,0 +1,314 @@
+"""The automata of a batch as device tables; the constrained posterior and the witness of every slot.
+
+An automaton over bytes is lifted once to the slot alphabet: after acceptance PAD fills the slot up to its end, and at
+the last position MORE says that the value goes on. Bytes that the automaton cannot tell apart are one class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from cinnabar.engine.tokenizer import MORE, PAD, VOCABULARY
+from cinnabar.kernels.class_logits import LEAST, ClassTables, class_logits
+from cinnabar.kernels.constrained_scan import (
+    FLOOR,
+    POSSIBLE,
+    Edges,
+    ScanTables,
+    constrained_scan,
+    segment_max,
+    segment_sum,
+)
+from cinnabar.schemas.automaton import Automaton
+from cinnabar.schemas.form import Slot
+
+Ints = npt.NDArray[np.int64]
+
+#: Positions of a slot at first, and at most after growing.
+FIRST_LENGTH, LONGEST = 16, 64
+
+
+@dataclass(frozen=True, eq=False)
+class Lifted:
+    """An automaton over the slot alphabet.
+
+    source, target, label: [E] int64, its edges in no order that matters. final: [N] bool. tokens: [T] int64, the
+    allowed tokens by class. token_class: [VOCABULARY] int64, -1 where a token is never allowed. PAD's class is
+    the last but one, MORE's the last.
+    """
+
+    source: Ints
+    target: Ints
+    label: Ints
+    final: npt.NDArray[np.bool_]
+    tokens: Ints
+    token_class: Ints
+    classes: int
+
+
+def lift(automaton: Automaton, without_null: bool = False) -> Lifted:
+    """The automaton over bytes, PAD and MORE; `without_null` leaves out the text `null`, which is "absent".
+
+    No other JSON text begins with `n`, so the start without that byte is the language without `null`.
+    """
+    states = max(automaton.states, 1)
+    done, beyond = states, states + 1
+    source, kind = np.nonzero(automaton.transitions >= 0)
+    target = automaton.transitions[source, kind]
+    if without_null:
+        kept = (source != 0) | (kind != automaton.byte_class[ord("n")])
+        source, kind, target = source[kept], kind[kept], target[kept]
+    live = np.unique(kind)
+    number = np.full(max(automaton.transitions.shape[1], int(automaton.byte_class.max()) + 1), -1, np.int64)
+    number[live] = np.arange(len(live))
+    pad, more = len(live), len(live) + 1
+    token_class = np.append(number[automaton.byte_class], [pad, more])
+    accepting = np.zeros(states, np.bool_)
+    accepting[: automaton.states] = automaton.accepting
+    ends = np.flatnonzero(accepting)
+    # A state that nothing can follow has no MORE.
+    goes_on = np.unique(source)
+    allowed = np.flatnonzero(token_class >= 0)
+    return Lifted(
+        source=np.concatenate([source, ends, [done], goes_on]).astype(np.int64),
+        target=np.concatenate([target, np.full(len(ends) + 1, done), np.full(len(goes_on), beyond)]).astype(np.int64),
+        label=np.concatenate([number[kind], np.full(len(ends) + 1, pad), np.full(len(goes_on), more)]).astype(np.int64),
+        final=np.concatenate([accepting, [True, True]]),
+        tokens=allowed[np.argsort(token_class[allowed], kind="stable")],
+        token_class=token_class,
+        classes=len(live) + 2,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Device tables for G slots in their order in the scan (longest first).
+
+    order: [G] int64, which slot of the batch each is. token_class: [G, VOCABULARY] int64, numbered within the
+    slot. class_size: [C] float32. more: [G] int64, the class of MORE, numbered over the batch.
+    """
+
+    order: torch.Tensor
+    scan: ScanTables
+    classes: ClassTables
+    token_class: torch.Tensor
+    class_size: torch.Tensor
+    more: torch.Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What the constraint makes of the token logits of G slots of at most L positions.
+
+    log_mass: [G] float32, log share of the allowed texts, those that go on beyond the slot among them.
+    complete: [G] bool, whether a whole text fits; where not, `witness` means nothing.
+    more: [G] float32, the share of values that go on beyond the slot.
+    witness: [G, L] int64, the most probable whole text, PAD after its end; it agrees with all that is committed.
+    The posterior of a position is taken given everything committed at the *other* positions, so that a committed
+    position can be doubted:
+    posterior: [G, L] float32, of the witness's token. runner_up: [G, L] float32, of the likeliest token.
+    choices: [G, L] float32, how many tokens are possible; one where the position is forced.
+    """
+
+    log_mass: torch.Tensor
+    complete: torch.Tensor
+    more: torch.Tensor
+    witness: torch.Tensor
+    posterior: torch.Tensor
+    runner_up: torch.Tensor
+    choices: torch.Tensor
+
+
+def _sorted_by(key: Ints, lifted: Lifted) -> tuple[Ints, Ints, Ints]:
+    order = np.lexsort((lifted.label, lifted.source, lifted.target, key))
+    return lifted.source[order], lifted.target[order], lifted.label[order]
+
+
+def _offsets(counts: Ints) -> Ints:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def _ragged(begin: Ints, counts: Ints) -> Ints:
+    """begin[0], begin[0] + 1, … counts[0] numbers, then those from begin[1], and so on."""
+    return np.arange(int(counts.sum())) + np.repeat(begin - _offsets(counts)[:-1], counts)
+
+
+class Constraint:
+    """Lifts automata once and keeps them side by side, so that tables for any slots are a gather."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+        self._index: dict[tuple[str, bool], int] = {}
+        self._lifted: list[Lifted] = []
+        self._pool: dict[str, Ints] = {}
+        self._last: tuple[bytes, Tables] | None = None
+
+    def outlook(
+        self, slots: Sequence[Slot], tokens: torch.Tensor, length: torch.Tensor, token_logits: torch.Tensor
+    ) -> Outlook:
+        """The posterior and the witness of these slots.
+
+        tokens: [G, L] int64, MASK where open. length: [G] int64. token_logits: [G, L, VOCABULARY] float32.
+        """
+        longest = int(length.max())
+        tables = self.tables(slots, length)
+        order, scan = tables.order, tables.scan
+        placed = tokens[order, :longest]
+        scores = token_logits[order, :longest].float().log_softmax(-1).clamp_min_(LEAST)
+        total, best = class_logits(scores, tables.classes)
+
+        free = total.clone()
+        last = scan.length - 1
+        grows = scan.length < LONGEST
+        free[:, tables.more] = FLOOR
+        free[last[grows], tables.more[grows]] = total[last[grows], tables.more[grows]]
+        committed = placed >= 0
+        fixed_at = committed.t().index_select(1, scan.class_slot)
+        slot, at = committed.nonzero(as_tuple=True)
+        chosen = tables.token_class[slot, placed[slot, at]] + scan.class_offsets[slot]
+        fixed = torch.where(fixed_at, FLOOR, free)
+        fixed[at, chosen] = 0.0
+        sharp = torch.where(fixed_at, FLOOR, best)
+        sharp[at, chosen] = 0.0
+        sharp[:, tables.more] = FLOOR
+        found = constrained_scan(scan, fixed, free, sharp)
+
+        local = found.path - scan.class_offsets[:-1]
+        member = tables.token_class.unsqueeze(1) == local.t().unsqueeze(2)
+        witness = torch.where(member, scores, 2 * LEAST).argmax(-1)
+        beyond = found.path.t() < 0
+        witness = torch.where(committed, placed, witness).masked_fill_(beyond, PAD)
+        complete = found.best > POSSIBLE
+
+        # The share of a token is that of its class times its share within the class.
+        class_of = (tables.token_class.gather(1, witness).clamp_min(0) + scan.class_offsets[:-1, None]).t()
+        within = scores.gather(2, witness.unsqueeze(2)).squeeze(2) - total.gather(0, class_of).t()
+        posterior = (found.posterior.gather(0, class_of).t() + within).exp_().clamp_(0.0, 1.0)
+        peak = (found.posterior + (best - total)).t().contiguous()
+        runner_up = segment_max(peak, scan.class_offsets).exp_().clamp_(0.0, 1.0)
+        possible = torch.where(found.posterior > POSSIBLE, tables.class_size, 0.0).t().contiguous()
+        choices = segment_sum(possible, scan.class_offsets)
+        rows = torch.arange(len(order), device=self.device)
+        more = found.posterior[last, tables.more].exp().clamp_(0.0, 1.0)
+
+        back = torch.empty_like(order)
+        back[order] = rows
+        return Outlook(
+            log_mass=found.log_mass[back],
+            complete=complete[back],
+            more=more[back],
+            witness=witness[back],
+            posterior=posterior.masked_fill(beyond, 1.0)[back],
+            runner_up=runner_up[back],
+            choices=choices.masked_fill(beyond, 1.0)[back],
+        )
+
+    def tables(self, slots: Sequence[Slot], length: torch.Tensor) -> Tables:
+        """The tables of these slots at these lengths; the last ones are kept, since most steps change nothing."""
+        known = [self._number(slot) for slot in slots]
+        lengths = length.cpu().numpy()
+        key = np.asarray(known).tobytes() + lengths.tobytes()
+        if self._last is None or self._last[0] != key:
+            self._last = (key, self._build(np.asarray(known, np.int64), lengths))
+        return self._last[1]
+
+    def _number(self, slot: Slot) -> int:
+        key = (slot.automaton.fingerprint, slot.nullable)
+        if key not in self._index:
+            self._index[key] = len(self._lifted)
+            self._lifted.append(lift(slot.automaton, without_null=slot.nullable))
+            self._pool.clear()
+        return self._index[key]
+
+    def _fill_pool(self) -> None:
+        """All lifted automata one after the other, in arrays of one kind each."""
+        every, pool = self._lifted, self._pool
+        for name, key in (("target", "target"), ("source", "source"), ("label", "label")):
+            parts = [_sorted_by(getattr(item, key), item) for item in every]
+            for field, column in zip(("source", "target", "label"), zip(*parts, strict=True), strict=True):
+                pool[f"{name}.{field}"] = np.concatenate(column)
+        pool["edges"] = np.array([len(item.source) for item in every])
+        pool["states"] = np.array([len(item.final) for item in every])
+        pool["classes"] = np.array([item.classes for item in every])
+        pool["tokens"] = np.array([len(item.tokens) for item in every])
+        pool["final"] = np.concatenate([item.final for item in every]).astype(np.int64)
+        pool["token"] = np.concatenate([item.tokens for item in every])
+        pool["token_class"] = np.stack([item.token_class for item in every])
+
+    def _build(self, known: Ints, lengths: Ints) -> Tables:
+        if not self._pool:
+            self._fill_pool()
+        pool = self._pool
+        order = np.argsort(-lengths, kind="stable")
+        which, length = known[order], lengths[order]
+        begin = {name: _offsets(pool[name])[:-1][which] for name in ("edges", "states", "classes", "tokens")}
+        count = {name: pool[name][which] for name in begin}
+        offsets = {name: _offsets(count[name]) for name in begin}
+        state0, class0 = offsets["states"][:-1], offsets["classes"][:-1]
+        edge = _ragged(begin["edges"], count["edges"])
+        state_shift, class_shift = np.repeat(state0, count["edges"]), np.repeat(class0, count["edges"])
+
+        def edges(name: str, segments: int) -> Edges:
+            source = pool[f"{name}.source"][edge] + state_shift
+            target = pool[f"{name}.target"][edge] + state_shift
+            label = pool[f"{name}.label"][edge] + class_shift
+            segment = {"source": source, "target": target, "label": label}[name]
+            cuts = _offsets(np.bincount(segment, minlength=segments))
+            return Edges(*map(self._put, (source, target, label, segment, cuts)))
+
+        slots = np.arange(len(which))
+        states, classes = int(count["states"].sum()), int(count["classes"].sum())
+        token = pool["token"][_ragged(begin["tokens"], count["tokens"])]
+        owner = np.repeat(slots, count["tokens"])
+        token_class = pool["token_class"][which]
+        segment = token_class[owner, token] + class0[owner]
+        sizes = np.bincount(segment, minlength=classes)
+        final = pool["final"][_ragged(begin["states"], count["states"])]
+        reach = np.searchsorted(-length, -np.arange(int(length[0])), side="left")
+        active = tuple(
+            (int(g), int(offsets["states"][g]), int(offsets["classes"][g]), int(offsets["edges"][g])) for g in reach
+        )
+        return Tables(
+            order=self._put(order),
+            scan=ScanTables(
+                by_target=edges("target", states),
+                by_source=edges("source", states),
+                by_label=edges("label", classes),
+                start=self._put(state0),
+                final=self._put(np.where(final > 0, 0.0, FLOOR).astype(np.float32)),
+                state_offsets=self._put(offsets["states"]),
+                state_slot=self._put(np.repeat(slots, count["states"])),
+                class_offsets=self._put(offsets["classes"]),
+                class_slot=self._put(np.repeat(slots, count["classes"])),
+                length=self._put(length),
+                active=active,
+            ),
+            classes=ClassTables(
+                member=self._put(owner * VOCABULARY + token),
+                segment=self._put(segment),
+                offsets=self._put(_offsets(sizes)),
+            ),
+            token_class=self._put(token_class),
+            class_size=self._put(sizes.astype(np.float32)),
+            more=self._put(offsets["classes"][1:] - 1),
+        )
+
+    def _put(self, array: npt.NDArray[np.generic]) -> torch.Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+
+
+def first_length(slot: Slot) -> int:
+    """Positions of a new slot: 16, or the next power of two that its shortest text fits in, at most 64."""
+    shortest = int(slot.automaton.distance[0]) if slot.automaton.states else 0
+    length = FIRST_LENGTH
+    while length < shortest and length < LONGEST:
+        length *= 2
+    return length
+
+
+__all__ = ["FIRST_LENGTH", "LONGEST", "MORE", "Constraint", "Lifted", "Outlook", "Tables", "first_length", "lift"]

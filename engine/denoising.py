@@ -1,0 +1,117 @@
+"""What to commit and what to open again: pure functions on tensors.
+
+Probabilities are rounded to four places before anything is decided by them, so that the last bits of a matrix
+product, which vary with the shape of a batch, decide nothing; ties go by kind and place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from cinnabar.kernels.constrained_scan import FLOOR, POSSIBLE
+
+#: Scores of whole values are cut to this range, so that they stay apart from FLOOR.
+WIDEST = 1.0e6
+#: Places to which probabilities are rounded.
+GRAIN = 1.0e4
+
+
+def rounded(probability: torch.Tensor) -> torch.Tensor:
+    """The probabilities, to four places."""
+    return torch.round(probability * GRAIN) / GRAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Posterior over what a slot may be: absent, one of K candidates, or spelled out.
+
+    posterior: [S, K + 2] float32, rounded; column 0 is absent, 1 to K the candidates, K + 1 spelled out; they sum to
+    one where anything is possible. possible: [S, K + 2] bool. log_allowed: [S] float32, log share of the model's
+    whole mass that is left after the constraint.
+    """
+
+    posterior: torch.Tensor
+    possible: torch.Tensor
+    log_allowed: torch.Tensor
+
+    def best(self, excluded: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """(index, posterior), each [S], of the best choice that is not excluded ([S, K + 2] bool).
+
+        Absent goes first among equals, then candidates in their order. The index is -1 where nothing is left.
+        """
+        left = self.possible & ~excluded
+        top, index = torch.where(left, self.posterior, -1.0).max(1)
+        # `max` does not promise the first of equals; this does.
+        index = (left & (self.posterior >= top.unsqueeze(1))).int().argmax(1)
+        return torch.where(top < 0, -1, index), top.clamp_min(0.0)
+
+
+def weigh(
+    absent: torch.Tensor,
+    candidates: torch.Tensor,
+    spelled: torch.Tensor,
+    log_mass: torch.Tensor,
+    refused: torch.Tensor,
+    ruled_out: torch.Tensor,
+) -> Shares:
+    """The constrained posterior of every slot.
+
+    absent, spelled: [S] logits; candidates: [S, K] logits, -inf beyond a list's end; log_mass: [S], log share of
+    the allowed texts among all that could be spelled out; refused: [S], logit of what the automata removed from
+    the candidates; ruled_out: [S, K + 2] bool, choices that what is committed leaves no room for.
+    Spelled out counts with its own logit plus its allowed mass: its share is what the model gives to allowed texts.
+    """
+    offered = torch.cat([absent.unsqueeze(1), candidates, spelled.unsqueeze(1)], 1).float()
+    possible = offered > POSSIBLE
+    whole = torch.where(possible, offered.clamp(-WIDEST, WIDEST), FLOOR)
+    possible[:, -1] &= log_mass > POSSIBLE
+    kept = whole.clone()
+    kept[:, -1] += log_mass
+    possible &= ~ruled_out
+    kept = torch.where(possible, kept.clamp_min(FLOOR), FLOOR)
+    everything = torch.cat([whole, refused.float().clamp(FLOOR, WIDEST).unsqueeze(1)], 1)
+    log_allowed = (kept.logsumexp(1) - everything.logsumexp(1)).clamp_(FLOOR, 0.0)
+    posterior = torch.where(possible, kept.softmax(1), 0.0)
+    return Shares(rounded(posterior), possible, log_allowed)
+
+
+def select(
+    offered: torch.Tensor,
+    confidence: torch.Tensor,
+    absent: torch.Tensor,
+    request: torch.Tensor,
+    remaining: torch.Tensor,
+    threshold: float,
+) -> torch.Tensor:
+    """Which of the offered units are committed now: [S, U] bool.
+
+    A unit is a whole value (column 0) or a position of a slot that is spelled out (columns 1 and up).
+    offered: [S, U] bool. confidence: [S, U] float32. absent: [S] bool, units of column 0 that go first among equals.
+    request: [S] int64, the request of each slot. remaining: [R] int64, steps left for each request, this one
+    included. Every unit at the threshold or above is committed, and of each request as many, the most confident
+    first, then by place, that equal shares for the remaining steps finish it.
+    """
+    width = offered.shape[1]
+    unit = offered.flatten().nonzero().squeeze(1)
+    slot = unit // width
+    owner = request[slot]
+    grade = torch.round(confidence.flatten()[unit] * GRAIN).long()
+    later = ~(absent[slot] & (unit % width == 0))
+    key = (owner * (int(GRAIN) + 1) + (int(GRAIN) - grade)) * 2 + later.long()
+    order = torch.argsort(key, stable=True)
+    count = torch.bincount(owner, minlength=len(remaining))
+    quota = (count + remaining - 1) // remaining
+    begin = torch.cumsum(count, 0) - count
+    rank = torch.empty_like(order)
+    rank[order] = torch.arange(len(order), device=order.device) - begin[owner[order]]
+    chosen = (rank < quota[owner]) | (grade >= round(threshold * GRAIN))
+    result = torch.zeros(offered.numel(), dtype=torch.bool, device=offered.device)
+    result[unit[chosen]] = True
+    return result.view_as(offered)
+
+
+def doubted(now: torch.Tensor, other: torch.Tensor, reopen: float, margin: float) -> torch.Tensor:
+    """Whether something committed is to be opened again: its posterior is low and another one's clearly higher."""
+    return (rounded(now) < reopen) & (rounded(other) - rounded(now) >= margin)

@@ -1,0 +1,62 @@
+"""How much work a record is worth: the number of denoising steps and when a value is certain enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from cinnabar.schemas.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """The settings of one level of effort."""
+
+    #: Its name, part of the engine's fingerprint.
+    name: str
+    #: Denoising steps, 1 to 64. A slot that grows may add at most two.
+    steps: int
+    #: Least posterior at which a value or a position is committed before its turn.
+    threshold: float = 0.9
+    #: A committed value whose posterior falls below this is doubted ...
+    reopen: float = 0.3
+    #: ... and opened again where another one's posterior is higher by at least this.
+    margin: float = 0.3
+    #: How often one slot, or one position of it, may be opened again.
+    reopenings: int = 2
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.steps <= 64:
+            raise UsageError(f"effort {self.name}: expected 1 to 64 steps, got {self.steps}")
+        for field in ("threshold", "reopen", "margin"):
+            value = getattr(self, field)
+            if not 0.0 <= value <= 1.0:
+                raise UsageError(f"effort {self.name}: expected {field} from 0 to 1, got {value}")
+        if self.reopenings < 0:
+            raise UsageError(f"effort {self.name}: expected reopenings of 0 or more, got {self.reopenings}")
+
+
+EFFORTS = {
+    effort.name: effort
+    for effort in (
+        Effort("instant", steps=1),
+        Effort("low", steps=2),
+        Effort("medium", steps=4),
+        Effort("high", steps=16, threshold=0.97),
+    )
+}
+
+
+def effort_of(effort: Effort | str, steps: int | None = None, threshold: float | None = None) -> Effort:
+    """The effort of this name, with other steps or another threshold where they are given.
+
+    Raises UsageError for an unknown name.
+    """
+    if isinstance(effort, str):
+        if effort not in EFFORTS:
+            raise UsageError(f"effort: expected one of {', '.join(EFFORTS)}, got {effort!r}")
+        effort = EFFORTS[effort]
+    if steps is not None:
+        effort = replace(effort, steps=steps)
+    if threshold is not None:
+        effort = replace(effort, threshold=threshold)
+    return effort

@@ -1,0 +1,112 @@
+"""The engine: forms and passages in, whole valid records out."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple
+
+import torch
+
+from cinnabar.engine.canvas import Board, Reopenings
+from cinnabar.engine.constraint import FIRST_LENGTH, Constraint
+from cinnabar.engine.effort import Effort, effort_of
+from cinnabar.engine.models.base import Model
+from cinnabar.engine.request import Request, Result
+from cinnabar.engine.scheduler import run
+from cinnabar.engine.steps import commit, constrain
+from cinnabar.schemas.errors import RunError, UsageError
+
+#: Raised when the engine's decisions change, so that records made before are made anew.
+VERSION = 1
+
+#: Called with the number of steps taken and the record of each request of the batch, in their order.
+Observer = Callable[[int, list[str]], None]
+
+
+class Engine:
+    """Fills forms with a model, the schema enforced inside every denoising step.
+
+    token_budget: tokens of one batch, passages and slots together. steps, threshold: instead of those of `effort`.
+    `timings` are seconds spent so far in each stage, `reopenings` counts what was opened again.
+    Raises UsageError for an unknown effort or a budget below one token.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        effort: Effort | str = "medium",
+        token_budget: int = 16_384,
+        *,
+        steps: int | None = None,
+        threshold: float | None = None,
+    ) -> None:
+        if token_budget < 1:
+            raise UsageError(f"token budget: expected at least 1, got {token_budget}")
+        self.model = model
+        self.effort = effort_of(effort, steps, threshold)
+        self.token_budget = token_budget
+        self.constraint = Constraint(model.device)
+        self.timings = dict.fromkeys(("encode", "rows", "score", "constrain", "commit"), 0.0)
+        self.reopenings = Reopenings()
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the model and everything of the engine that a record depends on."""
+        parts = repr((VERSION, self.model.fingerprint, astuple(self.effort)[1:]))
+        return hashlib.sha256(parts.encode()).hexdigest()[:16]
+
+    def fill(self, requests: Sequence[Request], observer: Observer | None = None) -> list[Result]:
+        """Exactly one result for each request, in their order; one does not depend on the others.
+
+        Raises RunError where the observer fails; what fails in a request becomes its `Failed`.
+        """
+        costs = [
+            self.model.count_tokens(request.passage.text) + FIRST_LENGTH * len(request.form.slots)
+            for request in requests
+        ]
+        with torch.inference_mode():
+            return run(requests, costs, self.token_budget, lambda batch: self._fill_batch(batch, observer))
+
+    def _fill_batch(self, requests: Sequence[Request], observer: Observer | None) -> list[Result]:
+        with self._timed("encode"):
+            memories = self.model.encode([request.passage for request in requests])
+        with self._timed("rows"):
+            rows = self.model.find_rows([request.form for request in requests], memories)
+            board = Board(requests, memories, rows, self.model.device)
+        board.finish()
+        step = 0
+        _show(board, step, observer)
+        while board.active:
+            with self._timed("score"):
+                scores = self.model.score(board.forms, board.memories, board.rows, board.canvas)
+            with self._timed("constrain"):
+                judgement = constrain(board, scores, self.constraint)
+            with self._timed("commit"):
+                commit(board, judgement, self.effort)
+                board.finish()
+            step += 1
+            _show(board, step, observer)
+        self.reopenings.add(board.reopenings)
+        return [result for result in board.results if result is not None]
+
+    @contextmanager
+    def _timed(self, stage: str) -> Iterator[None]:
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.timings[stage] += time.perf_counter() - begin
+
+
+def _show(board: Board, step: int, observer: Observer | None) -> None:
+    """Hand the records as they stand to the observer; its failure is not a request's."""
+    if observer is None:
+        return
+    states = board.records()
+    try:
+        observer(step, states)
+    except Exception as error:
+        raise RunError(f"the observer failed at step {step}: {error}") from error

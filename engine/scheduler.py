@@ -1,0 +1,77 @@
+"""Batches that fit, and exactly one result for each request whatever happens to the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+
+from cinnabar.engine.request import Failed, Request, Result
+from cinnabar.schemas.errors import EngineFailure, RunError
+
+FillBatch = Callable[[Sequence[Request]], list[Result]]
+
+
+def pack(costs: Sequence[int], budget: int) -> list[list[int]]:
+    """Indices in their order, cut into batches of at most `budget` tokens, each of at least one request."""
+    batches: list[list[int]] = []
+    room = 0
+    for index, cost in enumerate(costs):
+        if not batches or cost > room:
+            batches.append([])
+            room = budget
+        batches[-1].append(index)
+        room -= cost
+    return batches
+
+
+def run(requests: Sequence[Request], costs: Sequence[int], budget: int, fill: FillBatch) -> list[Result]:
+    """One result for each request, in their order.
+
+    costs: tokens of each request. A batch that runs out of memory is halved, and so is the budget of those that
+    follow; a batch that fails otherwise is halved until the requests at fault stand alone. What fails alone becomes
+    `Failed`: with the code of an EngineFailure, `out_of_memory`, or `engine_error`. RunError passes through.
+    """
+    results: dict[int, Result] = {}
+    waiting = list(reversed(pack(costs, budget)))
+    while waiting:
+        batch = waiting.pop()
+        try:
+            filled = fill([requests[index] for index in batch])
+            if len(filled) != len(batch):
+                raise EngineFailure("engine_error", f"expected {len(batch)} results, got {len(filled)}")
+            results.update(zip(batch, filled, strict=True))
+            continue
+        except RunError:
+            raise
+        except Exception as error:
+            memory = out_of_memory(error)
+            failure = Failed(requests[batch[0]].id, *_reason(error, memory)) if len(batch) == 1 else None
+        # Outside of the handler, where nothing holds the failed batch's tensors any more.
+        if memory:
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
+            if len(batch) > 1:
+                budget = max(sum(costs[index] for index in batch) // 2, 1)
+                rest = [index for later in reversed(waiting) for index in later]
+                waiting = [[rest[at] for at in part] for part in reversed(pack([costs[i] for i in rest], budget))]
+        if failure is not None:
+            results[batch[0]] = failure
+        else:
+            middle = (len(batch) + 1) // 2
+            waiting += [batch[middle:], batch[:middle]]
+    return [results[index] for index in range(len(requests))]
+
+
+def out_of_memory(error: Exception) -> bool:
+    """Whether memory, of the host or of the device, is what ran out."""
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or (
+        isinstance(error, RuntimeError)
+        and any(words in str(error).lower() for words in ("out of memory", "can't allocate memory"))
+    )
+
+
+def _reason(error: Exception, memory: bool) -> tuple[str, str]:
+    if isinstance(error, EngineFailure):
+        return error.code, error.detail
+    return "out_of_memory" if memory else "engine_error", f"{type(error).__name__}: {error}"[:2000]

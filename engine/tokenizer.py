@@ -1,0 +1,26 @@
+"""The slot alphabet of a byte model, and texts as rows of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from cinnabar.engine.models.base import MASK, MORE, PAD, VOCABULARY
+
+__all__ = ["MASK", "MORE", "PAD", "VOCABULARY", "spell", "text_of"]
+
+
+def spell(texts: Sequence[bytes], length: int) -> torch.Tensor:
+    """[len(texts), length] int64, each text's bytes from the left, PAD after its end, cut off at `length`."""
+    rows = np.full((len(texts), length), PAD, np.int64)
+    for row, text in zip(rows, texts, strict=True):
+        head = text[:length]
+        row[: len(head)] = np.frombuffer(head, np.uint8)
+    return torch.from_numpy(rows)
+
+
+def text_of(tokens: Sequence[int]) -> bytes:
+    """The text that these tokens spell: the bytes before the first PAD, which must all be bytes."""
+    return bytes(tokens[: tokens.index(PAD)] if PAD in tokens else tokens)

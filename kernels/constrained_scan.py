@@ -1,0 +1,184 @@
+"""Posterior and witness of many slots with different automata, in one pass over their positions.
+
+The automata of all slots lie side by side as one sparse graph, block by block; its edges are kept sorted, so that
+every sum is a reduction over a run of neighbours: in a fixed order, without atomics, the same in any batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+#: Stands for minus infinity: finite, so that differences of impossible scores are numbers.
+FLOOR = -1.0e9
+#: Scores above this are possible. Token scores are cut off at -1e5 (`class_logits.LEAST`), so that 64 positions
+#: of the least likely tokens stay far above it.
+POSSIBLE = FLOOR / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """The edges of all slots in one order, cut into segments of neighbours.
+
+    source, target, label: [E] int64, states and classes numbered over the whole batch. segment: [E] int64, the
+    segment of each edge, ascending. offsets: [K + 1] int64, where segment k begins and ends.
+    """
+
+    source: torch.Tensor
+    target: torch.Tensor
+    label: torch.Tensor
+    segment: torch.Tensor
+    offsets: torch.Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class ScanTables:
+    """The automata of G slots, longest slot first, as one graph of N states, E edges and C classes.
+
+    by_target, by_source: segments are states; by_label: segments are classes.
+    start: [G] int64 states. final: [N] float32, 0 where a text may end, else FLOOR.
+    state_offsets, class_offsets: [G + 1] int64; class_slot: [C], state_slot: [N] int64.
+    length: [G] int64, descending. active: for each position (slots, states, classes, edges) of the slots that
+        reach it; those slots are a prefix.
+    """
+
+    by_target: Edges
+    by_source: Edges
+    by_label: Edges
+    start: torch.Tensor
+    final: torch.Tensor
+    state_offsets: torch.Tensor
+    state_slot: torch.Tensor
+    class_offsets: torch.Tensor
+    class_slot: torch.Tensor
+    length: torch.Tensor
+    active: tuple[tuple[int, int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What the pass found.
+
+    log_mass: [G] float32, logarithm of the sum over all allowed texts; at most POSSIBLE where there is none.
+    posterior: [L, C] float32, log share of each class at each position given what is fixed at all *other*
+        positions; FLOOR beyond a slot's end.
+    path: [L, G] int64, the class of the best text at each position, -1 beyond a slot's end.
+    best: [G] float32, the score of that text; at most POSSIBLE where there is none (then `path` means nothing).
+    """
+
+    log_mass: torch.Tensor
+    posterior: torch.Tensor
+    path: torch.Tensor
+    best: torch.Tensor
+
+
+def segment_max(values: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+    """The maximum of each run of neighbours along the first axis, FLOOR where it is empty."""
+    return torch.segment_reduce(values, "max", offsets=offsets, unsafe=True, initial=FLOOR)
+
+
+def segment_sum(values: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+    """The sum of each run of neighbours along the first axis, in order."""
+    return torch.segment_reduce(values, "sum", offsets=offsets, unsafe=True)
+
+
+def segment_logsumexp(values: torch.Tensor, segment: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+    """The log-sum-exp of each run of neighbours along the first axis, at least FLOOR."""
+    top = segment_max(values, offsets)
+    total = segment_sum((values - top.index_select(0, segment)).exp_(), offsets)
+    return (top + total.log_()).clamp_min_(FLOOR)
+
+
+def constrained_scan(
+    tables: ScanTables, fixed: torch.Tensor, free: torch.Tensor, best: torch.Tensor
+) -> Scan:
+    """Sum-product and best text over the automata of all slots.
+
+    fixed: [L, C] float32, log score of each class (sum over its tokens), FLOOR where a committed position rules
+        the class out. free: [L, C], the same without regard to what is committed. best: [L, C], like `fixed`
+        with the score of the best token of each class. L is the length of the longest slot.
+    Ties are broken by the order of the edges and states.
+    """
+    for name, emission in (("fixed", fixed), ("free", free), ("best", best)):
+        shape = (len(tables.active), len(tables.class_slot))
+        if emission.shape != shape or emission.dtype != torch.float32:
+            raise ValueError(f"{name}: expected float32 {shape}, got {emission.dtype} {tuple(emission.shape)}")
+    return constrained_scan_reference(tables, fixed, free, best)
+
+
+def constrained_scan_reference(
+    tables: ScanTables, fixed: torch.Tensor, free: torch.Tensor, best: torch.Tensor
+) -> Scan:
+    """The definition, in plain PyTorch; see `constrained_scan`."""
+    positions, slots, states = len(tables.active), len(tables.start), len(tables.final)
+    alpha = fixed.new_full((positions + 1, states), FLOOR)
+    alpha[0, tables.start] = 0.0
+    viterbi = alpha.clone()
+    beta = tables.final.expand(positions + 1, states).clone()
+    to, out = tables.by_target, tables.by_source
+    for i in range(positions):
+        _, n, _, e = tables.active[i]
+        source, label, offsets = to.source[:e], to.label[:e], to.offsets[: n + 1]
+        reach = alpha[i].index_select(0, source) + fixed[i].index_select(0, label)
+        alpha[i + 1, :n] = segment_logsumexp(reach, to.segment[:e], offsets)
+        alpha[i + 1, n:] = alpha[i, n:]
+        reach = viterbi[i].index_select(0, source) + best[i].index_select(0, label)
+        viterbi[i + 1, :n] = segment_max(reach, offsets)
+        viterbi[i + 1, n:] = viterbi[i, n:]
+
+        j = positions - 1 - i
+        _, n, _, e = tables.active[j]
+        rest = beta[j + 1].index_select(0, out.target[:e]) + fixed[j].index_select(0, out.label[:e])
+        beta[j, :n] = segment_logsumexp(rest, out.segment[:e], out.offsets[: n + 1])
+
+    ends = viterbi[positions] + tables.final
+    score = segment_max(ends, tables.state_offsets)
+    state = _first_hit(ends, score, tables.state_slot, tables.state_offsets)
+    path = torch.full((positions, slots), -1, dtype=torch.long, device=fixed.device)
+    posterior = torch.full_like(free, FLOOR)
+    for i in reversed(range(positions)):
+        g, _, c, e = tables.active[i]
+        at = tables.by_label
+        joint = alpha[i].index_select(0, at.source[:e]) + beta[i + 1].index_select(0, at.target[:e])
+        joint += free[i].index_select(0, at.label[:e])
+        share = segment_logsumexp(joint, at.segment[:e], at.offsets[: c + 1])
+        owner = tables.class_slot[:c]
+        whole = segment_logsumexp(share, owner, tables.class_offsets[: g + 1])
+        posterior[i, :c] = (share - whole.index_select(0, owner)).clamp_(FLOOR, 0.0)
+        edge = _best_edges(tables.by_target, state[:g], viterbi[i], best[i])
+        path[i, :g] = to.label[edge]
+        state = torch.cat([to.source[edge], state[g:]])
+    return Scan(beta[0].index_select(0, tables.start), posterior, path, score)
+
+
+def _first_hit(
+    values: torch.Tensor, top: torch.Tensor, segment: torch.Tensor, offsets: torch.Tensor
+) -> torch.Tensor:
+    """[K] int64, the first index of each segment whose value is the segment's maximum `top`."""
+    hit = torch.where(values >= top.index_select(0, segment), segment, -1)
+    index = torch.arange(len(values), device=values.device)
+    # Sorting by nothing but the hit keeps the order within a segment: the first one found is the first one.
+    found = index[hit >= 0]
+    owner = segment[found]
+    first = torch.ones_like(owner, dtype=torch.bool)
+    first[1:] = owner[1:] != owner[:-1]
+    result = offsets[:-1].clone()
+    result[owner[first]] = found[first]
+    return result
+
+
+def _best_edges(edges: Edges, state: torch.Tensor, before: torch.Tensor, best: torch.Tensor) -> torch.Tensor:
+    """[G] int64, for each of these states the first of its incoming edges with the best score.
+
+    Only the edges into the states of the witness are looked at, not those into all states. A state without
+    incoming edges (a slot without any complete text) gets some edge of the batch; its path means nothing.
+    """
+    begin = edges.offsets[state]
+    count = (edges.offsets[state + 1] - begin).clamp_min(1)
+    offsets = torch.cat([count.new_zeros(1), count.cumsum(0)])
+    slot = torch.repeat_interleave(torch.arange(len(state), device=state.device), count)
+    index = torch.arange(len(slot), device=state.device) - offsets[slot] + begin[slot]
+    index = index.clamp_max(len(edges.source) - 1)
+    score = before[edges.source[index]] + best[edges.label[index]]
+    return index[_first_hit(score, segment_max(score, offsets), slot, offsets)]
