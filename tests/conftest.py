@@ -1,0 +1,22 @@
+"""What all tests share: helper modules next to this file, and the development data where it is at hand."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+
+# Tests are no package (importlib mode), so helper modules such as schema_strategies are found by path.
+sys.path.insert(0, str(HERE))
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The development data beside the project; tests that want it are skipped where it is missing."""
+    found = HERE.parent.parent / "shared"
+    if not found.is_dir():
+        pytest.skip("needs the development data in ../shared, which is not here")
+    return found

@@ -1,0 +1,265 @@
+"""Compiling: what is accepted is what an independent validator allows, and what is written always validates."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from schema_strategies import near, schemas
+
+from cinnabar.schemas import UnsupportedSchema, compile_schema
+from cinnabar.schemas.compile import NotAccepted
+from cinnabar.schemas.form import ArrayNode, ObjectNode, Slot, walk
+from cinnabar.schemas.language import MAX_UNROLLED_LENGTH, UNROLLED_LENGTH
+
+
+def field(schema: dict[str, Any]) -> Slot:
+    """The slot of a record's only field."""
+    compiled = compile_schema({"type": "object", "properties": {"f": schema}, "required": ["f"]})
+    (slot,) = compiled.form.slots
+    return slot
+
+
+@settings(max_examples=150, deadline=None)
+@given(schemas())
+def test_the_minimal_record_validates_and_is_accepted(schema: dict[str, Any]) -> None:
+    compiled = compile_schema(schema)
+    text = compiled.minimal()
+    validator = jsonschema_rs.Draft202012Validator(schema, validate_formats=True)
+    assert validator.is_valid(json.loads(text))
+    assert compiled.accepts(text)
+    assert compiled.canonical(json.loads(text)) == text
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.data())
+def test_what_is_accepted_is_what_the_validator_allows(data: st.DataObject) -> None:
+    schema = data.draw(schemas())
+    compiled = compile_schema(schema)
+    validator = jsonschema_rs.Draft202012Validator(schema, validate_formats=True)
+    for _ in range(4):
+        value = data.draw(near(schema))
+        allowed = validator.is_valid(value)
+        assert compiled.accepts(json.dumps(value)) == allowed
+        assert compiled.accepts(json.dumps(value, ensure_ascii=False, indent=1)) == allowed
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_a_canonical_text_spells_the_same_value_and_is_its_own_canonical_text(data: st.DataObject) -> None:
+    schema = data.draw(schemas())
+    compiled = compile_schema(schema)
+    value = data.draw(near(schema))
+    try:
+        text = compiled.canonical(value)
+    except NotAccepted:
+        return
+    assert jsonschema_rs.Draft202012Validator(schema, validate_formats=True).is_valid(json.loads(text))
+    assert json.loads(text) == value
+    assert compiled.canonical(json.loads(text)) == text
+
+
+@settings(max_examples=100, deadline=None)
+@given(schemas())
+def test_every_node_of_a_form_is_numbered_in_its_place(schema: dict[str, Any]) -> None:
+    form = compile_schema(schema).form
+    nodes = list(walk(form.root))
+    assert [n for n in nodes if isinstance(n, Slot)] == list(form.slots)
+    assert [n for n in nodes if isinstance(n, ArrayNode)] == list(form.arrays)
+    assert [n for n in nodes if isinstance(n, ObjectNode)] == list(form.objects)
+    for kind in (form.slots, form.arrays, form.objects):
+        assert [n.index for n in kind] == list(range(len(kind)))
+    for slot in form.slots:
+        assert slot.accepts(slot.minimal.encode())
+        assert slot.accepts(b"null") == slot.nullable
+        assert all(slot.accepts(option.encode()) for option in slot.options)
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "allowed"),
+    [
+        ({"type": "integer"}, "1.0", True),
+        ({"type": "integer"}, "1e2", True),
+        ({"type": "integer"}, "1.5", False),
+        ({"type": "integer"}, "true", False),
+        ({"type": "number", "exclusiveMinimum": 0}, "-0.0", False),
+        ({"type": "number", "multipleOf": 0.01}, "19.99", True),
+        ({"type": "number", "multipleOf": 0.01}, "0.1000000000000000000001", False),
+        ({"type": "number", "maximum": 0.1}, "0.1000000000000000000001", False),
+        ({"const": 1}, "1.00", True),
+        ({"enum": ["a\nb"]}, '"a\\u000ab"', True),
+        ({"type": "string", "maxLength": 1}, '"\\ud83d\\ude00"', True),
+        ({"type": "string"}, '"\\ud83d"', False),
+        ({"type": "string", "pattern": "^a$"}, '"\\u0061"', True),
+        ({"type": "string", "pattern": "b"}, '"abc"', True),
+        ({"type": "string"}, '"\x01"', False),
+        ({"type": "number"}, "NaN", False),
+        ({"type": "number"}, "Infinity", False),
+        ({"type": "number"}, "01", False),
+        ({"type": "null"}, " null\n", True),
+        ({"type": "string", "format": "date"}, '"2023-02-29"', False),
+        ({"type": "string", "format": "no such"}, '"anything"', True),
+    ],
+)
+def test_texts_of_one_scalar(schema: dict[str, Any], text: str, allowed: bool) -> None:
+    assert compile_schema(schema).accepts(text) == allowed
+
+
+def test_deep_nesting_and_huge_exponents_are_refused_and_do_no_harm() -> None:
+    compiled = compile_schema({"type": "object", "properties": {"n": {"type": "integer"}}})
+    assert not compiled.accepts('{"n":1e400000}')
+    assert not compiled.accepts('{"x":' + "[" * 100_000 + "]" * 100_000 + "}")
+    assert not compiled.accepts('{"n":' + "9" * 100_000 + "}")
+
+
+def test_properties_are_written_in_schema_order_and_undeclared_ones_never() -> None:
+    compiled = compile_schema(
+        {
+            "type": "object",
+            "properties": {"b": {"type": "number"}, "a": {"type": "string"}},
+            "required": ["a"],
+        }
+    )
+    assert compiled.canonical({"a": "é", "b": Decimal("2.50")}) == '{"b":2.5,"a":"é"}'
+    assert compiled.accepts('{"a":"x","more":[1]}')
+    with pytest.raises(NotAccepted, match="/more"):
+        compiled.canonical({"a": "x", "more": 1})
+    with pytest.raises(NotAccepted, match=r"/a: .*required"):
+        compiled.canonical({"b": 1})
+
+
+def test_a_refused_value_is_named_by_its_place() -> None:
+    rows = {"type": "array", "items": {"type": "object", "properties": {"n": {"type": "integer"}}}}
+    compiled = compile_schema({"type": "object", "properties": {"a/b": rows}})
+    with pytest.raises(NotAccepted) as caught:
+        compiled.canonical({"a/b": [{"n": 1}, {"n": "x"}]})
+    assert caught.value.pointer == "/a~1b/1/n"
+
+
+def test_slots_of_one_language_share_one_automaton() -> None:
+    compiled = compile_schema(
+        {
+            "type": "object",
+            "properties": {
+                "a": {"type": ["string", "null"], "format": "date"},
+                "b": {"anyOf": [{"type": "null"}, {"type": "string", "format": "date"}]},
+                "c": {"type": "string"},
+                "d": {"type": "string", "pattern": ""},
+            },
+        }
+    )
+    a, b, c, d = compiled.form.slots
+    assert a.automaton is b.automaton
+    assert c.automaton is d.automaton
+
+
+def test_kinds_and_traits_of_slots() -> None:
+    slot = field({"type": ["string", "null"], "format": "date", "title": "Day", "description": "When."})
+    assert (slot.kind, slot.nullable, slot.format, slot.free, slot.minimal) == (
+        "string",
+        True,
+        "date",
+        False,
+        "null",
+    )
+    assert (slot.path, slot.title, slot.description) == ("/f", "Day", "When.")
+    assert field({"type": "string"}).free
+    assert not field({"type": "string", "pattern": "x"}).free
+    assert field({"type": "boolean"}).options == ("true", "false")
+    assert field({"enum": ["a", 1, None]}).options == ('"a"', "1")
+    assert field({"enum": ["a", 1, None]}).kind == "enum"
+    assert field({"type": ["integer", "string"]}).kind == "string"
+    assert field({"anyOf": [{"type": "integer"}, {"type": "number"}]}).kind == "number"
+    assert field({"const": None}).kind == "null"
+    assert field({"type": "integer", "minimum": 7}).minimal == "7"
+
+
+def test_examples_are_kept_where_they_are_allowed() -> None:
+    assert field({"type": "integer", "examples": [3, "x", 4.0, {}]}).examples == ("3", "4")
+
+
+@pytest.mark.parametrize("bound", [UNROLLED_LENGTH, UNROLLED_LENGTH + 1, 100_000])
+def test_a_bound_on_length_holds_however_it_is_enforced(bound: int) -> None:
+    slot = field({"type": "string", "maxLength": bound})
+    assert slot.max_length == (None if bound == UNROLLED_LENGTH else bound)
+    assert slot.automaton.states < 15 * UNROLLED_LENGTH + 30
+    assert slot.accepts(json.dumps("é" * bound, ensure_ascii=False).encode())
+    assert not slot.accepts(json.dumps("é" * (bound + 1), ensure_ascii=False).encode())
+
+
+def test_a_pattern_of_fewest_bytes_need_not_be_of_fewest_characters() -> None:
+    slot = field({"type": "string", "pattern": "^(a{150}|é{140})$", "maxLength": 145})
+    assert slot.minimal == '"' + "é" * 140 + '"'
+
+
+def test_a_lower_bound_on_length_is_part_of_the_automaton() -> None:
+    slot = field({"type": "string", "minLength": 3})
+    assert not slot.accepts(b'"ab"')
+    assert slot.accepts(b'"abc"')
+    with pytest.raises(UnsupportedSchema, match="minLength"):
+        field({"type": "string", "minLength": MAX_UNROLLED_LENGTH + 1})
+
+
+def test_choices_are_explained_by_their_own_words_or_by_the_description() -> None:
+    consts = [{"const": "a", "title": "Alpha"}, {"const": "b", "description": "the second"}, {"const": "c"}]
+    assert field({"oneOf": consts, "title": "Letter"}).option_notes == ("Alpha", "the second", "")
+    assert field({"oneOf": consts, "title": "Letter"}).title == "Letter"
+    told = {"enum": ["in", "in_full", None], "description": "How. in = a part; in_full: all of it. More."}
+    assert field(told).option_notes == ("a part", "all of it")
+    assert field({"enum": ["x"], "description": "Nothing is said."}).option_notes == ()
+
+
+def test_nullable_containers_are_flagged() -> None:
+    part = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    compiled = compile_schema(
+        {
+            "type": "object",
+            "properties": {
+                "o": {"anyOf": [part, {"type": "null"}]},
+                "r": {"type": ["array", "null"], "items": part, "minItems": 1},
+            },
+            "required": ["o", "r"],
+        }
+    )
+    assert [o.nullable for o in compiled.form.objects] == [False, True, False]
+    assert compiled.form.arrays[0].nullable
+    assert compiled.minimal() == '{"o":null,"r":null}'
+    assert compiled.accepts('{"r":[{"n":1}],"o":{"n":2}}')
+    assert not compiled.accepts('{"r":[],"o":null}')
+
+
+def test_what_is_not_checked_is_listed() -> None:
+    compiled = compile_schema(
+        {
+            "type": "object",
+            "properties": {
+                "c": {"type": "string", "format": "colour"},
+                "d": {"type": "string", "contentEncoding": "base64"},
+            },
+        }
+    )
+    assert [pointer for pointer, _ in compiled.unenforced] == [
+        "/properties/c/format",
+        "/properties/d/contentEncoding",
+    ]
+
+
+def test_the_fingerprint_knows_annotations_and_not_the_order_of_keys() -> None:
+    one = compile_schema({"type": "string", "description": "x"})
+    assert one.fingerprint == compile_schema({"description": "x", "type": "string"}).fingerprint
+    assert one.fingerprint != compile_schema({"type": "string", "description": "y"}).fingerprint
+
+
+@pytest.mark.shared
+def test_every_development_schema_compiles(shared: Any) -> None:
+    files = sorted(shared.glob("data/*/schema.json"))
+    assert files
+    for path in files:
+        compiled = compile_schema(json.loads(path.read_text()))
+        assert compiled.accepts(compiled.minimal()), path
+        assert not compiled.unenforced, path
