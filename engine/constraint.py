@@ -187,8 +187,8 @@ class Constraint:
 
         # The share of a token is that of its class times its share within the class.
         class_of = (tables.token_class.gather(1, witness).clamp_min(0) + scan.class_offsets[:-1, None]).t()
-        within = scores.gather(2, witness.unsqueeze(2)).squeeze(2) - total.gather(0, class_of).t()
-        posterior = (found.posterior.gather(0, class_of).t() + within).exp_().clamp_(0.0, 1.0)
+        within = scores.gather(2, witness.unsqueeze(2)).squeeze(2) - total.gather(1, class_of).t()
+        posterior = (found.posterior.gather(1, class_of).t() + within).exp_().clamp_(0.0, 1.0)
         peak = (found.posterior + (best - total)).t().contiguous()
         runner_up = segment_max(peak, scan.class_offsets).exp_().clamp_(0.0, 1.0)
         possible = torch.where(found.posterior > POSSIBLE, tables.class_size, 0.0).t().contiguous()
