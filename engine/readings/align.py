@@ -15,7 +15,7 @@ from cinnabar.engine.readings.scan import Mention
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _TIME = re.compile(r"\d\d:\d\d(?::\d\d)?")
 _DATETIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d.*")
-_DURATION = re.compile(r"P(?:\d|T).*|\d+(?:\.\d+)? (?:second|minute|hour|day|week|month|year)s?", re.IGNORECASE)
+_DURATION = re.compile(r"P(?:\d|T).*|\d+(?:\.\d+)? (?:second|minute|hour|day|week|month|year)s?")
 _CONTEXT = 40
 
 
@@ -26,8 +26,8 @@ def find_value(
 
     Strings are searched folded (NFKC, case, white space and punctuation left out; digits that are apart stay
     apart) and end at word boundaries; numbers, dates, times and durations are compared with the readings of
-    `mentions` (`scan(text, locale)`). `kind_hint` is a JSON type or format ("number", "date", ...); a string that
-    looks like a date, a time or a duration is treated as one whatever the hint.
+    `mentions` (`scan(text, locale)`). `kind_hint` is a JSON type or format ("number", "date", ...); a string
+    that looks like a date, a time or a duration is treated as one whatever the hint.
     """
     if isinstance(value, bool):
         return []
@@ -104,9 +104,8 @@ def _find_typed(
         (m.start, m.end) for m in mentions if m.kind in kinds and _has_text(_read(text, m, locale), value)
     ]
     if not found and kinds == ("date",):
-        found = [
-            (m.start, m.end) for m in mentions if m.kind == "datetime" and _has_text(_read(text, m, locale), value)
-        ]
+        stamps = [mention for mention in mentions if mention.kind == "datetime"]
+        found = [(m.start, m.end) for m in stamps if _has_text(_read(text, m, locale), value)]
     return sorted(set(found))
 
 
@@ -160,7 +159,9 @@ def _find_joined(text: str, value: str) -> list[tuple[int, int]]:
     return _matches(text, joined, tuple(places[i] for i in kept), needle, value)
 
 
-def _matches(text: str, folded: str, places: tuple[int, ...], needle: str, value: str) -> list[tuple[int, int]]:
+def _matches(
+    text: str, folded: str, places: tuple[int, ...], needle: str, value: str
+) -> list[tuple[int, int]]:
     out: list[tuple[int, int]] = []
     at = folded.find(needle)
     while at >= 0:

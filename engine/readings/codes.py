@@ -157,7 +157,7 @@ TW|TWN|Taiwan|Taïwan
 TZ|TZA|Tanzania|Tansania|Tanzanie
 UA|UKR|Ukraine
 UG|UGA|Uganda|Ouganda
-US|USA|United States|United States of America|U.S.|U.S.A.|Vereinigte Staaten|Vereinigte Staaten von Amerika|États-Unis
+US|USA|United States|United States of America|U.S.|U.S.A.|Vereinigte Staaten|États-Unis
 UY|URY|Uruguay
 UZ|UZB|Uzbekistan|Usbekistan|Ouzbékistan
 VE|VEN|Venezuela

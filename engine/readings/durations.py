@@ -93,5 +93,7 @@ def _iso(parts: list[tuple[float, str]]) -> str | None:
     if any(unit == "week" for _, unit in parts):
         return f"P{int(parts[0][0])}W" if len(parts) == 1 else None
     day = "".join(f"{int(value)}{_ISO[unit]}" for value, unit in parts if unit in ("year", "month", "day"))
-    clock = "".join(f"{int(value)}{_ISO[unit]}" for value, unit in parts if unit in ("hour", "minute", "second"))
+    clock = "".join(
+        f"{int(value)}{_ISO[unit]}" for value, unit in parts if unit in ("hour", "minute", "second")
+    )
     return f"P{day}" + (f"T{clock}" if clock else "")

@@ -29,7 +29,8 @@ _ENGLISH_MONTHS = frozenset(_ENGLISH.split())
 # Longest first, so that "mars" is not read as "mar" and a stray "s".
 MONTH_PATTERN = "|".join(sorted(map(re.escape, MONTHS), key=lambda name: (-len(name), name)))
 
-_WEEKDAYS = """monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun
+_WEEKDAYS = """monday tuesday wednesday thursday friday saturday sunday
+mon tue tues wed thu thur thurs fri sat sun
 montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag mo di mi do fr sa so
 lundi mardi mercredi jeudi vendredi samedi dimanche lun mer jeu ven sam dim
 lunes martes miércoles miercoles jueves viernes sábado sabado domingo

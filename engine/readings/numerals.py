@@ -26,9 +26,10 @@ _SCALES = {"hundred": 100, "thousand": 1000, "million": 1_000_000, "millions": 1
 
 _GERMAN_UNITS = {
     "null": 0, "ein": 1, "eins": 1, "eine": 1, "einen": 1, "einem": 1, "einer": 1, "zwei": 2, "zwo": 2,
-    "drei": 3, "vier": 4, "fünf": 5, "fuenf": 5, "sechs": 6, "sieben": 7, "acht": 8, "neun": 9, "zehn": 10, "elf": 11, "zwölf": 12,
-    "zwoelf": 12, "dreizehn": 13, "vierzehn": 14, "fünfzehn": 15, "fuenfzehn": 15, "sechzehn": 16, "siebzehn": 17,
-    "achtzehn": 18, "neunzehn": 19,
+    "drei": 3, "vier": 4, "fünf": 5, "fuenf": 5, "sechs": 6, "sieben": 7, "acht": 8, "neun": 9, "zehn": 10,
+    "elf": 11, "zwölf": 12,
+    "zwoelf": 12, "dreizehn": 13, "vierzehn": 14, "fünfzehn": 15, "fuenfzehn": 15, "sechzehn": 16,
+    "siebzehn": 17, "achtzehn": 18, "neunzehn": 19,
 }  # fmt: skip
 _GERMAN_TENS = {
     "zwanzig": 20, "dreißig": 30, "dreissig": 30, "vierzig": 40, "fünfzig": 50, "fuenfzig": 50, "sechzig": 60,
@@ -44,15 +45,19 @@ _GERMAN_PART = "|".join(
         reverse=True,
     )
 )
-# A run of number words, as a scanner meets it: "one hundred and twenty-five", "Sixty-ninth", "fünfundzwanzig".
+# A run of number words, as a scanner meets it: "one hundred and five", "Sixty-ninth", "fünfundzwanzig".
 # An ordinal ends it, so that "forty-first and forty-second" are two.
 NUMBER_WORDS = (
-    rf"(?:(?:{_CARDINAL})\b(?:[\s-]+(?:and\s+)?(?:{_CARDINAL})\b)*(?:[\s-]+(?:and\s+)?(?:{_ORDINAL}))?|(?:{_ORDINAL})"
-    rf"|(?:{_GERMAN_PART})+(?:\s+million(?:en)?(?:\s+(?:{_GERMAN_PART})+)?)?)"
+    rf"(?:(?:{_CARDINAL})\b(?:[\s-]+(?:and\s+)?(?:{_CARDINAL})\b){{0,12}}(?:[\s-]+(?:and\s+)?(?:{_ORDINAL}))?"
+    rf"|(?:{_ORDINAL})"
+    # Possessive, for "achtzehn" is also "acht" and "zehn": a long run would be tried in every division.
+    rf"|(?:{_GERMAN_PART})++(?:\s+million(?:en)?(?:\s+(?:{_GERMAN_PART})++)?)?)"
 )
 
-FRACTIONS = {"¼": ".25", "½": ".5", "¾": ".75", "⅓": ".3333333333333333", "⅔": ".6666666666666666", "⅛": ".125",
-             "⅜": ".375", "⅝": ".625", "⅞": ".875", "⅕": ".2", "⅖": ".4", "⅗": ".6", "⅘": ".8"}  # fmt: skip
+FRACTIONS = {
+    "¼": ".25", "½": ".5", "¾": ".75", "⅓": ".3333333333333333", "⅔": ".6666666666666666", "⅛": ".125",
+    "⅜": ".375", "⅝": ".625", "⅞": ".875", "⅕": ".2", "⅖": ".4", "⅗": ".6", "⅘": ".8",
+}  # fmt: skip
 
 _GROUP_BLANKS = re.compile(r"(?<=\d)[ \u00a0\u202f\u2009](?=\d{3}(?!\d))")
 _APOSTROPHES = re.compile(r"(?<=\d)['’](?=\d{3}(?!\d))")
@@ -62,7 +67,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 def english_number(text: str) -> int | None:
-    """The value of an English number or ordinal in words ("one hundred and five", "sixty-ninth"), else None."""
+    """The value of an English number or ordinal in words ("one hundred and five"), else None."""
     total = current = 0
     # None before the first word; else the size below which a next plain word may be added.
     room: int | None = None
@@ -126,7 +131,7 @@ def number_in_words(text: str) -> int | None:
 def digits_to_decimals(text: str, locale: Locale) -> tuple[str, ...]:
     """The unsigned numbers that digits with separators may stand for, the likelier first; empty for none.
 
-    `text` holds digits, separators (point, comma, apostrophe, kinds of blanks) and one vulgar fraction at most.
+    `text` holds digits, separators (point, comma, apostrophe, blanks) and one vulgar fraction at most.
     A lone separator before three digits is read by the locale, and both ways. Fraction digits are kept.
     """
     fraction = FRACTIONS.get(text[-1:], "")
@@ -160,7 +165,8 @@ def digits_to_decimals(text: str, locale: Locale) -> tuple[str, ...]:
 
 
 def _is_grouped(whole: str) -> bool:
-    return bool(_THREES.fullmatch(whole) and len(set(whole) & {".", ","}) == 1) or bool(_INDIAN.fullmatch(whole))
+    threes = _THREES.fullmatch(whole) is not None and not ("." in whole and "," in whole)
+    return threes or _INDIAN.fullmatch(whole) is not None
 
 
 def _decimal(whole: str, decimals: str) -> str:

@@ -40,15 +40,14 @@ class Reading:
     kind: Kind
 
 
-_BOOLEANS = {
-    "yes": True, "y": True, "true": True, "ja": True, "oui": True, "sí": True, "si": True, "sim": True, "x": True,
-    "[x]": True, "☒": True, "☑": True, "✓": True, "✔": True, "on": True, "wahr": True, "vrai": True, "1": True,
-    "no": False, "n": False, "false": False, "nein": False, "non": False, "não": False, "nee": False, "off": False,
-    "[ ]": False, "[]": False, "☐": False, "✗": False, "falsch": False, "faux": False, "0": False,
-}  # fmt: skip
+_TRUE = "yes y true ja oui sí si sim x [x] ☒ ☑ ✓ ✔ on wahr vrai 1"
+_FALSE = "no n false nein non não nee off [] ☐ ✗ falsch faux 0"
+_BOOLEANS = dict.fromkeys(_TRUE.split(), True) | dict.fromkeys(_FALSE.split(), False) | {"[ ]": False}
 
 _OPENING = "\"'“”„‚‘’«»‹›([{<*_`"
 _CLOSING = "\"'“”„‚‘’«»‹›)]}>*_`.,;:!?"
+_PARTNER_OF_OPENING = dict(zip("([{<", ")]}>", strict=True))
+_PARTNER_OF_CLOSING = dict(zip(")]}>", "([{<", strict=True))
 _DIGIT = re.compile(r"\d")
 _CORE = re.compile(
     r"(?P<pre>[^\d.,]*|[^\d]*?(?=[.,]?\d))(?P<num>(?:[.,](?=\d))?\d[\d.,'’ \u00a0\u202f\u2009]*(?<=\d)(?:\s?["
@@ -63,7 +62,8 @@ _CURRENCY_WORD = (
     r"|Rs\.?|RM|Fr\.|kr\.?|zł|Kč|Ft|Rp|TL|[Ee]uros?|[Dd]ollars?|[Pp]ounds?"
 )
 _CURRENCY = re.compile(rf"(?:{_CURRENCY_WORD})")
-_PLAIN_AROUND = re.compile(rf"(?:{_CURRENCY_WORD}|[\s()\[\]+\-−–~≈%‰:;=#*./,'\"’×x&|]|CR|DR|Cr|Dr)*")
+# Signs that may stand around an amount; with anything else beside the digits there must be words.
+_PLAIN_AROUND = re.compile(rf"[\s()\[\]+\-−–~≈%‰:;=#*./,'\"’×&|{CURRENCY_SIGNS}]*")
 _ORDINAL_TAIL = re.compile(r"(?:st|nd|rd|th|er|ère|e|º|ª|\.)(?:\b|$)", re.IGNORECASE)
 _UNIT_TAIL = re.compile(r"\s*[^\W\d_]{1,5}(?![^\W_])")
 _PARENTHESISED = re.compile(r"\(\s*(\d[\d.,]*)\s*\)")
@@ -80,8 +80,8 @@ _MIXED_LETTERS = re.compile(r"[^\W\d_]")
 def readings(span: str, locale: Locale, before: str = "", after: str = "") -> tuple[Reading, ...]:
     """The readings of a span, in order of preference, each once; the text as it stands comes first.
 
-    Up to 40 characters on either side (`before`, `after`) only tell readings apart: the half of the day after a
-    range, a sign before or behind a number. A span without text has no reading.
+    Up to 40 characters on either side (`before`, `after`) only tell readings apart: the half of the day after
+    a range, the day of a time, a sign before or behind a number. A span without text has no reading.
     """
     return _readings(span, locale, before[-40:] if before else "", after[:40] if after else "")
 
@@ -129,7 +129,7 @@ def _readings(span: str, locale: Locale, before: str, after: str) -> tuple[Readi
             out[Reading(truth, "boolean")] = None
     for reading in late:
         out[reading] = None
-    _variants(verbatim, core, out)
+    _variants(core, out)
     return tuple(out)
 
 
@@ -138,17 +138,20 @@ def strip_marks(text: str) -> str:
 
     A bracket goes only where its partner goes or is missing: "f(x)" stays, "(x)" and "x)" become "x".
     """
+    if len(text) > 1000:
+        # Marks around a long passage belong to it, and looking for partners is quadratic.
+        return text
     start, end = 0, len(text)
     while start < end:
         head, tail = text[start], text[end - 1]
-        if tail in ")]}>" and text.count("([{<"[")]}>".index(tail)], start + (head in "([{<"), end):
-            if not (head in "([{<" and ")]}>"["([{<".index(head)] == tail and text.find(tail, start) == end - 1):
+        if tail in _PARTNER_OF_CLOSING and _PARTNER_OF_CLOSING[tail] in text[start:end]:
+            if _PARTNER_OF_CLOSING[tail] != head or text.find(tail, start) != end - 1:
                 break
             start, end = start + 1, end - 1
         elif tail in _CLOSING:
             end -= 1
         elif head in _OPENING:
-            if head in "([{<" and ")]}>"["([{<".index(head)] in text[start + 1 : end]:
+            if head in _PARTNER_OF_OPENING and _PARTNER_OF_OPENING[head] in text[start + 1 : end]:
                 break
             start += 1
         else:
@@ -215,7 +218,8 @@ def _dated(
     if not found:
         inside = list(TIME.finditer(core))
         if len(inside) == 1:
-            late += [Reading(value, "time") for value in read_time(inside[0], core[inside[0].end() :] + after)]
+            behind = core[inside[0].end() :] + after
+            late += [Reading(value, "time") for value in read_time(inside[0], behind)]
     elif full:
         late += [Reading(value[11:16], "time") for value in local]
         late += [Reading(value[11:19], "time") for value in local if len(value) == 19]
@@ -229,7 +233,8 @@ def numbers_of(text: str, locale: Locale, before: str = "", after: str = "") -> 
     """The numbers, as plain decimals, that a text with one run of digits stands for; empty for others.
 
     Currency signs and codes, percent signs (without scaling), ordinal endings and units of a word around the
-    digits are let go. Parentheses with a decimal or a currency, and a minus before or behind, make it negative.
+    digits are let go. Parentheses with a decimal or a currency, and a minus before or behind, make it
+    negative.
     """
     same = _PARENTHESISED.search(text)
     if same is not None and same.start() and _DIGIT.search(text[: same.start()]) is None:
@@ -252,7 +257,8 @@ def numbers_of(text: str, locale: Locale, before: str = "", after: str = "") -> 
         return ()
     tight_pre, tight_post = pre.rstrip(), post.lstrip()
     minus = bool(re.search(r"(?:^|[\s(]|[^\w])[-−–]\s?(?:" + _CURRENCY_WORD + r")?$", tight_pre)) or (
-        tight_post[:1] in ("-", "−") and (len(tight_post) == 1 or tight_post[1:2].isspace() or "." in values[0])
+        tight_post[:1] in ("-", "−")
+        and (len(tight_post) == 1 or tight_post[1:2].isspace() or "." in values[0])
     )
     weak = False
     if not minus and "(" in pre and ")" in post:
@@ -292,7 +298,7 @@ def _codes(core: str) -> tuple[str, ...]:
     return tuple(out)
 
 
-def _variants(verbatim: str, core: str, out: dict[Reading, None]) -> None:
+def _variants(core: str, out: dict[Reading, None]) -> None:
     """Add what mending alone gives: addresses, no blanks, digits only, other cases."""
     if "@" in core and len(core) <= 200:
         found = _ADDRESS.findall(core)
@@ -319,7 +325,7 @@ def _variants(verbatim: str, core: str, out: dict[Reading, None]) -> None:
 
 
 def json_readings(span: str, locale: Locale, before: str = "", after: str = "") -> tuple[bytes, ...]:
-    """The readings as canonical JSON texts in UTF-8, each once, in order of preference; the text itself first."""
+    """The readings as canonical JSON texts in UTF-8, each once, the likelier first; the text itself leads."""
     return _json_readings(span, locale, before[-40:] if before else "", after[:40] if after else "")
 
 

@@ -26,23 +26,29 @@ class Mention:
 
 
 _FRACTION = "".join(FRACTIONS)
-# An adjacent minus belongs to a number where no word or number runs into it; so do currency signs after it.
+# An adjacent minus belongs to a number where no word or number runs into it.
 _NUMBER = re.compile(
-    rf"(?:(?<![\w.,)])[-−–](?=[.,]?\d))?(?:\d+(?:[.,'’]\d+)*|(?<![\w.,])[.,]\d+)(?:\s?[{_FRACTION}])?|[{_FRACTION}]"
+    rf"(?:(?<![\w.,)])[-−–](?=[.,]?\d))?(?:\d+(?:[.,'’]\d+)*|(?<![\w.,])[.,]\d+)(?:\s?[{_FRACTION}])?"
+    rf"|[{_FRACTION}]"
 )
 _RUN_TOGETHER = re.compile(r"0\d+[.,]|\d{4,}[.,]\d{3,}|\d+(?:[.,]\d+){2,}")
 _DIGITS = re.compile(r"\d+")
-_SPACED_NUMBER = re.compile(r"(?<![\d.,'])[-−]?\d{1,3}(?:[ \u00a0\u202f\u2009]\d{3})+(?:[.,]\d{1,4})?(?![\d])")
+_SPACED_NUMBER = re.compile(
+    r"(?<![\d.,'])[-−]?\d{1,3}(?:[ \u00a0\u202f\u2009]\d{3})+(?:[.,]\d{1,4})?(?![\d])"
+)
 _ORDINAL = re.compile(r"(?<![\w.,])\d{1,4}(?:st|nd|rd|th)\b")
 _WORDS = re.compile(rf"\b(?:{NUMBER_WORDS})\b(?:\s*\(\s*\d+\s*\))?", re.IGNORECASE)
 _LOOKS_LIKE_WORD = re.compile(
     r"(?i)one|two|three|four|fi|six|seven|eigh|nin|ten|eleven|twel|thir|twent|hundred|thousand|million"
     r"|ein|zwei|drei|vier|fünf|sech|sieb|acht|neun|zehn|elf|zwölf|dreiß|tausend|first|second"
 )
-_ADDRESS = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
-_URL = re.compile(r"(?:https?://|ftp://|www\.)[^\s<>\"'|]+[^\s<>\"'|.,;:!?)\]}]|\bdoi:\s?10\.\S+", re.IGNORECASE)
+# Bounded as RFC 5321 does, and begun only where a word begins: a long run of letters costs one look.
+_ADDRESS = re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+")
+_URL = re.compile(
+    r"(?:https?://|ftp://|www\.)[^\s<>\"'|]+[^\s<>\"'|.,;:!?)\]}]|\bdoi:\s?10\.\S+", re.IGNORECASE
+)
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?:\s?[A-Z0-9]{4}){2,7}(?:\s?[A-Z0-9]{1,4})?\b")
-# A token of letters or digits joined by the marks that codes use; kept where it has a digit or is all capitals.
+# Letters or digits joined by the marks that codes use; kept with a digit, or where all are capitals.
 _TOKEN = re.compile(r"[A-Za-zÀ-ÿ0-9][A-Za-zÀ-ÿ0-9]*(?:[-./_+:@#=*][A-Za-zÀ-ÿ0-9]+)*|[<>=~^]=?\s?\d[\w.]*")
 _CODE_TOKEN = re.compile(
     r"(?=.*\d)(?=.*[A-Za-z\-./_:@]).{2,}|[A-Z]{2,}\d*|.*[a-z][.]\w.*|(?=.*[-_/.])[A-Z0-9][\w./-]*|\d{5,}"
@@ -52,10 +58,10 @@ _CODE_TOKEN = re.compile(
 
 
 def scan(text: str, locale: Locale) -> list[Mention]:
-    """The numbers, dates, times, date-times, durations and code-like tokens of a text, in order of their start.
+    """The numbers, dates, times, date-times, durations and code-like tokens of a text, in order.
 
-    Kinds overlap, for the model chooses among them; only numbers strictly inside of a date, a time, an account
-    number, an address or a link are left out. Numbers keep an adjacent minus, not their currency.
+    Kinds overlap, for the model chooses among them; only numbers strictly inside of a date, a time, an
+    account number, an address or a link are left out. Numbers keep an adjacent minus, not their currency.
     """
     out: set[Mention] = set()
     covers: list[tuple[int, int]] = []

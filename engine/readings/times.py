@@ -13,12 +13,12 @@ _WORDS = {"noon": "12:00", "midday": "12:00", "midnight": "00:00", "mittag": "12
 
 # Hours east of UTC of the abbreviations that are read in one way only, or nearly.
 ZONES = {
-    "Z": 0.0, "UTC": 0.0, "GMT": 0.0, "UT": 0.0, "WET": 0.0, "EST": -5.0, "EDT": -4.0, "CST": -6.0,
-    "CDT": -5.0, "MST": -7.0,
+    "Z": 0.0, "UTC": 0.0, "GMT": 0.0, "UT": 0.0, "WET": 0.0, "EST": -5.0, "EDT": -4.0,
+    "CST": -6.0, "CDT": -5.0, "MST": -7.0,
     "MDT": -6.0, "PST": -8.0, "PDT": -7.0, "AKST": -9.0, "AKDT": -8.0, "HST": -10.0, "AST": -4.0, "ADT": -3.0,
-    "NST": -3.5, "NDT": -2.5, "CET": 1.0, "CEST": 2.0, "MEZ": 1.0, "MESZ": 2.0, "BST": 1.0, "WEST": 1.0, "EET": 2.0,
-    "EEST": 3.0, "MSK": 3.0, "IST": 5.5, "JST": 9.0, "KST": 9.0, "SGT": 8.0, "HKT": 8.0, "AEST": 10.0,
-    "AEDT": 11.0, "AWST": 8.0, "NZST": 12.0, "NZDT": 13.0, "SST": -11.0, "CHST": 10.0,
+    "NST": -3.5, "NDT": -2.5, "CET": 1.0, "CEST": 2.0, "MEZ": 1.0, "MESZ": 2.0, "BST": 1.0,
+    "WEST": 1.0, "EET": 2.0, "EEST": 3.0, "MSK": 3.0, "IST": 5.5, "JST": 9.0, "KST": 9.0, "SGT": 8.0,
+    "HKT": 8.0, "AEST": 10.0, "AEDT": 11.0, "AWST": 8.0, "NZST": 12.0, "NZDT": 13.0, "SST": -11.0, "CHST": 10.0,
 }  # fmt: skip
 
 _HALF = r"(?P<half>[ap])\s?\.?\s?m\b\.?"
@@ -41,12 +41,13 @@ _HALF_AFTER = re.compile(
     r"|\s*(?P<own>[ap])\s?\.?\s?m\b",
     re.IGNORECASE,
 )
-_CLOCK = r"(?:\d{1,2}(?:[:.h][0-5]\d)?\s*(?:[ap]\.?\s?m\b\.?|Uhr\b|h\b)?|\d{4}|noon|midnight)"
+_CLOCK = r"(?:\d{1,2}(?:[:.h][0-5]\d)?(?:\s{0,2}(?:[ap]\.?\s?m\b\.?|Uhr\b|h\b))?|\d{4}|noon|midnight)"
 # Two times of day with a dash or a word between them; at least one must look like a time and no other number.
+# White space is bounded: runs of it next to each other would be tried in every division.
 RANGE = re.compile(
-    rf"(?<![\w.,:/$€£-])(?=\S*[:h]|(?:[\d:.]|\s|[-–—]|to|bis|and|until)*(?:[ap]\.?\s?m\b|Uhr\b)|noon|midnight)"
-    rf"(?P<first>{_CLOCK})\s*(?:\(?(?:[ecmp][sd]?t|utc|gmt)\)?\s*)?(?:-|–|—|to\b|until\b|till\b|bis\b|and\b|à)"
-    rf"\s*(?P<last>{_CLOCK})(?![\w:]|[./-]\d)",
+    rf"(?<![\w.,:/$€£-])(?=\d{{1,2}}[:h]|(?:[\d:.]|\s|[-–—]|to|bis|and|until){{1,20}}?(?:[ap]\.?\s?m\b|Uhr\b)|noon|midnight)"
+    rf"(?P<first>{_CLOCK})\s{{0,3}}(?:\(?(?:[ecmp][sd]?t|utc|gmt)\)?\s{{0,3}})?(?:-|–|—|to\b|until\b|till\b|bis\b|and\b|à)"
+    rf"\s{{0,3}}(?P<last>{_CLOCK})(?![\w:]|[./-]\d)",
     re.IGNORECASE,
 )
 STAMP = re.compile(
