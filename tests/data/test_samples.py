@@ -166,7 +166,7 @@ def test_every_file_has_one_expected_outcome_and_the_readable_ones_a_truth() -> 
     assert set(expected) == files
     written = {path for path, entry in expected.items() if entry["outcome"] == "written"}
     assert written == {f"{kind}/{row['file']}" for kind in KINDS for row in rows(kind)}
-    assert {expected[path]["code"] for path in files - written} == {"password", "broken",
+    assert {expected[path]["code"] for path in files - written} == {"password", "truncated",
                                                                     "image_only"} <= set(CODES)
 
 

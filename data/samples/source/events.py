@@ -216,9 +216,9 @@ def lecture() -> Sample:
             bold=True)
     s.text(54, 300, "Constance Abernathy", 22)
     s.text(54, 318, "author of A Pantry of One's Own", 12, font="Times-Italic")
-    y = s.paragraph(54, 360, 330, "Grocers' ledgers, ice tickets and the letters of a boarding-house keeper "
-                    "tell what families in Hollis put on the table, and who could not afford to. With slides, "
-                    "and a tasting of brown bread afterward.", 17)
+    y = s.paragraph(54, 360, 330, "Grocers' ledgers, ice tickets and the letters of a boarding-house "
+                    "keeper tell what families in Hollis put on the table, and who could not afford to. "
+                    "With slides, and a tasting of brown bread afterward.", 17)
     s.box(54, y + 30, 504, 110)
     s.lines(72, y + 56, ["Wednesday, March 12, 2025", "Doors 6:30 p.m.  ·  Lecture 7:00 p.m.",
                          "Reading Room, 2nd floor, 40 Canal Street, Hollis, NH",
