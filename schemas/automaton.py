@@ -160,6 +160,8 @@ def from_dfa(
     classes = np.asarray(byte_class, np.int32)
     if not len(table):
         return empty()
+    # Columns that no byte belongs to would count as moves.
+    table, classes = merge_columns(table, classes)
     order = bfs_order(table, start)
     number = np.full(len(table) + 1, -1, np.int32)
     number[order] = np.arange(len(order), dtype=np.int32)

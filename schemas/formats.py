@@ -26,14 +26,14 @@ _TIME = r"(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3
 _CLOCK = r"T(?:\d+S|\d+M(?:\d+S)?|\d+H(?:\d+M(?:\d+S)?)?)"
 _DURATION = rf"P(?:\d+W|(?:\d+D|\d+M(?:\d+D)?|\d+Y(?:\d+M(?:\d+D)?)?)(?:{_CLOCK})?|{_CLOCK})"
 
-# RFC 1123 host names without two hyphens in a row: nearly all of those are A-labels (`xn--`), whose validity is
-# not regular.
+# RFC 1123 host names without two hyphens in a row: nearly all of those are A-labels (`xn--`), whose validity
+# is not regular.
 _HOST = r"[{0}]+(?:[.-][{0}]+)*"
 # Characters of a whole host name; RFC 1123 allows 63 a label and 253 in all, which would take 16,000 states.
 _HOST_LENGTH = 63
 # Letters of left-to-right scripts that IDNA 2008 allows in any place of a label, and how many characters a
 # host name of them may have, so that the ASCII form of one label stays within 63.
-_EUROPEAN = r"\u00e0-\u00f6\u00f8-\u00ff\u03b1-\u03c1\u03c3-\u03c9\u0430-\u044f"
+_EUROPEAN = r"\u00df-\u00f6\u00f8-\u00ff\u03b1-\u03c1\u03c3-\u03c9\u0430-\u044f"
 _EAST_ASIAN = r"\u3041-\u3096\u4e00-\u9fa5"
 _WIDE = ((_EUROPEAN, 24), (_EAST_ASIAN, 14))
 # RFC 5322 dot-atoms of at most 64 bytes (RFC 5321); no quoted strings.

@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 
-from cinnabar.schemas.automaton import Automaton, concat, literal
+from cinnabar.schemas.automaton import MAX_STATES, Automaton, concat, literal
+from cinnabar.schemas.errors import TooLarge
 from cinnabar.schemas.spelling import lift
+
+# States that the spelling of one code point takes: between two, within UTF-8 and within escapes.
+_STATES_EACH = 14
 
 
 def canonical_string(text: str) -> bytes:
@@ -26,11 +30,13 @@ def content_of(text: str) -> bytes:
 def bounded_length(min_length: int, max_length: int | None) -> Automaton:
     """The content of all strings with this many code points, both ends included; None is no bound.
 
-    Raises TooLarge past some 1,400 code points, as each takes 14 states.
+    Raises TooLarge past some 1,400 code points; 128 take 10 ms and 1,000 take 200 ms to compile.
     """
     if max_length is not None and max_length < min_length:
         return lift([[-1]], (0,), (0,), [False])
     last = min_length if max_length is None else max_length
+    if last * _STATES_EACH > MAX_STATES:
+        raise TooLarge(last * _STATES_EACH, MAX_STATES)
     table = [[n + 1] for n in range(last)] + [[last if max_length is None else -1]]
     return lift(table, (0,), (0,), [n >= min_length for n in range(last + 1)])
 

@@ -1,0 +1,237 @@
+"""The algebra of byte automata, against sets of texts and against plain simulation."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cinnabar.schemas.automaton import (
+    MAX_STATES,
+    Automaton,
+    anything,
+    byte_set,
+    concat,
+    difference,
+    empty,
+    epsilon,
+    from_dfa,
+    from_nfa,
+    intersect,
+    literal,
+    literals,
+    optional,
+    star,
+    union,
+)
+from cinnabar.schemas.errors import CinnabarError, TooLarge
+
+WORDS = [bytes(w) for n in range(6) for w in product(b"abc", repeat=n)]
+OTHERS = [b"\x00", b"d", b"a\xff", b"abcd", b"abcabcabc"]
+
+
+def language(automaton: Automaton) -> frozenset[bytes]:
+    """The short words over a, b, c and a few other texts that are accepted."""
+    return frozenset(w for w in [*WORDS, *OTHERS] if automaton.accepts(w))
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[list[list[int]], list[bool]]:
+    """Any table over the classes a, b, c and other bytes, dead and unreachable states included."""
+    states = draw(st.integers(1, 6))
+    row = st.lists(st.integers(-1, states - 1), min_size=4, max_size=4)
+    table = draw(st.lists(row, min_size=states, max_size=states))
+    return table, draw(st.lists(st.booleans(), min_size=states, max_size=states))
+
+
+CLASSES = np.full(256, 3, np.int32)
+CLASSES[list(b"abc")] = range(3)
+automata = tables().map(lambda t: from_dfa(t[0], CLASSES, t[1]))
+finite = st.frozensets(st.sampled_from(WORDS[:40]), max_size=8)
+
+
+def simulate(table: list[list[int]], accepting: list[bool], text: bytes) -> bool:
+    state = 0
+    for byte in text:
+        state = table[state][CLASSES[byte]]
+        if state < 0:
+            return False
+    return accepting[state]
+
+
+@given(tables())
+def test_minimising_keeps_the_language(drawn: tuple[list[list[int]], list[bool]]) -> None:
+    table, accepting = drawn
+    automaton = from_dfa(table, CLASSES, accepting)
+    for word in [*WORDS, *OTHERS]:
+        assert automaton.accepts(word) == simulate(table, accepting, word)
+
+
+@settings(max_examples=40)
+@given(automata)
+def test_every_state_is_live_and_unlike_every_other(automaton: Automaton) -> None:
+    words = [bytes(w) for n in range(6) for w in product(b"abcd", repeat=n)]
+    tails = [
+        frozenset(w for w in words if (end := automaton.run(w, s)) >= 0 and automaton.accepting[end])
+        for s in range(automaton.states)
+    ]
+    assert all(tails)
+    assert len(set(tails)) == automaton.states
+
+
+@given(automata)
+def test_byte_classes_are_as_few_as_can_be(automaton: Automaton) -> None:
+    if automaton.is_empty:
+        return
+    columns = {tuple(c) for c in automaton.transitions.T.tolist()}
+    assert len(columns) == automaton.transitions.shape[1] == automaton.byte_class.max() + 1
+    firsts = [automaton.byte_class.tolist().index(k) for k in range(len(columns))]
+    assert firsts == sorted(firsts)
+
+
+@given(automata, automata)
+def test_equal_languages_have_equal_fingerprints(a: Automaton, b: Automaton) -> None:
+    same = (a - b).is_empty and (b - a).is_empty
+    assert (a.fingerprint == b.fingerprint) == same
+
+
+@given(automata, automata)
+def test_the_boolean_operations_agree_with_those_of_sets(a: Automaton, b: Automaton) -> None:
+    in_a, in_b = language(a), language(b)
+    everything = frozenset([*WORDS, *OTHERS])
+    assert language(a & b) == in_a & in_b
+    assert language(a | b) == in_a | in_b
+    assert language(a - b) == in_a - in_b
+    assert language(~a) == everything - in_a
+
+
+@given(automata, automata, automata)
+def test_the_laws_of_boolean_algebra_hold(a: Automaton, b: Automaton, c: Automaton) -> None:
+    assert (~(a & b)).fingerprint == (~a | ~b).fingerprint
+    assert (~(a | b)).fingerprint == (~a & ~b).fingerprint
+    assert (~~a).fingerprint == a.fingerprint
+    assert (a & (b | c)).fingerprint == ((a & b) | (a & c)).fingerprint
+    assert (a - b).fingerprint == (a & ~b).fingerprint
+    assert (a | ~a).fingerprint == anything().fingerprint
+    assert (a & ~a).is_empty
+
+
+@given(finite)
+def test_literals_hold_exactly_their_texts(texts: frozenset[bytes]) -> None:
+    automaton = literals(texts)
+    assert language(automaton) == texts
+    assert automaton.longest == (max(map(len, texts)) if texts else None)
+
+
+@given(finite, finite)
+def test_concat_joins_every_text_with_every_text(a: frozenset[bytes], b: frozenset[bytes]) -> None:
+    joined = literals(a).concat(literals(b))
+    assert joined.fingerprint == literals(x + y for x in a for y in b).fingerprint
+
+
+@given(automata, automata)
+def test_concat_of_endless_languages_tries_every_cut(a: Automaton, b: Automaton) -> None:
+    joined = concat(a, b)
+    for word in WORDS:
+        cuts = range(len(word) + 1)
+        assert joined.accepts(word) == any(a.accepts(word[:i]) and b.accepts(word[i:]) for i in cuts)
+
+
+@given(automata)
+def test_star_is_what_it_is_followed_by_itself(a: Automaton) -> None:
+    many = a.star()
+    assert many.accepts(b"")
+    assert many.fingerprint == optional(concat(a, many)).fingerprint == star(many).fingerprint
+    assert (a - many).is_empty
+
+
+@given(automata)
+def test_the_shortest_text_is_accepted_and_none_is_shorter(automaton: Automaton) -> None:
+    shortest = automaton.shortest()
+    if shortest is None:
+        assert automaton.is_empty
+        return
+    assert automaton.accepts(shortest)
+    assert not any(automaton.accepts(w) for w in WORDS if len(w) < len(shortest))
+    same = [w for w in WORDS if len(w) == len(shortest) and automaton.accepts(w)]
+    assert shortest == min([shortest, *(w for w in same if shortest.strip(b"abc") == b"")])
+
+
+def test_the_shortest_text_prefers_what_can_be_printed() -> None:
+    assert union(literal(b"\x00"), literal(b"z"), literal(b"\xff")).shortest() == b"z"
+    assert union(literal(b"\x00"), literal(b"\x80")).shortest() == b"\x00"
+    assert literals([b"ba", b"ab", b"aaa"]).shortest() == b"ab"
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 4)] * 2, st.sampled_from("abc")), max_size=10), st.data())
+def test_a_nondeterministic_machine_is_followed_on_all_its_paths(
+    moves: list[tuple[int, int, str]], data: st.DataObject
+) -> None:
+    silent = data.draw(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=4))
+    ends = data.draw(st.sets(st.integers(0, 4), max_size=2))
+    automaton = from_nfa(5, [(s, ord(c), ord(c), t) for s, t, c in moves], silent, 0, ends)
+
+    def closed(states: set[int]) -> set[int]:
+        grown = states | {t for s, t in silent if s in states}
+        return grown if grown == states else closed(grown)
+
+    for word in WORDS[:121]:
+        states = closed({0})
+        for byte in word:
+            states = closed({t for s, t, c in moves if s in states and ord(c) == byte})
+        assert automaton.accepts(word) == bool(states & ends)
+
+
+def test_the_edge_cases_of_the_algebra() -> None:
+    a = literal(b"a")
+    assert empty().is_empty and empty().states == 0 and empty().shortest() is None and empty().longest is None
+    assert not empty().accepts(b"")
+    assert language(epsilon()) == {b""}
+    assert union().is_empty and literals([]).is_empty and byte_set([]).is_empty
+    assert concat().fingerprint == epsilon().fingerprint == star(empty()).fingerprint
+    assert concat(a, empty()).is_empty and concat(empty(), a).is_empty
+    assert union(a, empty()).fingerprint == a.fingerprint == difference(a, empty()).fingerprint
+    assert intersect(a, empty()).is_empty and difference(empty(), a).is_empty
+    assert (~empty()).fingerprint == anything().fingerprint
+    assert anything().longest is None and anything().states == 1
+    assert byte_set(range(256)).accepts(b"\xff") and not byte_set(b"ab").accepts(b"c")
+
+
+@given(automata)
+def test_edges_are_the_transitions(automaton: Automaton) -> None:
+    source, target, kind = automaton.edges()
+    assert len(source) == (automaton.transitions >= 0).sum()
+    assert (automaton.transitions[source, kind] == target).all()
+    assert source.dtype == target.dtype == kind.dtype == automaton.transitions.dtype == np.int32
+
+
+def test_columns_without_bytes_are_no_moves() -> None:
+    assert from_dfa([[-1, 1], [-1, -1]], np.zeros(256), [False, True]).is_empty
+
+
+def test_the_arrays_of_an_automaton_cannot_be_changed() -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        literal(b"a").transitions[0, 0] = 0
+
+
+def test_an_automaton_past_the_cap_is_refused() -> None:
+    with pytest.raises(TooLarge) as caught:
+        literal(b"x" * (MAX_STATES + 5))
+    assert caught.value.limit == MAX_STATES and isinstance(caught.value, CinnabarError)
+    some_a_long_ago = [(0, 97, 98, 0), (0, 97, 97, 1), *((n, 97, 98, n + 1) for n in range(1, 30))]
+    with pytest.raises(TooLarge):
+        from_nfa(31, some_a_long_ago, [], 0, [30])
+
+
+@settings(max_examples=20)
+@given(st.integers(2, 300), st.integers(0, 300))
+def test_long_chains_are_minimised_exactly(length: int, loop: int) -> None:
+    table = [[n + 1] for n in range(length)] + [[min(loop, length)]]
+    automaton = from_dfa(table, np.zeros(256), [n == length for n in range(length + 1)])
+    assert automaton.states == length + 1
+    doubled = [[n + 2] for n in range(2 * length)] + [[2 * min(loop, length)], [2 * min(loop, length) + 1]]
+    again = from_dfa(doubled, np.zeros(256), [n // 2 == length for n in range(2 * length + 2)])
+    assert again.fingerprint == automaton.fingerprint
