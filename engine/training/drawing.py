@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from cinnabar.engine.training.family import Family, FamilyError, Field, Layout
 from cinnabar.engine.training.rendering import (
     Laid,
+    Line,
     Node,
     Piece,
     Style,
@@ -20,9 +21,23 @@ from cinnabar.engine.training.rendering import (
 from cinnabar.engine.training.values import Locale, Value, common, draw, show, split
 
 
+_INDEXED = re.compile(r"^((.+)\[(\d+)\])(?:\.\w+)?$")
+
+
 def template_of(path: str) -> str:
     """`items[3].name` as `items[].name`."""
     return re.sub(r"\[\d+\]", "[]", path) if "[" in path else path
+
+
+def _without_gaps(lines: list[Line], most: int) -> list[Line]:
+    """Lines without the runs of empty ones that left out sections leave behind."""
+    out: list[Line] = []
+    empty = most
+    for line in lines:
+        empty = 0 if any(t.strip() for _, t, _ in line.segments) else empty + 1
+        if empty <= most or line.rows:
+            out.append(line)
+    return out
 
 
 @dataclass(slots=True)
@@ -45,11 +60,12 @@ class Drawing:
     _counts: dict[str, int] = field(default_factory=dict)
     _absent: dict[str, bool] = field(default_factory=dict)
     _choices: dict[str, str] = field(default_factory=dict)
-    _branches: dict[int, int] = field(default_factory=dict)
+    _branches: dict[tuple[int, int], int] = field(default_factory=dict)
     _row: str = ""
     _index: int = 0
     _printed: int = 0
     _depth: int = 0
+    _clause: int = 0
 
     # --- Scope: what generators and printers ask ---
 
@@ -152,7 +168,7 @@ class Drawing:
                 self._print(node, out)
             elif kind == "choice":
                 _, options, fresh, where = node
-                key = hash((where, id(node)))
+                key = (where, id(node))
                 if fresh or key not in self._branches:
                     self._branches[key] = self.rng.randrange(len(options))
                 self.write(options[self._branches[key]], out)
@@ -239,9 +255,16 @@ class Drawing:
         if path == ".@":
             out.append(Piece(str(self._index + 1), align=align, width=width))
             return
+        if path == "@":
+            self._clause += 1
+            out.append(Piece(str(self._clause)))
+            return
         path = self.resolve(path)
         v = self.value(path)
         self._absent[path] = False
+        m = _INDEXED.match(path)
+        if m and m[1] != self._row:
+            self._open_row(m[1], m[2], int(m[3]), out)
         if v.kind == "enum":
             before, text, after = "", self._print_enum(path, v), ""
             if form == "upper":
@@ -262,6 +285,12 @@ class Drawing:
         self._sign(before, out, sign)
         out.append(Piece(text, self._next(path)))
         self._sign(after, out, sign)
+
+    def _open_row(self, row: str, array: str, index: int, out: list[Piece]) -> None:
+        """An item that a layout names by its index, outside of any block of rows."""
+        if index >= self.rows.get(array, 0):
+            self.rows[array] = self._counts[array] = index + 1
+            out.append(Piece("", row=row))
 
     def _sign(self, text: str, out: list[Piece], sign: bool) -> None:
         if not text:
@@ -308,6 +337,10 @@ class Drawing:
         pieces: list[Piece] = []
         if r.random() < 0.12:
             pieces.append(Piece(draw(self, "pick noise").raw + "\n" * r.randint(1, 2)))
+        for path, f in self.family.fields.items():
+            if f.told and not self.absent(path):
+                self.value(path)
+                self.told.add(path)
         self.write(self.layout.nodes, pieces)
         if r.random() < 0.18:
             pieces.append(Piece("\n" + draw(self, "pick noise").raw))
@@ -328,7 +361,7 @@ class Drawing:
             upper=r.random() < float(flags.get("upper") or 0),
             quote="> " if "wrap" in flags and r.random() < 0.02 else "",
         )
-        laid = lay_out(to_lines(pieces, style), style, r)
+        laid = lay_out(_without_gaps(to_lines(pieces, style), r.choice((1, 1, 2))), style, r)
         spans: dict[str, list[tuple[int, int]]] = {}
         broken: set[str] = set()
         for path, ids in self.prints.items():

@@ -15,7 +15,8 @@ from cinnabar.engine.training.values import FAMILIES_FOLDER, kind_of, locales, s
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field: `path` has `[]` for an array index (`items[].amount`); hidden ones (`_x`) are in no schema."""
+    """One field: `path` has `[]` for an array index (`items[].amount`); hidden ones (`_x`) are in no schema.
+    `told` fields are known from what every layout says, without being printed."""
 
     path: str
     spec: str
@@ -25,6 +26,7 @@ class Field:
     absent: float
     options: Mapping[str, str]
     prints: Mapping[str, Mapping[str, str]]
+    told: bool = False
 
     @property
     def hidden(self) -> bool:
@@ -88,7 +90,7 @@ def _alternatives(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
 def _field(path: str, data: Mapping[str, Any] | str, absent: float) -> Field:
     if isinstance(data, str):
         data = {"v": data}
-    unknown = set(data) - {"v", "names", "d", "absent", "options", "print", "kind"}
+    unknown = set(data) - {"v", "names", "d", "absent", "options", "print", "kind", "told"}
     if unknown:
         raise FamilyError(f"field {path}: unknown keys {sorted(unknown)}")
     options = data.get("options", {})
@@ -101,7 +103,8 @@ def _field(path: str, data: Mapping[str, Any] | str, absent: float) -> Field:
     own = _words_of(path)
     names = tuple(dict.fromkeys((own, *_alternatives(data, "names"))))
     return Field(path, spec, kind, names, _alternatives(data, "d"), data.get("absent", absent), options,
-                 {k: ({"": v} if isinstance(v, str) else v) for k, v in data.get("print", {}).items()})  # fmt: skip
+                 {k: ({"": v} if isinstance(v, str) else v) for k, v in data.get("print", {}).items()},
+                 data.get("told", False))  # fmt: skip
 
 
 def _container(path: str, data: Mapping[str, Any] | str) -> Container:

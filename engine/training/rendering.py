@@ -122,7 +122,7 @@ def _section(text: str, at: int) -> tuple[Node, int]:
     m = _CONDITION.match(text, at)
     inner, end = _parse_until(text, m.end() if m else at, ("]]",))
     if m is None:
-        needs = tuple(n[1] for n in inner if n[0] == "value") + tuple(n[1] for n in inner if n[0] == "rows")
+        needs = tuple(n[1] for n in inner if n[0] == "value" and not n[1].endswith("@")) + tuple(n[1] for n in inner if n[0] == "rows")
         return ("section", needs, tuple(inner)), end + 2
     if m["share"]:
         return ("maybe", int(m["share"]), tuple(inner)), end + 2

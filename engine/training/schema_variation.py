@@ -27,6 +27,7 @@ class Plan:
     """A node of a schema to be: `path` is the field's or array's template, "" for an object or an unknown field.
 
     `choices` maps an option to the name it has in this schema. `verbatim` leaves hold the text as printed.
+    `fallback` is a field that stands in where this one is not printed, by the library model's own definition.
     """
 
     kind: str
@@ -37,6 +38,7 @@ class Plan:
     verbatim: bool = False
     choices: Mapping[str, str] = field(default_factory=dict)
     required: bool = True
+    fallback: str = ""
 
 
 # --- names ---------------------------------------------------------------------------------------------------
@@ -325,6 +327,7 @@ def _from_schema(schema: dict[str, Any], root: dict[str, Any], path: str, name: 
         return Plan("array", name, path if path in family.arrays else "", [_from_schema(core["items"], root, path + "[]", "", family)])
     f = family.fields.get(path)
     plan = Plan("leaf", name, path if f is not None else "")
+    plan.fallback = family.extra.get("fallback", {}).get(path, "")
     if f is not None and f.kind == "enum":
         plan.choices = {o: o for o in f.options}
     return plan
@@ -399,6 +402,9 @@ def _truth(plan: Plan, s: Source, indices: tuple[int, ...], pointer: str, record
 
 def _leaf_truth(plan: Plan, s: Source, path: str, pointer: str, record: Record) -> Any:
     found = s.spans.get(path)
+    if found is None and plan.fallback and path not in s.drawing.told:
+        path = _concrete(plan.fallback, ())
+        found = s.spans.get(path)
     if found is None:
         if path not in s.drawing.told:
             return None

@@ -100,10 +100,25 @@ def locales() -> dict[str, Locale]:
     return out
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=8192)
 def split(text: str) -> tuple[str, ...]:
-    """The alternatives of a text, between bars."""
-    return tuple(text.split("|"))
+    """The alternatives of a text, between bars that stand outside of braces and angles."""
+    if "{" not in text and "<<" not in text:
+        return tuple(text.split("|"))
+    out, depth, start, i = [], 0, 0, 0
+    while i < len(text):
+        c = text[i]
+        if c == "{" or text.startswith(("<<", "[["), i):
+            depth += 1
+            i += c != "{"
+        elif c == "}" or text.startswith((">>", "]]"), i):
+            depth -= 1
+            i += c != "}"
+        elif c == "|" and depth == 0:
+            out.append(text[start:i])
+            start = i + 1
+        i += 1
+    return (*out, text[start:])
 
 
 # --- drawing -------------------------------------------------------------------------------------------------
@@ -142,7 +157,7 @@ def _text(value: str, kind: str = "string") -> Value:
 
 
 def _pick(s: Scope, arg: str) -> Value:
-    options = split(arg[1:]) if arg.startswith(":") else s.pool(arg.strip())
+    options = split(arg[1:].replace("¦", "|")) if arg.startswith(":") else s.pool(_fill(s, arg.strip()))
     return _text(_fill(s, s.rng.choice(options).strip()))
 
 
@@ -152,7 +167,8 @@ def _fill(s: Scope, text: str) -> str:
     def one(m: re.Match[str]) -> str:
         inner = m[1]
         if inner.startswith("="):
-            return plain(draw(s, inner[1:]), s)
+            spec, _, form = inner[1:].partition("|")
+            return "".join(show(draw(s, spec), form, s))
         return plain(s.value(inner), s)
 
     return re.sub(r"\{([^{}]+)\}", one, text) if "{" in text else text
@@ -258,6 +274,11 @@ def _after(s: Scope, arg: str) -> Value:
     return Value("date", day + dt.timedelta(days=s.rng.randint(int(low), int(high))))
 
 
+def _before(s: Scope, arg: str) -> Value:
+    path, low, high = arg.split()
+    return _after(s, f"{path} -{high} -{low}")
+
+
 def _time(s: Scope, arg: str) -> Value:
     a, b = (int(x) for x in arg.split()) if arg else (7, 21)
     minute = s.rng.choice((0, 0, 0, 15, 30, 30, 45, s.rng.randrange(60)))
@@ -361,6 +382,7 @@ GENERATORS: dict[str, Callable[[Scope, str], Value]] = {
     "url": lambda s, _: _text("www." + s.rng.choice(split(common()["domains"])).replace("~", _syllables(s, 2).lower())),
     "date": _date,
     "after": _after,
+    "before": _before,
     "time": _time,
     "later": _later,
     "datetime": _datetime,
@@ -402,7 +424,7 @@ def kind_of(spec: str) -> str:
     """The kind of value that a generator's text gives, as far as its name tells."""
     name = spec.split(" ", 1)[0]
     kinds = {
-        "date": "date", "after": "date", "time": "time", "later": "time", "datetime": "date-time",
+        "date": "date", "after": "date", "before": "date", "time": "time", "later": "time", "datetime": "date-time",
         "money": "number", "number": "number", "sum": "number", "plus": "number", "minus": "number",
         "times": "number", "percent": "number", "choice": "number", "int": "integer", "intchoice": "integer",
         "bool": "boolean", "email": "email", "currency": "currency", "iban": "compact", "vat_id": "compact",

@@ -39,7 +39,7 @@ def test_schemas_are_valid_and_of_many_kinds() -> None:
     schemas = [e.schema for e in itertools.islice(generate(7), 60)]
     for schema in schemas:
         assert jsonschema_rs.meta.is_valid(schema)
-    assert len({str(s) for s in schemas}) > 50
+    assert len({str(s) for s in schemas}) > 40
 
 
 def test_the_same_seed_gives_the_same_documents() -> None:

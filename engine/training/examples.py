@@ -1,0 +1,196 @@
+"""From labelled documents to training windows: pieces, slots with their targets, and what the canvas shows."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from cinnabar.engine.models.default.network import KINDS, LONGEST_SPAN
+from cinnabar.engine.models.default.questions import Question, form_questions, kind_of
+from cinnabar.engine.models.default.typed import PassageReader
+from cinnabar.engine.models.default.windows import Window, cut
+from cinnabar.engine.models.default.wordpieces import Pieces, WordPieces
+from cinnabar.engine.training.labels import LabelledLeaf, LabelledRow, Labels
+from cinnabar.schemas.form import Form, Slot
+
+#: Longest text, in bytes of JSON, that the speller is trained on.
+SPELLED_BYTES = 30
+
+
+@dataclass(frozen=True, slots=True)
+class SlotTarget:
+    """One slot of a training window and its truth.
+
+    anchor, until: pieces of the passage, -1 outside of rows. `spans`: (first, last) pieces of the passage, both
+    inclusive. `allowed`: pieces at which a typed slot's values start, None for slots that take any words.
+    `option`: index of the true option, -1 where there is none. `spelled`: the canonical text for the speller.
+    `absent`: whether the document has no value. `known`: whether the truth could be found at all.
+    """
+
+    question: Question
+    kind: int
+    anchor: int
+    until: int
+    absent: bool
+    known: bool
+    spans: tuple[tuple[int, int], ...] = ()
+    allowed: tuple[int, ...] | None = None
+    options: tuple[Question, ...] = ()
+    printed: tuple[bool, ...] = ()
+    option: int = -1
+    spelled: bytes | None = None
+    words: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RowsTarget:
+    """The beginnings of an array's items, as pieces of the passage; empty where the document has none."""
+
+    question: Question
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledPassage:
+    """A passage with the targets of all of its slots: what training windows are drawn from.
+
+    `rows` holds the slots of each row of an array, together.
+    """
+
+    text: str
+    pieces: Pieces
+    windows: tuple[Window, ...]
+    scalars: tuple[SlotTarget, ...]
+    rows: tuple[tuple[SlotTarget, ...], ...]
+    arrays: tuple[RowsTarget, ...]
+
+
+def labelled_passage(
+    text: str, form: Form, labels: Labels, pieces: Pieces, wordpieces: WordPieces, longest: int = 400
+) -> LabelledPassage:
+    """The targets of a document's slots."""
+    reader = PassageReader(text)
+    asked = form_questions(form)
+    folded = " ".join(text.lower().split())
+    scalars: list[SlotTarget] = []
+    rows: list[list[SlotTarget]] = [[] for _ in labels.rows]
+    for leaf in labels.leaves:
+        row = labels.rows[leaf.row] if leaf.row >= 0 else None
+        if row is not None and row.anchor < 0:
+            continue
+        near = text[row.anchor : row.until].lower() if row is not None else folded
+        target = _target(leaf, row, form, asked.slots, asked.options, reader, pieces, wordpieces, near)
+        if target is None:
+            continue
+        if row is None:
+            scalars.append(target)
+        else:
+            rows[leaf.row].append(target)
+    arrays = []
+    for i, array in enumerate(form.arrays):
+        mine = [r for r in labels.rows if r.array is array]
+        if all(r.anchor >= 0 for r in mine):
+            arrays.append(RowsTarget(asked.arrays[i], tuple(sorted({pieces.at(r.anchor) for r in mine}))))
+        elif sum(r.anchor >= 0 for r in mine) >= 0.8 * len(mine):
+            places = sorted({pieces.at(r.anchor) for r in mine if r.anchor >= 0})
+            arrays.append(RowsTarget(asked.arrays[i], tuple(places)))
+    windows = tuple(cut(pieces, longest, min(64, longest // 4)))
+    return LabelledPassage(text, pieces, windows, tuple(scalars), tuple(tuple(r) for r in rows if r), tuple(arrays))
+
+
+def _target(
+    leaf: LabelledLeaf,
+    row: LabelledRow | None,
+    form: Form,
+    questions: Sequence[Question],
+    options: Sequence[tuple[Question, ...]],
+    reader: PassageReader,
+    pieces: Pieces,
+    wordpieces: WordPieces,
+    near: str,
+) -> SlotTarget | None:
+    slot, value = leaf.slot, leaf.value
+    kind = kind_of(slot)
+    anchor = pieces.at(row.anchor) if row is not None else -1
+    until = pieces.at(row.until) if row is not None and row.until < len(reader.text) else len(pieces)
+    base = SlotTarget(questions[slot.index], kind, anchor, until if row is not None else -1, value is None, True)
+    if slot.options:
+        notes = options[slot.index]
+        printed = tuple(f" {_plain(o)} " in f" {near} " or _plain(o) in near for o in slot.options)
+        base = replace(base, options=notes if kind == KINDS.index("choice") else (), printed=printed)
+        if value is None:
+            return base
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        if text not in slot.options:
+            return None
+        words = wordpieces.ids(_plain(text))[:6]
+        return replace(base, option=slot.options.index(text), words=words)
+    if kind in (KINDS.index("number"), KINDS.index("date"), KINDS.index("time")):
+        base = replace(base, allowed=tuple(sorted({pieces.at(a) for a, _, _ in reader.typed(slot)})))
+    if value is None:
+        return base
+    shown = value if isinstance(value, str) else json.dumps(value)
+    words = wordpieces.ids(shown)[:6]
+    spans = []
+    for start, end in leaf.spans:
+        first, last = pieces.at(start), pieces.at(max(start, end - 1))
+        if last - first < LONGEST_SPAN and pieces.start[first] <= start + 1:
+            spans.append((first, last))
+    if base.allowed is not None:
+        spans = [s for s in spans if s[0] in set(base.allowed)]
+    spelled = _spelled(slot, value)
+    return replace(base, spans=tuple(dict.fromkeys(spans)), known=bool(spans) or spelled is not None,
+                   spelled=spelled, words=words)
+
+
+def _plain(option: str) -> str:
+    value = json.loads(option)
+    return str(value).lower()
+
+
+def _spelled(slot: Slot, value: Any) -> bytes | None:
+    text = json.dumps(value, ensure_ascii=False).encode()
+    return text if len(text) <= SPELLED_BYTES and slot.automaton.accepts(text) else None
+
+
+def reworded(question: Question, rng: random.Random) -> Question:
+    """The question in other words, so that a model reads names and descriptions and learns neither by heart."""
+    draw = rng.random()
+    if draw < 0.55:
+        return question
+    if draw < 0.65 and question.note:
+        return Question(question.label, "", question.parents)
+    if draw < 0.78 and question.note:
+        return Question("", question.note, "")
+    if draw < 0.88:
+        return Question(question.label.lower(), question.note, "")
+    first = question.note.split(". ")[0]
+    return Question(question.label, first, question.parents)
+
+
+def draw_window(passage: LabelledPassage, rng: random.Random) -> Window:
+    """A window to train on, mostly one that holds values."""
+    if len(passage.windows) == 1:
+        return passage.windows[0]
+    weights = []
+    for w in passage.windows:
+        held = sum(any(w.first <= a and b < w.last for a, b in s.spans) for s in passage.scalars)
+        held += sum(w.first <= p < w.last for a in passage.arrays for p in a.places[:50])
+        weights.append(0.5 + held)
+    return rng.choices(passage.windows, weights)[0]
+
+
+def inside(spans: Sequence[tuple[int, int]], window: Window) -> list[tuple[int, int]]:
+    """The spans that lie in a window, as places of the window."""
+    return [(window.place(a), window.place(b)) for a, b in spans if window.first <= a and b < window.last]
+
+
+def places_inside(pieces: Sequence[int], window: Window) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The pieces that lie in a window, as places of the window."""
+    kept = [window.place(p) for p in pieces if window.first <= p < window.last]
+    return np.asarray(kept, dtype=np.int64)

@@ -1,0 +1,205 @@
+"""Finds where the values of a true record are printed: spans for the leaves, anchors for the rows of arrays.
+
+Values are found by their readings (a date in words is the same date); rows by the place where most of their
+values stand together, in the order of the record (a dynamic programme over candidate places).
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from cinnabar.engine.readings.align import find_value
+from cinnabar.engine.readings.locale import Locale, document_locale
+from cinnabar.engine.readings.scan import Mention, scan
+from cinnabar.schemas.form import ArrayNode, Form, Node, ObjectNode, Slot
+
+#: How far behind a row's anchor its values are looked for, in characters.
+ROW_REACH = 400
+#: Candidate anchors of a row that the dynamic programme weighs.
+ROW_CANDIDATES = 24
+
+Spans = list[tuple[int, int]]
+
+
+@dataclass(slots=True)
+class LabelledLeaf:
+    """The truth of one slot: its value, where it is printed, and the index of the row that it lies in, or -1."""
+
+    slot: Slot
+    value: Any
+    spans: Spans
+    row: int
+
+
+@dataclass(slots=True)
+class LabelledRow:
+    """An item of an array. `anchor` and `until` are characters of the text; anchor -1 where it was not found."""
+
+    array: ArrayNode
+    parent: int
+    anchor: int
+    until: int
+
+
+@dataclass(slots=True)
+class Labels:
+    """The truth of a whole document."""
+
+    leaves: list[LabelledLeaf] = field(default_factory=list)
+    rows: list[LabelledRow] = field(default_factory=list)
+
+
+class Finder:
+    """Looks values up in one text; every value is searched for once."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.locale: Locale = document_locale(text)
+        self.mentions: list[Mention] = scan(text, self.locale)
+        self._found: dict[tuple[str, str], Spans] = {}
+
+    def __call__(self, slot: Slot, value: Any) -> Spans:
+        """All spans that have this value among their readings."""
+        key = (repr(value), slot.kind + slot.format)
+        if key not in self._found:
+            hint = slot.format or slot.kind
+            self._found[key] = [] if value == "" else find_value(self.text, value, hint, self.locale, self.mentions)
+        return self._found[key]
+
+
+def label_by_search(text: str, form: Form, truth: Any) -> Labels:
+    """Labels of a document of which only the record is known."""
+    labels, finder = Labels(), Finder(text)
+    _walk(form.root, truth, -1, (0, len(text)), labels, finder)
+    return labels
+
+
+def label_by_pointers(
+    text: str, form: Form, truth: Any, spans: Mapping[str, Spans], anchors: Mapping[str, int]
+) -> Labels:
+    """Labels of a document whose printed places are known by JSON pointer."""
+    labels = Labels()
+
+    def visit(node: Node, value: Any, pointer: str, row: int) -> None:
+        if isinstance(node, Slot):
+            labels.leaves.append(LabelledLeaf(node, value, list(spans.get(pointer, [])), row))
+        elif isinstance(node, ObjectNode):
+            for p in node.properties:
+                below = value.get(p.name) if isinstance(value, Mapping) else None
+                visit(p.node, below, f"{pointer}/{_escaped(p.name)}", row)
+        else:
+            items = value if isinstance(value, list) else []
+            places = [anchors.get(f"{pointer}/{i}", -1) for i in range(len(items))]
+            limit = labels.rows[row].until if row >= 0 else len(text)
+            for i, (item, anchor) in enumerate(zip(items, places, strict=True)):
+                after = [a for a in places[i + 1 :] if a > anchor]
+                labels.rows.append(LabelledRow(node, row, anchor, min(after, default=limit)))
+                visit(node.item, item, f"{pointer}/{i}", len(labels.rows) - 1)
+
+    visit(form.root, truth, "", -1)
+    return labels
+
+
+def _escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def _walk(node: Node, value: Any, row: int, region: tuple[int, int], labels: Labels, finder: Finder) -> None:
+    if isinstance(node, Slot):
+        known = value is not None and not isinstance(value, dict | list) and not node.options
+        spans = finder(node, value) if known else []
+        labels.leaves.append(LabelledLeaf(node, value, _within(spans, region) if row >= 0 else spans, row))
+    elif isinstance(node, ObjectNode):
+        for p in node.properties:
+            _walk(p.node, value.get(p.name) if isinstance(value, Mapping) else None, row, region, labels, finder)
+    else:
+        items = value if isinstance(value, list) else []
+        anchors = _anchors(node.item, items, region, finder)
+        for i, (item, anchor) in enumerate(zip(items, anchors, strict=True)):
+            until = next((a for a in anchors[i + 1 :] if a >= 0), region[1])
+            labels.rows.append(LabelledRow(node, row, anchor, until))
+            inner = (anchor, until) if anchor >= 0 else region
+            _walk(node.item, item, len(labels.rows) - 1, inner, labels, finder)
+
+
+def _within(spans: Spans, region: tuple[int, int]) -> Spans:
+    """The spans inside of a row; else the nearest before it (a heading that the row shares)."""
+    inside = [s for s in spans if region[0] <= s[0] < region[1]]
+    if inside:
+        return inside[:4]
+    before = [s for s in spans if s[0] < region[0]]
+    return before[-1:] or [s for s in spans if s[0] >= region[1]][:1]
+
+
+def _leaves_of(node: Node, value: Any) -> list[tuple[Slot, Any]]:
+    if isinstance(node, Slot):
+        usable = value is not None and not node.options and not isinstance(value, bool | dict | list)
+        return [(node, value)] if usable else []
+    if isinstance(node, ObjectNode) and isinstance(value, Mapping):
+        return [leaf for p in node.properties for leaf in _leaves_of(p.node, value.get(p.name))]
+    if isinstance(node, ArrayNode) and isinstance(value, list):
+        return [leaf for item in value[:3] for leaf in _leaves_of(node.item, item)]
+    return []
+
+
+def _anchors(item: Node, values: Sequence[Any], region: tuple[int, int], finder: Finder) -> list[int]:
+    """For each row the character where it begins, ascending, -1 where it was not found."""
+    rows = []
+    for value in values:
+        starts = [
+            sorted({s for s, _ in finder(slot, v) if region[0] <= s < region[1]})
+            for slot, v in _leaves_of(item, value)
+        ]
+        rows.append(_candidates([s for s in starts if s]))
+    return _ascending(rows)
+
+
+def _candidates(starts: list[list[int]]) -> list[tuple[int, float]]:
+    """Places where a row may begin, with the number of its values that follow, rarer ones counting more."""
+    scored: dict[int, float] = {}
+    for own in starts:
+        for place in own[:ROW_CANDIDATES]:
+            total = 0.0
+            for other in starts:
+                i = bisect.bisect_left(other, place)
+                if i < len(other) and other[i] < place + ROW_REACH:
+                    # Nearer is better: otherwise an anchor could skip its own row's first values.
+                    total += (1.0 - 0.5 * (other[i] - place) / ROW_REACH) / (1 + 0.1 * len(other))
+            scored[place] = max(scored.get(place, 0.0), total)
+    best = sorted(scored.items(), key=lambda c: -c[1])[:ROW_CANDIDATES]
+    return sorted(best)
+
+
+def _ascending(rows: list[list[tuple[int, float]]]) -> list[int]:
+    """The best ascending choice of one place a row; a row may go without."""
+    # Per state: last place used, score, and the choice that led there; rows without a place keep the state.
+    states: list[tuple[int, float, int]] = [(-1, 0.0, -1)]
+    chosen: list[tuple[int, int]] = [(-1, -1)]
+    for candidates in rows:
+        fresh: dict[int, tuple[int, float, int]] = {}
+        for place, score in candidates:
+            before = [s for s in states if s[0] < place]
+            if not before:
+                continue
+            last, total, link = max(before, key=lambda s: s[1] - 0.0002 * max(0, place - max(s[0], 0)))
+            gap = 0.0002 * max(0, place - last) if last >= 0 else 0.0
+            chosen.append((link, place))
+            fresh[place] = (place, total + score - gap, len(chosen) - 1)
+        skipped = []
+        for last, total, link in states:
+            chosen.append((link, -1))
+            skipped.append((last, total - 0.05, len(chosen) - 1))
+        merged: dict[int, tuple[int, float, int]] = {}
+        for s in [*fresh.values(), *skipped]:
+            if s[0] not in merged or merged[s[0]][1] < s[1]:
+                merged[s[0]] = s
+        states = sorted(merged.values(), key=lambda s: -s[1])[:64]
+    places: list[int] = []
+    link = max(states, key=lambda s: s[1])[2]
+    while link >= 0 and len(places) < len(rows):
+        link, place = chosen[link]
+        places.append(place)
+    return places[::-1]

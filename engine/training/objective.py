@@ -1,0 +1,79 @@
+"""What training minimises: masked-value losses on whole canvases, with the pointers' losses beside them."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from cinnabar.engine.models.default.body import FLOOR
+from cinnabar.engine.models.default.network import Network
+from cinnabar.engine.training.batches import IGNORE, Batch
+
+#: Weight of each part of the loss.
+WEIGHTS = {
+    "start": 1.0, "end": 0.7, "absent": 1.0, "choice": 0.7, "boolean": 0.7, "rows": 1.0, "gate": 0.2, "spell": 0.3,
+}  # fmt: skip
+
+
+def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
+    """The mean loss of each part over a batch; parts without a target are left out."""
+    page, board, targets, questions = batch.sheet, batch.board, batch.targets, batch.questions
+    window = network.read(page)
+    vectors = network.understand(questions)
+    matches = network.matches(page, board, questions)
+    look = network.look(window, page, board, questions, vectors, matches)
+    out: dict[str, Tensor] = {}
+
+    known = ~targets.absent.isnan()
+    if known.any():
+        absent = network.absent(look.slots)[..., 0].float()
+        out["absent"] = F.binary_cross_entropy_with_logits(absent[known], targets.absent[known])
+    gated = ~targets.gate.isnan()
+    if gated.any():
+        gate = network.spell_gate(look.slots)[..., 0].float()
+        out["gate"] = F.binary_cross_entropy_with_logits(gate[gated], targets.gate[gated])
+
+    pointed = targets.spans[:, :, 0, 0] >= 0
+    if pointed.any():
+        scores = torch.where(targets.starts, network.starts(look).float(), FLOOR).log_softmax(-1)
+        gold = targets.spans[..., 0].clamp(min=0)
+        each = scores.gather(2, gold) + torch.where(targets.spans[..., 0] >= 0, 0.0, FLOOR)
+        # Any of the places where the value is printed will do.
+        out["start"] = -each.logsumexp(-1)[pointed].mean()
+        best = each.detach().argmax(-1, keepdim=True)
+        start = gold.gather(2, best)
+        end = targets.spans[..., 1].clamp(min=0).gather(2, best)[..., 0]
+        tails = network.ends(look, start, page.line)[:, :, 0].float()
+        tails = torch.where(targets.ends[:, None], tails, FLOOR)
+        out["end"] = F.cross_entropy(tails[pointed], end[pointed])
+
+    if len(targets.choice):
+        i, j = targets.choice_at.unbind(-1)
+        options = vectors[targets.choice_options.clamp(min=0)][:, None]
+        chosen = type(look)(look.slots[i, j][:, None], look.window[:1], look.pointer_bias[:1])
+        scores = network.choices(chosen, options, targets.choice_printed[:, None])[:, 0].float()
+        scores = torch.where(targets.choice_options >= 0, scores, FLOOR)
+        out["choice"] = F.cross_entropy(scores, targets.choice)
+    if (targets.boolean != IGNORE).any():
+        out["boolean"] = F.cross_entropy(
+            network.boolean(look.slots).float().flatten(0, 1), targets.boolean.flatten(), ignore_index=IGNORE
+        )
+    if len(targets.rows):
+        i, j = targets.rows_at.unbind(-1)
+        tags = network.rows(look)[i, j].float()
+        places = page.mask[i].float()
+        each = F.binary_cross_entropy_with_logits(tags, targets.rows, reduction="none") * places
+        out["rows"] = (each.sum(-1) / (3 + targets.rows.sum(-1))).mean()
+    if len(targets.spelled):
+        i, j = targets.spell_at.unbind(-1)
+        letters = network.speller(look.slots[i, j], targets.hint, targets.shown, targets.positions)
+        hidden = torch.where(targets.shown < 0, targets.spelled, IGNORE)
+        if (hidden != IGNORE).any():
+            out["spell"] = F.cross_entropy(letters.flatten(0, 1), hidden.flatten(), ignore_index=IGNORE)
+    return out
+
+
+def total(parts: dict[str, Tensor]) -> Tensor:
+    """The weighted sum of the parts."""
+    return torch.stack([WEIGHTS[k] * v for k, v in parts.items()]).sum()

@@ -1,0 +1,58 @@
+"""What training draws from: labelled passages by source, with weights, kept in files so that a run can resume."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cinnabar.engine.training.batches import Drawn
+from cinnabar.engine.training.examples import LabelledPassage, draw_window
+
+
+@dataclass(slots=True)
+class Source:
+    """One kind of document: passages that share a schema, or random schemas over one family."""
+
+    name: str
+    weight: float
+    train: list[LabelledPassage]
+    held_back: list[LabelledPassage] = field(default_factory=list)
+
+
+def save(source: Source, folder: Path) -> None:
+    """Write a source's passages (pickle: our own files, never a stranger's)."""
+    folder.mkdir(parents=True, exist_ok=True)
+    temporary = folder / f"{source.name}.tmp"
+    temporary.write_bytes(pickle.dumps(source, protocol=5))
+    temporary.rename(folder / f"{source.name}.pickle")
+
+
+def load(folder: Path) -> list[Source]:
+    """All sources of a folder, by name."""
+    return [pickle.loads(p.read_bytes()) for p in sorted(folder.glob("*.pickle"))]
+
+
+class Mix:
+    """Draws windows: a few sources a batch, so that their questions are read once for several documents."""
+
+    def __init__(self, sources: Sequence[Source], rng: random.Random) -> None:
+        self.sources = [s for s in sources if s.train and s.weight > 0]
+        self.weights = [s.weight for s in self.sources]
+        self.rng = rng
+
+    def draw(self, sources: int, each: int, budget: int) -> list[Drawn]:
+        """Windows of `sources` sources, `each` of one, together at most `budget` padded pieces."""
+        drawn: list[Drawn] = []
+        for source in self.rng.choices(self.sources, self.weights, k=sources):
+            for passage in self.rng.choices(source.train, k=each):
+                drawn.append((passage, draw_window(passage, self.rng)))
+        self.rng.shuffle(drawn)
+        longest = 0
+        for i, (_, w) in enumerate(drawn):
+            longest = max(longest, w.last - w.first + 2)
+            if i and longest * (i + 1) > budget:
+                return drawn[:i]
+        return drawn

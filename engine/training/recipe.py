@@ -1,0 +1,46 @@
+"""The recipe of the shipped weights: which sets train, which are left out, and what is held back of each."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HELD_BACK = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class SetRecipe:
+    """A set's weight in the mix, and the JSON pointer whose value keeps documents together.
+
+    `salt` draws another fifth, where a few large groups would make the cut lopsided.
+    """
+
+    weight: float = 1.0
+    group: str = ""
+    salt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """The sets by name, and those that are only measured."""
+
+    sets: dict[str, SetRecipe]
+    left_out: tuple[str, ...]
+
+
+def load_recipe(path: Path | None = None) -> Recipe:
+    """The recipe of the shipped weights, or another one."""
+    raw = tomllib.loads((path or Path(__file__).with_name("recipe.toml")).read_text(encoding="utf-8"))
+    return Recipe({k: SetRecipe(**v) for k, v in raw["sets"].items()}, tuple(raw["left_out"]))
+
+
+def is_held_back(file: str, truth: Any, recipe: SetRecipe = SetRecipe()) -> bool:
+    """Whether a document is kept for measuring; the same answer on every machine."""
+    key: Any = truth if recipe.group else file
+    for part in recipe.group.strip("/").split("/") if recipe.group else ():
+        key = key.get(part) if isinstance(key, dict) else None
+    digest = hashlib.sha256(f"{recipe.salt}:{file if key is None else key}".encode()).digest()
+    return int.from_bytes(digest[:4], "big") / 2**32 < HELD_BACK

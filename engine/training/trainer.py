@@ -1,0 +1,147 @@
+"""The training loop of the default model: resumable, on the CPU or one GPU, with its progress in a CSV file."""
+
+from __future__ import annotations
+
+import csv
+import math
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from cinnabar.engine.models.default.network import Network, to_device
+from cinnabar.engine.models.default.wordpieces import WordPieces
+from cinnabar.engine.training.batches import Batch, Targets, collate
+from cinnabar.engine.training.objective import losses, total
+from cinnabar.engine.training.pool import Mix, Source
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingConfig:
+    """Settings of a training run.
+
+    minutes: wall time of the whole schedule, over all resumed parts.
+    encoder_rate, new_rate: learning rates of the pretrained body and of the new parts.
+    warmup: share of the schedule in which the rates rise. decay: share at its end in which they fall to nothing.
+    sources, each, budget: windows of a batch (engine.training.pool.Mix.draw).
+    save_every: seconds between checkpoints.
+    """
+
+    minutes: float = 60.0
+    encoder_rate: float = 1e-4
+    new_rate: float = 1e-3
+    warmup: float = 0.02
+    decay: float = 0.4
+    sources: int = 4
+    each: int = 4
+    budget: int = 6144
+    save_every: float = 300.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.minutes <= 0 or self.sources < 1 or self.each < 1:
+            raise ValueError(f"expected positive minutes, sources and each, got {self}")
+
+
+def rate_at(share: float, config: TrainingConfig) -> float:
+    """The factor on the learning rates after this share of the schedule: a rise, a plain, a linear fall."""
+    if share < config.warmup:
+        return max(0.02, share / config.warmup)
+    return min(1.0, max(0.0, (1.0 - share) / config.decay))
+
+
+def optimizer_for(network: Network, config: TrainingConfig) -> torch.optim.AdamW:
+    """AdamW with one rate for the pretrained body and one for what is new; word embeddings stay as they are."""
+    body, new = [], []
+    for name, p in network.named_parameters():
+        if p.requires_grad:
+            pretrained = name.startswith(("encoder.layers", "encoder.positions", "encoder.norm", "decoder."))
+            (body if pretrained else new).append(p)
+    groups = [{"params": body, "lr": config.encoder_rate}, {"params": new, "lr": config.new_rate}]
+    for g in groups:
+        g["base"] = g["lr"]
+    return torch.optim.AdamW(groups, betas=(0.9, 0.98), weight_decay=0.01)
+
+
+def train(
+    network: Network,
+    sources: Sequence[Source],
+    wordpieces: WordPieces,
+    config: TrainingConfig,
+    folder: Path,
+    report: Callable[[dict[str, float]], None] = lambda _: None,
+    device: torch.device | str = "cpu",
+) -> None:
+    """Train until the schedule ends; `folder` holds the checkpoint (resumed where it lies) and `progress.csv`."""
+    device = torch.device(device)
+    network.to(device).train()
+    optimizer = optimizer_for(network, config)
+    folder.mkdir(parents=True, exist_ok=True)
+    checkpoint = folder / "checkpoint.pt"
+    spent, step = 0.0, 0
+    if checkpoint.exists():
+        kept = torch.load(checkpoint, map_location=device, weights_only=True)
+        network.load_state_dict(kept["network"])
+        optimizer.load_state_dict(kept["optimizer"])
+        spent, step = kept["spent"], kept["step"]
+    rng = random.Random(config.seed * 1_000_003 + step)
+    mix = Mix(sources, rng)
+    begun = time.monotonic() - spent
+    saved = time.monotonic()
+    means: dict[str, float] = {}
+    while (spent := time.monotonic() - begun) < config.minutes * 60:
+        factor = rate_at(spent / (config.minutes * 60), config)
+        for group in optimizer.param_groups:
+            group["lr"] = group["base"] * factor
+        batch = _moved(collate(mix.draw(config.sources, config.each, config.budget), wordpieces, rng), device)
+        with torch.autocast(device.type, dtype=torch.bfloat16):
+            parts = losses(network, batch)
+            loss = total(parts)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        norm = torch.nn.utils.clip_grad_norm_([p for g in optimizer.param_groups for p in g["params"]], 1.0)
+        if math.isfinite(float(norm)):
+            optimizer.step()
+        step += 1
+        for k, v in parts.items():
+            means[k] = 0.98 * means.get(k, float(v.detach())) + 0.02 * float(v.detach())
+        if step % 20 == 0:
+            row = {"step": step, "minutes": spent / 60, "rate": factor, **{k: round(v, 4) for k, v in means.items()}}
+            _log(folder / "progress.csv", row)
+            report(row)
+        if time.monotonic() - saved > config.save_every:
+            save_checkpoint(checkpoint, network, optimizer, spent, step)
+            saved = time.monotonic()
+    save_checkpoint(checkpoint, network, optimizer, spent, step)
+
+
+def save_checkpoint(
+    path: Path, network: Network, optimizer: torch.optim.Optimizer, spent: float, step: int
+) -> None:
+    """Write a checkpoint whole or not at all."""
+    temporary = path.with_suffix(".tmp")
+    state = {"network": network.state_dict(), "optimizer": optimizer.state_dict(), "spent": spent, "step": step}
+    torch.save(state, temporary)
+    temporary.replace(path)
+
+
+def _moved(batch: Batch, device: torch.device) -> Batch:
+    if device.type == "cpu":
+        return batch
+    targets = Targets(**{k: getattr(batch.targets, k).to(device) for k in Targets.__dataclass_fields__})
+    return Batch(to_device(batch.sheet, device), to_device(batch.questions, device), to_device(batch.board, device), targets)
+
+
+_COLUMNS = ("step", "minutes", "rate", "start", "end", "absent", "choice", "boolean", "rows", "gate", "spell")
+
+
+def _log(path: Path, row: dict[str, float]) -> None:
+    fresh = not path.exists()
+    with path.open("a", newline="") as f:
+        writer = csv.DictWriter(f, _COLUMNS, restval="")
+        if fresh:
+            writer.writeheader()
+        writer.writerow(row)
