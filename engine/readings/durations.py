@@ -22,10 +22,13 @@ _MINUTES = {"second": 1 / 60, "minute": 1.0, "hour": 60.0, "day": 1440.0}
 _ISO = {"second": "S", "minute": "M", "hour": "H", "day": "D", "week": "W", "month": "M", "year": "Y"}
 
 _PART = (
-    rf"(?:(?:{NUMBER_WORDS}|an?)(?:\s*\(\s*\d+\s*\))?|\d+(?:[.,]\d+)?\s?[¼½¾⅓⅔]?|[¼½¾⅓⅔])[\s-]*"
+    rf"(?:(?:{NUMBER_WORDS}|an?)(?:\s*\(\s*\d+\s*\))?|\d+(?:[.,]\d+)?(?:\s?[¼½¾⅓⅔])?|[¼½¾⅓⅔])[\s-]*"
     rf"(?:full\s+|calendar\s+|consecutive\s+)?(?:{_UNIT_PATTERN})(?:\(s\))?\b(?!['’]\w)\.?['’]?"
 )
-DURATION = re.compile(rf"(?<![\w.,]){_PART}(?:(?:,|\s|and|und|et)*(?<![\w.]){_PART})*", re.IGNORECASE)
+# Possessive and of six parts at most, so that "5 m 5 m 5 m ..." is tried in one division only.
+DURATION = re.compile(
+    rf"(?<![\w.,])(?>{_PART})(?:(?:,|\s|and\b|und\b|et\b){{0,8}}+(?<![\w.])(?>{_PART})){{0,5}}+", re.IGNORECASE
+)
 _SPLIT = re.compile(
     rf"(?P<words>(?:{NUMBER_WORDS}|an?)\b)?(?:\s*\(?\s*(?P<digits>\d+(?:[.,]\d+)?\s?[¼½¾⅓⅔]?|[¼½¾⅓⅔])\s*\)?)?[\s-]*"
     rf"(?:full\s+|calendar\s+|consecutive\s+)?(?P<unit>{_UNIT_PATTERN})\b",

@@ -10,7 +10,7 @@ from typing import Literal
 from cinnabar.engine.readings.dates import dates_in
 from cinnabar.engine.readings.durations import DURATION
 from cinnabar.engine.readings.locale import Locale
-from cinnabar.engine.readings.numerals import FRACTIONS, NUMBER_WORDS
+from cinnabar.engine.readings.numerals import FRACTIONS, NUMBER_WORDS, digits_to_decimals
 from cinnabar.engine.readings.times import RANGE, STAMP, TIME
 
 MentionKind = Literal["number", "date", "time", "datetime", "duration", "code"]
@@ -31,7 +31,7 @@ _NUMBER = re.compile(
     rf"(?:(?<![\w.,)])[-−–](?=[.,]?\d))?(?:\d+(?:[.,'’]\d+)*|(?<![\w.,])[.,]\d+)(?:\s?[{_FRACTION}])?"
     rf"|[{_FRACTION}]"
 )
-_RUN_TOGETHER = re.compile(r"0\d+[.,]|\d{4,}[.,]\d{3,}|\d+(?:[.,]\d+){2,}")
+_UNLIKELY = re.compile(r"0\d+[.,]|\d{4,}[.,]\d{3,}")
 _DIGITS = re.compile(r"\d+")
 _SPACED_NUMBER = re.compile(
     r"(?<![\d.,'])[-−]?\d{1,3}(?:[ \u00a0\u202f\u2009]\d{3})+(?:[.,]\d{1,4})?(?![\d])"
@@ -96,7 +96,7 @@ def scan(text: str, locale: Locale) -> list[Mention]:
             start, end = match.span()
             if not inside.strictly(start, end):
                 out.add(Mention(start, end, "number"))
-                if _RUN_TOGETHER.match(match[0]):
+                if _is_run_together(match[0], locale):
                     # "0003.140607" and "1.2.3" are no numbers; their parts may be.
                     for part in _DIGITS.finditer(text, start, end):
                         out.add(Mention(part.start(), part.end(), "number"))
@@ -104,6 +104,13 @@ def scan(text: str, locale: Locale) -> list[Mention]:
         for match in _WORDS.finditer(text):
             out.add(Mention(match.start(), match.end(), "number"))
     return sorted(out)
+
+
+def _is_run_together(token: str, locale: Locale) -> bool:
+    """Whether digits with separators are more likely several numbers, or a version, than one number."""
+    if token.isdigit():
+        return False
+    return _UNLIKELY.match(token) is not None or not digits_to_decimals(token.lstrip("-−–"), locale)
 
 
 def _pair(text: str, dates: list[tuple[int, int]], times: list[tuple[int, int]], out: set[Mention]) -> None:

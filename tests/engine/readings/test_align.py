@@ -37,7 +37,9 @@ def spans(text: str, value: str | int | float | bool, hint: str = "string") -> l
         ("a ß is one", "SS", ["ß"]),
     ],
 )
-def test_a_value_is_found_where_it_is_read(text: str, value: str | int | float | bool, expected: list[str]) -> None:
+def test_a_value_is_found_where_it_is_read(
+    text: str, value: str | int | float | bool, expected: list[str]
+) -> None:
     assert spans(text, value) == expected
 
 

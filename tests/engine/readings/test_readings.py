@@ -17,7 +17,9 @@ ENGLISH = Locale(day_first=False, decimal_comma=False, year=2020)
 GERMAN = Locale(day_first=True, decimal_comma=True, year=2020)
 
 
-def values(span: str, locale: Locale = UNKNOWN, kind: str = "", before: str = "", after: str = "") -> list[str | bool]:
+def values(
+    span: str, locale: Locale = UNKNOWN, kind: str = "", before: str = "", after: str = ""
+) -> list[str | bool]:
     return [r.value for r in readings(span, locale, before, after) if kind in ("", r.kind)]
 
 
@@ -294,7 +296,9 @@ def test_a_text_is_mended(span: str, text: str) -> None:
     assert text in values(span, UNKNOWN, "text")
 
 
-@pytest.mark.parametrize(("span", "truth"), [("Yes", True), ("[x]", True), ("nein", False), ("false.", False)])
+@pytest.mark.parametrize(
+    ("span", "truth"), [("Yes", True), ("[x]", True), ("nein", False), ("false.", False)]
+)
 def test_a_word_is_read_as_a_boolean(span: str, truth: bool) -> None:
     assert values(span, UNKNOWN, "boolean") == [truth]
 
@@ -309,21 +313,27 @@ def test_json_readings_are_canonical_and_the_text_leads() -> None:
 
 
 def test_a_lone_surrogate_has_no_json_reading() -> None:
-    assert json_readings("a\ud800", UNKNOWN) == ()
+    assert json_readings("\ud800", UNKNOWN) == ()
 
 
-@given(st.text(max_size=60), st.sampled_from([UNKNOWN, ENGLISH, GERMAN]), st.text(max_size=20), st.text(max_size=20))
-def test_any_text_has_distinct_readings_that_are_json(span: str, locale: Locale, before: str, after: str) -> None:
+@given(st.text(max_size=60), st.sampled_from([UNKNOWN, ENGLISH, GERMAN]), st.text(), st.text())
+def test_any_text_has_distinct_readings_that_are_json(
+    span: str, locale: Locale, before: str, after: str
+) -> None:
     found = json_readings(span, locale, before, after)
     assert len(set(found)) == len(found)
     for text in found:
         json.loads(text)
 
 
-MONTHS_EN = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
-MONTHS_DE = ["Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", "November", "Dezember"]
-MONTHS_FR = ["janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre", "octobre", "novembre", "décembre"]
-MONTHS_ES = ["enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre", "octubre", "noviembre", "diciembre"]
+MONTHS_EN = """January February March April May June July August September October November
+December""".split()
+MONTHS_DE = """Januar Februar März April Mai Juni Juli August September Oktober November
+Dezember""".split()
+MONTHS_FR = """janvier février mars avril mai juin juillet août septembre octobre novembre
+décembre""".split()
+MONTHS_ES = """enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre
+diciembre""".split()
 
 
 @given(st.dates(min_value=date(1971, 1, 1), max_value=date(2069, 12, 31)))
@@ -368,5 +378,7 @@ def test_a_number_comes_back_from_every_style(number: Decimal, locale: Locale) -
 def test_a_date_time_comes_back_in_utc(moment: datetime, hours: int) -> None:
     moment = moment.replace(microsecond=0, tzinfo=timezone(timedelta(hours=hours)))
     utc = moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    for style in (moment.isoformat(), f"{moment:%a, %d %b %Y %H:%M:%S %z}", f"{moment:%d.%m.%Y %H:%M:%S} {moment:%z}"):
+    zone = f"{moment:%z}"
+    styles = [moment.isoformat(), f"{moment:%d %b %Y %H:%M:%S} {zone}", f"{moment:%d.%m.%Y %H:%M:%S} {zone}"]
+    for style in styles:
         assert utc in values(style, UNKNOWN), style
