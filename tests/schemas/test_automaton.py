@@ -62,6 +62,7 @@ def simulate(table: list[list[int]], accepting: list[bool], text: bytes) -> bool
     return accepting[state]
 
 
+@settings(max_examples=40)
 @given(tables())
 def test_minimising_keeps_the_language(drawn: tuple[list[list[int]], list[bool]]) -> None:
     table, accepting = drawn
@@ -98,6 +99,7 @@ def test_equal_languages_have_equal_fingerprints(a: Automaton, b: Automaton) -> 
     assert (a.fingerprint == b.fingerprint) == same
 
 
+@settings(max_examples=40)
 @given(automata, automata)
 def test_the_boolean_operations_agree_with_those_of_sets(a: Automaton, b: Automaton) -> None:
     in_a, in_b = language(a), language(b)
@@ -108,6 +110,7 @@ def test_the_boolean_operations_agree_with_those_of_sets(a: Automaton, b: Automa
     assert language(~a) == everything - in_a
 
 
+@settings(max_examples=40)
 @given(automata, automata, automata)
 def test_the_laws_of_boolean_algebra_hold(a: Automaton, b: Automaton, c: Automaton) -> None:
     assert (~(a & b)).fingerprint == (~a | ~b).fingerprint
@@ -119,6 +122,7 @@ def test_the_laws_of_boolean_algebra_hold(a: Automaton, b: Automaton, c: Automat
     assert (a & ~a).is_empty
 
 
+@settings(max_examples=40)
 @given(finite)
 def test_literals_hold_exactly_their_texts(texts: frozenset[bytes]) -> None:
     automaton = literals(texts)
@@ -126,12 +130,14 @@ def test_literals_hold_exactly_their_texts(texts: frozenset[bytes]) -> None:
     assert automaton.longest == (max(map(len, texts)) if texts else None)
 
 
+@settings(max_examples=40)
 @given(finite, finite)
 def test_concat_joins_every_text_with_every_text(a: frozenset[bytes], b: frozenset[bytes]) -> None:
     joined = literals(a).concat(literals(b))
     assert joined.fingerprint == literals(x + y for x in a for y in b).fingerprint
 
 
+@settings(max_examples=40)
 @given(automata, automata)
 def test_concat_of_endless_languages_tries_every_cut(a: Automaton, b: Automaton) -> None:
     joined = concat(a, b)
@@ -140,6 +146,7 @@ def test_concat_of_endless_languages_tries_every_cut(a: Automaton, b: Automaton)
         assert joined.accepts(word) == any(a.accepts(word[:i]) and b.accepts(word[i:]) for i in cuts)
 
 
+@settings(max_examples=40)
 @given(automata)
 def test_star_is_what_it_is_followed_by_itself(a: Automaton) -> None:
     many = a.star()
@@ -148,6 +155,7 @@ def test_star_is_what_it_is_followed_by_itself(a: Automaton) -> None:
     assert (a - many).is_empty
 
 
+@settings(max_examples=40)
 @given(automata)
 def test_the_shortest_text_is_accepted_and_none_is_shorter(automaton: Automaton) -> None:
     shortest = automaton.shortest()
@@ -166,6 +174,7 @@ def test_the_shortest_text_prefers_what_can_be_printed() -> None:
     assert literals([b"ba", b"ab", b"aaa"]).shortest() == b"ab"
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(*[st.integers(0, 4)] * 2, st.sampled_from("abc")), max_size=10), st.data())
 def test_a_nondeterministic_machine_is_followed_on_all_its_paths(
     moves: list[tuple[int, int, str]], data: st.DataObject

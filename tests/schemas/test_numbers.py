@@ -31,7 +31,7 @@ def accepts(automaton: Automaton, value: Decimal) -> bool:
     return automaton.accepts(canonical_number(value).encode())
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(bounds, bounds, bounds, bounds, steps, st.lists(values, min_size=1, max_size=15), st.data())
 def test_bounds_and_multiples_are_exact(
     low: Decimal | None,
