@@ -21,13 +21,18 @@ from cinnabar.extraction.ingest.text import decode, known_charset
 MAX_DEPTH = 50
 MAX_PARTS = 2_000
 MAX_HEADER_BYTES = 1 << 20
-MAX_HEADERS = 2_000
+# Lines, not fields: a mail that went far has some fifty fields with some three lines each.
+MAX_HEADERS = 10_000
 MAX_VALUE = 16_384
 
 _PARSER = BytesHeaderParser(policy=compat32)
-_END = re.compile(rb"\r?\n\r?\n|\r\r|\A\r?\n")
-_FIELD = re.compile(rb"[^\s:\x00-\x20\x7f-\xff][^:\x00-\x20\x7f-\xff]*[ \t]*:|[ \t]|From ")
+# Blanks before the colon are obsolete syntax (RFC 5322, 4.5) that the standard library does not know.
+_LOOSE = re.compile(rb"^([!-9;-~]{1,100})[ \t]+:", re.MULTILINE)
+_FIELDS = re.compile(
+    rb"(?:From [^\r\n]*(?:\r\n|\n|\r))?(?:(?:[!-9;-~]+[ \t]*:|[ \t])[^\r\n]*(?:\r\n|\n|\r|\Z))+"
+)
 _ENCODED = re.compile(r"=\?([^?\s]{1,80})\?([bqBQ])\?([^?]*)\?=")
+_FOLD = re.compile(r"\s*[\r\n]\s*")
 _BETWEEN = re.compile(r"(\?=)\s+(?==\?[^?\s]{1,80}\?[bqBQ]\?)")
 
 
@@ -54,9 +59,9 @@ class Entity:
         """The file name that the sender gave, decoded; empty where there is none."""
         try:
             found = self.message.get_filename()
-        except (ValueError, LookupError, TypeError, UnicodeError):
+            return decode_header(str(found))[0][:1024] if found else ""
+        except (ValueError, LookupError, TypeError):
             return ""
-        return decode_header(str(found))[0][:1024] if found else ""
 
     @property
     def attached(self) -> bool:
@@ -145,67 +150,49 @@ def decode_header(raw: str) -> tuple[str, bool]:
     Never fails: what is wrongly encoded stays as it is, or becomes U+FFFD. `raw` may hold bytes as
     surrogates.
     """
-    raw = raw[:MAX_VALUE]
+    raw = _BETWEEN.sub(r"\1", _FOLD.sub(" ", raw[:MAX_VALUE]))
+    pieces: list[str] = []
+    held: list[bytes] = []
+    held_charset = ""
     guessed = False
-    if not raw.isascii():
-        raw, guessed = decode(raw.encode("utf-8", "surrogateescape"))
-        guessed = guessed or "\ufffd" in raw
-    raw = re.sub(r"\s*[\r\n]\s*", " ", raw)
-    if "=?" in raw:
-        raw = _BETWEEN.sub(r"\1", raw)
-        pieces: list[str] = []
-        held: list[bytes] = []
-        held_charset = ""
-        position = 0
+    position = 0
 
-        def release() -> None:
-            # Neighbours of one charset are joined first: senders cut characters of many bytes in two.
-            nonlocal guessed
-            if held:
-                text, guess = decode(b"".join(held), known_charset(held_charset), named=True)
-                guessed = guessed or guess
-                pieces.append(text)
-                held.clear()
+    def release(plain: str) -> None:
+        # Neighbours of one charset are joined first: senders cut characters of many bytes in two.
+        nonlocal guessed
+        if held:
+            text, guess = decode(b"".join(held), known_charset(held_charset), named=True)
+            guessed = guessed or guess
+            pieces.append(text)
+            held.clear()
+        if not plain.isascii():
+            plain, guess = decode(plain.encode("utf-8", "surrogateescape"))
+            guessed = guessed or guess
+        pieces.append(plain)
 
-        for match in _ENCODED.finditer(raw):
-            charset = match[1].split("*")[0].lower()
-            if match.start() > position or charset != held_charset:
-                release()
-                pieces.append(raw[position : match.start()])
-            content = match[3].encode("utf-8", "replace")
-            held_charset = charset
-            held.append(
-                _base64(content) if match[2] in "bB" else quopri.decodestring(content, header=True)
-            )
-            position = match.end()
-        release()
-        pieces.append(raw[position:])
-        raw = "".join(pieces)
-    return " ".join(raw.split()), guessed
+    for match in _ENCODED.finditer(raw):
+        charset = match[1].split("*")[0].lower()
+        if match.start() > position or charset != held_charset:
+            release(raw[position : match.start()])
+        content = match[3].encode("utf-8", "surrogateescape")
+        held_charset = charset
+        held.append(_base64(content) if match[2] in "bB" else quopri.decodestring(content, header=True))
+        position = match.end()
+    release(raw[position:])
+    return " ".join("".join(pieces).split()), guessed
 
 
 def _entity(data: bytes) -> Entity:
     """Header block and body. Data that begin with no header field are all body."""
     flags: set[str] = set()
-    if not _FIELD.match(data):
-        if data[:1] in (b"\r", b"\n"):
-            data = data[2:] if data[:2] == b"\r\n" else data[1:]
-        return Entity(_PARSER.parsebytes(b""), data, flags=flags)
-    end = _END.search(data)
-    head, body = (data[: end.start()], data[end.end() :]) if end else (data, b"")
-    if len(head) > MAX_HEADER_BYTES:
+    found = _FIELDS.match(data)
+    head, body = (found[0], data[found.end() :]) if found else (b"", data)
+    # The blank line between them; where there is none, the first line that is no field begins the body.
+    body = body[2:] if body[:2] == b"\r\n" else body[1:] if body[:1] in (b"\r", b"\n") else body
+    if len(head) > MAX_HEADER_BYTES or head.count(b"\n") > MAX_HEADERS:
         flags.add("truncated")
-        head = head[:MAX_HEADER_BYTES]
-        head = head[: max(head.rfind(b"\n"), 0)] or head
-    if head.count(b"\n") > 20 * MAX_HEADERS:
-        flags.add("truncated")
-        head = b"\n".join(head.split(b"\n")[: 20 * MAX_HEADERS])
-    message = _PARSER.parsebytes(head + b"\n\n")
-    # Where a line is no header field, the parser takes it and what follows for the body; so do we.
-    rest = message.get_payload()
-    if isinstance(rest, str) and rest.strip():
-        body = rest.encode("ascii", "surrogateescape") + b"\n\n" + body
-    return Entity(message, body, flags=flags)
+        head = b"\n".join(head[:MAX_HEADER_BYTES].split(b"\n")[:MAX_HEADERS])
+    return Entity(_PARSER.parsebytes(_LOOSE.sub(rb"\1:", head) + b"\n\n"), body, flags=flags)
 
 
 def _split(body: bytes, boundary: str) -> list[bytes]:

@@ -44,7 +44,7 @@ _BOMS = (
 )
 _META = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]{0,300}\?>")
-_MARKUP = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->|<[^<>]*>", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(r"<(/?)([A-Za-z!?][A-Za-z0-9]*)?[^<>]*>?")
 _HTML_CONFIG = ParserConfig(css=STRICT_CSS_PROFILE, display_images=False, display_links=False)
 
 
@@ -80,18 +80,17 @@ def decode(data: bytes, charset: str | None = None, named: bool = False) -> tupl
             return data.decode(codec), False
         except UnicodeError:
             pass
+    elif not named:
+        sample = data[:4096]
+        if len(sample) >= 4 and sample.count(0) * 5 > len(sample) * 2:
+            little = sample[1::2].count(0) > sample[::2].count(0)
+            return data.decode("utf-16-le" if little else "utf-16-be", "replace"), True
     try:
         return data.decode("utf-8"), charset is not None or named
     except UnicodeError:
         pass
-    if charset is not None:
-        return data.decode(charset, "replace"), True
-    if named:
-        return data.decode("utf-8", "replace"), True
-    sample = data[:4096]
-    if len(sample) >= 4 and sample.count(0) * 5 > len(sample) * 2:
-        odd = sample[1::2].count(0) * 2 > sample[::2].count(0)
-        return data.decode("utf-16-le" if odd else "utf-16-be", "replace"), True
+    if charset is not None or named:
+        return data.decode(charset or "utf-8", "replace"), True
     return data.decode("cp1252", "replace"), True
 
 
@@ -111,10 +110,32 @@ def html_to_text(markup: str) -> tuple[str, bool]:
             no_network=True, remove_comments=True, remove_pis=True, encoding="utf-8"
         )
         tree = lxml_html.fromstring(markup.encode("utf-8", "replace"), parser=parser)
-        text = str(Inscriptis(tree, _HTML_CONFIG).get_text())
+        deep = any("depth" in entry.message for entry in parser.error_log)
+        text = "" if deep else str(Inscriptis(tree, _HTML_CONFIG).get_text())
     except (etree.LxmlError, ValueError, RecursionError, AttributeError, KeyError, IndexError):
-        text = unescape(_MARKUP.sub(" ", markup))
+        text = ""
+        deep = True
+    if deep:
+        text = _without_tags(markup)
     return tidy(text), cut
+
+
+def _without_tags(markup: str) -> str:
+    """The text between the tags, in linear time; what scripts and style sheets hold is left out."""
+    pieces: list[str] = []
+    hidden = ""
+    position = 0
+    for match in _TAG.finditer(markup):
+        if not hidden:
+            pieces.append(markup[position : match.start()])
+        name = (match[2] or "").lower()
+        if hidden:
+            hidden = "" if match[1] and name == hidden else hidden
+        elif not match[1] and name in ("script", "style"):
+            hidden = name
+        position = match.end()
+    pieces.append("" if hidden else markup[position:])
+    return unescape(" ".join(piece for piece in pieces if piece.strip()))
 
 
 def tidy(text: str) -> str:

@@ -38,10 +38,11 @@ def read_file(path: str, max_bytes: int) -> bytes:
         raise DocumentError("not_a_file", error.strerror or "") from error
     except (OSError, ValueError) as error:
         raise DocumentError("unreadable", getattr(error, "strerror", None) or type(error).__name__) from error
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise DocumentError("not_a_file", "a folder, a pipe or a device")
     with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise DocumentError("not_a_file", "a folder, a pipe or a device")
         if status.st_size > max_bytes:
             raise DocumentError("too_large", f"{status.st_size} bytes, the limit is {max_bytes}")
         try:

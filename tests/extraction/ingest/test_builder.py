@@ -1,0 +1,154 @@
+"""The builder keeps every offset true, whatever is written."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cinnabar.extraction.documents import Document
+from cinnabar.extraction.ingest.builder import DocumentBuilder, clean
+from cinnabar.extraction.ingest.wire import HEADER, BadFrame, lengths, pack, unpack
+from cinnabar.schemas.errors import DocumentError
+
+
+def words_of(document: Document) -> list[str]:
+    bounds = zip(document.words.start.tolist(), document.words.end.tolist(), strict=True)
+    return [document.text[a:b] for a, b in bounds]
+
+
+def assert_sound(document: Document) -> None:
+    words = document.words
+    for word in words_of(document):
+        assert word and not any(character.isspace() for character in word)
+    assert np.all(words.end[:-1] <= words.start[1:])
+    assert len(words.start) == len(words.end) == len(words.box) == len(words.part)
+    for index, part in enumerate(document.parts):
+        assert 0 <= part.start <= part.end <= len(document.text)
+        assert part.parent < index
+        if part.parent >= 0:
+            parent = document.parts[part.parent]
+            assert parent.start <= part.start and part.end <= parent.end
+    for start, end, part_index in zip(words.start, words.end, words.part, strict=True):
+        assert document.parts[part_index].start <= start < end <= document.parts[part_index].end
+    assert "\x00" not in document.text
+    document.text.encode("utf-8")
+
+
+any_text = st.text(st.characters(codec=None) | st.sampled_from("\x00\r\n\t\x1b\ud800\udc00\f\u2028 \xa0"))
+
+
+@given(st.recursive(any_text, lambda inner: st.lists(inner, max_size=4), max_leaves=12))
+def test_every_word_is_a_slice_of_the_text(tree: object) -> None:
+    builder = DocumentBuilder(limit=60)
+
+    def add(node: object) -> None:
+        builder.open("attachment", str(node)[:5])
+        if isinstance(node, str):
+            builder.write(node)
+        elif isinstance(node, list):
+            for child in node:
+                add(child)
+        builder.close()
+
+    add(tree)
+    document = builder.build(b"data", "a.txt", "text/plain")
+    assert_sound(document)
+    assert " ".join(words_of(document)).split() == document.text.split()
+
+
+@given(any_text)
+def test_cleaned_text_is_valid_unicode(text: str) -> None:
+    cleaned = clean(text)
+    cleaned.encode("utf-8")
+    assert not set(cleaned) & {"\x00", "\r", "\x1b", "\f"}
+    assert clean(cleaned) == cleaned
+
+
+def test_words_beyond_the_limit_are_cut_whole() -> None:
+    builder = DocumentBuilder(limit=10)
+    builder.open("page")
+    builder.write_words(["four", "five", "six"], ["", " ", " "], np.zeros((3, 4), np.float32))
+    builder.close()
+    document = builder.build(b"", "a.pdf", "application/pdf")
+    assert document.text == "four five"
+    assert document.flags == ("truncated",)
+    assert_sound(document)
+
+
+def test_text_outside_of_a_part_is_a_mistake_of_the_caller() -> None:
+    with pytest.raises(RuntimeError, match="open"):
+        DocumentBuilder().write("word")
+
+
+def through_the_wire(outcome: Document | DocumentError, path: str) -> Document | DocumentError:
+    frame = b"".join(pack(outcome))
+    sizes = lengths(frame[: HEADER.size])
+    sections, at = [], HEADER.size
+    for size in sizes:
+        sections.append(frame[at : at + size])
+        at += size
+    assert at == len(frame)
+    return unpack(path, *sections)
+
+
+@given(st.lists(any_text, max_size=4))
+def test_a_document_crosses_the_wire_unchanged(texts: list[str]) -> None:
+    builder = DocumentBuilder()
+    builder.flags.add("repaired")
+    builder.metadata["title"] = "A \udc00 title"
+    for number, text in enumerate(texts):
+        builder.open("page", text, page=number + 1, width=595.25, height=842.5)
+        builder.write(text)
+        builder.close()
+    sent = builder.build(b"data", "a.pdf", "application/pdf")
+    got = through_the_wire(sent, "a.pdf")
+    assert isinstance(got, Document)
+    assert (got.text, got.parts, got.flags, got.metadata) == (sent.text, sent.parts, sent.flags, sent.metadata)
+    assert (got.digest, got.size, got.media_type) == (sent.digest, sent.size, sent.media_type)
+    for name in ("start", "end", "box", "part"):
+        np.testing.assert_array_equal(getattr(got.words, name), getattr(sent.words, name))
+
+
+def test_an_error_crosses_the_wire() -> None:
+    got = through_the_wire(DocumentError("broken", "no trailer"), "a.pdf")
+    assert isinstance(got, DocumentError)
+    assert (got.code, got.detail) == ("broken", "no trailer")
+
+
+HEAD = b'{"digest":"%s","media_type":"","size":1,"flags":[],"metadata":{},"parts":[["page",0,4,"",1,0,0,-1,""]]}' % (
+    b"0" * 64
+)
+
+
+@pytest.mark.parametrize(
+    ("head", "text", "bounds"),
+    [
+        (b"{", b"text", []),
+        (b"[]", b"text", []),
+        (b'{"code":"made_up","detail":""}', b"", []),
+        (HEAD.replace(b"0" * 64, b"../../etc"), b"text", []),
+        (HEAD, b"text\xff", []),
+        (HEAD, b"te\x00t", []),
+        (HEAD, b"text", [[0, 9, 0]]),
+        (HEAD, b"text", [[-1, 2, 0]]),
+        (HEAD, b"text", [[2, 2, 0]]),
+        (HEAD, b"text", [[0, 2, 1]]),
+        (HEAD, b"text", [[0, 3, 0], [2, 4, 0]]),
+        (HEAD.replace(b",0,4,", b",0,5,"), b"text", []),
+        (HEAD.replace(b",-1,", b",0,"), b"text", []),
+        (HEAD.replace(b'"page"', b'"other"'), b"text", []),
+    ],
+)
+def test_a_frame_that_contradicts_itself_is_refused(head: bytes, text: bytes, bounds: list[list[int]]) -> None:
+    array = np.array(bounds, np.int32).reshape(-1, 3)
+    boxes = np.zeros((len(array), 4), np.float32)
+    with pytest.raises(BadFrame):
+        unpack("a.pdf", head, text, array.tobytes(), boxes.tobytes())
+    assert isinstance(unpack("a.pdf", HEAD, b"text", b"", b""), Document)
+
+
+def test_a_length_beyond_the_limits_is_refused_before_anything_is_read() -> None:
+    with pytest.raises(BadFrame, match="section"):
+        lengths(HEADER.pack(b"CNBR", 10, 1 << 60, 0, 0))
+    with pytest.raises(BadFrame, match="beginning"):
+        lengths(b"\x00" * HEADER.size)

@@ -1,0 +1,178 @@
+"""A file that kills, hangs or fills its worker harms only itself."""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cinnabar.extraction.documents import Document
+from cinnabar.extraction.ingest.sandbox import LOOK_AHEAD, ParserPool
+from cinnabar.schemas.errors import DocumentError, RunError
+
+# A parser that does what its file says, in a real worker.
+PARSER = '''
+import ctypes, os, sys, time
+from cinnabar.extraction.ingest.builder import DocumentBuilder
+from cinnabar.schemas.errors import DocumentError
+
+served = 0
+
+def act(data, path):
+    global served
+    served += 1
+    order = data.decode().split()[0]
+    if order == "hang":
+        while True:
+            time.sleep(1)
+    if order == "abort":
+        os.abort()
+    if order == "segfault":
+        ctypes.string_at(0)
+    if order == "exit":
+        os._exit(3)
+    if order == "allocate":
+        bytearray(8 << 30)
+    if order == "recurse":
+        act_again(data)
+    if order == "raise":
+        raise KeyError("text of the document")
+    if order == "write":
+        os.write(os.open(data.decode().split()[1], os.O_WRONLY | os.O_CREAT), b"x")
+    if order == "garbage":
+        for descriptor in range(3, 10):
+            try:
+                os.write(descriptor, b"garbage on the pipe" * 10)
+            except OSError:
+                pass
+    if order == "refuse":
+        raise DocumentError("broken", "as told")
+    print("noise on standard output")
+    builder = DocumentBuilder()
+    builder.metadata["pid"] = str(os.getpid())
+    builder.metadata["served"] = str(served)
+    builder.metadata["torch"] = str("torch" in sys.modules)
+    builder.open("body")
+    builder.write(data.decode())
+    builder.close()
+    return builder.build(data, path, "text/plain")
+
+def act_again(data):
+    act_again(data)
+'''
+
+
+@pytest.fixture
+def parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    folder = tmp_path / "modules"
+    folder.mkdir()
+    (folder / "mock_parser_for_sandbox.py").write_text(PARSER)
+    inherited = os.environ.get("PYTHONPATH")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(folder), inherited])))
+    return "mock_parser_for_sandbox:act"
+
+
+def files(folder: Path, *contents: str) -> list[Path]:
+    paths = []
+    for number, content in enumerate(contents):
+        paths.append(folder / f"{number:03}.txt")
+        paths[-1].write_text(content)
+    return paths
+
+
+def shown(outcome: Document | DocumentError) -> str:
+    return outcome.code if isinstance(outcome, DocumentError) else outcome.text
+
+
+def test_each_document_fails_alone_and_the_order_is_kept(parser: str, tmp_path: Path) -> None:
+    orders = ["one", "abort", "two", "hang", "allocate", "three", "segfault", "exit", "raise", "recurse", "refuse"]
+    paths = files(tmp_path, *orders, "garbage", "four")
+    with ParserPool(2, time_limit=1.0, parser=parser) as pool:
+        got = list(pool.parse_many(paths))
+    assert [path for path, _ in got] == paths
+    died = "worker_died"
+    expected = ["one", died, "two", "timeout", "memory", "three", died, died, "parser_error", "depth", "broken"]
+    assert [shown(outcome) for _, outcome in got] == [*expected, died, "four"]
+    details = {shown(outcome): outcome.detail for _, outcome in got if isinstance(outcome, DocumentError)}
+    assert "text of the document" not in details["parser_error"]
+
+
+def test_a_worker_cannot_write_into_files(parser: str, tmp_path: Path) -> None:
+    target = tmp_path / "written"
+    (path,) = files(tmp_path, f"write {target}")
+    with ParserPool(1, parser=parser) as pool:
+        outcome = pool.parse_one(path)
+    assert isinstance(outcome, DocumentError) and (outcome.code, outcome.detail) == ("parser_error", "OSError")
+    assert target.stat().st_size == 0
+
+
+def test_workers_stay_warm_and_are_replaced_in_time(parser: str, tmp_path: Path) -> None:
+    paths = files(tmp_path, *["word"] * 5)
+    with ParserPool(1, restart_after=2, parser=parser) as pool:
+        found = [outcome for _, outcome in pool.parse_many(paths)]
+    assert all(isinstance(outcome, Document) for outcome in found)
+    documents = [outcome for outcome in found if isinstance(outcome, Document)]
+    assert [document.metadata["served"] for document in documents] == ["1", "2", "1", "2", "1"]
+    assert len({document.metadata["pid"] for document in documents}) == 3
+    assert {document.metadata["torch"] for document in documents} == {"False"}
+
+
+def test_the_look_ahead_is_bounded(parser: str, tmp_path: Path) -> None:
+    paths = files(tmp_path, *["word"] * 40)
+    asked = 0
+
+    def counted() -> Iterator[Path]:
+        nonlocal asked
+        for path in paths:
+            asked += 1
+            yield path
+
+    with ParserPool(2, parser=parser) as pool:
+        for done, _ in enumerate(pool.parse_many(counted())):
+            assert asked <= done + 2 * LOOK_AHEAD
+
+
+def test_leaving_the_pool_ends_what_is_under_way(parser: str, tmp_path: Path) -> None:
+    paths = files(tmp_path, "one", "hang", "hang", "hang")
+    started = time.monotonic()
+    with ParserPool(2, time_limit=60, parser=parser) as pool:
+        outcomes = pool.parse_many(paths)
+        assert shown(next(outcomes)[1]) == "one"
+    assert time.monotonic() - started < 20
+    with pytest.raises(RuntimeError):
+        pool.parse_one(paths[0])
+
+
+def test_only_regular_files_of_a_bounded_size_are_read(tmp_path: Path) -> None:
+    (large,) = files(tmp_path, "x" * 2000)
+    pipe = tmp_path / "pipe.txt"
+    os.mkfifo(pipe)
+    odd = tmp_path / "line\nbreak \udcff.txt"
+    odd.write_text("odd name")
+    with ParserPool(1, max_bytes=1000) as pool:
+        assert shown(pool.parse_one(large)) == "too_large"
+        assert shown(pool.parse_one(pipe)) == "not_a_file"
+        assert shown(pool.parse_one(tmp_path)) == "not_a_file"
+        assert shown(pool.parse_one(tmp_path / "missing.txt")) == "not_a_file"
+        assert shown(pool.parse_one(Path("/dev/zero"))) == "not_a_file"
+        assert shown(pool.parse_one(odd)) == "odd name"
+
+
+def test_a_folder_of_documents_is_no_folder_of_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "email.py").write_text("raise SystemExit('a document was run')")
+    (path,) = files(tmp_path, "words")
+    monkeypatch.chdir(tmp_path)
+    with ParserPool(1) as pool:
+        assert shown(pool.parse_one(path)) == "words"
+
+
+def test_a_parser_that_does_not_start_stops_the_run(tmp_path: Path) -> None:
+    (path,) = files(tmp_path, "words")
+    with ParserPool(1, parser="no_such_module:parse") as pool, pytest.raises(RunError, match="does not start"):
+        pool.parse_one(path)
+
+
+def test_settings_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(ValueError, match="worker"):
+        ParserPool(0)

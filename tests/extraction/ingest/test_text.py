@@ -1,0 +1,106 @@
+"""Text and HTML files, and which parser reads what."""
+
+import codecs
+
+import pytest
+
+from cinnabar.extraction.ingest import CODES, SUFFIXES, parse
+from cinnabar.extraction.ingest.text import html_to_text, known_charset
+from cinnabar.schemas.errors import DocumentError
+
+TEXT = "Größe: 5 €\n漢字 und Ελληνικά"
+
+
+@pytest.mark.parametrize(
+    ("data", "flags"),
+    [
+        (TEXT.encode(), ()),
+        (codecs.BOM_UTF8 + TEXT.encode(), ()),
+        (TEXT.encode("utf-16"), ()),
+        (codecs.BOM_UTF16_BE + TEXT.encode("utf-16-be"), ()),
+        (TEXT.encode("utf-32"), ()),
+    ],
+)
+def test_charsets_are_told_by_their_marks(data: bytes, flags: tuple[str, ...]) -> None:
+    document = parse(data, "a.txt")
+    assert document.text == TEXT
+    assert document.flags == flags
+
+
+def test_what_is_no_utf8_is_guessed_and_flagged() -> None:
+    document = parse("Größe: 5 €".encode("cp1252"), "a.txt")
+    assert (document.text, document.flags) == ("Größe: 5 €", ("charset_guess",))
+    document = parse("plain words".encode("utf-16-le"), "a.txt")
+    assert (document.text, document.flags) == ("plain words", ("charset_guess",))
+
+
+def test_control_codes_are_made_visible() -> None:
+    assert parse(b"a\x1b[31mb\x07\r\nc\rd", "a.txt").text == "a\ufffd[31mb\ufffd\nc\nd"
+
+
+def test_form_feeds_end_pages() -> None:
+    document = parse(b"first\n\fsecond\n\f", "a.txt")
+    assert [(p.kind, p.page, document.text[p.start : p.end]) for p in document.parts] == [
+        ("page", 1, "first"),
+        ("page", 2, "second"),
+    ]
+
+
+def test_html_keeps_its_tables_in_rows() -> None:
+    page = "<!doctype html><title>t</title><table><tr><td>a</td><td>1</td></tr><tr><td>b</td><td>2</td></tr></table>"
+    document = parse(page.encode(), "a.html")
+    assert [line.split() for line in document.text.splitlines()] == [["a", "1"], ["b", "2"]]
+    assert document.media_type == "text/html"
+
+
+def test_html_names_its_charset() -> None:
+    data = "<meta charset='iso-8859-2'><p>Łódź</p>".encode("iso-8859-2")
+    document = parse(data, "a.htm")
+    assert (document.text, document.flags) == ("Łódź", ())
+
+
+def test_html_nested_too_deeply_keeps_its_words() -> None:
+    text, _ = html_to_text("<div>" * 100_000 + "the words" + "</div>" * 100_000)
+    assert "the words" in text
+
+
+def test_only_charsets_of_text_are_known() -> None:
+    assert [known_charset(name) for name in ("UTF8", " Latin1 ", "Shift-JIS", '"big5"')] == [
+        "utf-8",
+        "iso8859-1",
+        "shift_jis",
+        "big5",
+    ]
+    for name in ("hex", "zlib", "rot13", "punycode", "idna", "unicode_escape", "raw_unicode_escape", "", None, "a\x00"):
+        assert known_charset(name) is None, name
+
+
+@pytest.mark.parametrize(
+    ("data", "path", "code"),
+    [
+        (b"", "a.pdf", "empty"),
+        (b" \n ", "a.txt", "empty"),
+        (b"\x89PNG\r\n\x1a\n", "a.txt", "unsupported"),
+        (b"\x89PNG\r\n\x1a\n", "a.pdf", "not_pdf"),
+        (b"PK\x03\x04", "a.docx", "unsupported"),
+        (b"some words", "a.xyz", "unsupported"),
+        (b"some\x00words\x00and\x01more", "a.txt", "unsupported"),
+    ],
+)
+def test_what_cannot_be_read_has_a_code(data: bytes, path: str, code: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        parse(data, path)
+    assert caught.value.code == code
+    assert code in CODES
+
+
+def test_the_content_decides_before_the_name() -> None:
+    assert parse(b"From: a@b.example\nSubject: x\n\nbody\n", "mail").media_type == "message/rfc822"
+    assert parse(b"<!DOCTYPE html><p>words", "page.cgi").media_type == "text/html"
+    assert parse(b"From: a@b.example\nno mail\n", "a.txt").media_type == "text/plain"
+    with pytest.raises(DocumentError, match="broken|truncated"):
+        parse(b"%PDF-1.4\n", "a.txt")
+
+
+def test_every_suffix_has_a_parser() -> None:
+    assert {".pdf", ".eml", ".txt", ".md", ".html", ".htm"} <= set(SUFFIXES)
