@@ -83,7 +83,10 @@ def _find_number(text: str, value: str, locale: Locale, mentions: list[Mention])
         if wanted in _numbers(text[mention.start : mention.end], locale, before, after):
             exact.add((mention.start, mention.end))
     # A number and the length of time that it counts are one place: the shorter span is kept.
-    return sorted(s for s in exact if not any(o != s and s[0] <= o[0] and o[1] <= s[1] for o in exact))
+    ordered = sorted(exact, key=lambda span: (span[0], -span[1]))
+    end = len(text) + 1
+    following = [*ordered[1:], (end, end)][: len(ordered)]
+    return [span for span, behind in zip(ordered, following, strict=True) if behind[1] > span[1]]
 
 
 def _find_typed(

@@ -27,10 +27,12 @@ _PART = (
 )
 # Possessive and of six parts at most, so that "5 m 5 m 5 m ..." is tried in one division only.
 DURATION = re.compile(
-    rf"(?<![\w.,])(?>{_PART})(?:(?:,|\s|and\b|und\b|et\b){{0,8}}+(?<![\w.])(?>{_PART})){{0,5}}+", re.IGNORECASE
+    rf"(?<![\w.,])(?>{_PART})(?:(?:,|\s|and\b|und\b|et\b){{0,8}}+(?<![\w.])(?>{_PART})){{0,5}}+",
+    re.IGNORECASE,
 )
 _SPLIT = re.compile(
-    rf"(?P<words>(?:{NUMBER_WORDS}|an?)\b)?(?:\s*\(?\s*(?P<digits>\d+(?:[.,]\d+)?\s?[¼½¾⅓⅔]?|[¼½¾⅓⅔])\s*\)?)?[\s-]*"
+    rf"(?P<words>(?:{NUMBER_WORDS}|an?)\b)?"
+    r"(?:\s*\(?\s*(?P<digits>\d+(?:[.,]\d+)?\s?[¼½¾⅓⅔]?|[¼½¾⅓⅔])\s*\)?)?[\s-]*"
     rf"(?:full\s+|calendar\s+|consecutive\s+)?(?P<unit>{_UNIT_PATTERN})\b",
     re.IGNORECASE,
 )

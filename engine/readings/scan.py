@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import Literal
 
@@ -115,8 +115,10 @@ def _is_run_together(token: str, locale: Locale) -> bool:
 
 def _pair(text: str, dates: list[tuple[int, int]], times: list[tuple[int, int]], out: set[Mention]) -> None:
     """Add the stretches from a date to a near time, or from a time to a near date, as date-times."""
+    clocks = [start for start, _ in times]
     for day in dates:
-        for clock in times:
+        near = slice(bisect_left(clocks, day[0] - 48), bisect_right(clocks, day[1] + 24))
+        for clock in times[near]:
             first, second = (day, clock) if day < clock else (clock, day)
             gap = text[first[1] : second[0]]
             if first[1] <= second[0] and second[0] - first[1] <= 24 and not any(map(str.isdigit, gap)):

@@ -17,8 +17,9 @@ ZONES = {
     "CST": -6.0, "CDT": -5.0, "MST": -7.0,
     "MDT": -6.0, "PST": -8.0, "PDT": -7.0, "AKST": -9.0, "AKDT": -8.0, "HST": -10.0, "AST": -4.0, "ADT": -3.0,
     "NST": -3.5, "NDT": -2.5, "CET": 1.0, "CEST": 2.0, "MEZ": 1.0, "MESZ": 2.0, "BST": 1.0,
-    "WEST": 1.0, "EET": 2.0, "EEST": 3.0, "MSK": 3.0, "IST": 5.5, "JST": 9.0, "KST": 9.0,
-    "SGT": 8.0, "HKT": 8.0, "AEST": 10.0, "AEDT": 11.0, "AWST": 8.0, "NZST": 12.0, "NZDT": 13.0, "SST": -11.0, "CHST": 10.0,
+    "WEST": 1.0, "EET": 2.0, "EEST": 3.0, "MSK": 3.0, "IST": 5.5, "JST": 9.0, "KST": 9.0, "SGT": 8.0,
+    "HKT": 8.0, "AEST": 10.0, "AEDT": 11.0, "AWST": 8.0, "NZST": 12.0, "NZDT": 13.0, "SST": -11.0,
+    "CHST": 10.0,
 }  # fmt: skip
 
 _HALF = r"(?P<half>[ap])\s?\.?\s?m\b\.?"

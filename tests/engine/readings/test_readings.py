@@ -326,14 +326,22 @@ def test_any_text_has_distinct_readings_that_are_json(
         json.loads(text)
 
 
-MONTHS_EN = """January February March April May June July August September October November
-December""".split()
-MONTHS_DE = """Januar Februar März April Mai Juni Juli August September Oktober November
-Dezember""".split()
-MONTHS_FR = """janvier février mars avril mai juin juillet août septembre octobre novembre
-décembre""".split()
-MONTHS_ES = """enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre
-diciembre""".split()
+MONTHS_EN = [
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+]
+MONTHS_DE = [
+    "Januar", "Februar", "März", "April", "Mai", "Juni",
+    "Juli", "August", "September", "Oktober", "November", "Dezember",
+]
+MONTHS_FR = [
+    "janvier", "février", "mars", "avril", "mai", "juin",
+    "juillet", "août", "septembre", "octobre", "novembre", "décembre",
+]
+MONTHS_ES = [
+    "enero", "febrero", "marzo", "abril", "mayo", "junio",
+    "julio", "agosto", "septiembre", "octubre", "noviembre", "diciembre",
+]
 
 
 @given(st.dates(min_value=date(1971, 1, 1), max_value=date(2069, 12, 31)))
@@ -374,11 +382,12 @@ def test_a_number_comes_back_from_every_style(number: Decimal, locale: Locale) -
             assert -number in [Decimal(str(v)) for v in values(style, locale, "number")], style
 
 
-@given(st.datetimes(min_value=datetime(1971, 1, 1), max_value=datetime(2060, 1, 1)), st.integers(-12, 12))
+@given(st.datetimes(datetime(1971, 1, 1), datetime(2060, 1, 1)), st.integers(-12, 12))
 def test_a_date_time_comes_back_in_utc(moment: datetime, hours: int) -> None:
     moment = moment.replace(microsecond=0, tzinfo=timezone(timedelta(hours=hours)))
     utc = moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     zone = f"{moment:%z}"
-    styles = [moment.isoformat(), f"{moment:%d %b %Y %H:%M:%S} {zone}", f"{moment:%d.%m.%Y %H:%M:%S} {zone}"]
+    clock = f"{moment:%H:%M:%S} {zone}"
+    styles = [moment.isoformat(), f"{moment:%d %b %Y} {clock}", f"{moment:%d.%m.%Y} {clock}"]
     for style in styles:
         assert utc in values(style, UNKNOWN), style

@@ -60,7 +60,7 @@ def test_a_number_with_blanks_is_found_whole_and_in_parts() -> None:
     assert found("sum 1 234,56 now", "number") == ["1", "1 234,56", "234,56"]
 
 
-WORDS = st.lists(st.sampled_from(["paid", "to", "ACME", "goods", "net"]), min_size=1, max_size=4).map(" ".join)
+WORDS = st.lists(st.sampled_from(["paid", "to", "ACME", "net"]), min_size=1, max_size=4).map(" ".join)
 
 
 @given(
@@ -82,11 +82,11 @@ def test_any_text_is_scanned_within_its_bounds(text: str) -> None:
         assert 0 <= mention.start < mention.end <= len(text)
 
 
-HOSTILE = ["a", "aB3", "achtzehn", "one ", "1", "1,", "1/1/", "(", "@a", "3-", " ", "3 ", "Rs.", "2020 ", "5 m "]
+HOSTILE = ["a", "aB3", "achtzehn", "one ", "1", "1,", "1/1/", "(", "@a", "3-", " ", "3 ", "Rs.", "2020 "]
 
 
 @pytest.mark.timeout(20)
-@pytest.mark.parametrize("unit", [*HOSTILE, "jan 1 ", "1-jan 3:00 ", "5 and ", "1 h ½ ", "mon, "])
+@pytest.mark.parametrize("unit", [*HOSTILE, "5 m ", "jan 1 ", "1-jan 3:00 ", "5 and ", "1 h ½ ", "mon, "])
 def test_a_hostile_run_costs_time_in_proportion(unit: str) -> None:
     text = unit * (20_000 // len(unit)) + "!"
     began = time.process_time()
