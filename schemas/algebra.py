@@ -118,17 +118,28 @@ def intersect(first: Shape, second: Shape) -> Shape | None:
     Raises NotClosed for two objects or two arrays.
     """
     notes = first.notes.over(second.notes)
-    met = [_meet(a, b) for a in branches(first) for b in branches(second)]
+    met: list[Shape | None] = []
+    # Choices are filtered as a whole, so that they stay in their order.
+    for a in branches(first):
+        if isinstance(a, Enum):
+            met.append(_filtered(a, branches(second)))
+        else:
+            met += [_meet(a, b) for b in branches(second) if not isinstance(b, Enum)]
+    open_branches = tuple(a for a in branches(first) if not isinstance(a, Enum))
+    met += [_filtered(b, open_branches) for b in branches(second) if isinstance(b, Enum)]
     found = union([shape for shape in met if shape is not None])
     return replace(found, notes=notes.over(found.notes)) if found is not None else None
 
 
+def _filtered(shape: Enum, others: tuple[Shape, ...]) -> Enum | None:
+    """The choices that any of the others has too."""
+    scalar = [other for other in others if not isinstance(other, (Array, Object))]
+    keep = [i for i, text in enumerate(shape.options) if any(holds(other, text) for other in scalar)]
+    return _picked(shape, keep) if keep else None
+
+
 def _meet(a: Shape, b: Shape) -> Shape | None:
-    if isinstance(a, Enum) and not isinstance(b, (Array, Object)):
-        keep = [i for i, text in enumerate(a.options) if holds(b, text)]
-        return _picked(a, keep) if keep else None
-    if isinstance(b, Enum):
-        return None if isinstance(a, (Array, Object)) else _meet(b, a)
+    """The values of two branches that are no enums."""
     if isinstance(a, String) and isinstance(b, String):
         bounds = [bound for bound in (a.max_length, b.max_length) if bound is not None]
         return String(

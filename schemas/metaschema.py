@@ -18,6 +18,8 @@ def check_schema(schema: dict[str, Any] | bool, name: str = "schema") -> None:
     except jsonschema_rs.ValidationError as problem:
         place = "".join(f"/{part}" for part in problem.instance_path) or "/"
         raise SchemaError(f"{name}: {place}: {problem.message}") from None
+    except UnicodeEncodeError:
+        raise SchemaError(f"{name}: expected valid Unicode, got a lone surrogate") from None
     except (jsonschema_rs.ReferencingError, ValueError, TypeError) as problem:
         raise SchemaError(f"{name}: expected a JSON Schema of draft 4 to 2020-12, got {problem}") from None
 

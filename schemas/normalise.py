@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from cinnabar.schemas.algebra import TYPES, NotClosed, intersect, restrict, types_of, union
-from cinnabar.schemas.canonical import json_text, scalar_text
+from cinnabar.schemas.canonical import json_text
 from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.formats import format_content
 from cinnabar.schemas.keywords import CONTAINER_ASSERTIONS, REFUSED, SCALAR_ASSERTIONS, refuse
@@ -45,7 +45,7 @@ from cinnabar.schemas.shape import (
 )
 
 # References are inlined, so a chain of definitions that each use the next one twice grows without bound.
-MAX_SHAPES = 20_000
+MAX_SHAPES = 10_000
 MAX_MIN_ITEMS = 512
 ANY_TYPE = frozenset(TYPES)
 
@@ -282,10 +282,6 @@ class _Reader:
         fields = []
         for name, part in declared.items():
             place = f"{pointer}/properties/{escape(name)}"
-            try:
-                scalar_text(name)
-            except ValueError as problem:
-                raise UnsupportedSchema(place, "properties", str(problem), "rename the property") from None
             fields.append(Field(name, self._part(part, place), name in required))
         if not isinstance(additional, bool):
             place = f"{pointer}/additionalProperties"

@@ -6,6 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A busy machine is no failure: examples have no deadline, and slow drawing of them is let through.
+settings.register_profile("cinnabar", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("cinnabar")
 
 HERE = Path(__file__).resolve().parent
 

@@ -1,4 +1,4 @@
-"""Compiling: what is accepted is what an independent validator allows, and what is written always validates."""
+"""What is accepted is what an independent validator allows, and what is written always validates."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def field(schema: dict[str, Any]) -> Slot:
     return slot
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=70, deadline=None)
 @given(schemas())
 def test_the_minimal_record_validates_and_is_accepted(schema: dict[str, Any]) -> None:
     compiled = compile_schema(schema)
@@ -36,7 +36,7 @@ def test_the_minimal_record_validates_and_is_accepted(schema: dict[str, Any]) ->
     assert compiled.canonical(json.loads(text)) == text
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.data())
 def test_what_is_accepted_is_what_the_validator_allows(data: st.DataObject) -> None:
     schema = data.draw(schemas())
@@ -49,7 +49,7 @@ def test_what_is_accepted_is_what_the_validator_allows(data: st.DataObject) -> N
         assert compiled.accepts(json.dumps(value, ensure_ascii=False, indent=1)) == allowed
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=70, deadline=None)
 @given(st.data())
 def test_a_canonical_text_spells_the_same_value_and_is_its_own_canonical_text(data: st.DataObject) -> None:
     schema = data.draw(schemas())
@@ -64,7 +64,7 @@ def test_a_canonical_text_spells_the_same_value_and_is_its_own_canonical_text(da
     assert compiled.canonical(json.loads(text)) == text
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(schemas())
 def test_every_node_of_a_form_is_numbered_in_its_place(schema: dict[str, Any]) -> None:
     form = compile_schema(schema).form
