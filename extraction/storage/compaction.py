@@ -23,13 +23,13 @@ FAN = 64
 ROW_GROUP = 16 << 20
 
 
-def due(committed: Sequence[Manifest], fan: int = FAN) -> list[Manifest]:
+def due(committed: Sequence[Manifest]) -> list[Manifest]:
     """The batches that are to be merged now, in order; none where no level of any schema is full."""
     groups: dict[tuple[str, str, int], list[Manifest]] = defaultdict(list)
     for entry in committed:
         group = groups[entry.schema_name, entry.schema_fingerprint, entry.level]
         group.append(entry)
-        if len(group) == fan:
+        if len(group) == FAN:
             return group
     return []
 

@@ -108,8 +108,13 @@ class FolderLock:
     def release(self) -> None:
         """Let others in; a second call does nothing."""
         if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+            self.forget()
+
+    def forget(self) -> None:
+        """Close the file without unlocking it for other processes that have it open."""
+        os.close(self._descriptor)
+        self._descriptor = -1
 
 
 _held: weakref.WeakSet[FolderLock] = weakref.WeakSet()
@@ -118,7 +123,8 @@ _held: weakref.WeakSet[FolderLock] = weakref.WeakSet()
 def _release_in_child() -> None:
     # A forked child shares the open file, and with it the lock: it would outlive a killed parent.
     for lock in list(_held):
-        lock.release()
+        if lock._descriptor >= 0:
+            lock.forget()
 
 
 os.register_at_fork(after_in_child=_release_in_child)

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+_PATH = Path(__file__).with_name("workload.py")
+
+
+@pytest.fixture(scope="session")
+def workload():
+    """The module beside this one, which is a program too."""
+    spec = importlib.util.spec_from_file_location("storage_workload", _PATH)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def out(tmp_path):
+    """An output folder that is not there yet, with a name that breaks careless quoting."""
+    return tmp_path / 'it\'s "out"; drop [1]*'

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import pytest
+
+from cinnabar.extraction.storage.reading import query, query_arrow, show
+from cinnabar.extraction.storage.store import Store
+from cinnabar.schemas.errors import UsageError
+
+
+def test_a_document_is_shown_with_its_evidence(out, workload):
+    with Store.open(out) as store:
+        run = workload.begin(store)
+        run.commit_batch([workload.written("in/a.txt", {"size": 3, "name": "n"})])
+        run.finish()
+    digest = workload.written("in/a.txt").digest
+    for named in ("in/a.txt", "a.txt", digest, digest[:6], digest[:8].upper()):
+        (shown,) = show(out, named)
+        assert (shown.path, shown.outcome, shown.record) == ("in/a.txt", "written", {"size": 3, "name": "n"})
+        assert [row["pointer"] for row in shown.fields] == ["/size", "/name"]
+        name = shown.fields[1]
+        assert (name["value"], name["page"], name["span_start"], name["span_end"]) == ("n", 2, 3, 12)
+        assert (name["x0"], name["bottom"], len(name["boxes"])) == (1.0, 4.0, 2)
+        assert name["evidence_text"] == "as it stands"
+
+
+def test_a_quarantined_document_is_shown_with_its_reason(out, workload):
+    workload.work(out)
+    (shown,) = show(out, "broken.pdf")
+    assert (shown.outcome, shown.code, shown.record, shown.fields) == ("quarantined", "not_pdf", None, [])
+
+
+def test_the_latest_content_of_a_path_is_shown(out, workload):
+    for content in ("one", "two"):
+        with Store.open(out) as store:
+            run = workload.begin(store)
+            run.commit_batch([workload.written("a.txt", content=content)])
+            run.finish()
+    (shown,) = show(out, "a.txt")
+    assert shown.document == workload.written("a.txt", content="two").digest
+
+
+def test_an_unknown_or_ambiguous_document_is_told(out, workload):
+    with Store.open(out) as store:
+        run = workload.begin(store)
+        run.commit_batch([workload.written("x/a.txt"), workload.written("y/a.txt")])
+        run.finish()
+    with pytest.raises(UsageError, match="no document of this path or digest"):
+        show(out, "'; DROP TABLE x; --")
+    with pytest.raises(UsageError, match=r"fits 2 documents.*x/a.txt"):
+        show(out, "a.txt")
+
+
+def test_sql_gives_columns_and_rows_or_an_arrow_table(out, workload):
+    workload.work(out)
+    columns, rows = query(out, "SELECT name, size FROM note ORDER BY name LIMIT 1")
+    assert (columns, rows) == (["name", "size"], [("0.txt", 5)])
+    assert query_arrow(out, "SELECT size FROM note LIMIT 1").to_pylist() == [{"size": 5}]
+    with pytest.raises(UsageError, match="no_such"):
+        query(out, "SELECT no_such FROM note")
+    with pytest.raises(UsageError, match="no_such"):
+        query_arrow(out, "SELECT no_such FROM note")
+
+
+def test_nothing_that_sql_does_reaches_the_tables(out, workload):
+    workload.work(out)
+    query(out, "DROP VIEW note")
+    assert query(out, "SELECT count(*) FROM note").rows == [(5,)]
+
+
+def test_a_folder_without_results_is_told(tmp_path):
+    with pytest.raises(UsageError, match="no results of Cinnabar lie here"):
+        query(tmp_path, "SELECT 1")
+
+
+def test_reading_needs_no_lock(out, workload):
+    workload.work(out)
+    with Store.open(out):
+        assert query(out, "SELECT count(*) FROM note").rows == [(5,)]

@@ -1,0 +1,194 @@
+"""What an analyst sees: typed columns, safe names, and every view from the first run on."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import duckdb
+import pytest
+
+from cinnabar.extraction.storage.reading import query
+from cinnabar.extraction.storage.snapshot import DATABASE, identifier, published_number
+from cinnabar.extraction.storage.store import Store
+
+RICH = {
+    "title": "rich",
+    "type": "object",
+    "properties": {
+        "day": {"type": ["string", "null"], "format": "date"},
+        "at": {"type": "string", "format": "date-time"},
+        "price": {"type": "number", "multipleOf": 0.01},
+        "ratio": {"type": "number"},
+        "count": {"type": "integer"},
+        "ok": {"type": "boolean"},
+        "nothing": {"type": "null"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "lines": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "sku": {"type": "string"},
+                    "price": {"type": "number", "multipleOf": 0.01},
+                    "parts": {
+                        "type": "array",
+                        "items": {"type": "object", "properties": {"n": {"type": "integer"}}},
+                    },
+                },
+            },
+        },
+    },
+}
+
+
+def snapshot(out, sql):
+    with duckdb.connect(str(out / DATABASE), read_only=True) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def store_records(out, workload, schema, *records):
+    with Store.open(out) as store:
+        run = workload.begin(store, schema)
+        run.commit_batch([workload.written(f"{i}.txt", record) for i, record in enumerate(records)])
+        return run.finish()
+
+
+def test_values_come_back_with_their_types(out, workload):
+    full = (
+        '{"day":"2024-02-29","at":"2024-02-29T23:30:00+02:00","price":12345678901234567.89,"ratio":0.1,"count":-7,'
+        '"ok":false,"nothing":null,"tags":["a","\\u0000b"],"lines":[{"sku":"x","price":0.10,"parts":[{"n":1},{}]},{}]}'
+    )
+    store_records(out, workload, RICH, full, {"lines": []})
+    first, second = snapshot(out, "SELECT * EXCLUDE (record_json), record_json FROM rich ORDER BY path")
+    columns = [row[0] for row in snapshot(out, "DESCRIBE rich")]
+    first, second = dict(zip(columns, first, strict=True)), dict(zip(columns, second, strict=True))
+    assert first["day"] == date(2024, 2, 29)
+    assert first["at"].astimezone(UTC) == datetime(2024, 2, 29, 21, 30, tzinfo=UTC)
+    assert first["price"] == Decimal("12345678901234567.89")
+    assert (first["ratio"], first["count"], first["ok"], first["nothing"]) == (0.1, -7, False, None)
+    assert first["tags"] == ["a", "\0b"]
+    assert first["lines"] == [
+        {"sku": "x", "price": Decimal("0.10"), "parts": [{"n": 1}, {"n": None}]},
+        {"sku": None, "price": None, "parts": None},
+    ]
+    assert first["record_json"] == full
+    assert second["lines"] == [] and second["tags"] is None and second["price"] is None
+    types = dict(row[:2] for row in snapshot(out, "DESCRIBE rich"))
+    assert (types["day"], types["at"], types["price"]) == (
+        "DATE",
+        "TIMESTAMP WITH TIME ZONE",
+        "DECIMAL(38,2)",
+    )
+    total = "SELECT sum(line.price) FROM (SELECT unnest(lines) AS line FROM rich)"
+    assert snapshot(out, total) == [(Decimal("0.10"),)]
+
+
+def test_every_view_is_there_before_the_first_document(out, workload):
+    with Store.open(out) as store:
+        workload.begin(store, RICH).finish()
+    for view in ("rich", "fields", "documents", "outcomes", "quarantine", "records"):
+        assert snapshot(out, f"SELECT count(*) FROM {view}") == [(0,)]
+    assert snapshot(out, "SELECT inputs FROM runs") == [(0,)]
+    assert dict(row[:2] for row in snapshot(out, "DESCRIBE rich"))["lines"].endswith("[]")
+
+
+def test_hostile_names_and_values_come_back_exactly(out, workload):
+    name = "x'; DROP VIEW fields; --"
+    values = ["'; DROP TABLE runs; --", '"', "\\", "=1+1", "ünï", "\u202e", "a\nb", "%s {0}"]
+    properties = {name: {"type": "string"}, 'q"uote': {"type": "string"}, "": {"type": "string"}}
+    schema = {"title": 'it\'s; "DROP" SELECT', "type": "object", "properties": properties}
+    store_records(out, workload, schema, *({name: v, 'q"uote': v, "": v} for v in values))
+    assert [row[0] for row in snapshot(out, "SHOW TABLES")] == sorted(
+        ["_snapshot", "documents", "fields", "it_s_DROP_SELECT", "outcomes", "quarantine", "records", "runs"]
+    )
+    rows = snapshot(out, f'SELECT "{name}", "q""uote", _, record_json FROM it_s_DROP_SELECT ORDER BY path')
+    assert [row[:3] for row in rows] == [(value,) * 3 for value in values]
+    assert [json.loads(row[3])[name] for row in rows] == values
+    assert snapshot(out, "SELECT count(*) FROM fields") == [(3 * len(values),)]
+
+
+def test_columns_of_the_user_make_way_for_ours(out, workload):
+    properties = {
+        name: {"type": "string"} for name in ("path", "Record_JSON", "run_id", "run_id_", "Total", "total")
+    }
+    record = {name: name for name in properties}
+    store_records(out, workload, {"title": "clash", "type": "object", "properties": properties}, record)
+    query_ = "SELECT path, path_, record_json_, run_id_, run_id__, Total, total_ FROM clash"
+    assert snapshot(out, query_) == [("0.txt", "path", "Record_JSON", "run_id", "run_id_", "Total", "total")]
+
+
+@pytest.mark.parametrize("title", ["fields", "Runs", "select", "_snapshot", "1st", "", "日本"])
+def test_a_schema_of_any_name_has_a_view_of_its_own(out, workload, title):
+    store_records(out, workload, {**workload.SCHEMA, "title": title}, {"name": "n", "size": 1})
+    own = {"documents", "fields", "outcomes", "quarantine", "records", "runs", "_snapshot"}
+    (view,) = {row[0] for row in snapshot(out, "SHOW TABLES")} - own
+    assert snapshot(out, f"SELECT name, size FROM {view}") == [("n", 1)]
+
+
+def test_a_new_version_of_a_schema_takes_its_name_and_the_old_one_stays(out, workload):
+    wider = {**workload.SCHEMA, "properties": {**workload.SCHEMA["properties"], "size": {"type": "string"}}}
+    store_records(out, workload, workload.SCHEMA, {"name": "old", "size": 1})
+    store_records(out, workload, wider, {"name": "new", "size": "one"})
+    (old,) = {row[0] for row in snapshot(out, "SHOW TABLES")} - {
+        *("documents", "fields", "note", "outcomes", "quarantine", "records", "runs", "_snapshot")
+    }
+    assert old.startswith("note_")
+    assert snapshot(out, "SELECT name, size FROM note") == [("new", "one")]
+    assert snapshot(out, f"SELECT name, size FROM {old}") == [("old", 1)]
+    assert snapshot(out, "SELECT count(*) FROM records WHERE latest") == [(2,)]
+
+
+def test_two_schemas_whose_names_look_alike_both_have_views(out, workload):
+    store_records(out, workload, {**workload.SCHEMA, "title": "a b"}, {"name": "first", "size": 1})
+    store_records(out, workload, {**workload.SCHEMA, "title": "A-B"}, {"name": "second", "size": 1})
+    views = [row[0] for row in snapshot(out, "SHOW TABLES") if row[0].casefold().startswith("a_b")]
+    assert len(views) == 2
+    assert {snapshot(out, f"SELECT name FROM {view}")[0][0] for view in views} == {"first", "second"}
+
+
+def test_a_record_that_is_no_object_has_a_column_named_value(out, workload):
+    store_records(
+        out, workload, {"title": "list", "type": "array", "items": {"type": "integer"}}, "[1,2]", "[]"
+    )
+    assert snapshot(out, "SELECT value FROM list ORDER BY path") == [([1, 2],), ([],)]
+
+
+def test_a_moved_folder_reads_on_and_gets_a_new_snapshot(out, workload, tmp_path):
+    workload.work(out)
+    moved = out.rename(tmp_path / "moved")
+    assert query(moved, "SELECT count(*) FROM note").rows == [(5,)]
+    assert published_number(moved) is None
+    Store.open(moved).close()
+    assert snapshot(moved, "SELECT count(*) FROM note") == [(5,)]
+
+
+def test_a_snapshot_that_is_lost_or_broken_is_built_anew(out, workload):
+    workload.work(out)
+    (out / DATABASE).write_bytes(b"torn")
+    Store.open(out).close()
+    assert snapshot(out, "SELECT count(*) FROM note") == [(5,)]
+
+
+def test_an_open_reader_keeps_its_snapshot_while_another_is_published(out, workload):
+    workload.work(out)
+    with duckdb.connect(str(out / DATABASE), read_only=True) as reader:
+        store_records(out, workload, workload.SCHEMA, {"name": "later", "size": 1})
+        assert reader.execute("SELECT count(*) FROM note").fetchall() == [(5,)]
+        assert query(out, "SELECT count(*) FROM note").rows != []
+
+
+def test_paths_are_stored_as_printable_text(out, workload):
+    with Store.open(out) as store:
+        run = workload.begin(store, inputs=["bad\udcff\x1b[31m/ü.txt"])
+        run.commit_batch([workload.written("bad\udcff\x1b[31m/ü.txt", {"name": "n", "size": 1})])
+        run.finish()
+    assert snapshot(out, "SELECT path FROM note") == [("bad\\udcff\\x1b[31m/ü.txt",)]
+
+
+def test_identifiers_are_plain():
+    assert identifier("Insurance mail!") == "Insurance_mail"
+    assert identifier("9 lives") == "_9_lives"
+    assert identifier("") == identifier("日本") == "schema"
+    assert len(identifier("x" * 500)) == 60
