@@ -18,9 +18,10 @@ from cinnabar.schemas.errors import TooLarge
 from cinnabar.schemas.minimise import (
     MAX_RAW_STATES,
     bfs_order,
-    distances,
+    farthest,
     join_classes,
     merge_columns,
+    nearest,
     refine,
     reverse_edges,
 )
@@ -67,14 +68,14 @@ class Automaton:
     @cached_property
     def distance(self) -> Ints:
         """[S] int32, the fewest bytes from each state to acceptance."""
-        return distances(self.transitions, self.accepting)[0]
+        return nearest(self.accepting, reverse_edges(self.transitions))
 
     @cached_property
     def longest(self) -> int | None:
         """Bytes of the longest text of the language, None where there is none or no bound."""
         if self.is_empty:
             return None
-        bound = int(distances(self.transitions, self.accepting)[1][0])
+        bound = int(farthest(self.transitions, reverse_edges(self.transitions))[0])
         return None if bound < 0 else bound
 
     @cached_property
@@ -167,17 +168,16 @@ def from_dfa(
     number[order] = np.arange(len(order), dtype=np.int32)
     table, final = number[table[order]], final[order]
     back = reverse_edges(table)
-    nearest, farthest = distances(table, final, back)
-    if nearest[0] < 0:
+    least = nearest(final, back)
+    if least[0] < 0:
         return empty()
-    if (nearest < 0).any():
-        kept = np.flatnonzero(nearest >= 0)
+    if (least < 0).any():
+        kept = np.flatnonzero(least >= 0)
         number = np.full(len(table) + 1, -1, np.int32)
         number[kept] = np.arange(len(kept), dtype=np.int32)
-        table, final = number[table[kept]], final[kept]
-        # Dropping dead states can uncover the end of a chain, so the farthest distances are taken anew.
-        nearest, farthest = distances(table, final)
-    label, count = refine(table, final, nearest, farthest)
+        table, final, least = number[table[kept]], final[kept], least[kept]
+        back = reverse_edges(table)
+    label, count = refine(table, final, least, farthest(table, back))
     if count > MAX_STATES:
         raise TooLarge(count, MAX_STATES)
     first = np.empty(count, np.int64)
@@ -371,10 +371,14 @@ def optional(a: Automaton) -> Automaton:
 
 def concat(*parts: Automaton) -> Automaton:
     """A text of the first language, then one of the second, and so on."""
-    return reduce(_concat, parts) if parts else epsilon()
+    if not parts:
+        return epsilon()
+    joined = reduce(_joined, parts)
+    return from_dfa(joined.transitions, joined.byte_class, joined.accepting)
 
 
-def _concat(a: Automaton, b: Automaton) -> Automaton:
+def _joined(a: Automaton, b: Automaton) -> Automaton:
+    """One after the other; not minimised, and dead states are allowed in `a`."""
     if a.is_empty or b.is_empty:
         return empty()
     classes, in_a, in_b = join_classes(a.byte_class, b.byte_class)
@@ -386,7 +390,7 @@ def _concat(a: Automaton, b: Automaton) -> Automaton:
         table = np.concatenate([table_a, table_b])
         table[ends] = np.maximum(table[ends], table_b[0])
         final = np.concatenate([a.accepting & b.accepting[0], b.accepting])
-        return from_dfa(table, classes, final)
+        return Automaton(table, classes, final)
     start_b = 1 << a.states
     closed = [(1 << s) | (start_b if end else 0) for s, end in enumerate(a.accepting.tolist())]
     closed += [1 << (a.states + s) for s in range(b.states)]

@@ -1,7 +1,8 @@
 """Passes over the table of a deterministic automaton: numbering, distances, minimisation, byte classes.
 
-Tables are [S, C] int32 with -1 where there is no transition. The passes are level by level in numpy, so their
-cost is the number of transitions plus some 20 us a level, never a Python loop over states.
+Tables are [S, C] int32 with -1 where there is no transition. Walks along the transitions are plain loops over
+lists, some 80 ns a transition: the automata are deep and narrow (a bounded string has some ten states a level),
+and a numpy call a level costs more. All else is numpy.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+Back = tuple[list[int], list[int]]
 
 # A table may be this large before it is minimised.
 MAX_RAW_STATES = 400_000
@@ -21,70 +23,60 @@ MAX_RAW_STATES = 400_000
 
 def bfs_order(table: Ints, start: int) -> Indices:
     """The reachable states in breadth-first order, transitions taken in the order of their columns."""
-    seen = np.zeros(len(table) + 1, np.bool_)
-    seen[-1] = True
+    source, column = np.nonzero(table >= 0)
+    offsets = np.searchsorted(source, np.arange(len(table) + 1)).tolist()
+    targets = table[source, column].tolist()
+    seen = [False] * len(table)
     seen[start] = True
-    frontier = np.array([start], np.int64)
-    levels = []
-    while len(frontier):
-        levels.append(frontier)
-        targets = table[frontier].ravel()
-        targets = targets[~seen[targets]]
-        if not len(targets):
-            break
-        values, first = np.unique(targets, return_index=True)
-        frontier = values[np.argsort(first)].astype(np.int64)
-        seen[frontier] = True
-    return np.concatenate(levels)
+    order = [start]
+    for state in order:
+        for target in targets[offsets[state] : offsets[state + 1]]:
+            if not seen[target]:
+                seen[target] = True
+                order.append(target)
+    return np.array(order, np.int64)
 
 
-def reverse_edges(table: Ints) -> tuple[Indices, Indices]:
+def reverse_edges(table: Ints) -> Back:
     """Predecessors as (offsets [S + 1], sources [E]): those of state s at offsets[s]:offsets[s + 1]."""
     source, column = np.nonzero(table >= 0)
     target = table[source, column]
     offsets = np.zeros(len(table) + 1, np.int64)
     np.cumsum(np.bincount(target, minlength=len(table)), out=offsets[1:])
-    return offsets, source[np.argsort(target, kind="stable")]
+    return offsets.tolist(), source[np.argsort(target, kind="stable")].tolist()
 
 
-def _predecessors(back: tuple[Indices, Indices], states: Indices) -> Indices:
-    """The sources of all transitions into these states, with repetition."""
+def nearest(accepting: Bools, back: Back) -> Ints:
+    """The fewest bytes from each state to acceptance, [S] int32, -1 where it cannot be reached."""
     offsets, sources = back
-    starts = offsets[states]
-    counts = offsets[states + 1] - starts
-    total = int(counts.sum())
-    if not total:
-        return np.zeros(0, np.int64)
-    shift = np.repeat(starts - np.cumsum(counts) + counts, counts)
-    return sources[shift + np.arange(total)]
+    distance = np.where(accepting, 0, -1).tolist()
+    queue = np.flatnonzero(accepting).tolist()
+    for state in queue:
+        for source in sources[offsets[state] : offsets[state + 1]]:
+            if distance[source] < 0:
+                distance[source] = distance[state] + 1
+                queue.append(source)
+    return np.array(distance, np.int32)
 
 
-def distances(
-    table: Ints, accepting: Bools, back: tuple[Indices, Indices] | None = None
-) -> tuple[Ints, Ints]:
-    """The fewest and the most bytes from each state to acceptance, both [S] int32.
+def farthest(table: Ints, back: Back) -> Ints:
+    """The most bytes from each state to acceptance, [S] int32, -1 where there is no bound.
 
-    The first is -1 where acceptance cannot be reached, the second where there is no bound.
-    The second supposes that every state is live.
+    Every state must be live, so that the states without transitions are where texts end.
     """
-    back = reverse_edges(table) if back is None else back
-    nearest = np.full(len(table), -1, np.int32)
-    frontier, level = np.flatnonzero(accepting), 0
-    while len(frontier):
-        nearest[frontier] = level
-        level += 1
-        sources = _predecessors(back, frontier)
-        frontier = np.unique(sources[nearest[sources] < 0])
-    farthest = np.full(len(table), -1, np.int32)
+    offsets, sources = back
     left = (table >= 0).sum(1)
-    frontier, level = np.flatnonzero(left == 0), 0
-    while len(frontier):
-        farthest[frontier] = level
-        level += 1
-        sources = _predecessors(back, frontier)
-        np.subtract.at(left, sources, 1)
-        frontier = np.unique(sources[left[sources] == 0])
-    return nearest, farthest
+    distance = np.where(left == 0, 0, -1).tolist()
+    queue = np.flatnonzero(left == 0).tolist()
+    left = left.tolist()
+    for state in queue:
+        for source in sources[offsets[state] : offsets[state + 1]]:
+            left[source] -= 1
+            if not left[source]:
+                # The last successor to be settled is the one farthest from the end.
+                distance[source] = distance[state] + 1
+                queue.append(source)
+    return np.array(distance, np.int32)
 
 
 def _group(rows: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.intp], int]:
@@ -94,35 +86,36 @@ def _group(rows: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.intp], int]:
     return inverse, len(values)
 
 
-def refine(table: Ints, accepting: Bools, nearest: Ints, farthest: Ints) -> tuple[Ints, int]:
+def refine(table: Ints, accepting: Bools, least: Ints, most: Ints) -> tuple[Ints, int]:
     """The equivalence class of each state [S] int32 and the number of classes; all states must be live.
 
-    States of finite languages are settled level by level from the end. The others start from classes of equal
-    distance to acceptance, which equivalent states share, and are split until nothing changes (Moore): the
-    distances make long chains settle in a few rounds rather than one a state.
+    `least` and `most` are the distances to acceptance, which equivalent states share: classes start from them
+    and are split until nothing changes (Moore), so that chains settle in a few rounds rather than one a state.
+    Where texts are few bytes long beside the number of states (an enum), the states that have a `most` are
+    settled level by level from the end instead, each of them once.
     """
     label = np.full(len(table) + 1, -1, np.int32)
     count = 0
-    columns = np.column_stack([accepting, table]).astype(np.int32)
-    order = np.argsort(farthest, kind="stable")
-    bounds = np.searchsorted(farthest[order], np.arange(0, int(farthest.max(initial=-1)) + 2))
-    for low, high in pairwise(bounds.tolist()):
-        states = order[low:high]
-        rows = columns[states]
-        rows[:, 1:] = label[rows[:, 1:]]
-        groups, found = _group(rows)
-        label[states] = count + groups
-        count += found
-    states = order[: bounds[0]]
-    if not len(states):
+    levels = int(most.max(initial=-1)) + 1
+    order = np.argsort(most, kind="stable")
+    if levels * 16 < len(table):
+        bounds = np.searchsorted(most[order], np.arange(levels + 1))
+        columns = np.column_stack([accepting, table]).astype(np.int32)
+        for low, high in pairwise(bounds.tolist()):
+            states = order[low:high]
+            rows = columns[states]
+            rows[:, 1:] = label[rows[:, 1:]]
+            groups, found = _group(rows)
+            label[states] = count + groups
+            count += found
+        order = order[: bounds[0]]
+    if not len(order):
         return label[:-1], count
-    rows = np.column_stack([accepting[states], nearest[states]]).astype(np.int32)
-    groups, found = _group(rows)
-    label[states] = count + groups
+    groups, found = _group(np.column_stack([accepting, least, most])[order].astype(np.int32))
+    label[order] = count + groups
     while True:
-        rows = np.column_stack([label[states], label[table[states]]])
-        groups, split = _group(rows)
-        label[states] = count + groups
+        groups, split = _group(np.column_stack([label[order], label[table[order]]]))
+        label[order] = count + groups
         if split == found:
             return label[:-1], count + found
         found = split
