@@ -56,14 +56,14 @@ def test_held_out_families_are_not_generated_by_default() -> None:
 
 def test_a_text_value_is_what_stands_in_its_spans() -> None:
     checked = 0
-    for e in itertools.islice(generate(11), 150):
+    for e in itertools.islice(generate(11, ("invoice", "random_form")), 150):
         for pointer, spans in e.spans.items():
             value = e.truth
             for part in pointer.split("/")[1:]:
                 value = value[int(part)] if isinstance(value, list) else value[part.replace("~1", "/").replace("~0", "~")]
             if isinstance(value, str) and not e.text.startswith("> ") and pointer not in e.broken:
                 printed = {" ".join(e.text[a:b].split()) for a, b in spans}
-                if value in printed:
+                if value in printed and not re.fullmatch(r"[A-Z]{3}|[-0-9]+", value):
                     assert printed == {value}
                     checked += 1
     assert checked > 300
