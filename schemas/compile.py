@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cinnabar.schemas.canonical import parse, scalar_text
-from cinnabar.schemas.errors import CinnabarError
+from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.form import ArrayNode, Form, Node, ObjectNode
 from cinnabar.schemas.layout import lay_out
 from cinnabar.schemas.metaschema import fingerprint
@@ -14,15 +14,7 @@ from cinnabar.schemas.normalise import escape, normalise
 from cinnabar.schemas.shape import Shape
 
 
-class NotAccepted(CinnabarError, ValueError):
-    """A value that the schema does not allow; `pointer` (RFC 6901) is its place in the record."""
-
-    def __init__(self, pointer: str, expected: str, got: str) -> None:
-        self.pointer = pointer
-        super().__init__(f"{pointer or '/'}: expected {expected}, got {got[:80]}")
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CompiledSchema:
     """A schema ready for the engine.
 

@@ -1,16 +1,18 @@
 """All exceptions that Cinnabar raises on purpose.
 
-    CinnabarError
-    ├── UsageError                 wrong use, told before any work begins (exit status 2)
-    │   ├── SchemaError            the schema itself is broken or cannot be found
-    │   │   └── RegexError         a pattern that cannot be read or is not regular: position, reason
-    │   ├── TooLarge               an automaton past the cap on states
-    │   ├── UnsupportedNumber      bounds or a multipleOf that no automaton of fair size holds
-    │   └── UnsupportedSchema      a keyword that cannot be enforced: pointer, keyword, reason, advice
-    ├── DocumentError              a document that cannot be read: quarantine, with `code`
-    ├── ModelError                 weights or settings that do not fit
-    ├── EngineFailure              one request that could not be filled: quarantine, with `code`
-    └── RunError                   the run itself failed; rerun the same command (exit status 1)
+CinnabarError
+├── UsageError                 wrong use, told before any work begins (exit status 2)
+│   ├── SchemaError            the schema itself is broken or cannot be found
+│   │   └── RegexError         a pattern that cannot be read or is not regular: position, reason
+│   ├── TooLarge               an automaton past the cap on states
+│   ├── UnsupportedNumber      bounds or a multipleOf that no automaton of fair size holds
+│   └── UnsupportedSchema      a keyword that cannot be enforced: pointer, keyword, reason, advice
+│       └── NoValue            a schema that no value meets
+├── NotAccepted                a value that its schema does not allow: pointer
+├── DocumentError              a document that cannot be read: quarantine, with `code`
+├── ModelError                 weights or settings that do not fit
+├── EngineFailure              one request that could not be filled: quarantine, with `code`
+└── RunError                   the run itself failed; rerun the same command (exit status 1)
 """
 
 from __future__ import annotations
@@ -64,6 +66,23 @@ class UnsupportedSchema(UsageError):
     def __init__(self, pointer: str, keyword: str, reason: str, advice: str = "") -> None:
         self.pointer, self.keyword, self.reason, self.advice = pointer, keyword, reason, advice
         super().__init__(f"{pointer or '/'}: {keyword}: {reason}" + (f" ({advice})" if advice else ""))
+
+
+class NoValue(UnsupportedSchema):
+    """A schema that no value meets; where it is one of several alternatives, that one is dropped."""
+
+    def __init__(self, pointer: str, keyword: str, reason: str = "", advice: str = "") -> None:
+        super().__init__(
+            pointer, keyword, reason or "no value meets this together with what stands beside it", advice
+        )
+
+
+class NotAccepted(CinnabarError, ValueError):
+    """A value that its schema does not allow; `pointer` (RFC 6901) is its place in the record."""
+
+    def __init__(self, pointer: str, expected: str, got: str) -> None:
+        self.pointer = pointer
+        super().__init__(f"{pointer or '/'}: expected {expected}, got {got[:80]}")
 
 
 class DocumentError(CinnabarError):

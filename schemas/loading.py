@@ -67,7 +67,7 @@ def _named(spec: str) -> SchemaSource:
     if spec in LIBRARY:
         return _model(spec, LIBRARY[spec], keep_name=True)
     path = Path(spec)
-    if path.is_file() or path.suffix == ".json":
+    if path.suffix == ".json" or _is_file(path):
         return _file(path)
     module, colon, name = spec.partition(":")
     if colon and module and name:
@@ -75,6 +75,13 @@ def _named(spec: str) -> SchemaSource:
     raise SchemaError(
         f"expected a JSON Schema file, module:Class, or one of {', '.join(LIBRARY)}; got {spec!r}"
     )
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a whole schema as text, say, is too long for a name
+        return False
 
 
 def _file(path: Path) -> SchemaSource:

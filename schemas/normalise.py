@@ -15,13 +15,12 @@ from urllib.parse import unquote
 
 from cinnabar.schemas.algebra import TYPES, NotClosed, intersect, restrict, types_of, union
 from cinnabar.schemas.canonical import json_text
-from cinnabar.schemas.errors import UnsupportedSchema
+from cinnabar.schemas.errors import NoValue, UnsupportedSchema
 from cinnabar.schemas.formats import format_content
 from cinnabar.schemas.keywords import CONTAINER_ASSERTIONS, REFUSED, SCALAR_ASSERTIONS, refuse
 from cinnabar.schemas.language import MAX_UNROLLED_LENGTH, smallest
 from cinnabar.schemas.metaschema import check_schema
 from cinnabar.schemas.scalars import (
-    NoValue,
     constant_meaning,
     enum_shape,
     located,
@@ -85,6 +84,7 @@ class _Reader:
     root: dict[str, Any] | bool
     unenforced: list[tuple[str, str]] = field(default_factory=list)
     following: list[str] = field(default_factory=list)
+    targets: dict[str, Any] = field(default_factory=dict)
     shapes: int = 0
 
     def read(self, schema: Any, pointer: str, types: frozenset[str], typed: bool) -> Shape:
@@ -97,9 +97,6 @@ class _Reader:
             raise NoValue(pointer, "false", "no value is allowed here", "leave it out of the schema")
         if schema is True:
             schema = {}
-        if not isinstance(schema, Mapping):
-            reason = f"expected a schema, got {type(schema).__name__}"
-            raise UnsupportedSchema(pointer, "$ref", reason, "refer to a schema")
         self.shapes += 1
         if self.shapes > MAX_SHAPES:
             reason = f"more than {MAX_SHAPES} values once references are inlined"
@@ -158,9 +155,11 @@ class _Reader:
             advice = "write the levels that are wanted one by one"
             raise UnsupportedSchema(pointer, "$ref", f"{target} contains itself", advice)
         place = unquote(target[1:])
+        if target not in self.targets:
+            self.targets[target] = _resolve(self.root, place, pointer, target)
         self.following.append(target)
         try:
-            return self.read(_resolve(self.root, place, pointer, target), place, types, typed)
+            return self.read(self.targets[target], place, types, typed)
         finally:
             self.following.pop()
 
@@ -332,6 +331,7 @@ def _check_lengths(shape: Shape, pointer: str, keyword: str) -> None:
 
 
 def _resolve(root: Any, place: str, pointer: str, target: str) -> Any:
+    """The schema that `place` points at, checked by itself: it may stand where no meta-schema looks."""
     found = root
     for token in place.split("/")[1:]:
         name = token.replace("~1", "/").replace("~0", "~")
@@ -340,6 +340,13 @@ def _resolve(root: Any, place: str, pointer: str, target: str) -> Any:
         except (KeyError, IndexError, ValueError, TypeError):
             reason = f"{target} leads nowhere"
             raise UnsupportedSchema(pointer, "$ref", reason, "add what is meant under $defs") from None
+    if isinstance(found, bool):
+        return found
+    if not isinstance(found, dict):
+        reason = f"expected a schema at {target}, got {type(found).__name__}"
+        raise UnsupportedSchema(pointer, "$ref", reason, "refer to a schema")
+    draft = {"$schema": root["$schema"]} if "$schema" in root else {}
+    check_schema({**found, **draft}, target)
     return found
 
 

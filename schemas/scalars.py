@@ -9,21 +9,12 @@ from typing import Any
 
 from cinnabar.schemas.algebra import union
 from cinnabar.schemas.canonical import decimal, scalar_text
-from cinnabar.schemas.errors import RegexError, TooLarge, UnsupportedNumber, UnsupportedSchema
+from cinnabar.schemas.errors import NoValue, RegexError, TooLarge, UnsupportedNumber, UnsupportedSchema
 from cinnabar.schemas.formats import format_content
 from cinnabar.schemas.language import MAX_UNROLLED_LENGTH, smallest
 from cinnabar.schemas.shape import Enum, Null, Number, Shape, String
 
 BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
-
-
-class NoValue(UnsupportedSchema):
-    """A schema that no value meets; where it is one of several alternatives, that one is dropped."""
-
-    def __init__(self, pointer: str, keyword: str, reason: str = "", advice: str = "") -> None:
-        super().__init__(
-            pointer, keyword, reason or "no value meets this together with what stands beside it", advice
-        )
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from schema_strategies import near, schemas
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.arrow import arrow_schema, arrow_type, arrow_value
 from cinnabar.schemas.canonical import parse
-from cinnabar.schemas.compile import NotAccepted
+from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.normalise import normalise
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from schema_strategies import near, schemas
 
 from cinnabar.schemas import UnsupportedSchema, compile_schema
-from cinnabar.schemas.compile import NotAccepted
+from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.form import ArrayNode, ObjectNode, Slot, walk
 from cinnabar.schemas.language import MAX_UNROLLED_LENGTH, UNROLLED_LENGTH
 

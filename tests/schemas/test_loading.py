@@ -93,7 +93,7 @@ def test_a_broken_file_is_refused_in_words(tmp_path: Path, text: str, said: str)
         load_schema(str(path))
 
 
-@pytest.mark.parametrize("spec", ["recipt", "", "a:", ":b", "missing.json"])
+@pytest.mark.parametrize("spec", ["recipt", "", "a:", ":b", "missing.json", "{}" * 5000])
 def test_an_unknown_name_says_what_was_expected(spec: str) -> None:
     with pytest.raises(SchemaError) as caught:
         load_schema(spec)

@@ -80,6 +80,7 @@ REFUSALS: list[tuple[dict[str, Any] | bool, str, str]] = [
     ({"type": "number", "multipleOf": 7, "minimum": 1, "maximum": 6}, "/multipleOf", "multipleOf"),
     ({"$ref": "#"}, "/$ref", "$ref"),
     ({"$ref": "#/$defs/none"}, "/$ref", "$ref"),
+    ({"$ref": "#/title", "title": "x"}, "/$ref", "$ref"),
     ({"$ref": "https://example.org/schema"}, "/$ref", "$ref"),
     ({"$dynamicRef": "#x", "type": "string"}, "/$dynamicRef", "$dynamicRef"),
 ]
@@ -132,6 +133,12 @@ def test_a_very_deep_schema_is_refused() -> None:
         {"type": "object", "required": "a"},
         {"enum": "a"},
         {"type": "object", "properties": {"\ud800": TEXT}},
+        {"$ref": "#/x-part", "x-part": {"type": {"a": 1}}},
+        {
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "$ref": "#/$defs/a",
+            "$defs": {"a": {"type": 3}},
+        },
     ],
 )
 def test_what_is_no_schema_is_told_apart(schema: dict[str, Any]) -> None:
@@ -178,6 +185,20 @@ def test_what_stands_beside_a_base_is_met_with_it() -> None:
     assert shape({"anyOf": [TEXT, {"type": "integer"}], "maxLength": 9}) == Union(
         (String(max_length=9), Number(True))
     )
+
+
+def test_bases_are_met_with_one_another() -> None:
+    numbers = {"$defs": {"n": {"type": "number", "minimum": 2}}, "$ref": "#/$defs/n"}
+    assert shape({**numbers, "anyOf": [{"type": "integer", "maximum": 9}]}) == Number(
+        True, minimum=Decimal(2), maximum=Decimal(9)
+    )
+    assert shape({**numbers, "enum": [1, 2.5, "x", 3]}) == Enum(("2.5", "3"), ("", ""))
+
+
+def test_choices_that_are_too_long_are_dropped_whatever_the_bound() -> None:
+    for bound in (5, 140, 900):
+        found = shape({"enum": ["x" * bound, "x" * (bound + 1)], "maxLength": bound})
+        assert found == Enum(('"' + "x" * bound + '"',), ("",))
 
 
 def test_drafts_before_2019_ignore_what_stands_beside_a_reference() -> None:
