@@ -13,6 +13,10 @@ from cinnabar.extraction.ingest.pdf import parse_pdf
 from cinnabar.extraction.ingest.text import parse_html, parse_text
 from cinnabar.schemas.errors import DocumentError
 
+# The worker's names for the two ways to parse: all of a file, and without what lies inside of mails.
+PARSE = "cinnabar.extraction.ingest.dispatch:parse"
+PARSE_CAREFULLY = "cinnabar.extraction.ingest.dispatch:parse_carefully"
+
 Parser = Callable[[bytes, str], Document]
 
 SUFFIXES: dict[str, Parser] = {
@@ -56,21 +60,30 @@ def parse(data: bytes, path: str) -> Document:
 
     Raises DocumentError with one of `CODES`.
     """
+    return _parse(data, path, SUFFIXES)
+
+
+def parse_carefully(data: bytes, path: str) -> Document:
+    """As `parse`, but PDFs in mails stay closed: for a mail that ended its parser."""
+    return _parse(data, path, SUFFIXES | {".eml": partial(parse_mail, attached_pdfs=False)})
+
+
+def _parse(data: bytes, path: str, parsers: dict[str, Parser]) -> Document:
     suffix = PurePath(path).suffix.lower()
     if not data:
         raise DocumentError("empty", "the file has zero bytes")
     # PDF readers look for the header in the first kilobyte; without the suffix only the beginning counts,
     # because a mail or a text may well speak of "%PDF-".
     if data[:64].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"%PDF-") or suffix == ".pdf":
-        return parse_pdf(data, path)
+        return parsers[".pdf"](data, path)
     for magic, kind in _BINARY:
         if data.startswith(magic):
             raise DocumentError("unsupported", f"the content is {kind}")
-    if suffix in SUFFIXES:
-        return SUFFIXES[suffix](data, path)
-    if _MAIL.match(data):
-        return parse_mail(data, path)
-    if _HTML.match(data):
-        return parse_html(data, path)
-    known = ", ".join(SUFFIXES)
+    if suffix not in parsers and _MAIL.match(data):
+        suffix = ".eml"
+    elif suffix not in parsers and _HTML.match(data):
+        suffix = ".html"
+    if suffix in parsers:
+        return parsers[suffix](data, path)
+    known = ", ".join(parsers)
     raise DocumentError("unsupported", f"suffix {suffix[:20]!r}; the known ones are {known}")

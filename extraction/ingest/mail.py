@@ -39,18 +39,18 @@ _COMPARED = 200_000
 _TOKEN = re.compile(r"\w{2,}")
 
 
-def parse_mail(data: bytes, path: str) -> Document:
+def parse_mail(data: bytes, path: str, attached_pdfs: bool = True) -> Document:
     """A mail as text, headers first.
 
     The body is the plain text where there is one, else the HTML as seen by a reader; where the two differ
     strongly the document is flagged `conflict`. Attachments follow as parts, with their text where they have
-    one.
+    one; PDFs only with `attached_pdfs`, else the document is flagged `attachment_skipped`.
     Raises DocumentError("empty") where there is neither a header nor a body.
     """
     root = split(data)
     builder = DocumentBuilder()
     names: list[str] = []
-    _message(builder, root, names)
+    _message(builder, root, names, attached_pdfs)
     builder.flags |= walk_flags(root)
     for header in ("Message-ID", "Subject", "From", "Date"):
         for value in root.values(header)[:1]:
@@ -63,7 +63,7 @@ def parse_mail(data: bytes, path: str) -> Document:
     return document
 
 
-def _message(builder: DocumentBuilder, root: Entity, names: list[str]) -> None:
+def _message(builder: DocumentBuilder, root: Entity, names: list[str], pdfs: bool) -> None:
     """Headers and content of a mail, by a loop: `end` on the stack closes a nested mail."""
     stack: list[Entity | None] = []
     _headers(builder, root)
@@ -89,7 +89,7 @@ def _message(builder: DocumentBuilder, root: Entity, names: list[str]) -> None:
         elif entity.media_type.startswith("multipart/"):
             _content(builder, entity, stack)
         else:
-            _leaf(builder, entity, names)
+            _leaf(builder, entity, names, pdfs)
 
 
 def _content(builder: DocumentBuilder, entity: Entity, stack: list[Entity | None]) -> None:
@@ -160,7 +160,7 @@ def _headers(builder: DocumentBuilder, entity: Entity) -> None:
         builder.close()
 
 
-def _leaf(builder: DocumentBuilder, entity: Entity, names: list[str]) -> None:
+def _leaf(builder: DocumentBuilder, entity: Entity, names: list[str], pdfs: bool) -> None:
     """A part without children: a body, or an attachment with its text where it has one."""
     media_type, name = entity.media_type, entity.name
     body = _is_body(entity) and media_type in ("text/plain", "text/html", "text/enriched")
@@ -172,7 +172,10 @@ def _leaf(builder: DocumentBuilder, entity: Entity, names: list[str]) -> None:
     builder.open("body" if body else "attachment", name, media_type=media_type)
     lower = name.lower()
     if media_type == "application/pdf" or lower.endswith(".pdf"):
-        _pdf(builder, entity.content())
+        if pdfs:
+            _pdf(builder, entity.content())
+        else:
+            builder.flags.add("attachment_skipped")
     elif media_type == "text/html" or lower.endswith((".html", ".htm")):
         text, cut = html_to_text(entity.text())
         if cut:
@@ -180,8 +183,7 @@ def _leaf(builder: DocumentBuilder, entity: Entity, names: list[str]) -> None:
         builder.write(text)
     elif media_type.startswith(_TEXTUAL) or lower.endswith((".txt", ".csv", ".md", ".eml")):
         text = entity.text()
-        if "\x00" not in text:
-            builder.write(tidy(text) if body else text.strip("\r\n"))
+        builder.write(tidy(text) if body else text.strip("\r\n"))
     builder.close()
 
 
@@ -191,6 +193,11 @@ def _pdf(builder: DocumentBuilder, data: bytes) -> None:
         add_pages(builder, data)
     except DocumentError as error:
         builder.flags.add(f"attachment_{error.code}")
+    except MemoryError:
+        builder.flags.add("attachment_memory")
+    # Whatever else a hostile attachment provokes is no reason to lose the mail.
+    except Exception:
+        builder.flags.add("attachment_parser_error")
 
 
 def _encodable(name: str) -> str:

@@ -19,14 +19,17 @@ from typing import IO
 import orjson
 
 from cinnabar.extraction.documents import Document
+from cinnabar.extraction.ingest.dispatch import PARSE, PARSE_CAREFULLY
 from cinnabar.extraction.ingest.wire import HEADER, MAGIC, BadFrame, lengths, unpack
 from cinnabar.schemas.errors import DocumentError, RunError
 
-DEFAULT_PARSER = "cinnabar.extraction.ingest.dispatch:parse"
 MAX_FILE = 200 << 20
 # Documents that may be under way or waiting for their turn, for each worker.
 LOOK_AHEAD = 4
 START_LIMIT = 60.0
+
+# After these a worker is of no further use, or not to be trusted with another document.
+_FATAL = ("worker_died", "timeout", "memory")
 
 Outcome = Document | DocumentError
 
@@ -42,7 +45,8 @@ class _TimedOut(Exception):
 class _Worker:
     """One process that parses one file at a time."""
 
-    def __init__(self, command: list[str]) -> None:
+    def __init__(self, command: list[str], time_limit: float) -> None:
+        self.time_limit = time_limit
         # A thread pool of the linear algebra library would take the address space that the parsers need.
         env = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
         pipe, null = subprocess.PIPE, subprocess.DEVNULL
@@ -64,7 +68,7 @@ class _Worker:
             self.stop()
             raise RunError(f"a parser's process began with {greeting!r}, expected {MAGIC!r}")
 
-    def ask(self, path: Path, seconds: float) -> Outcome:
+    def ask(self, path: Path) -> Outcome:
         """Raises _Died and _TimedOut; the worker is then of no further use."""
         # The path goes as hex: any bytes that the file system allows, on one line.
         line = orjson.dumps({"path": os.fsencode(path).hex()}) + b"\n"
@@ -72,7 +76,7 @@ class _Worker:
             self._stdin.write(line)
         except (BrokenPipeError, OSError) as error:
             raise _Died(self._fate()) from error
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + self.time_limit
         try:
             sizes = lengths(self._read(HEADER.size, deadline))
             sections = [self._read(size, deadline) for size in sizes]
@@ -122,7 +126,7 @@ class ParserPool:
     workers: processes. time_limit: seconds of wall clock for a document, enforced from outside by a kill.
     memory_limit: bytes of address space of a worker. restart_after: documents after which a worker is
     replaced. max_bytes: the largest file that is read. parser: `module:function` that a worker imports,
-    `(data: bytes, path: str) -> Document`.
+    `(data: bytes, path: str) -> Document`; careful_parser: the same, for the second try.
 
     A context manager: leaving it ends the workers, also those in the middle of a document.
     """
@@ -135,7 +139,8 @@ class ParserPool:
         restart_after: int = 1000,
         *,
         max_bytes: int = MAX_FILE,
-        parser: str = DEFAULT_PARSER,
+        parser: str = PARSE,
+        careful_parser: str | None = None,
     ) -> None:
         if workers < 1 or time_limit <= 0 or memory_limit < 1 << 28 or restart_after < 1:
             raise ValueError(
@@ -148,6 +153,8 @@ class ParserPool:
         module = "cinnabar.extraction.ingest.worker"
         limits = [str(time_limit), str(memory_limit), str(max_bytes)]
         self._command = [sys.executable, "-P", "-m", module, parser, *limits]
+        careful = careful_parser or (PARSE_CAREFULLY if parser == PARSE else parser)
+        self._careful_command = [sys.executable, "-P", "-m", module, careful, *limits]
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="parser")
         self._idle: queue.SimpleQueue[_Worker | None] = queue.SimpleQueue()
         for _ in range(workers):
@@ -201,36 +208,40 @@ class ParserPool:
     def _parse(self, path: Path) -> Outcome:
         worker = self._idle.get()
         try:
-            detail = ""
-            # A worker may die of what an earlier document left behind; on a fresh one it is this one's doing.
-            for attempt in range(2):
-                if worker is None or attempt:
-                    worker = self._start()
-                try:
-                    found = worker.ask(path, self.time_limit)
-                except _TimedOut:
-                    self._end(worker)
-                    worker = None
-                    return DocumentError("timeout", f"no answer within {self.time_limit:g} s")
-                except _Died as error:
-                    self._end(worker)
-                    worker = None
-                    detail = str(error)
-                    continue
-                out_of_memory = isinstance(found, DocumentError) and found.code == "memory"
-                if out_of_memory or worker.served >= self._restart_after:
+            worker = worker or self._start(self._command)
+            found = self._ask(worker, path)
+            if isinstance(found, Document) or found.code not in _FATAL:
+                if worker.served >= self._restart_after:
                     self._end(worker)
                     worker = None
                 return found
-            return DocumentError("worker_died", detail)
+            self._end(worker)
+            worker = None
+            # A worker may die of what an earlier document left behind, so a fresh one tries again. A mail
+            # gets its second try after a hang, too: what hung lies in an attachment.
+            if found.code != "worker_died" and path.suffix.lower() != ".eml":
+                return found
+            careful = self._start(self._careful_command)
+            again = self._ask(careful, path)
+            self._end(careful)
+            return again
         finally:
             self._idle.put(worker)
 
-    def _start(self) -> _Worker:
+    @staticmethod
+    def _ask(worker: _Worker, path: Path) -> Outcome:
+        try:
+            return worker.ask(path)
+        except _TimedOut:
+            return DocumentError("timeout", f"no answer within {worker.time_limit:g} s")
+        except _Died as error:
+            return DocumentError("worker_died", str(error))
+
+    def _start(self, command: list[str]) -> _Worker:
         with self._lock:
             if self._closed:
                 raise RuntimeError("the parser pool is closed; use it inside its `with` block")
-            worker = _Worker(self._command)
+            worker = _Worker(command, self.time_limit)
             self._alive.add(worker)
             return worker
 

@@ -18,7 +18,11 @@ from cinnabar.schemas.errors import DocumentError
 
 Draw = Callable[[canvas.Canvas], None]
 
-LOREM = ["the", "quick", "brown", "fox", "jumps", "over", "lazy", "dogs", "while", "seven", "wizards", "make", "toxic", "brew", "for", "an", "evil", "queen", "and", "her", "jealous", "friends", "who", "never", "knew", "that", "rivers", "flow", "below", "the", "mountain", "of", "old", "stones", "near", "a", "quiet", "village"]
+SENTENCE = (
+    "the quick brown fox jumps over lazy dogs while seven wizards make toxic brew for an evil queen and her "
+    "jealous friends who never knew that rivers flow below the mountain of old stones near a quiet village"
+)
+LOREM = SENTENCE.split()
 
 
 def drawn(*pages: Draw) -> bytes:
@@ -105,12 +109,13 @@ def test_rows_of_a_table_stay_on_one_line_with_columns_apart() -> None:
 def test_columns_of_prose_are_read_one_after_the_other() -> None:
     def columns(sheet: canvas.Canvas) -> None:
         sheet.setFont("Helvetica", 10)
-        sheet.drawString(72, 760, "A heading that runs across the whole page and over both of its columns of text")
+        sheet.drawString(72, 760, "A heading that runs over both columns of text " * 2)
         for number in range(20):
             # Line by line across both columns in the content stream: the trap.
             for side, x in (("left", 72), ("right", 320)):
-                sheet.drawString(x, 720 - 12 * number, f"{side} {number} " + " ".join(LOREM[number : number + 7]))
-        sheet.drawString(72, 440, "A footer that runs across the whole page and below both of its columns of text")
+                words = " ".join(LOREM[number : number + 7])
+                sheet.drawString(x, 720 - 12 * number, f"{side} {number} {words}")
+        sheet.drawString(72, 440, "A footer that runs below both columns of text " * 2)
 
     text = parse_pdf(drawn(columns), "a.pdf").text
     sides = [word for word in text.split() if word in ("left", "right")]
@@ -123,7 +128,8 @@ def test_three_columns_of_prose_are_read_one_after_the_other() -> None:
         sheet.setFont("Helvetica", 8)
         for number in range(24):
             for side, x in (("left", 40), ("middle", 220), ("right", 400)):
-                sheet.drawString(x, 720 - 10 * number, f"{side} {number} " + " ".join(LOREM[number : number + 6]))
+                words = " ".join(LOREM[number : number + 6])
+                sheet.drawString(x, 720 - 10 * number, f"{side} {number} {words}")
 
     text = parse_pdf(drawn(columns), "a.pdf").text
     sides = [word for word in text.split() if word in ("left", "middle", "right")]

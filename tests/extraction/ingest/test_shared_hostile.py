@@ -45,7 +45,7 @@ def outcomes(entries: list[dict[str, Any]], kind: str) -> list[tuple[dict[str, A
 def test_hostile_pdfs_come_out_as_expected() -> None:
     found = outcomes(manifest("pdf"), "pdf")
     agree = [outcome in entry["accept"] for entry, outcome, _ in found]
-    assert sum(agree) >= 0.95 * len(agree), [e["file"] for (e, *_), good in zip(found, agree, strict=True) if not good]
+    assert sum(agree) >= 0.95 * len(agree)
     wanted = [(squeezed(want) in text) for entry, _, text in found for want in entry.get("must_contain", [])]
     assert sum(wanted) >= 0.9 * len(wanted)
     assert all(outcome == "password" for entry, outcome, _ in found if entry["accept"] == ["password"])
