@@ -63,7 +63,6 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     make_folder(path.parent)
     temporary = path.parent / f"{TEMPORARY}{os.getpid()}-{path.name}"
     try:
-        temporary.unlink(missing_ok=True)
         write(temporary)
         sync_file(temporary)
         temporary.replace(path)

@@ -20,7 +20,10 @@ FOLDER = "manifest"
 TABLES = ("data", "fields", "documents", "outcomes", "runs")
 _NAME = re.compile(r"batch-(\d{10})\.json")
 # Only names of our own making are ever removed.
-_OURS = re.compile(rf"(?:{re.escape(TEMPORARY)}\d+-)?batch-\d{{10}}\.(?:parquet|json)")
+_BATCH = re.compile(r"batch-\d{10}\.parquet")
+_UNFINISHED = re.compile(
+    rf"{re.escape(TEMPORARY)}\d+-(batch-\d{{10}}\.(parquet|json)|[0-9a-f]+\.json|cinnabar\.duckdb(\.\w+)?)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +146,16 @@ def remove_leftovers(out: Path, manifests: Iterable[Manifest]) -> list[Path]:
     """Remove what unfinished batches left behind, and nothing that is not of our making; returns what it
     was."""
     named = {out / file.path for manifest in manifests for file in manifest.files}
-    removed = []
-    for folder in (*TABLES, FOLDER):
-        for path in (out / folder).rglob("*batch-*"):
-            unfinished = path.name.startswith(TEMPORARY) or (folder != FOLDER and path not in named)
-            if unfinished and _OURS.fullmatch(path.name) and path.is_file() and not path.is_symlink():
-                path.unlink(missing_ok=True)
-                removed.append(path)
+    found = list(out.glob(f"{TEMPORARY}*"))
+    for folder in (*TABLES, FOLDER, "schemas"):
+        found += (out / folder).rglob(f"{TEMPORARY}*")
+    left = [path for path in found if _UNFINISHED.fullmatch(path.name)]
+    for table in TABLES:
+        batches = (path for path in (out / table).rglob("batch-*.parquet") if _BATCH.fullmatch(path.name))
+        left += [path for path in batches if path not in named]
+    removed = [path for path in left if path.is_file() and not path.is_symlink()]
+    for path in removed:
+        path.unlink(missing_ok=True)
     return removed
 
 

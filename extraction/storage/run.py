@@ -137,19 +137,16 @@ class Run:
         as `unstorable`. Raises RunError where the disk fails; nothing of the batch counts then.
         """
         with self._store.mutex:
-            accepted, rows = self._accept(batch)
+            accepted, records, leaves = self._accept(batch)
             if not accepted:
                 return
-            written = [outcome for outcome in accepted if outcome.status == "written"]
             content = {"outcomes": tables.outcome_rows(accepted, self.key)}
             documents = tables.document_rows((o for o in accepted if o.status != "skipped"), self.key)
             if documents.num_rows:
                 content["documents"] = documents
-            if written:
-                content[f"data/{self._folder}"] = pa.Table.from_batches(rows, self._columns.schema)
-                content[f"fields/{self._folder}"] = pa.concat_tables(
-                    tables.field_rows(o, self.key) for o in written
-                )
+            if records:
+                content[f"data/{self._folder}"] = pa.Table.from_batches(records).combine_chunks()
+                content[f"fields/{self._folder}"] = pa.concat_tables(leaves).combine_chunks()
             self._commit(content)
             self._accounted.update(outcome.path for outcome in accepted)
             self._written |= {o.digest: o.path for o in accepted if o.status != "skipped" and o.digest}
@@ -157,10 +154,11 @@ class Run:
                 self._store.publish()
                 self._published = time.monotonic()
 
-    def _accept(self, batch: Iterable[Outcome]) -> tuple[list[Outcome], list[pa.RecordBatch]]:
-        """The outcomes that are new, as they will stand, and the rows of those that are written."""
+    def _accept(self, batch: Iterable[Outcome]) -> tuple[list[Outcome], list[pa.RecordBatch], list[pa.Table]]:
+        """The outcomes that are new, as they will stand; of those written, the records and the leaves."""
         accepted: list[Outcome] = []
-        rows: list[pa.RecordBatch] = []
+        records: list[pa.RecordBatch] = []
+        leaves: list[pa.Table] = []
         paths: set[str] = set()
         taken = dict(self._written)
         for outcome in batch:
@@ -175,13 +173,14 @@ class Run:
                     taken[outcome.digest] = outcome.path
             if outcome.status == "written":
                 try:
-                    rows.append(tables.record_row(outcome, self.key, self._record_schema, self._columns))
-                    tables.field_rows(outcome, self.key)
+                    record = tables.record_row(outcome, self.key, self._record_schema, self._columns)
+                    leaves.append(tables.field_rows(outcome, self.key))
+                    records.append(record)
                 except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
                     outcome = replace(outcome, status="quarantined", code="unstorable", detail=str(error))
             paths.add(outcome.path)
             accepted.append(outcome)
-        return accepted, rows
+        return accepted, records, leaves
 
     def finish(self) -> RunSummary:
         """End the run: check that every input has exactly one outcome, and publish the snapshot.

@@ -94,6 +94,12 @@ def test_every_view_is_there_before_the_first_document(out, workload):
     assert dict(row[:2] for row in snapshot(out, "DESCRIBE rich"))["lines"].endswith("[]")
 
 
+def test_a_finished_run_is_never_shown_as_unfinished(out, workload):
+    with Store.open(out) as store:
+        workload.begin(store).finish()
+    assert {tuple(snapshot(out, "SELECT inputs FROM runs")) for _ in range(60)} == {((0,),)}
+
+
 def test_hostile_names_and_values_come_back_exactly(out, workload):
     name = "x'; DROP VIEW fields; --"
     values = ["'; DROP TABLE runs; --", '"', "\\", "=1+1", "ünï", "\u202e", "a\nb", "%s {0}"]

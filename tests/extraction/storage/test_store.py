@@ -173,8 +173,10 @@ def test_only_files_of_our_own_making_are_cleared_away(out, workload):
     left.write_text("left behind")
     torn = out / "manifest" / ".part-17-batch-0000009999.json"
     torn.write_text("{")
+    snapshot = out / ".part-17-cinnabar.duckdb"
+    snapshot.write_text("torn")
     Store.open(out).close()
-    assert not left.exists() and not torn.exists()
+    assert not left.exists() and not torn.exists() and not snapshot.exists()
     assert (out / "data" / "mine.parquet").exists() and (out / "documents" / "notes.txt").exists()
 
 
