@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from cinnabar.engine.tokenizer import MORE, PAD, VOCABULARY
+from cinnabar.engine.tokenizer import PAD, VOCABULARY
 from cinnabar.kernels.class_logits import LEAST, ClassTables, class_logits
 from cinnabar.kernels.constrained_scan import (
     FLOOR,
@@ -302,13 +302,21 @@ class Constraint:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
 
 
+def shortest(slot: Slot) -> int | None:
+    """Bytes of the shortest text that can be spelled out in this slot (`null` cannot), None where there is none."""
+    automaton = slot.automaton
+    if not automaton.states:
+        return None
+    ahead = automaton.transitions[0].copy()
+    if slot.nullable:
+        ahead[automaton.byte_class[ord("n")]] = -1
+    sizes = automaton.distance[ahead[ahead >= 0]] + 1
+    return 0 if automaton.accepting[0] else int(sizes.min()) if len(sizes) else None
+
+
 def first_length(slot: Slot) -> int:
     """Positions of a new slot: 16, or the next power of two that its shortest text fits in, at most 64."""
-    shortest = int(slot.automaton.distance[0]) if slot.automaton.states else 0
-    length = FIRST_LENGTH
-    while length < shortest and length < LONGEST:
+    size, length = shortest(slot) or 0, FIRST_LENGTH
+    while length < size and length < LONGEST:
         length *= 2
     return length
-
-
-__all__ = ["FIRST_LENGTH", "LONGEST", "MORE", "Constraint", "Lifted", "Outlook", "Tables", "first_length", "lift"]

@@ -57,10 +57,14 @@ class ObjectPlace:
 
 @dataclass(frozen=True, slots=True)
 class ArrayPlace:
-    """An array's place: its rows, each with its index in the request's rows."""
+    """An array's place: its rows, each with its index in the request's rows.
+
+    The first `demanded` ones stay even if they are empty: known values stand in them or after them.
+    """
 
     node: ArrayNode
     items: tuple[tuple[int, Place], ...]
+    demanded: int
     optional: bool
     known: bool
 
@@ -184,7 +188,7 @@ class _Builder:
             (child, self.place(node.item, f"{pointer}/{at}", child, optional=False, excusable=at >= demanded))
             for at, child in enumerate(children)
         )
-        return ArrayPlace(node, items, optional, known)
+        return ArrayPlace(node, items, demanded, optional, known)
 
 
 def _cuts(pointer: str) -> list[int]:
@@ -200,8 +204,13 @@ def _key(name: str) -> bytes:
     return json.dumps(name, ensure_ascii=False).encode() + b":"
 
 
+def _written_empty(node: Node) -> bool:
+    """Whether an optional property without a value is written all the same: as `null` or as `[]`."""
+    return node.nullable or (isinstance(node, ArrayNode) and not node.min_items)
+
+
 def minimal(node: Node, pointer: str = "", leaves: dict[str, Leaf] | None = None) -> bytes:
-    """A smallest record of this node; its scalars are added to `leaves`, flagged as missing."""
+    """The record of this node when nothing was found; its scalars are added to `leaves`, flagged as missing."""
     if isinstance(node, Slot):
         text = "null" if node.nullable else node.minimal
         if leaves is not None:
@@ -213,7 +222,7 @@ def minimal(node: Node, pointer: str = "", leaves: dict[str, Leaf] | None = None
         members = [
             _key(member.name) + minimal(member.node, f"{pointer}/{_escaped(member.name)}", leaves)
             for member in node.properties
-            if member.required
+            if member.required or _written_empty(member.node)
         ]
         return b"{" + b",".join(members) + b"}"
     if node.nullable and node.min_items:
@@ -302,9 +311,11 @@ class Writer:
                 return b"null"
             if place.optional:
                 return None
-        filled = {row for row, part in place.items if not self._empty(part)}
+        filled = {
+            row for at, (row, part) in enumerate(place.items) if at < place.demanded or not self._empty(part)
+        }
         spare = node.min_items - len(filled)
-        items = []
+        items: list[bytes] = []
         for row, part in place.items:
             if row not in filled:
                 if spare <= 0:

@@ -1,0 +1,240 @@
+"""Models without weights: one that says random things, one that has an answer in mind."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import torch
+
+from cinnabar.engine.models.base import MORE, PAD, VOCABULARY, Candidate, Canvas, Row, Scores, SlotInstance
+from cinnabar.engine.request import Passage, Request
+from cinnabar.schemas.canonical import scalar_text
+from cinnabar.schemas.automaton import Automaton
+from cinnabar.schemas.form import ArrayNode, Form, Node, ObjectNode, Slot
+
+
+def request(form: Form, name: str = "0", known: Mapping[str, str] | None = None, text: str = "") -> Request:
+    """A request over a passage of 40 characters, or this one."""
+    empty = np.zeros(0, np.int32)
+    passage = Passage(f"digest {name}", text or name.ljust(40, "."), 7, empty, empty, np.zeros((0, 4), np.float32))
+    return Request(name, form, passage, known or {})
+
+
+def random_text(automaton: Automaton, draw: random.Random, longest: int = 24) -> bytes:
+    """A text of the language: a random walk that heads for an end once it is this long."""
+    text, state = bytearray(), 0
+    while True:
+        if automaton.accepting[state] and (len(text) >= longest or draw.random() < 0.3):
+            return bytes(text)
+        moves = np.flatnonzero(automaton.transitions[state] >= 0)
+        if not len(moves):
+            return bytes(text)
+        ahead = automaton.transitions[state, moves]
+        if len(text) >= longest:
+            moves = moves[automaton.distance[ahead] == automaton.distance[ahead].min()]
+        move = int(draw.choice(list(moves)))
+        text.append(draw.choice(list(np.flatnonzero(automaton.byte_class == move))))
+        state = int(automaton.transitions[state, move])
+
+
+def enclosing(form: Form) -> dict[int, int]:
+    """For each array the array that its rows lie in, -1 for none."""
+    found: dict[int, int] = {}
+
+    def visit(node: Node, around: int) -> None:
+        if isinstance(node, ObjectNode):
+            for member in node.properties:
+                visit(member.node, around)
+        elif isinstance(node, ArrayNode):
+            found[node.index] = around
+            visit(node.item, node.index)
+
+    visit(form.root, -1)
+    return found
+
+
+class RandomModel:
+    """Says random things, which depend on the seed, the passage and what is on the request's part of the canvas.
+
+    `scales` are the spreads that logits may have; `generates` and `points` are the shares of slots for which
+    spelling out and candidates are offered.
+    """
+
+    def __init__(
+        self,
+        seed: int = 0,
+        scales: Sequence[float] = (0.3, 3.0, 30.0, 1e4),
+        generates: float = 0.7,
+        points: float = 0.7,
+        most_rows: int = 3,
+    ) -> None:
+        self.seed, self.scales, self.generates, self.points = seed, scales, generates, points
+        self.most_rows = most_rows
+        self.fingerprint = f"random {seed}"
+        self.context_tokens = 1000
+        self.device = torch.device("cpu")
+
+    def count_tokens(self, text: str) -> int:
+        return len(text) // 4 + 1
+
+    def encode(self, passages: Sequence[Passage]) -> list[Any]:
+        return [passage.digest for passage in passages]
+
+    def _draw(self, *what: object) -> random.Random:
+        return random.Random(hashlib.sha256(repr((self.seed, *what)).encode()).digest())
+
+    def find_rows(self, forms: Sequence[Form], memories: Sequence[Any]) -> list[list[Row]]:
+        return [self._rows(form, self._draw("rows", memory)) for form, memory in zip(forms, memories, strict=True)]
+
+    def _rows(self, form: Form, draw: random.Random) -> list[Row]:
+        rows: list[Row] = []
+        for array, around in enclosing(form).items():
+            parents = [-1] if around < 0 else [at for at, row in enumerate(rows) if row.array == around]
+            for parent in parents:
+                for _ in range(draw.randint(0, self.most_rows)):
+                    rows.append(Row(array, parent, draw.randrange(40), draw.random()))
+        return rows
+
+    def score(
+        self, forms: Sequence[Form], memories: Sequence[Any], rows: Sequence[Sequence[Row]], canvas: Canvas
+    ) -> Scores:
+        width, size = canvas.tokens.shape[1], len(canvas.instances)
+        candidates: list[list[Candidate]] = []
+        absent, spelled = torch.zeros(size), torch.full((size,), float("-inf"))
+        refused = torch.full((size,), float("-inf"))
+        generating, token_logits = [], []
+        spread: list[float] = []
+        draw, request = random.Random(0), -1
+        for at, instance in enumerate(canvas.instances):
+            if instance.request != request:
+                request = instance.request
+                draw = self._draw(memories[request], *self._own(canvas, request))
+            scale = draw.choice(list(self.scales))
+            spread.append(scale)
+            texts = self.candidates(instance.slot, draw)
+            candidates.append([Candidate(text, ((1, 4),)) for text in texts])
+            absent[at] = draw.gauss(0, scale) if draw.random() < 0.9 else float("-inf")
+            if draw.random() < 0.2:
+                refused[at] = draw.gauss(0, scale)
+            if draw.random() < self.generates:
+                spelled[at] = draw.gauss(0, scale)
+                generating.append(at)
+                logits = torch.zeros(width, VOCABULARY)
+                own = int(canvas.length[at])
+                noise = np.random.default_rng(draw.getrandbits(64)).standard_normal((own, VOCABULARY))
+                logits[:own] = torch.from_numpy(noise).float() * scale
+                # Without this no value would ever end.
+                if draw.random() < 0.5:
+                    logits[:, PAD] += 3 * scale
+                elif draw.random() < 0.3:
+                    logits[own - 1, MORE] += 9 * scale
+                token_logits.append(logits)
+        most = max((len(texts) for texts in candidates), default=0)
+        logits = torch.full((size, most), float("-inf"))
+        for at, texts in enumerate(candidates):
+            for k, candidate in enumerate(texts):
+                own_draw = self._draw(candidate.text, at - self._first(canvas, at), spread[at])
+                logits[at, k] = own_draw.gauss(0, spread[at])
+        return Scores(
+            candidates,
+            logits,
+            absent,
+            spelled,
+            torch.tensor(generating, dtype=torch.long),
+            torch.stack(token_logits) if token_logits else torch.zeros(0, width, VOCABULARY),
+            refused,
+        )
+
+    def candidates(self, slot: Slot, draw: random.Random) -> list[bytes]:
+        if slot.options:
+            return [option.encode() for option in slot.options]
+        if not slot.automaton.states or draw.random() >= self.points:
+            return []
+        texts = {random_text(slot.automaton, draw) for _ in range(draw.randint(1, 4))}
+        return sorted(texts - {b"null"} if slot.nullable else texts)
+
+    def _first(self, canvas: Canvas, at: int) -> int:
+        while at and canvas.instances[at - 1].request == canvas.instances[at].request:
+            at -= 1
+        return at
+
+    def _own(self, canvas: Canvas, request: int) -> list[object]:
+        """What a model may know of its canvas: the request's own part, whatever surrounds it."""
+        return [
+            (canvas.values[at], canvas.left_out[at], canvas.tokens[at, : int(canvas.length[at])].tolist())
+            for at, instance in enumerate(canvas.instances)
+            if instance.request == request
+        ]
+
+
+class SteeredModel(RandomModel):
+    """Has a record in mind (the passage's text is its JSON) and is sure of it.
+
+    `how`: "spell" it out or "copy" it.
+    """
+
+    def __init__(self, how: str = "spell", peak: float = 30.0) -> None:
+        super().__init__()
+        self.how, self.peak = how, peak
+
+    def encode(self, passages: Sequence[Passage]) -> list[Any]:
+        return [json.loads(passage.text, parse_float=Decimal) for passage in passages]
+
+    def find_rows(self, forms: Sequence[Form], memories: Sequence[Any]) -> list[list[Row]]:
+        return [self._rows_of(form, record)[0] for form, record in zip(forms, memories, strict=True)]
+
+    def _rows_of(self, form: Form, record: Any) -> tuple[list[Row], dict[int, Any]]:
+        """The rows of this record, and the value of each."""
+        rows: list[Row] = []
+        items: dict[int, Any] = {-1: record}
+
+        def visit(node: Node, value: Any, row: int) -> None:
+            if isinstance(node, ObjectNode) and isinstance(value, dict):
+                for member in node.properties:
+                    visit(member.node, value.get(member.name), row)
+            elif isinstance(node, ArrayNode) and isinstance(value, list):
+                for item in value:
+                    rows.append(Row(node.index, row, len(rows), 1.0))
+                    items[len(rows) - 1] = item
+                    visit(node.item, item, len(rows) - 1)
+
+        visit(form.root, record, -1)
+        return rows, items
+
+    def score(
+        self, forms: Sequence[Form], memories: Sequence[Any], rows: Sequence[Sequence[Row]], canvas: Canvas
+    ) -> Scores:
+        size, width = canvas.tokens.shape
+        items = [self._rows_of(form, record)[1] for form, record in zip(forms, memories, strict=True)]
+        texts = [self._text(instance, items[instance.request]) for instance in canvas.instances]
+        there = torch.tensor([self.peak if text is not None else -self.peak for text in texts])
+        token_logits = torch.zeros(size, width, VOCABULARY)
+        for at, text in enumerate(texts):
+            length = int(canvas.length[at])
+            for i in range(length):
+                token_logits[at, i, PAD if text is None or i >= len(text) else text[i]] = self.peak
+            if text is not None and len(text) > length:
+                token_logits[at, length - 1, MORE] = 2 * self.peak
+        copied = self.how == "copy"
+        return Scores(
+            candidates=[[Candidate(text, ((0, 2),))] if copied and text is not None else [] for text in texts],
+            candidate_logits=torch.where(there > 0, there, float("-inf")).unsqueeze(1) if copied else torch.zeros(size, 0),
+            absent_logit=-there,
+            generate_logit=torch.full((size,), -2 * self.peak) if copied else there,
+            generating=torch.arange(size),
+            token_logits=token_logits,
+            refused_logit=torch.full((size,), float("-inf")),
+        )
+
+    @staticmethod
+    def _text(instance: SlotInstance, items: Mapping[int, Any]) -> bytes | None:
+        value = items[instance.row]
+        for part in instance.slot.path.rpartition("*")[2].split("/")[1:]:
+            value = None if value is None else value.get(part.replace("~1", "/").replace("~0", "~"))
+        return None if value is None else scalar_text(value).encode()

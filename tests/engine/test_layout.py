@@ -1,0 +1,129 @@
+"""How a form is laid out with its rows, and the record that its values make."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from cinnabar.engine.layout import Layout, Value, Writer, choose_rows, lay_out
+from cinnabar.engine.models.base import Row
+from cinnabar.schemas import compile_schema
+from cinnabar.schemas.errors import EngineFailure
+
+TEXT = {"type": "string"}
+MAYBE_TEXT = {"type": ["string", "null"]}
+
+
+def layout_of(schema: dict[str, Any], rows: list[Row] | None = None) -> Layout:
+    return lay_out(compile_schema(schema).form, rows or [], {})
+
+
+def write(layout: Layout, *texts: str | None) -> Writer:
+    """The record of these texts, None for what is absent (its guess is "?")."""
+    assert len(texts) == len(layout.slots)
+    return Writer(layout, [Value((text or '"?"').encode(), text is None) for text in texts], 1000)
+
+
+def obj(required: list[str], **properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def test_an_absent_property_is_null_where_it_may_be_and_left_out_where_not() -> None:
+    layout = layout_of(obj(["a", "b"], a=TEXT, b=MAYBE_TEXT, c=MAYBE_TEXT, d=TEXT))
+    assert layout.excusable == [False, True, True, True]
+    got = write(layout, '"x"', None, None, None)
+    assert got.record == '{"a":"x","b":null,"c":null}'
+    assert got.leaves["/d"].text is None and got.leaves["/d"].origin == "absent"
+
+
+def test_an_object_of_which_nothing_is_there_is_left_out_or_null() -> None:
+    inner = obj(["x"], x=TEXT, y=TEXT)
+    maybe = {**inner, "type": ["object", "null"]}
+    layout = layout_of(obj(["n", "r"], o=inner, n=maybe, r=obj([], z=TEXT)))
+    nothing = write(layout, *[None] * 5)
+    assert nothing.record == '{"n":null,"r":{}}'
+    assert nothing.leaves["/o/x"].text is None and nothing.leaves["/n/y"].text is None
+    some = write(layout, None, '"y"', '"x"', None, None)
+    assert some.record == '{"o":{"x":"?","y":"y"},"n":{"x":"x"},"r":{}}'
+    assert some.leaves["/o/x"].missing and not some.leaves["/n/x"].missing
+
+
+def test_rows_without_a_value_are_dropped_and_the_others_move_up() -> None:
+    schema = obj(["i"], i={"type": "array", "items": obj(["n"], n=TEXT, m=TEXT)})
+    layout = layout_of(schema, [Row(0, -1, 10 * k, 0.5) for k in range(3)])
+    got = write(layout, '"a"', None, None, None, None, '"c"')
+    assert got.record == '{"i":[{"n":"a"},{"n":"?","m":"c"}]}'
+    assert got.rows == {"/i/0": (1000, 0.5), "/i/1": (1020, 0.5)}
+    assert got.leaves["/i/1/n"].missing and "/i/2/n" not in got.leaves
+
+
+def test_rows_that_the_schema_demands_stay_or_are_minimal_and_flagged() -> None:
+    schema = obj(["i"], i={"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 3})
+    got = write(layout_of(schema, [Row(0, -1, 0, 0.5), Row(0, -1, 1, 0.5)]), None, '"b"')
+    assert json.loads(got.record)["i"][:2] == ["?", "b"] and len(json.loads(got.record)["i"]) == 3
+    assert [got.leaves[f"/i/{k}"].missing for k in range(3)] == [True, False, True]
+    assert got.leaves["/i/2"].origin == "minimal" and "/i/2" not in got.rows
+
+
+@pytest.mark.parametrize(
+    ("array", "required", "record"),
+    [
+        ({}, True, '{"i":[]}'),
+        ({}, False, '{"i":[]}'),
+        ({"type": ["array", "null"]}, True, '{"i":[]}'),
+        ({"minItems": 1}, False, "{}"),
+        ({"minItems": 1, "type": ["array", "null"]}, True, '{"i":null}'),
+        ({"minItems": 1}, True, '{"i":[""]}'),
+    ],
+)
+def test_an_array_without_items(array: dict[str, Any], required: bool, record: str) -> None:
+    schema = obj(["i"] if required else [], i={"type": "array", "items": TEXT, **array})
+    assert write(layout_of(schema)).record == record
+    dropped = write(layout_of(schema, [Row(0, -1, 0, 0.5)]), None).record
+    assert dropped == record.replace('""', '"?"')
+
+
+def test_rows_lie_in_the_rows_around_them() -> None:
+    inner = {"type": "array", "items": TEXT}
+    schema = obj(["o"], o={"type": "array", "items": obj(["n", "i"], n=TEXT, i=inner)})
+    rows = [Row(0, -1, 0, 1.0), Row(1, 0, 1, 1.0), Row(0, -1, 2, 1.0), Row(1, 2, 3, 1.0), Row(1, 2, 4, 1.0)]
+    layout = layout_of(schema, rows)
+    assert layout.row_of == [0, 1, 2, 3, 4]
+    got = write(layout, '"a"', '"b"', '"c"', '"d"', '"e"')
+    assert got.record == '{"o":[{"n":"a","i":["b"]},{"n":"c","i":["d","e"]}]}'
+    assert got.rows["/o/1/i/1"] == (1004, 1.0)
+
+
+def test_the_most_probable_rows_stay_in_their_order_with_their_own_rows() -> None:
+    inner = {"type": "array", "items": TEXT}
+    schema = obj([], o={"type": "array", "maxItems": 2, "items": obj([], i=inner)})
+    rows = [
+        Row(0, -1, 0, 0.5),
+        Row(1, 0, 1, 0.9),
+        Row(0, -1, 2, 0.4),
+        Row(1, 2, 3, 0.9),
+        Row(0, -1, 4, 0.5),
+        Row(1, 4, 5, 0.9),
+    ]
+    kept = choose_rows(compile_schema(schema).form, rows)
+    assert [(row.anchor, row.parent) for row in kept] == [(0, -1), (1, 0), (4, -1), (5, 2)]
+
+
+@pytest.mark.parametrize("row", [Row(1, -1, 0, 1.0), Row(-1, -1, 0, 1.0), Row(0, 0, 0, 1.0), Row(0, -2, 0, 1.0)])
+def test_rows_of_no_array_or_no_parent_are_refused(row: Row) -> None:
+    with pytest.raises(EngineFailure, match="rows: row 0 names array"):
+        layout_of(obj([], i={"type": "array", "items": TEXT}), [row])
+
+
+def test_names_are_escaped_in_keys_and_pointers() -> None:
+    got = write(layout_of(obj(['a/b~"c'], **{'a/b~"c': TEXT})), '"x"')
+    assert got.record == '{"a/b~\\"c":"x"}'
+    assert list(got.leaves) == ['/a~1b~0"c']
+
+
+def test_a_schema_may_be_a_single_value_or_an_array() -> None:
+    assert write(layout_of(TEXT), '"x"').record == '"x"'
+    assert write(layout_of({"type": "array", "items": TEXT}, [Row(0, -1, 0, 1.0)]), '"x"').record == '["x"]'
+    assert write(layout_of({**obj(["a"], a=TEXT), "type": ["object", "null"]}), None).record == "null"
