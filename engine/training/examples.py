@@ -71,7 +71,7 @@ class LabelledPassage:
 
 
 def labelled_passage(
-    text: str, form: Form, labels: Labels, pieces: Pieces, wordpieces: WordPieces, longest: int = 400
+    text: str, form: Form, labels: Labels, pieces: Pieces, wordpieces: WordPieces, longest: int = 300
 ) -> LabelledPassage:
     """The targets of a document's slots."""
     reader = PassageReader(text)

@@ -24,7 +24,8 @@ class TrainingConfig:
     """Settings of a training run.
 
     minutes: wall time of the whole schedule, over all resumed parts.
-    encoder_rate, new_rate: learning rates of the pretrained body and of the new parts.
+    encoder_rate, decoder_rate, new_rate: learning rates of the pretrained encoder, of the decoder that starts
+        from its layers, and of the new parts.
     warmup: share of the schedule in which the rates rise. decay: share at its end in which they fall to nothing.
     sources, each, budget: windows of a batch (engine.training.pool.Mix.draw).
     save_every: seconds between checkpoints.
@@ -32,11 +33,12 @@ class TrainingConfig:
 
     minutes: float = 60.0
     encoder_rate: float = 1e-4
+    decoder_rate: float = 3e-4
     new_rate: float = 1e-3
     warmup: float = 0.02
     decay: float = 0.4
     sources: int = 4
-    each: int = 4
+    each: int = 5
     budget: int = 6144
     save_every: float = 300.0
     seed: int = 0
@@ -54,15 +56,14 @@ def rate_at(share: float, config: TrainingConfig) -> float:
 
 
 def optimizer_for(network: Network, config: TrainingConfig) -> torch.optim.AdamW:
-    """AdamW with one rate for the pretrained body and one for what is new; word embeddings stay as they are."""
-    body, new = [], []
+    """AdamW with a rate for each of encoder, decoder and what is new; word embeddings stay as they are."""
+    encoder, decoder, new = [], [], []
     for name, p in network.named_parameters():
         if p.requires_grad:
-            pretrained = name.startswith(("encoder.layers", "encoder.positions", "encoder.norm", "decoder."))
-            (body if pretrained else new).append(p)
-    groups = [{"params": body, "lr": config.encoder_rate}, {"params": new, "lr": config.new_rate}]
-    for g in groups:
-        g["base"] = g["lr"]
+            pretrained = name.startswith(("encoder.layers", "encoder.positions", "encoder.norm"))
+            (encoder if pretrained else decoder if name.startswith("decoder.") else new).append(p)
+    rates = ((encoder, config.encoder_rate), (decoder, config.decoder_rate), (new, config.new_rate))
+    groups = [{"params": params, "lr": rate, "base": rate} for params, rate in rates]
     return torch.optim.AdamW(groups, betas=(0.9, 0.98), weight_decay=0.01)
 
 

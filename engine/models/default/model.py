@@ -1,0 +1,368 @@
+"""The default model behind the engine's seam: encode a passage once, find the rows, score the canvas."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from cinnabar.engine.models.base import MASK, VOCABULARY, Candidate, Canvas, Row, Scores
+from cinnabar.engine.models.default.network import KINDS, Board, Look, Network, Questions, Sheet, to_device
+from cinnabar.engine.models.default.pointing import candidates_of, end_mask, point, spans_in_window, start_masks
+from cinnabar.engine.models.default.questions import form_questions, kind_of, question_tensors, words_of
+from cinnabar.engine.models.default.speller import HINT_BYTES, POSITIONS
+from cinnabar.engine.models.default.typed import PassageReader
+from cinnabar.engine.models.default.views import Place, View, board_of, row_places, views_of
+from cinnabar.engine.models.default.windows import Window, cut, sheet
+from cinnabar.engine.models.default.wordpieces import Pieces, WordPieces
+from cinnabar.engine.request import Passage
+from cinnabar.schemas.form import Form
+
+#: A slot is spelled out as well where the model gives that at least this probability.
+SPELL_FROM = 0.1
+#: Least probability of a row.
+ROW_FROM = 0.5
+#: Views that go through the decoder together.
+VIEWS_AT_ONCE = 8
+TYPED = (KINDS.index("number"), KINDS.index("date"), KINDS.index("time"))
+ROWS = KINDS.index("rows")
+
+
+@dataclass(slots=True)
+class Memory:
+    """A passage as the model keeps it: pieces, windows, and the states of each window, [T, H]."""
+
+    passage: Passage
+    pieces: Pieces
+    windows: list[Window]
+    states: list[Tensor]
+    reader: PassageReader
+    text: str = ""
+
+
+@dataclass(slots=True)
+class FormMemory:
+    """A form as the model keeps it: its questions (slots, then arrays, then options), and their vectors."""
+
+    questions: Questions
+    vectors: Tensor
+    slots: list[int]
+    arrays: list[int]
+    options: list[list[int]]
+
+
+@dataclass(slots=True)
+class _Decided:
+    """What the windows say of one slot, before it is made one answer."""
+
+    absent: list[float] = field(default_factory=list)
+    spell: list[float] = field(default_factory=list)
+    mass: list[float] = field(default_factory=list)
+    windows: list[int] = field(default_factory=list)
+    pointed: list[list[list[float]]] = field(default_factory=list)
+    places: list[tuple[list[list[int]], list[list[int]]]] = field(default_factory=list)
+    options: list[list[float]] = field(default_factory=list)
+    states: list[Tensor] = field(default_factory=list)
+
+
+class DefaultModel:
+    """The model that ships with the project."""
+
+    context_tokens = 131072
+
+    def __init__(
+        self, network: Network, wordpieces: WordPieces, fingerprint: str, device: torch.device | str = "cpu"
+    ) -> None:
+        self.network = network.eval().to(device)
+        self.wordpieces = wordpieces
+        self.fingerprint = fingerprint
+        self.device = torch.device(device)
+        self._forms: dict[int, tuple[Form, FormMemory]] = {}
+        self._low_precision = self.device.type == "cuda" or torch.cpu._is_avx512_bf16_supported()
+
+    def count_tokens(self, text: str) -> int:
+        """Word pieces of the text."""
+        return self.wordpieces.count(text)
+
+    @torch.inference_mode()
+    def encode(self, passages: Sequence[Passage]) -> list[Memory]:
+        """Read each passage once, window by window: a window's states do not depend on what else is read."""
+        return [self._encode(p) for p in passages]
+
+    def _encode(self, passage: Passage) -> Memory:
+        pieces = self.wordpieces.pieces(passage.text, passage.word_start, passage.word_box)
+        windows = cut(pieces)
+        states = []
+        for w in windows:
+            page = to_device(sheet([(pieces, w)]), self.device)
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=self._low_precision):
+                states.append(self.network.read(page)[0, : w.last - w.first + 2].float())
+        return Memory(passage, pieces, windows, states, PassageReader(passage.text))
+
+    def form(self, form: Form) -> FormMemory:
+        """A form's questions, read once."""
+        if id(form) not in self._forms:
+            asked = form_questions(form)
+            texts = [*asked.slots, *asked.arrays]
+            options: list[list[int]] = []
+            for own in asked.options:
+                options.append(list(range(len(texts), len(texts) + len(own))))
+                texts += own
+            questions = to_device(question_tensors(texts, self.wordpieces), self.device)
+            vectors = []
+            for i in range(0, len(texts), 64):
+                part = Questions(questions.ids[i : i + 64], questions.mask[i : i + 64],
+                                 questions.label[i : i + 64], questions.note[i : i + 64])  # fmt: skip
+                vectors.append(self.network.understand(part))
+            memory = FormMemory(
+                questions, torch.cat(vectors) if vectors else torch.zeros(0, self.network.size.hidden),
+                list(range(len(asked.slots))),
+                list(range(len(asked.slots), len(asked.slots) + len(asked.arrays))), options,
+            )  # fmt: skip
+            self._forms[id(form)] = (form, memory)
+        return self._forms[id(form)][1]
+
+    @torch.inference_mode()
+    def find_rows(self, forms: Sequence[Form], memories: Sequence[Memory]) -> list[list[Row]]:
+        """The items of each form's arrays in its passage."""
+        return [self._find_rows(f, m) if f.arrays else [] for f, m in zip(forms, memories, strict=True)]
+
+    def _find_rows(self, form: Form, memory: Memory) -> list[Row]:
+        if not len(memory.pieces):
+            return []
+        known = self.form(form)
+        count = len(form.arrays)
+        anchors: list[list[tuple[int, float]]] = [[] for _ in form.arrays]
+        for i, w in enumerate(memory.windows):
+            page = to_device(sheet([(memory.pieces, w)]), self.device)
+            board = Board(
+                question=torch.tensor([known.arrays]), mask=torch.ones(1, count, dtype=torch.bool),
+                kind=torch.full((1, count), ROWS), anchor=torch.full((1, count), -1),
+                until=torch.full((1, count), page.ids.shape[1]), state=torch.zeros(1, count, dtype=torch.long),
+                span=torch.zeros(1, count, 2, dtype=torch.long), words=torch.zeros(1, count, 6, dtype=torch.long),
+            )  # fmt: skip
+            look = self._look(memory, [i], page, to_device(board, self.device), known)
+            chances = self.network.rows(look)[0].sigmoid()
+            for a in range(count):
+                for place in (chances[a] >= ROW_FROM).nonzero()[:, 0].tolist():
+                    piece = place - 1 + w.first
+                    if w.core_first <= piece < w.core_last:
+                        anchors[a].append((int(memory.pieces.start[piece]), float(chances[a, place])))
+        return _nested(form, anchors)
+
+    def _look(self, memory: Memory, windows: Sequence[int], page: Sheet, board: Board, known: FormMemory) -> Look:
+        width = page.ids.shape[1]
+        states = torch.stack([
+            torch.nn.functional.pad(memory.states[w], (0, 0, 0, width - len(memory.states[w]))) for w in windows
+        ])  # fmt: skip
+        matches = self.network.matches(page, board, known.questions)
+        return self.network.look(states, page, board, known.questions, known.vectors, matches)
+
+    @torch.inference_mode()
+    def score(
+        self, forms: Sequence[Form], memories: Sequence[Memory], rows: Sequence[Sequence[Row]], canvas: Canvas
+    ) -> Scores:
+        """One pass over the canvas; each request goes through the network alone, so batches do not matter."""
+        own: list[list[int]] = [[] for _ in forms]
+        for k, instance in enumerate(canvas.instances):
+            own[instance.request].append(k)
+        out = _Answers(len(canvas.instances), canvas.tokens.shape[1])
+        for form, memory, found, slots in zip(forms, memories, rows, own, strict=True):
+            if slots and len(memory.pieces):
+                self._score_request(form, memory, found, slots, canvas, out)
+        return out.scores(self.device)
+
+    def _score_request(
+        self, form: Form, memory: Memory, rows: Sequence[Row], own: list[int], canvas: Canvas, out: _Answers
+    ) -> None:
+        known, pieces = self.form(form), memory.pieces
+        row_at = row_places(rows, pieces)
+        places: dict[int, Place] = {
+            k: row_at[canvas.instances[k].row] for k in own if canvas.instances[k].row >= 0
+        }
+        views = views_of(own, [places.get(k) for k in own], memory.windows)
+        decided: dict[int, _Decided] = {k: _Decided() for k in own}
+        for i in range(0, len(views), VIEWS_AT_ONCE):
+            self._decide(views[i : i + VIEWS_AT_ONCE], memory, known, places, canvas, decided)
+        for k in own:
+            self._answer(k, decided[k], memory, canvas, out)
+        self._spell(own, decided, memory, canvas, out)
+
+    def _decide(
+        self, views: Sequence[View], memory: Memory, known: FormMemory, places: dict[int, Place], canvas: Canvas,
+        decided: dict[int, _Decided],
+    ) -> None:  # fmt: skip
+        """Let the slots of some views look at their windows; note what each view says of its slots."""
+        pieces, windows = memory.pieces, memory.windows
+        page = to_device(sheet([(pieces, windows[v.window]) for v in views]), self.device)
+        width = page.ids.shape[1]
+        board = board_of(views, canvas, known.slots, places, windows, pieces, self.wordpieces, width)
+        size = board.question.shape[1]
+        look = self._look(memory, [v.window for v in views], page, to_device(board, self.device), known)
+        allowed = torch.zeros(len(views), size, width, dtype=torch.bool)
+        for i, v in enumerate(views):
+            slots = [canvas.instances[k].slot for k in v.slots]
+            typed = [kind_of(s) in TYPED for s in slots]
+            allowed[i, : len(slots)] = start_masks(slots, typed, memory.reader, pieces, windows[v.window], width)
+        ends = torch.stack([end_mask(pieces, windows[v.window], width) for v in views])
+        starts, stops, logs, mass = point(
+            self.network, look, page, allowed.to(self.device), ends.to(self.device)
+        )
+        absent = self.network.absent(look.slots)[..., 0].tolist()
+        spell = self.network.spell_gate(look.slots)[..., 0].tolist()
+        booleans = self.network.boolean(look.slots).log_softmax(-1).tolist()
+        at, to, log, share = starts.tolist(), stops.tolist(), logs.tolist(), mass.tolist()
+        for i, v in enumerate(views):
+            for j, k in enumerate(v.slots):
+                d, slot = decided[k], canvas.instances[k].slot
+                d.absent.append(absent[i][j])
+                d.spell.append(spell[i][j])
+                d.mass.append(share[i][j])
+                d.windows.append(v.window)
+                d.pointed.append(log[i][j])
+                d.places.append((at[i][j], to[i][j]))
+                d.states.append(look.slots[i, j])
+                if slot.options and kind_of(slot) == KINDS.index("boolean"):
+                    d.options.append([booleans[i][j][("true", "false").index(o)] for o in _BOOLEANS])
+                elif slot.options:
+                    d.options.append(self._choose(look, i, j, k, canvas, memory, known, places))
+
+    def _choose(
+        self, look: Look, i: int, j: int, k: int, canvas: Canvas, memory: Memory, known: FormMemory,
+        places: dict[int, Place],
+    ) -> list[float]:  # fmt: skip
+        slot = canvas.instances[k].slot
+        near = memory.passage.text
+        if k in places:
+            place = places[k]
+            end = memory.pieces.start[place.until] if place.until < len(memory.pieces) else len(near)
+            near = near[int(memory.pieces.start[place.anchor]) : int(end)]
+        elif not memory.text:
+            memory.text = " ".join(near.lower().split())
+        near = near.lower() if k in places else memory.text
+        printed = torch.tensor([float(_printed(o, near)) for o in slot.options], device=self.device)
+        options = known.vectors[known.options[slot.index]]
+        alone = Look(look.slots[i, j][None, None], look.window[:1], look.pointer_bias[:1])
+        scores = self.network.choices(alone, options[None, None], printed[None, None])[0, 0]
+        return scores.float().log_softmax(-1).tolist()  # type: ignore[no-any-return]
+
+    def _answer(self, k: int, d: _Decided, memory: Memory, canvas: Canvas, out: _Answers) -> None:
+        """One answer from what the windows say: the surer a window is that it holds the value, the more it counts."""
+        slot = canvas.instances[k].slot
+        present = torch.tensor([-z for z in d.absent])
+        weight = present.log_softmax(0)
+        best = int(present.argmax())
+        out.absent[k] = float(torch.nn.functional.logsigmoid(-present[best]))
+        here = float(torch.nn.functional.logsigmoid(present[best]))
+        if slot.options:
+            mixed = torch.logsumexp(torch.tensor(d.options) + weight[:, None], 0)
+            texts = _BOOLEANS if kind_of(slot) == KINDS.index("boolean") else slot.options
+            out.candidates[k] = [Candidate(t.encode(), (), "chosen") for t in texts]
+            out.logits[k] = (mixed + here).tolist()
+            return
+        typed = kind_of(slot) in TYPED
+        gate = d.spell[best]
+        copied = -math.log1p(math.exp(min(gate, 60.0)))
+        pointed = []
+        for w in present.argsort(descending=True)[:4].tolist():
+            window = memory.windows[d.windows[w]]
+            starts, ends = d.places[w]
+            logs = [[x + float(weight[w]) for x in row] for row in d.pointed[w]]
+            pointed += spans_in_window(starts, ends, logs, memory.pieces, window)
+        candidates, logs_of = candidates_of(slot, typed, pointed, memory.reader)
+        out.candidates[k] = candidates
+        out.logits[k] = [x + here + copied for x in logs_of]
+        kept = math.exp(min(0.0, d.mass[best]))
+        out.refused[k] = math.log(max(1.0 - kept, 1e-9))
+        if 1 / (1 + math.exp(-max(-60.0, min(gate, 60.0)))) >= SPELL_FROM or not candidates:
+            out.generate[k] = here - math.log1p(math.exp(min(-gate, 60.0)))
+
+    def _spell(
+        self, own: list[int], decided: dict[int, _Decided], memory: Memory, canvas: Canvas, out: _Answers
+    ) -> None:
+        spelled = [k for k in own if out.generate[k] > -math.inf and canvas.values[k] is None]
+        if not spelled:
+            return
+        states = torch.stack([d.states[d.absent.index(min(d.absent))] for d in (decided[k] for k in spelled)])
+        hint = torch.full((len(spelled), HINT_BYTES), MASK)
+        for i, k in enumerate(spelled):
+            spans = out.candidates[k][0].spans if out.candidates[k] else ()
+            seen = memory.passage.text[spans[0][0] : spans[0][1]].encode()[:HINT_BYTES] if spans else b""
+            hint[i, : len(seen)] = torch.tensor(list(seen), dtype=torch.long)
+        tokens, length = canvas.tokens[spelled], canvas.length[spelled]
+        width = min(int(length.max()), POSITIONS)
+        logits = self.network.speller(
+            states, hint.to(self.device), tokens[:, :width].to(self.device), length.to(self.device)
+        )
+        for i, k in enumerate(spelled):
+            out.letters[k] = logits[i]
+
+
+_BOOLEANS = ("true", "false")
+
+
+def _printed(option: str, near: str) -> bool:
+    word = words_of(option.strip('"'))
+    return bool(word) and word in near
+
+
+def _nested(form: Form, anchors: list[list[tuple[int, float]]]) -> list[Row]:
+    """The rows in an order in which parents stand before their children."""
+    rows: list[Row] = []
+    at: dict[int, list[int]] = {}
+    by_path = {a.path: a.index for a in form.arrays}
+    for array in sorted(form.arrays, key=lambda a: a.path.count("*")):
+        outer = next((by_path[p] for p in _outer_paths(array.path) if p in by_path), -1)
+        at[array.index] = []
+        for anchor, chance in sorted(anchors[array.index]):
+            parent = -1
+            if outer >= 0:
+                before = [r for r in at[outer] if rows[r].anchor <= anchor]
+                if not before:
+                    continue
+                parent = before[-1]
+            at[array.index].append(len(rows))
+            rows.append(Row(array.index, parent, anchor, chance))
+    return rows
+
+
+def _outer_paths(path: str) -> list[str]:
+    """The pointer templates of the arrays that this path lies in, the innermost first."""
+    parts = path.split("/")
+    return ["/".join(parts[:i]) for i in range(len(parts) - 1, 0, -1) if parts[i] == "*"]
+
+
+class _Answers:
+    """Scores of a canvas while they are gathered."""
+
+    def __init__(self, slots: int, length: int) -> None:
+        self.length = length
+        self.candidates: list[list[Candidate]] = [[] for _ in range(slots)]
+        self.logits: list[list[float]] = [[] for _ in range(slots)]
+        # A passage without text has no values.
+        self.absent = [0.0] * slots
+        self.generate = [-math.inf] * slots
+        self.refused = [-math.inf] * slots
+        self.letters: dict[int, Tensor] = {}
+
+    def scores(self, device: torch.device) -> Scores:
+        """All of it as tensors."""
+        most = max((len(c) for c in self.logits), default=0)
+        logits = [[*own, *[-math.inf] * (most - len(own))] for own in self.logits]
+        spelled = sorted(self.letters)
+        letters = torch.zeros(len(spelled), self.length, VOCABULARY, device=device)
+        for i, k in enumerate(spelled):
+            letters[i, : len(self.letters[k])] = self.letters[k]
+        generate = [g if k in self.letters else -math.inf for k, g in enumerate(self.generate)]
+        return Scores(
+            candidates=self.candidates,
+            candidate_logits=torch.tensor(logits, dtype=torch.float32, device=device).view(len(logits), most),
+            absent_logit=torch.tensor(self.absent, device=device),
+            generate_logit=torch.tensor(generate, device=device),
+            generating=torch.tensor(spelled, dtype=torch.long, device=device),
+            token_logits=letters,
+            refused_logit=torch.tensor(self.refused, device=device),
+        )

@@ -1,0 +1,284 @@
+"""The default model's network: an encoder of windows, a decoder of slots, and the heads that read their states.
+
+Every slot of the form is a virtual token. It starts from its question (the field's names and description, read
+by the same encoder), from what is committed on the canvas, and from the row that it lies in; three layers let it
+look at the window and at the other slots of its record. From its state come: is the value in this window at all,
+where does it start, where does it end given the start, which option is it, where do the rows of an array begin.
+Spans are pointed at, so that a value comes with its evidence (after pointer networks, Vinyals et al. 2015,
+arXiv 1506.03134; for masked denoising of whole answers see Sahoo et al. 2024, arXiv 2406.07524).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TypeVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from cinnabar.engine.models.default.body import FLOOR, Encoder, Layer
+from cinnabar.engine.models.default.speller import Speller
+
+#: What a slot is, as far as the network is concerned.
+KINDS = ("text", "number", "date", "time", "pattern", "choice", "boolean", "rows")
+#: What is on the canvas for a slot: nothing yet, or a committed value and where it came from.
+STATES = ("open", "copied", "chosen", "absent", "written")
+#: Where a piece stands, seen from a row's anchor: 0 for slots outside of rows.
+REGIONS = 7
+#: Buckets of the distance from a row's anchor.
+DISTANCES = 18
+#: Longest span that can be pointed at, in pieces.
+LONGEST_SPAN = 96
+#: Pieces of a question that are matched with the window one by one: of its label, then of its description.
+LABEL_PIECES, NOTE_PIECES = 8, 16
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Sizes of the network; those of all-MiniLM-L6-v2 where it has them."""
+
+    vocabulary: int = 30522
+    hidden: int = 384
+    heads: int = 12
+    inner: int = 1536
+    layers: int = 6
+    positions: int = 512
+    decoder_layers: int = 3
+    pointer: int = 256
+
+
+@dataclass(slots=True)
+class Sheet:
+    """N windows of T pieces. ids: int64; mask: bool; around: [N, T, 4] int64; line: int64."""
+
+    ids: Tensor
+    mask: Tensor
+    around: Tensor
+    line: Tensor
+
+
+@dataclass(slots=True)
+class Questions:
+    """Q distinct texts that ask for something, and of which slots and options are made.
+
+    ids: [Q, n] int64; mask: [Q, n] bool; label: [Q, LABEL_PIECES] and note: [Q, NOTE_PIECES] int64, the pieces
+    of the name and of the description, 0 beyond their end.
+    """
+
+    ids: Tensor
+    mask: Tensor
+    label: Tensor
+    note: Tensor
+
+
+@dataclass(slots=True)
+class Board:
+    """The slots of N windows, S each.
+
+    question: index into Questions; mask: bool; kind: into KINDS; anchor: piece at which the slot's row begins,
+    -1 outside of rows; until: piece at which the next row begins; state: into STATES; span: [N, S, 2] pieces
+    [start, end) of a copied value; words: [N, S, 6] pieces of the committed text, 0 beyond its end.
+    """
+
+    question: Tensor
+    mask: Tensor
+    kind: Tensor
+    anchor: Tensor
+    until: Tensor
+    state: Tensor
+    span: Tensor
+    words: Tensor
+
+
+@dataclass(slots=True)
+class Look:
+    """What the decoder saw: slot states [N, S, H], window states [N, T, H], and biases on pointers [N, S, T]."""
+
+    slots: Tensor
+    window: Tensor
+    pointer_bias: Tensor
+
+
+T = TypeVar("T", Sheet, Questions, Board)
+
+
+def to_device(batch: T, device: torch.device) -> T:
+    """The same batch on another device."""
+    return type(batch)(**{f.name: getattr(batch, f.name).to(device) for f in fields(batch)})
+
+
+class Network(nn.Module):
+    """All parameters of the default model."""
+
+    def __init__(self, size: Size = Size()) -> None:
+        super().__init__()
+        h = size.hidden
+        self.size = size
+        self.encoder = Encoder(size.vocabulary, h, size.layers, size.heads, size.inner, size.positions)
+        self.decoder = nn.ModuleList(Layer(h, size.heads, size.inner) for _ in range(size.decoder_layers))
+        self.ask = nn.Linear(h, h)
+        self.kind = nn.Embedding(len(KINDS), h)
+        self.state = nn.Embedding(len(STATES), h)
+        self.value = nn.Linear(2 * h, h)
+        self.anchor = nn.Linear(h, h)
+        self.slot_norm = nn.LayerNorm(h)
+        self.region_attention = nn.Parameter(torch.zeros(size.decoder_layers, REGIONS, size.heads))
+        self.region_pointer = nn.Embedding(REGIONS, 1)
+        self.distance_pointer = nn.Embedding(DISTANCES, 1)
+        # Similarity of a field's words with the window's words, spread to their neighbours: the value of a
+        # label stands some pieces after it. It speeds up early learning.
+        self.match = nn.Conv1d(3, 8, 24, padding="valid")
+        self.match_pointer = nn.Conv1d(8, 1, 1)
+        self.match_attention = nn.Parameter(torch.zeros(size.decoder_layers, size.heads))
+        p = size.pointer
+        self.start_slot, self.start_window = nn.Linear(h, p), nn.Linear(h, p)
+        self.end_slot, self.end_start, self.end_window = nn.Linear(h, p), nn.Linear(h, p), nn.Linear(h, p)
+        self.span_length = nn.Embedding(LONGEST_SPAN, 1)
+        self.span_lines = nn.Embedding(4, 1)
+        self.row_slot, self.row_window = nn.Linear(h, p), nn.Linear(h, p)
+        self.row_bias = nn.Parameter(torch.tensor(-3.0))
+        self.absent = nn.Sequential(nn.Linear(h, p), nn.GELU(), nn.Linear(p, 1))
+        self.spell_gate = nn.Linear(h, 1)
+        self.choice_slot, self.choice_option = nn.Linear(h, p), nn.Linear(h, p)
+        self.choice_printed = nn.Parameter(torch.tensor(1.0))
+        self.boolean = nn.Linear(h, 2)
+        self.speller = Speller(h)
+        for table in (self.region_pointer, self.distance_pointer, self.span_length, self.span_lines):
+            nn.init.zeros_(table.weight)
+        for module in (self.value, self.anchor):
+            nn.init.normal_(module.weight, std=0.02)
+        nn.init.normal_(self.kind.weight, std=0.02)
+        nn.init.normal_(self.state.weight, std=0.02)
+        nn.init.zeros_(self.match_pointer.bias)  # type: ignore[arg-type]
+
+    def read(self, sheet: Sheet) -> Tensor:
+        """The states of the windows: [N, T, H]."""
+        return self.encoder(sheet.ids, sheet.mask, sheet.around)  # type: ignore[no-any-return]
+
+    def understand(self, questions: Questions) -> Tensor:
+        """A vector for each question: the mean of its states, [Q, H]."""
+        x = self.encoder(questions.ids, questions.mask)
+        m = questions.mask[..., None].to(x.dtype)
+        return (x * m).sum(1) / m.sum(1).clamp(min=1)  # type: ignore[no-any-return]
+
+    def matches(self, sheet: Sheet, board: Board, questions: Questions) -> Tensor:
+        """How alike the slots' words and the window's words are: [N, S, 8, T], spread to the neighbours."""
+        n, s = board.question.shape
+        with torch.no_grad():
+            words = F.normalize(self.encoder.words.weight.float(), dim=-1) if not self.training else None
+            seen = _unit(self.encoder.words, sheet.ids, words) * sheet.mask[..., None]
+            channels = []
+            for pieces in (questions.label, questions.note):
+                asked = pieces[board.question].view(n, -1)
+                # Frequent words stand first in the vocabulary and say little.
+                weight = ((asked - 1996).float() / 3000).clamp(0.1, 1.0) * (asked > 0)
+                alike = torch.matmul(_unit(self.encoder.words, asked, words), seen.transpose(-1, -2))
+                near = ((alike - 0.4) / 0.6).clamp(min=0) * weight[..., None]
+                channels.append(near.view(n, s, pieces.shape[1], -1).amax(2))
+                if pieces is questions.label:
+                    same = (asked[..., None] == sheet.ids[:, None, :]) * weight[..., None]
+                    channels.append(same.view(n, s, pieces.shape[1], -1).amax(2))
+            signal = torch.stack(channels, 2).view(n * s, 3, -1)
+            signal = F.pad(signal, (20, 3))
+        return F.gelu(self.match(signal)).view(n, s, 8, -1)
+
+    def look(
+        self, window: Tensor, sheet: Sheet, board: Board, questions: Questions, vectors: Tensor, matches: Tensor
+    ) -> Look:
+        """Let the slots look at the window and at each other.
+
+        window: [N, T, H] from `read`; vectors: [Q, H] from `understand`; matches from `matches`.
+        """
+        n, s = board.question.shape
+        x = self.ask(vectors)[board.question] + self.kind(board.kind) + self.state(board.state)
+        x = x + self._committed(window, board) + self._anchored(window, board)
+        x = self.slot_norm(x)
+        region = _regions(sheet, board)
+        spread = self.match_pointer(matches.reshape(n * s, 8, -1)).view(n, s, -1)
+        hidden_slots = torch.where(board.mask, 0.0, FLOOR)[:, None, None, :].expand(-1, -1, s, -1)
+        hidden_window = torch.where(sheet.mask, 0.0, FLOOR)[:, None, None, :]
+        for i, layer in enumerate(self.decoder):
+            assert isinstance(layer, Layer)
+            bias = self.region_attention[i][region].permute(0, 3, 1, 2) + hidden_window
+            bias = bias + spread[:, None] * self.match_attention[i][None, :, None, None]
+            bias = torch.cat([hidden_slots.expand(-1, bias.shape[1], -1, -1), bias], -1)
+            both = torch.cat([x, window.to(x.dtype)], 1)
+            x = layer.attend(x, layer.split(layer.key(both)), layer.split(layer.value(both)), bias)
+        place = torch.arange(sheet.ids.shape[1], device=window.device)
+        distance = _distance_buckets(place[None, None, :] - board.anchor[..., None])
+        near = self.region_pointer(region)[..., 0] + self.distance_pointer(distance)[..., 0]
+        in_row = (board.anchor >= 0)[..., None]
+        return Look(x, window, spread + torch.where(in_row, near, 0.0))
+
+    def _committed(self, window: Tensor, board: Board) -> Tensor:
+        """What the canvas holds for a slot: the words of its value, and its words as the window has them."""
+        place = torch.arange(window.shape[1], device=window.device)
+        inside = (place >= board.span[..., :1]) & (place < board.span[..., 1:])
+        share = inside.to(window.dtype) / inside.sum(-1, keepdim=True).clamp(min=1)
+        seen = torch.matmul(share, window)
+        known = (board.words > 0)[..., None].to(window.dtype)
+        words = (self.encoder.words(board.words).to(window.dtype) * known).sum(2) / known.sum(2).clamp(min=1)
+        has_value = (board.state > 0)[..., None].to(window.dtype)
+        return self.value(torch.cat([seen, words], -1)) * has_value  # type: ignore[no-any-return]
+
+    def _anchored(self, window: Tensor, board: Board) -> Tensor:
+        at = board.anchor.clamp(min=0)[..., None].expand(-1, -1, window.shape[-1])
+        return self.anchor(window.gather(1, at)) * (board.anchor >= 0)[..., None]  # type: ignore[no-any-return]
+
+    def starts(self, look: Look) -> Tensor:
+        """Logits of the piece at which a value starts: [N, S, T]."""
+        scores = torch.matmul(self.start_slot(look.slots), self.start_window(look.window).transpose(-1, -2))
+        return scores / self.size.pointer**0.5 + look.pointer_bias
+
+    def ends(self, look: Look, start: Tensor, line: Tensor) -> Tensor:
+        """Logits of the last piece of a value, given the first: start [N, S, K] to [N, S, K, T].
+
+        line: [N, T]. Impossible ends (before the start, or too far behind it) get FLOOR.
+        """
+        n, s, k = start.shape
+        t = look.window.shape[1]
+        flat = start.reshape(n, -1)
+        at_start = self.end_start(look.window).gather(1, flat[..., None].expand(-1, -1, self.size.pointer))
+        query = self.end_slot(look.slots)[:, :, None] + at_start.view(n, s, k, -1)
+        keys = self.end_window(look.window)
+        scores = torch.matmul(query.view(n, s * k, -1), keys.transpose(-1, -2)) / self.size.pointer**0.5
+        length = torch.arange(t, device=start.device) - start[..., None]
+        lines = (line[:, None, :] - line.gather(1, flat)[..., None]).view(n, s, k, t).clamp(0, 3)
+        possible = (length >= 0) & (length < LONGEST_SPAN)
+        scores = scores.view(n, s, k, t) + self.span_length(length.clamp(0, LONGEST_SPAN - 1))[..., 0]
+        return torch.where(possible, scores + self.span_lines(lines)[..., 0], FLOOR)
+
+    def rows(self, look: Look) -> Tensor:
+        """Logits that an item of the slot's array begins at a piece: [N, S, T]."""
+        scores = torch.matmul(self.row_slot(look.slots), self.row_window(look.window).transpose(-1, -2))
+        return scores / self.size.pointer**0.5 + self.row_bias
+
+    def choices(self, look: Look, options: Tensor, printed: Tensor) -> Tensor:
+        """Logits of options: options [N, S, O, H] vectors, printed [N, S, O] whether they are in the text."""
+        query = self.choice_slot(look.slots)[:, :, None]
+        scores = (query * self.choice_option(options)).sum(-1) / self.size.pointer**0.5
+        return scores + self.choice_printed * printed  # type: ignore[no-any-return]
+
+
+def _unit(words: nn.Embedding, ids: Tensor, units: Tensor | None) -> Tensor:
+    return units[ids] if units is not None else F.normalize(words.weight[ids].float(), dim=-1)
+
+
+def _regions(sheet: Sheet, board: Board) -> Tensor:
+    """Where each piece stands, seen from each slot's row: [N, S, T] int64 in [0, REGIONS)."""
+    place = torch.arange(sheet.ids.shape[1], device=sheet.ids.device)[None, None, :]
+    anchor, until = board.anchor[..., None], board.until[..., None]
+    line = sheet.line[:, None, :]
+    own_line = line == sheet.line.gather(1, board.anchor.clamp(min=0))[..., None]
+    region = torch.where(own_line, 2, 1)
+    region = torch.where(place >= anchor, torch.where(own_line, 3, 4), region)
+    region = torch.where(place >= until, torch.where(own_line, 5, 6), region)
+    return torch.where(anchor >= 0, region, 0)
+
+
+def _distance_buckets(distance: Tensor) -> Tensor:
+    """Exact up to 3 pieces after the anchor, then by powers of two; before it likewise."""
+    size = distance.abs().clamp(min=1).float().log2().floor().long().clamp(max=7)
+    after = torch.where(distance <= 3, distance.clamp(min=0), 2 + size)
+    return torch.where(distance >= 0, after, 10 + size).clamp(0, DISTANCES - 1)

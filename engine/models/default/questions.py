@@ -1,0 +1,137 @@
+"""What the model is asked: the words of a schema's fields, as texts that the encoder reads."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+
+from cinnabar.engine.models.default.network import KINDS, LABEL_PIECES, NOTE_PIECES, Questions
+from cinnabar.engine.models.default.wordpieces import CLS_ID, SEP_ID, WordPieces
+from cinnabar.schemas.form import ArrayNode, Form, ObjectNode, Slot, walk
+
+#: Pieces of a question that are read; longer descriptions are cut.
+QUESTION_PIECES = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A field's name with its parents' names, and its description. `label` is the name alone."""
+
+    label: str
+    note: str
+    parents: str = ""
+
+    @property
+    def text(self) -> str:
+        """What the encoder reads."""
+        name = f"{self.parents}, {self.label}" if self.parents else self.label
+        return f"{name}: {self.note}" if self.note else name
+
+
+@dataclass(frozen=True, slots=True)
+class FormQuestions:
+    """The questions of a form: one for each slot, one for each array, and one for each option of a slot."""
+
+    slots: tuple[Question, ...]
+    arrays: tuple[Question, ...]
+    options: tuple[tuple[Question, ...], ...]
+
+
+def words_of(name: str) -> str:
+    """A field's name as words: `invoiceNumber` and `invoice_number` are "invoice number"."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_\-.]+", " ", name)
+    return " ".join(spaced.split()).lower()
+
+
+@lru_cache(maxsize=256)
+def form_questions(form: Form) -> FormQuestions:
+    """The questions of a form, from its names, titles and descriptions."""
+    names: dict[str, str] = {}
+    for node in walk(form.root):
+        if isinstance(node, ObjectNode | ArrayNode) and node.path:
+            names[node.path] = _label(node.path, node.title)
+    slots = tuple(_question(s.path, s.title, _note(s), names) for s in form.slots)
+    arrays = tuple(_array_question(a, names) for a in form.arrays)
+    options = tuple(_options(s, q) for s, q in zip(form.slots, slots, strict=True))
+    return FormQuestions(slots, arrays, options)
+
+
+def _label(path: str, title: str) -> str:
+    own = next((p for p in reversed(path.split("/")) if p != "*"), "")
+    name = words_of(own.replace("~1", "/").replace("~0", "~"))
+    if not title or words_of(title) == name:
+        return title or name
+    # A title that repeats the name adds nothing; a name beside a title may be the clearer of the two.
+    return title if set(name.split()) <= set(words_of(title).split()) else f"{title} ({name})"
+
+
+def _note(slot: Slot) -> str:
+    examples = f" e.g. {', '.join(slot.examples[:2])}" if slot.examples else ""
+    return slot.description + examples
+
+
+def _question(path: str, title: str, note: str, names: dict[str, str]) -> Question:
+    parts = path.split("/")
+    above = ["/".join(parts[:i]) for i in range(2, len(parts))]
+    parents = " ".join(names[p] for p in above if p in names and not p.endswith("*"))
+    return Question(_label(path, title), note, parents)
+
+
+def _array_question(array: ArrayNode, names: dict[str, str]) -> Question:
+    below = [_label(n.path, n.title) for n in walk(array.item) if isinstance(n, Slot) and n.path != array.path + "/*"]
+    listed = f" ({', '.join(below[:6])})" if below else ""
+    asked = _question(array.path, array.title, array.description, names)
+    return Question(asked.label, asked.note + listed, asked.parents)
+
+
+def _options(slot: Slot, asked: Question) -> tuple[Question, ...]:
+    notes = slot.option_notes or ("",) * len(slot.options)
+    return tuple(
+        Question(words_of(_plain(o)) or "empty", note, asked.label)
+        for o, note in zip(slot.options, notes, strict=True)
+    )
+
+
+def _plain(option: str) -> str:
+    value = json.loads(option)
+    return value if isinstance(value, str) else option
+
+
+def kind_of(slot: Slot) -> int:
+    """The slot's place in KINDS."""
+    if set(slot.options) == {"true", "false"}:
+        return KINDS.index("boolean")
+    if slot.options:
+        return KINDS.index("choice")
+    if slot.kind in ("number", "integer"):
+        return KINDS.index("number")
+    if slot.format in ("date", "date-time"):
+        return KINDS.index("date")
+    if slot.format == "time":
+        return KINDS.index("time")
+    return KINDS.index("text" if slot.free else "pattern")
+
+
+def question_tensors(questions: Sequence[Question], pieces: WordPieces) -> Questions:
+    """The questions as tensors, in their order."""
+    texts = [(CLS_ID, *pieces.ids(q.text)[: QUESTION_PIECES - 2], SEP_ID) for q in questions]
+    longest = max(map(len, texts), default=2)
+    ids = torch.zeros(len(texts), longest, dtype=torch.long)
+    for i, t in enumerate(texts):
+        ids[i, : len(t)] = torch.tensor(t)
+    mask = torch.arange(longest) < torch.tensor([len(t) for t in texts])[:, None]
+    label = _padded((pieces.ids(q.label) for q in questions), len(texts), LABEL_PIECES)
+    note = _padded((pieces.ids(q.note) for q in questions), len(texts), NOTE_PIECES)
+    return Questions(ids, mask, label, note)
+
+
+def _padded(rows: Iterable[tuple[int, ...]], count: int, width: int) -> torch.Tensor:
+    out = torch.zeros(count, width, dtype=torch.long)
+    for i, row in enumerate(rows):
+        out[i, : len(row[:width])] = torch.tensor(row[:width], dtype=torch.long)
+    return out

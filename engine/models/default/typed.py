@@ -1,0 +1,70 @@
+"""The spans of a passage that a typed slot can take: those with a reading that its automaton accepts.
+
+Enumerating them is the constraint at work, not a choice: which of them is the value, the model says.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from cinnabar.engine.readings.locale import Locale, document_locale
+from cinnabar.engine.readings.readings import json_readings
+from cinnabar.engine.readings.scan import Mention, scan
+from cinnabar.schemas.form import Slot
+
+#: Characters on each side that a reading may look at (a sign, a currency, "pm" after a range).
+CONTEXT = 40
+
+Typed = tuple[int, int, bytes]
+
+
+class PassageReader:
+    """The readings of a passage's spans, each computed once.
+
+    `whole` is the text that tells the passage's habits (day or month first, point or comma).
+    """
+
+    def __init__(self, text: str, whole: str | None = None) -> None:
+        self.text = text
+        self.locale: Locale = document_locale(text if whole is None else whole)
+        self._mentions: list[Mention] | None = None
+        self._readings: dict[tuple[int, int], tuple[bytes, ...]] = {}
+        self._typed: dict[int, tuple[Slot, list[Typed]]] = {}
+
+    @property
+    def mentions(self) -> list[Mention]:
+        """All stretches that look like a number, a date, a time or a code."""
+        if self._mentions is None:
+            self._mentions = scan(self.text, self.locale)
+        return self._mentions
+
+    def readings(self, start: int, end: int) -> tuple[bytes, ...]:
+        """What this span may stand for, as canonical JSON texts, the likelier first."""
+        if (start, end) not in self._readings:
+            before, after = self.text[max(0, start - CONTEXT) : start], self.text[end : end + CONTEXT]
+            self._readings[start, end] = json_readings(self.text[start:end], self.locale, before, after)
+        return self._readings[start, end]
+
+    def read(self, slot: Slot, start: int, end: int) -> bytes | None:
+        """The first reading of this span that the slot accepts, or None."""
+        return next((r for r in self.readings(start, end) if r != b"null" and slot.accepts(r)), None)
+
+    def typed(self, slot: Slot) -> list[Typed]:
+        """All mentions that the slot accepts in some reading: (start, end, canonical text), in order."""
+        key = id(slot.automaton)
+        if key not in self._typed:
+            found = [(m.start, m.end, self.read(slot, m.start, m.end)) for m in self.mentions]
+            # The slot is kept so that its automaton's id stays its own.
+            self._typed[key] = (slot, [(a, b, text) for a, b, text in found if text is not None])
+        return self._typed[key][1]
+
+
+def word_starts(case: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
+    """[T] bool: pieces at which a span may start (not within a word)."""
+    return np.asarray(case != 0)
+
+
+def word_ends(case: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
+    """[T] bool: pieces at which a span may end (the next one does not go on with the same word)."""
+    return np.append(case[1:] != 0, True)

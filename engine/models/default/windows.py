@@ -1,0 +1,62 @@
+"""Cuts a passage into windows that the encoder can read, with overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from cinnabar.engine.models.default.network import Sheet
+from cinnabar.engine.models.default.wordpieces import CLS_ID, SEP_ID, Pieces
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Pieces [first, last) of a passage, of which [core_first, core_last) belong to no other window's core."""
+
+    first: int
+    last: int
+    core_first: int
+    core_last: int
+
+    def place(self, piece: int) -> int:
+        """Where a piece of the passage stands among the window's positions (the first one is [CLS])."""
+        return piece - self.first + 1
+
+
+def cut(pieces: Pieces, longest: int = 510, overlap: int = 96) -> list[Window]:
+    """Windows of at most `longest` pieces; a cut falls on the beginning of a line where one is near."""
+    total = len(pieces)
+    bounds = [0]
+    while total - bounds[-1] > longest:
+        reach = bounds[-1] + longest - overlap
+        gaps = pieces.gap[reach - overlap : reach]
+        lines = np.flatnonzero(gaps >= 3)
+        bounds.append(reach - overlap + int(lines[-1]) if len(lines) and reach - overlap > bounds[-1] else reach)
+    windows = []
+    for i, first in enumerate(bounds):
+        last = min(first + longest, total)
+        following = bounds[i + 1] if i + 1 < len(bounds) else total
+        middle = (following + last) // 2 if following < total else total
+        windows.append(Window(first, last, windows[-1].core_last if windows else 0, middle))
+    return windows
+
+
+def sheet(windows: Sequence[tuple[Pieces, Window]], multiple: int = 32) -> Sheet:
+    """The windows as tensors, padded to a multiple of pieces."""
+    longest = max((w.last - w.first + 2 for _, w in windows), default=2)
+    width = -(-longest // multiple) * multiple
+    n = len(windows)
+    ids, mask = np.zeros((n, width), np.int64), np.zeros((n, width), bool)
+    around, line = np.zeros((n, width, 4), np.int64), np.full((n, width), -1, np.int64)
+    for i, (p, w) in enumerate(windows):
+        size = w.last - w.first
+        ids[i, 0], ids[i, size + 1] = CLS_ID, SEP_ID
+        ids[i, 1 : size + 1] = p.ids[w.first : w.last]
+        mask[i, : size + 2] = True
+        for j, values in enumerate((p.case, p.gap, p.x, p.y)):
+            around[i, 1 : size + 1, j] = values[w.first : w.last]
+        line[i, 1 : size + 1] = p.line[w.first : w.last]
+    return Sheet(*(torch.from_numpy(a) for a in (ids, mask, around, line)))
