@@ -1,8 +1,8 @@
 """Passes over the table of a deterministic automaton: numbering, distances, minimisation, byte classes.
 
-Tables are [S, C] int32 with -1 where there is no transition. Walks along the transitions are plain loops over
-lists, some 80 ns a transition: the automata are deep and narrow (a bounded string has some ten states a level),
-and a numpy call a level costs more. All else is numpy.
+Tables are [S, C] int32 with -1 where there is no transition. Walks along the transitions are plain loops
+over lists, some 80 ns a transition: the automata are deep and narrow (a bounded string has some ten states a
+level), and a numpy call a level costs more. All else is numpy.
 """
 
 from __future__ import annotations

@@ -168,6 +168,15 @@ def test_the_shortest_text_is_accepted_and_none_is_shorter(automaton: Automaton)
     assert shortest == min([shortest, *(w for w in same if shortest.strip(b"abc") == b"")])
 
 
+@settings(max_examples=40)
+@given(automata)
+def test_distance_is_the_length_of_the_shortest_text_from_a_state(automaton: Automaton) -> None:
+    words = [bytes(w) for n in range(6) for w in product(b"abcd", repeat=n)]
+    for state, distance in enumerate(automaton.distance.tolist()):
+        ends = ((len(w), automaton.run(w, state)) for w in words)
+        assert distance == next(n for n, end in ends if end >= 0 and automaton.accepting[end])
+
+
 def test_the_shortest_text_prefers_what_can_be_printed() -> None:
     assert union(literal(b"\x00"), literal(b"z"), literal(b"\xff")).shortest() == b"z"
     assert union(literal(b"\x00"), literal(b"\x80")).shortest() == b"\x00"

@@ -16,7 +16,7 @@ from cinnabar.schemas.numbers import canonical_number, integer, number
 SHAPE = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?")
 
 near = st.sampled_from(
-    ["0", "1", "-1", "9", "10", "-10", "99.5", "100", "0.05", "-0.25", "12.5", "1E3", "1e-3"]
+    ["0", "1", "-1", "9", "10", "-10", "99.5", "100", "0.05", "-0.25", "12.5", "1.375", "1E3", "1e-3"]
 )
 values = near.map(Decimal) | st.builds(
     lambda n, k: Decimal(n).scaleb(-k), st.integers(-30_000, 30_000), st.integers(0, 4)
@@ -45,6 +45,7 @@ def test_bounds_and_multiples_are_exact(
     edges = [b for b in (low, high, above, below) if b is not None]
     shifts = [Decimal(s) for s in ("0", "1", "-1", "0.01", "-0.001")]
     tried = [*tried, *(b + s for b in edges for s in shifts)]
+    tried += [b.quantize(Decimal(1).scaleb(-k)) for b in edges for k in (0, 1, 2, 3)]
     if step:
         tried += [step * n for n in (-3, 0, 1, 7, 1000)]
     numbers, integers = number(low, high, above, below, step), integer(low, high, above, below, step)
@@ -61,6 +62,14 @@ def test_bounds_and_multiples_are_exact(
     shortest = data.draw(st.sampled_from([numbers, integers])).shortest()
     if shortest is not None:
         assert SHAPE.fullmatch(shortest.decode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["-0", "-0.0", "0.0", "1.0", "1.", ".5", "01", "-01", "00", "+1", "1e3", "--1", "1.2.3", "-", "", "1.10"],
+)
+def test_other_spellings_are_refused(text: str) -> None:
+    assert not number().accepts(text.encode()) and not integer().accepts(text.encode())
 
 
 @given(st.from_regex(r"-?[0-9.]{0,5}\Z") | st.text("-+.0123456789eE", max_size=6))
