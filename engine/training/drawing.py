@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from cinnabar.engine.training.family import Family, FamilyError, Field, Layout
 from cinnabar.engine.training.rendering import (
+    LANGUAGE_TAG,
     Laid,
     Line,
     Node,
@@ -19,6 +21,17 @@ from cinnabar.engine.training.rendering import (
     to_lines,
 )
 from cinnabar.engine.training.values import Locale, Value, common, draw, show, split
+
+
+@lru_cache(maxsize=8192)
+def options_for(options: tuple[tuple[Node, ...], ...], language: str) -> tuple[tuple[Node, ...], ...]:
+    """The options of a choice for this language (`de:Datum`), else the untagged ones, else the English ones."""
+    tags: dict[str, list[tuple[Node, ...]]] = {}
+    for option in options:
+        text = option[0][1] if option and option[0][0] == "text" else ""
+        m = LANGUAGE_TAG.match(text)
+        tags.setdefault(m[1] if m else "", []).append((("text", text[3:]), *option[1:]) if m else option)
+    return tuple(tags.get(language) or tags.get("") or tags.get("en") or next(iter(tags.values())))
 
 
 _INDEXED = re.compile(r"^((.+)\[(\d+)\])(?:\.\w+)?$")
@@ -167,7 +180,9 @@ class Drawing:
             elif kind == "value":
                 self._print(node, out)
             elif kind == "choice":
-                _, options, fresh, where = node
+                _, options, fresh, where, tagged = node
+                if tagged:
+                    options = options_for(options, self.locale.language)
                 key = (where, id(node))
                 if fresh or key not in self._branches:
                     self._branches[key] = self.rng.randrange(len(options))
@@ -315,7 +330,7 @@ class Drawing:
     def _print_enum(self, path: str, v: Value) -> str:
         f = self.field(path)
         words = f.prints.get(self.locale.language) or f.prints.get("en") or {}
-        return self.chosen("enum " + path + v.raw, split(words.get(v.raw) or v.raw.replace("_", " ")))
+        return self.chosen(f"enum {f.path} {v.raw}", split(words.get(v.raw) or v.raw.replace("_", " ")))
 
     def _label(self, key: str) -> str:
         labels = self.family.labels.get(key)

@@ -18,6 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 Node = tuple[Any, ...]
+#: An option of a choice that is for one language only.
+LANGUAGE_TAG = re.compile(r"(en|de|fr|es|it|nl|pt|sv|pl):")
 _TOKEN = re.compile(r"\{\{|\}\}|\[\[|\]\]|<<|>>|\||\{(\d+)\}|[\x02\x04\x05]")
 _VALUE = re.compile(r"^(?P<path>[^|:]+)(?::(?P<align>[<>]?)(?P<width>\d+))?(?:\|(?P<form>.*))?$", re.S)
 _CONDITION = re.compile(r"(?:\?(?P<path>[.\w]+)(?:(?P<op>!?=)(?P<want>[^:\n]*?))?|!(?P<miss>[.\w]+)|%(?P<share>\d+)):[ ]?")
@@ -74,7 +76,8 @@ def _parse_until(text: str, at: int, stop: tuple[str, ...]) -> tuple[list[Node],
             fresh = bool(options[0]) and options[0][0][0] == "text" and options[0][0][1].startswith("~")
             if fresh:
                 options[0] = (("text", options[0][0][1][1:]), *options[0][1:])
-            nodes.append(("choice", tuple(options), fresh, m.start()))
+            tagged = any(o and o[0][0] == "text" and LANGUAGE_TAG.match(o[0][1]) for o in options)
+            nodes.append(("choice", tuple(options), fresh, m.start(), tagged))
         elif m[1]:
             nodes.append(("tab", int(m[1])))
         elif token == "\x02":

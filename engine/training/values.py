@@ -399,6 +399,7 @@ GENERATORS: dict[str, Callable[[Scope, str], Value]] = {
     "tpl": lambda s, arg: _text(_fill(s, arg)),
     "same": lambda s, arg: Value(s.value(arg).kind, s.value(arg).raw),
     "words": _words,
+    "Word": lambda s, _: _text(s.rng.choice(s.pool("word")).capitalize()),
     "sentence": _sentence,
     "iban": _iban,
     "vat_id": _vat_id,
