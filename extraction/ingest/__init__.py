@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cinnabar.extraction.ingest.codes import CODES
+from cinnabar.extraction.ingest.codes import CODES, FLAGS
 from cinnabar.extraction.ingest.dispatch import SUFFIXES, parse
 
-__all__ = ["CODES", "SUFFIXES", "parse"]
+__all__ = ["CODES", "FLAGS", "SUFFIXES", "parse"]

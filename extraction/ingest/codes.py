@@ -1,7 +1,8 @@
-"""Why a file could not be read: every code that a `DocumentError` may carry, with its meaning."""
+"""Why a file could not be read, and what a reader should know of one that was."""
 
 from __future__ import annotations
 
+# Every code that a `DocumentError` may carry.
 CODES: dict[str, str] = {
     "empty": "There is nothing to read: no bytes, or no characters and no images.",
     "unsupported": "The content is of a kind that no parser here reads.",
@@ -19,3 +20,17 @@ CODES: dict[str, str] = {
     "worker_died": "The parser ended its process, twice, on fresh workers.",
     "parser_error": "The parser failed in a way that is not foreseen; the detail names the exception.",
 }
+
+# Every flag that a `Document` may carry; `attachment_` with a code says why an attached PDF has no text.
+FLAGS: dict[str, str] = {
+    "active_content": "Scripts, launches or references to outside; none was run or followed.",
+    "attachment_skipped": "Attached PDFs were left closed, because one of them ended the parser.",
+    "broken_pages": "Some pages could not be read.",
+    "charset_guess": "The charset was missing, unknown or wrong, and was guessed.",
+    "conflict": "The plain text and the HTML of a mail say different things; the plain text was read.",
+    "depth_limit": "Parts are nested deeper than the limit; what lies below was left out.",
+    "duplicate_header": "A header that may stand once stands more than once; all its values were kept.",
+    "no_text_pages": "Some pages have no text layer.",
+    "repaired": "The file is damaged; what was read was found by a scan, a guess or the second parser.",
+    "truncated": "A limit of pages, parts or characters was reached; what lies beyond was left out.",
+} | {f"attachment_{code}": f"Of an attached PDF: {meaning}" for code, meaning in CODES.items()}

@@ -96,7 +96,7 @@ def _content(builder: DocumentBuilder, entity: Entity, stack: list[Entity | None
     """Put what follows the headers of `entity` on the stack, first part on top."""
     if entity.media_type == "multipart/alternative":
         stack.extend(reversed(_alternative(builder, entity)))
-    elif entity.media_type.startswith("multipart/") and entity.children:
+    elif entity.media_type.startswith("multipart/"):
         stack.extend(reversed(entity.children))
     else:
         stack.append(entity)

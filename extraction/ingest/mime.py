@@ -31,6 +31,8 @@ _LOOSE = re.compile(rb"^([!-9;-~]{1,100})[ \t]+:", re.MULTILINE)
 _FIELDS = re.compile(
     rb"(?:From [^\r\n]*(?:\r\n|\n|\r))?(?:(?:[!-9;-~]+[ \t]*:|[ \t])[^\r\n]*(?:\r\n|\n|\r|\Z))+"
 )
+# A line that looks like a delimiter because a header follows it, for mails that name another boundary.
+_PLAUSIBLE = re.compile(rb"(?mi)^--([^\s-][^\r\n]{0,200}?)[ \t]*\r?\nContent-[A-Za-z-]{1,40}:")
 _ENCODED = re.compile(r"=\?([^?\s]{1,80})\?([bqBQ])\?([^?]*)\?=")
 _FOLD = re.compile(r"\s*[\r\n]\s*")
 _BETWEEN = re.compile(r"(\?=)\s+(?==\?[^?\s]{1,80}\?[bqBQ]\?)")
@@ -115,6 +117,13 @@ def split(data: bytes) -> Entity:
         elif media_type.startswith("multipart/"):
             boundary = entity.message.get_boundary()
             bodies = _split(entity.raw, boundary) if boundary else []
+            if not bodies and (guess := _PLAUSIBLE.search(entity.raw)):
+                root.flags.add("repaired")
+                bodies = _split(entity.raw, guess[1].decode("ascii", "surrogateescape"))
+            if not bodies and depth < MAX_DEPTH:
+                # No delimiter at all: what there is, is text.
+                entity.children.append(Entity(_PARSER.parsebytes(b""), entity.raw))
+                continue
         else:
             continue
         if depth >= MAX_DEPTH:

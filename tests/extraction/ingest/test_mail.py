@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reportlab.pdfgen import canvas
 
 from cinnabar.extraction.documents import Document, Part
-from cinnabar.extraction.ingest.codes import CODES
+from cinnabar.extraction.ingest.codes import CODES, FLAGS
 from cinnabar.extraction.ingest.mail import parse_mail
 from cinnabar.extraction.ingest.mime import decode_header
 from cinnabar.schemas.errors import DocumentError
@@ -213,6 +213,15 @@ def test_many_parts_are_cut_and_flagged() -> None:
     assert "truncated" in document.flags and len(document.parts) < 2_100
 
 
+def test_a_wrong_boundary_is_repaired_and_a_missing_one_leaves_the_text() -> None:
+    head = TOP + b'Content-Type: multipart/mixed; boundary="right"\r\n\r\n'
+    wrong = b"--wrong\r\nContent-Type: text/plain\r\n\r\nthe body\r\n--wrong--\r\n"
+    document = parse_mail(head + wrong, "a.eml")
+    assert (parts(document, "body"), document.flags) == (["the body"], ("repaired",))
+    document = parse_mail(head + b"only words\r\n", "a.eml")
+    assert (parts(document, "body"), document.flags) == (["only words"], ())
+
+
 def test_content_that_lies_elsewhere_is_not_fetched() -> None:
     kind = b"Content-Type: message/external-body; access-type=local-file; name=/etc/passwd\r\n"
     data = TOP + kind + b"\r\nContent-Id: 1\r\n"
@@ -251,6 +260,7 @@ def test_any_bytes_give_a_sound_document_or_a_reason(pieces: list[bytes]) -> Non
         return
     document.text.encode("utf-8")
     assert "\x00" not in document.text
+    assert set(document.flags) <= set(FLAGS)
     bounds = zip(document.words.start.tolist(), document.words.end.tolist(), strict=True)
     assert [document.text[a:b] for a, b in bounds] == document.text.split()
     for part in document.parts:

@@ -12,7 +12,7 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
 
 from cinnabar.extraction.documents import Document
-from cinnabar.extraction.ingest.codes import CODES
+from cinnabar.extraction.ingest.codes import CODES, FLAGS
 from cinnabar.extraction.ingest.pdf import parse_pdf
 from cinnabar.schemas.errors import DocumentError
 
@@ -269,6 +269,7 @@ def test_a_flipped_byte_never_gives_an_unsound_document() -> None:
             assert error.code in CODES
             continue
         read += 1
+        assert set(document.flags) <= set(FLAGS)
         assert words_of(document)
         for word in words_of(document):
             assert word.strip() == word != ""
