@@ -1,4 +1,4 @@
-"""The canvas of a batch: the slots of all its requests as tensors, what is committed on them, and their records."""
+"""The canvas of a batch: the slots of its requests as tensors, what is committed on them, their records."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Board:
     """The canvas of a batch and what the engine knows of each of its S slots.
 
     Requests that are done leave the canvas; `active` maps its requests to those of the batch.
-    request: [S] int64, into `active`. excusable, known, closed: [S] bool: may go without a value; frozen from the
-        start; committed as a whole.
+    request: [S] int64, into `active`.
+    excusable, known, closed: [S] bool: may go without a value; frozen from the start; committed as a whole.
     firm: [S, L] bool, positions committed by choice, not because nothing else was possible.
     sureness: [S, L] float32, their posterior when they were committed; 1 elsewhere.
     value_reopened: [S], position_reopened: [S, L] int64, how often each was opened again.
@@ -116,7 +116,12 @@ class Board:
         tokens = self.canvas.tokens[slot, : int(self.canvas.length[slot])].tolist()
         sure = round(share * float(self.sureness[slot].min()), 4)
         self.values[slot] = replace(
-            self.values[slot], text=text_of(tokens), absent=False, confidence=sure, spans=(), origin="generated"
+            self.values[slot],
+            text=text_of(tokens),
+            absent=False,
+            confidence=sure,
+            spans=(),
+            origin="generated",
         )
         self.settle(slot)
 
@@ -228,4 +233,3 @@ class Board:
 
 def _known(text: bytes) -> Value:
     return Value(text, absent=False, confidence=1.0, origin="known")
-

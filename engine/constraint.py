@@ -1,7 +1,8 @@
 """The automata of a batch as device tables; the constrained posterior and the witness of every slot.
 
-An automaton over bytes is lifted once to the slot alphabet: after acceptance PAD fills the slot up to its end, and at
-the last position MORE says that the value goes on. Bytes that the automaton cannot tell apart are one class.
+An automaton over bytes is lifted once to the slot alphabet: after acceptance PAD fills the slot up to its
+end, and at the last position MORE says that the value goes on. Bytes that the automaton cannot tell apart are
+one class.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ FIRST_LENGTH, LONGEST = 16, 64
 class Lifted:
     """An automaton over the slot alphabet.
 
-    source, target, label: [E] int64, its edges in no order that matters. final: [N] bool. tokens: [T] int64, the
-    allowed tokens by class. token_class: [VOCABULARY] int64, -1 where a token is never allowed. PAD's class is
-    the last but one, MORE's the last.
+    source, target, label: [E] int64, its edges in no order that matters. final: [N] bool. tokens: [T] int64,
+    the allowed tokens by class. token_class: [VOCABULARY] int64, -1 where a token is never allowed. PAD's
+    class is the last but one, MORE's the last.
     """
 
     source: Ints
@@ -74,10 +75,15 @@ def lift(automaton: Automaton, without_null: bool = False) -> Lifted:
     # A state that nothing can follow has no MORE.
     goes_on = np.unique(source)
     allowed = np.flatnonzero(token_class >= 0)
+    padded = np.append(ends, done)
     return Lifted(
-        source=np.concatenate([source, ends, [done], goes_on]).astype(np.int64),
-        target=np.concatenate([target, np.full(len(ends) + 1, done), np.full(len(goes_on), beyond)]).astype(np.int64),
-        label=np.concatenate([number[kind], np.full(len(ends) + 1, pad), np.full(len(goes_on), more)]).astype(np.int64),
+        source=np.concatenate([source, padded, goes_on]).astype(np.int64),
+        target=np.concatenate([target, np.full_like(padded, done), np.full_like(goes_on, beyond)]).astype(
+            np.int64
+        ),
+        label=np.concatenate([number[kind], np.full_like(padded, pad), np.full_like(goes_on, more)]).astype(
+            np.int64
+        ),
         final=np.concatenate([accepting, [True, True]]),
         tokens=allowed[np.argsort(token_class[allowed], kind="stable")],
         token_class=token_class,
@@ -108,9 +114,9 @@ class Outlook:
     log_mass: [G] float32, log share of the allowed texts, those that go on beyond the slot among them.
     complete: [G] bool, whether a whole text fits; where not, `witness` means nothing.
     more: [G] float32, the share of values that go on beyond the slot.
-    witness: [G, L] int64, the most probable whole text, PAD after its end; it agrees with all that is committed.
-    The posterior of a position is taken given everything committed at the *other* positions, so that a committed
-    position can be doubted:
+    witness: [G, L] int64, the most probable whole text, PAD after its end; it agrees with all that is
+    committed. The posterior of a position is taken given everything committed at the *other* positions, so
+    that a committed position can be doubted:
     posterior: [G, L] float32, of the witness's token. runner_up: [G, L] float32, of the likeliest token.
     choices: [G, L] float32, how many tokens are possible; one where the position is forced.
     """
@@ -209,7 +215,7 @@ class Constraint:
         )
 
     def tables(self, slots: Sequence[Slot], length: torch.Tensor) -> Tables:
-        """The tables of these slots at these lengths; the last ones are kept, since most steps change nothing."""
+        """The tables of these slots at these lengths; the last are kept, since most steps change nothing."""
         known = [self._number(slot) for slot in slots]
         lengths = length.cpu().numpy()
         key = np.asarray(known).tobytes() + lengths.tobytes()
@@ -270,9 +276,8 @@ class Constraint:
         sizes = np.bincount(segment, minlength=classes)
         final = pool["final"][_ragged(begin["states"], count["states"])]
         reach = np.searchsorted(-length, -np.arange(int(length[0])), side="left")
-        active = tuple(
-            (int(g), int(offsets["states"][g]), int(offsets["classes"][g]), int(offsets["edges"][g])) for g in reach
-        )
+        of = [offsets[name] for name in ("states", "classes", "edges")]
+        active = tuple((int(g), int(of[0][g]), int(of[1][g]), int(of[2][g])) for g in reach)
         return Tables(
             order=self._put(order),
             scan=ScanTables(
@@ -303,7 +308,7 @@ class Constraint:
 
 
 def shortest(slot: Slot) -> int | None:
-    """Bytes of the shortest text that can be spelled out in this slot (`null` cannot), None where there is none."""
+    """Bytes of the shortest text that the slot can spell out (not `null`), None where there is none."""
     automaton = slot.automaton
     if not automaton.states:
         return None

@@ -27,9 +27,9 @@ def rounded(probability: torch.Tensor) -> torch.Tensor:
 class Shares:
     """Posterior over what a slot may be: absent, one of K candidates, or spelled out.
 
-    posterior: [S, K + 2] float32, rounded; column 0 is absent, 1 to K the candidates, K + 1 spelled out; they sum to
-    one where anything is possible. possible: [S, K + 2] bool. log_allowed: [S] float32, log share of the model's
-    whole mass that is left after the constraint.
+    posterior: [S, K + 2] float32, rounded; column 0 is absent, 1 to K the candidates, K + 1 spelled out; they
+    sum to one where anything is possible. possible: [S, K + 2] bool. log_allowed: [S] float32, log share of
+    the model's whole mass that is left after the constraint.
     """
 
     posterior: torch.Tensor
@@ -58,10 +58,11 @@ def weigh(
 ) -> Shares:
     """The constrained posterior of every slot.
 
-    absent, spelled: [S] logits; candidates: [S, K] logits, -inf beyond a list's end; log_mass: [S], log share of
-    the allowed texts among all that could be spelled out; refused: [S], logit of what the automata removed from
-    the candidates; ruled_out: [S, K + 2] bool, choices that what is committed leaves no room for.
-    Spelled out counts with its own logit plus its allowed mass: its share is what the model gives to allowed texts.
+    absent, spelled: [S] logits; candidates: [S, K] logits, -inf beyond a list's end; log_mass: [S], log share
+    of the allowed texts among all that could be spelled out; refused: [S], logit of what the automata removed
+    from the candidates; ruled_out: [S, K + 2] bool, choices that what is committed leaves no room for.
+    Spelled out counts with its own logit plus its allowed mass: its share is what the model gives to allowed
+    texts.
     """
     offered = torch.cat([absent.unsqueeze(1), candidates, spelled.unsqueeze(1)], 1).float()
     possible = offered > POSSIBLE
@@ -88,10 +89,11 @@ def select(
     """Which of the offered units are committed now: [S, U] bool.
 
     A unit is a whole value (column 0) or a position of a slot that is spelled out (columns 1 and up).
-    offered: [S, U] bool. confidence: [S, U] float32. absent: [S] bool, units of column 0 that go first among equals.
+    offered: [S, U] bool. confidence: [S, U] float32. absent: [S] bool, units of column 0 that go first among
+    equals.
     request: [S] int64, the request of each slot. remaining: [R] int64, steps left for each request, this one
-    included. Every unit at the threshold or above is committed, and of each request as many, the most confident
-    first, then by place, that equal shares for the remaining steps finish it.
+    included. Every unit at the threshold or above is committed, and of each request as many, the most
+    confident first, then by place, that equal shares for the remaining steps finish it.
     """
     width = offered.shape[1]
     unit = offered.flatten().nonzero().squeeze(1)
@@ -113,5 +115,5 @@ def select(
 
 
 def doubted(now: torch.Tensor, other: torch.Tensor, reopen: float, margin: float) -> torch.Tensor:
-    """Whether something committed is to be opened again: its posterior is low and another one's clearly higher."""
+    """Whether what is committed is to be opened again: its posterior is low, another one's clearly higher."""
     return (rounded(now) < reopen) & (rounded(other) - rounded(now) >= margin)

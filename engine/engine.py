@@ -29,7 +29,8 @@ Observer = Callable[[int, list[str]], None]
 class Engine:
     """Fills forms with a model, the schema enforced inside every denoising step.
 
-    token_budget: tokens of one batch, passages and slots together. steps, threshold: instead of those of `effort`.
+    token_budget: tokens of one batch, passages and slots together. steps, threshold: instead of those of
+    `effort`.
     `timings` are seconds spent so far in each stage, `reopenings` counts what was opened again.
     Raises UsageError for an unknown effort or a budget below one token.
     """

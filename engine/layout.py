@@ -1,8 +1,9 @@
 """One request's form laid out with its rows: which slots there are, and the record that their values make.
 
-What is absent is written so: an optional property is left out, or `null` where it may be null; so is an object of
-whose leaves none has a value. An array without items is `[]`; only where `min_items` forbids that it is `null` or
-left out if it may be. A row all of whose leaves are absent is dropped as far as `min_items` allows.
+What is absent is written so: an optional property is left out, or `null` where it may be null; so is an
+object of whose leaves none has a value. An array without items is `[]`; only where `min_items` forbids that
+it is `null` or left out if it may be. A row all of whose leaves are absent is dropped as far as `min_items`
+allows.
 """
 
 from __future__ import annotations
@@ -77,8 +78,8 @@ class Layout:
     """The laid out form of one request.
 
     rows: the rows that are filled; `slots`, `row_of`, `excusable` and `known` have one entry for each slot
-    instance, in document order: its slot, its row (-1 outside of any), whether it may go without a value (being
-    nullable, optional, or in something that can be left out), and its frozen text or None.
+    instance, in document order: its slot, its row (-1 outside of any), whether it may go without a value
+    (being nullable, optional, or in something that can be left out), and its frozen text or None.
     """
 
     form: Form
@@ -93,8 +94,9 @@ class Layout:
 def lay_out(form: Form, rows: Sequence[Row], known: Mapping[str, str]) -> Layout:
     """Lay the form out with these rows.
 
-    Of an array that may hold fewer, the most probable rows stay. Where `known` names items of an array, it has at
-    least these. Raises EngineFailure for a known value that the form has no place for or does not allow.
+    Of an array that may hold fewer, the most probable rows stay. Where `known` names items of an array, it
+    has at least these. Raises EngineFailure for a known value that the form has no place for or does not
+    allow.
     """
     builder = _Builder(form, choose_rows(form, rows), known)
     layout = builder.layout
@@ -106,7 +108,7 @@ def lay_out(form: Form, rows: Sequence[Row], known: Mapping[str, str]) -> Layout
 
 
 def choose_rows(form: Form, rows: Sequence[Row]) -> list[Row]:
-    """The rows that `max_items` allows, the most probable of each array, in their order; orphans are dropped."""
+    """The rows that `max_items` allows, the most probable ones, in their order; orphans are dropped."""
     kept: list[Row] = []
     number: dict[int, int] = {-1: -1}
     groups: dict[tuple[int, int], list[int]] = {}
@@ -176,7 +178,8 @@ class _Builder:
         children = self.children.get((node.index, row), [])
         demanded = 0
         if known:
-            heads = (key[len(pointer) + 1 :].split("/")[0] for key in self.known if key.startswith(f"{pointer}/"))
+            below = (key for key in self.known if key.startswith(f"{pointer}/"))
+            heads = (key[len(pointer) + 1 :].split("/")[0] for key in below)
             demanded = max(int(head) + 1 if head.isdecimal() else 0 for head in heads)
         if node.max_items is not None and demanded > node.max_items:
             raise EngineFailure("known", f"{pointer}: {demanded} known items, {node.max_items} are allowed")
@@ -210,7 +213,7 @@ def _written_empty(node: Node) -> bool:
 
 
 def minimal(node: Node, pointer: str = "", leaves: dict[str, Leaf] | None = None) -> bytes:
-    """The record of this node when nothing was found; its scalars are added to `leaves`, flagged as missing."""
+    """The record of this node when nothing was found; its scalars go to `leaves`, flagged as missing."""
     if isinstance(node, Slot):
         text = "null" if node.nullable else node.minimal
         if leaves is not None:

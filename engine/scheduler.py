@@ -28,9 +28,10 @@ def pack(costs: Sequence[int], budget: int) -> list[list[int]]:
 def run(requests: Sequence[Request], costs: Sequence[int], budget: int, fill: FillBatch) -> list[Result]:
     """One result for each request, in their order.
 
-    costs: tokens of each request. A batch that runs out of memory is halved, and so is the budget of those that
-    follow; a batch that fails otherwise is halved until the requests at fault stand alone. What fails alone becomes
-    `Failed`: with the code of an EngineFailure, `out_of_memory`, or `engine_error`. RunError passes through.
+    costs: tokens of each request. A batch that runs out of memory is halved, and so is the budget of those
+    that follow; a batch that fails otherwise is halved until the requests at fault stand alone. What fails
+    alone becomes `Failed`: with the code of an EngineFailure, `out_of_memory`, or `engine_error`. RunError
+    passes through.
     """
     results: dict[int, Result] = {}
     waiting = list(reversed(pack(costs, budget)))
@@ -54,7 +55,8 @@ def run(requests: Sequence[Request], costs: Sequence[int], budget: int, fill: Fi
             if len(batch) > 1:
                 budget = max(sum(costs[index] for index in batch) // 2, 1)
                 rest = [index for later in reversed(waiting) for index in later]
-                waiting = [[rest[at] for at in part] for part in reversed(pack([costs[i] for i in rest], budget))]
+                parts = pack([costs[index] for index in rest], budget)
+                waiting = [[rest[at] for at in part] for part in reversed(parts)]
         if failure is not None:
             results[batch[0]] = failure
         else:

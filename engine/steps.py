@@ -1,4 +1,4 @@
-"""One denoising step: what the model's scores mean under the constraint, and what is committed because of it."""
+"""One denoising step: what the model's scores mean under the constraint, and what is committed for it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def constrain(board: Board, scores: Scores, constraint: Constraint) -> Judgement
 
     Raises EngineFailure where the scores are not numbers.
     """
-    canvas, at = board.canvas, scores.generating
+    canvas, at, token_logits = board.canvas, scores.generating, scores.token_logits
     slots, width = canvas.tokens.shape
     spelled = scores.generate_logit.new_full((slots,), float("-inf"))
     spelled[at] = scores.generate_logit[at]
@@ -64,10 +64,13 @@ def constrain(board: Board, scores: Scores, constraint: Constraint) -> Judgement
         runner_up=torch.zeros(slots, width, device=board.device),
         choices=torch.ones(slots, width, device=board.device),
     )
+    frozen = board.known[at]
+    if bool(frozen.any()):
+        at, token_logits = at[~frozen], token_logits[~frozen]
     if not len(at):
         return result
     offered = [canvas.instances[i].slot for i in at.tolist()]
-    outlook = constraint.outlook(offered, canvas.tokens[at], canvas.length[at], scores.token_logits)
+    outlook = constraint.outlook(offered, canvas.tokens[at], canvas.length[at], token_logits)
     longest = outlook.witness.shape[1]
     for name in ("log_mass", "complete", "more"):
         getattr(result, name)[at] = getattr(outlook, name)
@@ -77,7 +80,7 @@ def constrain(board: Board, scores: Scores, constraint: Constraint) -> Judgement
 
 
 def commit(board: Board, judged: Judgement, effort: Effort) -> None:
-    """Open again what is doubted, commit what is certain enough or due, and let slots grow whose value goes on.
+    """Open again what is doubted, commit what is certain or due, and let slots grow whose value goes on.
 
     Positions are committed from the witness only, so that what is committed can always be completed.
     """
@@ -175,7 +178,7 @@ def _reopen_values(board: Board, judged: Judgement, effort: Effort, no_absence: 
 
 
 def _index_of(board: Board, candidates: list[Candidate], slot: int, last: int) -> int:
-    """Which choice the slot's committed value is: 0 absent, 1 … K candidates, `last` spelled out, -1 none of them."""
+    """The choice that the committed value is: 0 absent, 1 … K a candidate, `last` spelled out, -1 none."""
     text = board.canvas.values[slot]
     if board.canvas.left_out[slot]:
         return 0
@@ -201,8 +204,8 @@ def _contradicting(board: Board, scores: Scores, ruled_out: torch.Tensor) -> tor
 def _note_values(board: Board, judged: Judgement, shares: Shares, choice: torch.Tensor) -> None:
     """Write down, for every open slot, the value that it would take now.
 
-    Where the scores offer none, or none that fits the slot as long as it is, the value noted before stands: it
-    agrees with everything committed, since nothing was committed against it.
+    Where the scores offer none, or none that fits the slot as long as it is, the value noted before stands:
+    it agrees with everything committed, since nothing was committed against it.
     """
     scores, last = judged.scores, shares.posterior.shape[1] - 1
     only_absent = torch.zeros_like(shares.possible)

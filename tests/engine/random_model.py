@@ -1,5 +1,7 @@
 """Models without weights: one that says random things, one that has an answer in mind."""
 
+# ruff: noqa: ARG002 - a model need not use all that the engine hands to it.
+
 from __future__ import annotations
 
 import hashlib
@@ -14,15 +16,17 @@ import torch
 
 from cinnabar.engine.models.base import MORE, PAD, VOCABULARY, Candidate, Canvas, Row, Scores, SlotInstance
 from cinnabar.engine.request import Passage, Request
-from cinnabar.schemas.canonical import scalar_text
 from cinnabar.schemas.automaton import Automaton
+from cinnabar.schemas.canonical import scalar_text
 from cinnabar.schemas.form import ArrayNode, Form, Node, ObjectNode, Slot
 
 
 def request(form: Form, name: str = "0", known: Mapping[str, str] | None = None, text: str = "") -> Request:
     """A request over a passage of 40 characters, or this one."""
     empty = np.zeros(0, np.int32)
-    passage = Passage(f"digest {name}", text or name.ljust(40, "."), 7, empty, empty, np.zeros((0, 4), np.float32))
+    passage = Passage(
+        f"digest {name}", text or name.ljust(40, "."), 7, empty, empty, np.zeros((0, 4), np.float32)
+    )
     return Request(name, form, passage, known or {})
 
 
@@ -60,7 +64,7 @@ def enclosing(form: Form) -> dict[int, int]:
 
 
 class RandomModel:
-    """Says random things, which depend on the seed, the passage and what is on the request's part of the canvas.
+    """Says random things, which depend on the seed, the passage and the request's part of the canvas.
 
     `scales` are the spreads that logits may have; `generates` and `points` are the shares of slots for which
     spelling out and candidates are offered.
@@ -90,7 +94,9 @@ class RandomModel:
         return random.Random(hashlib.sha256(repr((self.seed, *what)).encode()).digest())
 
     def find_rows(self, forms: Sequence[Form], memories: Sequence[Any]) -> list[list[Row]]:
-        return [self._rows(form, self._draw("rows", memory)) for form, memory in zip(forms, memories, strict=True)]
+        return [
+            self._rows(form, self._draw("rows", memory)) for form, memory in zip(forms, memories, strict=True)
+        ]
 
     def _rows(self, form: Form, draw: random.Random) -> list[Row]:
         rows: list[Row] = []
@@ -223,8 +229,12 @@ class SteeredModel(RandomModel):
                 token_logits[at, length - 1, MORE] = 2 * self.peak
         copied = self.how == "copy"
         return Scores(
-            candidates=[[Candidate(text, ((0, 2),))] if copied and text is not None else [] for text in texts],
-            candidate_logits=torch.where(there > 0, there, float("-inf")).unsqueeze(1) if copied else torch.zeros(size, 0),
+            candidates=[
+                [Candidate(text, ((0, 2),))] if copied and text is not None else [] for text in texts
+            ],
+            candidate_logits=torch.where(there > 0, there, float("-inf")).unsqueeze(1)
+            if copied
+            else torch.zeros(size, 0),
             absent_logit=-there,
             generate_logit=torch.full((size,), -2 * self.peak) if copied else there,
             generating=torch.arange(size),

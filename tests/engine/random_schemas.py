@@ -23,7 +23,7 @@ OTHERS: list[dict[str, Any]] = [
     {"type": "number", "minimum": 0, "exclusiveMaximum": 10},
     {"type": "number", "multipleOf": 0.01},
     {"type": "boolean"},
-    {"enum": ["red", "green", "it's \"blue\""]},
+    {"enum": ["red", "green", 'it\'s "blue"']},
     {"enum": ["one", 2, None]},
     {"const": "always"},
     {"type": "null"},
@@ -55,7 +55,9 @@ def _node(draw: random.Random, depth: int) -> dict[str, Any]:
 
 
 def _object(draw: random.Random, depth: int) -> dict[str, Any]:
-    names = draw.sample(["name", "date", "total", "a/b", "c~d", 'q"uote', "Ünï", "x", "y", "z"], draw.randint(0, 4))
+    names = draw.sample(
+        ["name", "date", "total", "a/b", "c~d", 'q"uote', "Ünï", "x", "y", "z"], draw.randint(0, 4)
+    )
     return {
         "type": "object",
         "properties": {name: _node(draw, depth) for name in names},

@@ -12,7 +12,9 @@ from cinnabar.engine.denoising import Shares, doubted, select, weigh
 INF = float("inf")
 
 
-def shares(absent: float, candidates: list[float], spelled: float, mass: float = 0.0, **more: list[bool]) -> Shares:
+def shares(
+    absent: float, candidates: list[float], spelled: float, mass: float = 0.0, **more: list[bool]
+) -> Shares:
     ruled_out = torch.tensor([more.get("ruled_out", [False] * (len(candidates) + 2))])
     refused = torch.tensor([-INF])
     return weigh(
@@ -43,7 +45,9 @@ def test_what_is_ruled_out_has_no_share() -> None:
 
 def test_refused_candidates_lower_the_allowed_mass_only() -> None:
     one = torch.zeros(1)
-    got = weigh(one, torch.zeros(1, 1), one - INF, one, one + math.log(2.0), torch.zeros(1, 3, dtype=torch.bool))
+    got = weigh(
+        one, torch.zeros(1, 1), one - INF, one, one + math.log(2.0), torch.zeros(1, 3, dtype=torch.bool)
+    )
     assert got.posterior[0].tolist() == [0.5, 0.5, 0.0]
     assert float(got.log_allowed[0]) == pytest.approx(math.log(0.5), abs=1e-5)
 

@@ -1,4 +1,6 @@
-"""What `Engine.fill` promises: one result for each request, whatever surrounds it, and what it does step by step."""
+"""What `Engine.fill` promises: one result for each request, whatever surrounds it, step by step."""
+
+# ruff: noqa: ARG001, ARG002 - the models and observers of these tests have the signatures that the engine calls.
 
 from __future__ import annotations
 
@@ -178,7 +180,9 @@ def test_known_values_never_change_and_are_shown_to_the_model() -> None:
             assert record["items"][1]["n"] == "second"
         leaves = filled(result).leaves
         assert all(leaves[pointer].text == text for pointer, text in known.items())
-        assert all(leaves[pointer].origin == "known" and leaves[pointer].confidence == 1.0 for pointer in known)
+        assert all(
+            leaves[pointer].origin == "known" and leaves[pointer].confidence == 1.0 for pointer in known
+        )
     assert all(values["/name"] == b'"Ada"' and values["/maybe/x"] == b'"kept"' for values in seen)
 
 
@@ -198,7 +202,7 @@ def test_known_values_that_do_not_fit_fail_the_request(known: dict[str, str], de
 
 
 class Scripted(RandomModel):
-    """Offers these candidates for every slot, with the log probabilities of the step; nothing is spelled out."""
+    """Offers these candidates for every slot, with the logits of the step; nothing is spelled out."""
 
     def __init__(self, texts: list[str], steps: list[list[float]], absent: float = -20.0) -> None:
         super().__init__()

@@ -111,7 +111,9 @@ def test_the_most_probable_rows_stay_in_their_order_with_their_own_rows() -> Non
     assert [(row.anchor, row.parent) for row in kept] == [(0, -1), (1, 0), (4, -1), (5, 2)]
 
 
-@pytest.mark.parametrize("row", [Row(1, -1, 0, 1.0), Row(-1, -1, 0, 1.0), Row(0, 0, 0, 1.0), Row(0, -2, 0, 1.0)])
+@pytest.mark.parametrize(
+    "row", [Row(1, -1, 0, 1.0), Row(-1, -1, 0, 1.0), Row(0, 0, 0, 1.0), Row(0, -2, 0, 1.0)]
+)
 def test_rows_of_no_array_or_no_parent_are_refused(row: Row) -> None:
     with pytest.raises(EngineFailure, match="rows: row 0 names array"):
         layout_of(obj([], i={"type": "array", "items": TEXT}), [row])

@@ -17,7 +17,9 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize(("slots", "length", "vocabulary", "sizes", "reason"), SHAPES, ids=[s[-1] for s in SHAPES])
+@pytest.mark.parametrize(
+    ("slots", "length", "vocabulary", "sizes", "reason"), SHAPES, ids=[s[-1] for s in SHAPES]
+)
 def test_classes_have_the_sum_and_the_maximum_of_their_members(
     slots: int, length: int, vocabulary: int, sizes: list[int], reason: str
 ) -> None:

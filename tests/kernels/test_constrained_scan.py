@@ -30,9 +30,13 @@ def automaton(table: list[list[int]], accepting: list[bool]) -> Automaton:
 
 # (name, automaton): each for a reason.
 AUTOMATA = {
-    "two branches that meet again": automaton([[1, 2, -1], [3, -1, 3], [-1, 3, 3], [-1, -1, -1]], [0, 0, 0, 1]),
+    "two branches that meet again": automaton(
+        [[1, 2, -1], [3, -1, 3], [-1, 3, 3], [-1, -1, -1]], [0, 0, 0, 1]
+    ),
     "a loop that accepts at every turn": automaton([[0, 1, 0], [0, -1, -1]], [True, False]),
-    "only texts longer than the slot": automaton([[k + 1, -1, -1] for k in range(6)] + [[-1] * 3], [0] * 6 + [1]),
+    "only texts longer than the slot": automaton(
+        [[k + 1, -1, -1] for k in range(6)] + [[-1] * 3], [0] * 6 + [1]
+    ),
     "the empty text alone": automaton([[-1, -1, -1]], [True]),
     "no text at all": Automaton(np.zeros((0, 1), np.int32), np.zeros(256, np.int32), np.zeros(0, np.bool_)),
     "one text": automaton([[-1, 1, -1], [2, -1, -1], [-1, -1, -1]], [False, False, True]),
@@ -87,7 +91,8 @@ def test_posterior_and_witness_are_those_of_enumerating_all_texts(name: str, com
     assert float(got.more[0]) == pytest.approx(share, abs=1e-4)
     for i in range(length):
         others = [row for row in every if i == 1 or tokens[0, 1] in (MASK, row[1])]
-        weight = {row: math.exp(sum(float(scores[k, t]) for k, t in enumerate(row) if k == i or tokens[0, k] == MASK)) for row in others}
+        counted = [k for k in range(length) if k == i or tokens[0, k] == MASK]
+        weight = {row: math.exp(sum(float(scores[k, row[k]]) for k in counted)) for row in others}
         by_token = {t: sum(w for row, w in weight.items() if row[i] == t) for t in {row[i] for row in others}}
         total = sum(by_token.values())
         assert float(got.posterior[0, i]) == pytest.approx(by_token[best[i]] / total, abs=1e-4)
@@ -121,7 +126,9 @@ def test_the_longest_slot_has_no_more() -> None:
     logits = torch.zeros(2, 64, VOCABULARY)
     logits[:, :, MORE] = 50
     length = torch.tensor([64, 32])
-    got = Constraint(torch.device("cpu")).outlook([slot(language)] * 2, torch.full((2, 64), MASK), length, logits)
+    got = Constraint(torch.device("cpu")).outlook(
+        [slot(language)] * 2, torch.full((2, 64), MASK), length, logits
+    )
     assert float(got.more[0]) == 0.0
     assert float(got.more[1]) > 0.99
 
