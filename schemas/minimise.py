@@ -90,7 +90,7 @@ def refine(table: Ints, accepting: Bools, least: Ints, most: Ints) -> tuple[Ints
     """The equivalence class of each state [S] int32 and the number of classes; all states must be live.
 
     `least` and `most` are the distances to acceptance, which equivalent states share: classes start from them
-    and are split until nothing changes (Moore), so that chains settle in a few rounds rather than one a state.
+    and are split until nothing changes (Moore), and chains settle in few rounds rather than one a state.
     Where texts are few bytes long beside the number of states (an enum), the states that have a `most` are
     settled level by level from the end instead, each of them once.
     """

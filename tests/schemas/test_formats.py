@@ -135,6 +135,22 @@ def test_formats_by_example(name: str, good: list[str], bad: list[str]) -> None:
     assert [text for text in bad if accepts(name, text)] == []
 
 
+def test_the_longest_names_are_still_accepted_by_the_validator() -> None:
+    def validator(name: str) -> jsonschema_rs.Validator:
+        return jsonschema_rs.validator_for({"type": "string", "format": name}, validate_formats=True)
+
+    for name, longest in (("email", "a" * 64 + "@" + "b" * 63), ("hostname", "b" * 63)):
+        assert accepts(name, longest) and validator(name).is_valid(longest)
+        assert not accepts(name, "a" + longest)
+    random = Random(0)
+    scripts = (("aäßøαωжя", 24), ("aぁゖ一丁龥京語", 14))
+    for letters, length in scripts:
+        for _ in range(200):
+            name = "".join(random.choices(letters, k=length - 1)) + letters[-1]
+            assert accepts("idn-hostname", name) and not accepts("idn-hostname", name + letters[-1])
+            assert validator("idn-hostname").is_valid(name), name
+
+
 def test_an_unknown_format_is_an_annotation() -> None:
     assert format_content("colour") is None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from decimal import ROUND_DOWN, Decimal
 
 import pytest
 from hypothesis import given, settings
@@ -45,7 +45,7 @@ def test_bounds_and_multiples_are_exact(
     edges = [b for b in (low, high, above, below) if b is not None]
     shifts = [Decimal(s) for s in ("0", "1", "-1", "0.01", "-0.001")]
     tried = [*tried, *(b + s for b in edges for s in shifts)]
-    tried += [b.quantize(Decimal(1).scaleb(-k)) for b in edges for k in (0, 1, 2, 3)]
+    tried += [b.quantize(Decimal(1).scaleb(-k), ROUND_DOWN) for b in edges for k in (0, 1, 2, 3)]
     if step:
         tried += [step * n for n in (-3, 0, 1, 7, 1000)]
     numbers, integers = number(low, high, above, below, step), integer(low, high, above, below, step)
