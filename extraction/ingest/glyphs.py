@@ -16,7 +16,7 @@ Ints = npt.NDArray[np.int64]
 OBLIQUE = 4
 
 # Prototypes of our own: an address plus an offset goes in without making a ctypes object for each character
-# (7 ms a page of 3,000 characters on one core against 25 ms through the wrappers).
+# (2.0 ms for a page of 3,000 characters on one CPU core, 4.3 ms through pypdfium2's own wrappers).
 _get_unicode: Any = ctypes.CFUNCTYPE(ctypes.c_uint, ctypes.c_void_p, ctypes.c_int)(
     ctypes.cast(pdfium.FPDFText_GetUnicode, ctypes.c_void_p).value or 0
 )
