@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,7 +39,7 @@ class SlotTarget:
     absent: bool
     known: bool
     spans: tuple[tuple[int, int], ...] = ()
-    allowed: tuple[int, ...] | None = None
+    allowed: frozenset[int] | None = None
     options: tuple[Question, ...] = ()
     printed: tuple[bool, ...] = ()
     option: int = -1
@@ -77,6 +77,7 @@ def labelled_passage(
     reader = PassageReader(text)
     asked = form_questions(form)
     folded = " ".join(text.lower().split())
+    starts = _Starts()
     scalars: list[SlotTarget] = []
     rows: list[list[SlotTarget]] = [[] for _ in labels.rows]
     for leaf in labels.leaves:
@@ -84,7 +85,7 @@ def labelled_passage(
         if row is not None and row.anchor < 0:
             continue
         near = text[row.anchor : row.until].lower() if row is not None else folded
-        target = _target(leaf, row, form, asked.slots, asked.options, reader, pieces, wordpieces, near)
+        target = _target(leaf, row, form, asked.slots, asked.options, reader, pieces, wordpieces, near, starts)
         if target is None:
             continue
         if row is None:
@@ -113,6 +114,7 @@ def _target(
     pieces: Pieces,
     wordpieces: WordPieces,
     near: str,
+    starts: _Starts,
 ) -> SlotTarget | None:
     slot, value = leaf.slot, leaf.value
     kind = kind_of(slot)
@@ -131,7 +133,7 @@ def _target(
         words = wordpieces.ids(_plain(text))[:6]
         return replace(base, option=slot.options.index(text), words=words)
     if kind in (KINDS.index("number"), KINDS.index("date"), KINDS.index("time")):
-        base = replace(base, allowed=tuple(sorted({pieces.at(a) for a, _, _ in reader.typed(slot)})))
+        base = replace(base, allowed=starts.of(slot, reader, pieces))
     if value is None:
         return base
     shown = value if isinstance(value, str) else json.dumps(value)
@@ -142,10 +144,24 @@ def _target(
         if last - first < LONGEST_SPAN and pieces.start[first] <= start + 1:
             spans.append((first, last))
     if base.allowed is not None:
-        spans = [s for s in spans if s[0] in set(base.allowed)]
+        spans = [s for s in spans if s[0] in base.allowed]
     spelled = _spelled(slot, value)
     return replace(base, spans=tuple(dict.fromkeys(spans)), known=bool(spans) or spelled is not None,
                    spelled=spelled, words=words)
+
+
+class _Starts:
+    """Where typed slots' values may start in one passage: a set for each automaton, shared by its slots."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, frozenset[int]] = {}
+
+    def of(self, slot: Slot, reader: PassageReader, pieces: Pieces) -> frozenset[int]:
+        """The pieces at which the slot's mentions start."""
+        key = id(slot.automaton)
+        if key not in self._known:
+            self._known[key] = frozenset(pieces.at(a) for a, _, _ in reader.typed(slot))
+        return self._known[key]
 
 
 def _plain(option: str) -> str:
@@ -190,7 +206,7 @@ def inside(spans: Sequence[tuple[int, int]], window: Window) -> list[tuple[int, 
     return [(window.place(a), window.place(b)) for a, b in spans if window.first <= a and b < window.last]
 
 
-def places_inside(pieces: Sequence[int], window: Window) -> np.ndarray[Any, np.dtype[np.int64]]:
+def places_inside(pieces: Iterable[int], window: Window) -> np.ndarray[Any, np.dtype[np.int64]]:
     """The pieces that lie in a window, as places of the window."""
     kept = [window.place(p) for p in pieces if window.first <= p < window.last]
     return np.asarray(kept, dtype=np.int64)
