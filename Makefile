@@ -1,0 +1,56 @@
+# `make help` lists what there is. Every target sets up what it needs and works from any folder's path.
+
+PY := .venv/bin/python
+SETS ?= data/samples
+DOCUMENTS ?= 2000
+MODEL_RUN ?= runs/default
+
+# Nothing is fetched, reported or kept outside of this folder.
+export HF_HUB_OFFLINE = 1
+export TRANSFORMERS_OFFLINE = 1
+export HF_HUB_DISABLE_TELEMETRY = 1
+export DO_NOT_TRACK = 1
+export PREFECT_SERVER_ANALYTICS_ENABLED = false
+export PREFECT_HOME = $(CURDIR)/.prefect
+export PYTHONNOUSERSITE = 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint docs samples eval bench bench-gpu train train-gpu constraints clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+
+setup:  ## make .venv, once and again when the dependencies change (PYTHON=… chooses the interpreter)
+	@scripts/setup.sh
+
+demo: setup  ## extract the samples of every kind into demo/ and show the tables
+	@scripts/demo.sh
+
+test: setup  ## run all tests (ARGS="-k name" chooses some)
+	@OMP_NUM_THREADS=1 $(PY) -m pytest $(ARGS)
+
+lint: setup  ## ruff and mypy --strict
+	@$(PY) -m ruff check .
+	@$(PY) -m mypy
+
+docs: setup  ## check the links, commands and snippets of the documentation
+	@$(PY) -m pytest -q tests/test_docs.py
+
+samples: setup  ## make the documents of data/samples/ again
+	@$(PY) data/samples/make_samples.py
+
+eval: setup  ## score labelled sets (SETS=folder)
+	@$(PY) -m cinnabar.flows.cli.main eval "$(SETS)"
+
+bench: setup  ## documents/s by stage, the share of the constraint, steps and context (DOCUMENTS=2000)
+	@$(PY) -m cinnabar.extraction.benchmark --documents $(DOCUMENTS)
+
+bench-gpu: setup  ## the same on a CUDA device
+	@$(PY) -m cinnabar.extraction.benchmark --documents $(DOCUMENTS) --device cuda
+
+constraints: setup  ## write the installed releases to constraints.txt, after the tests passed with them
+	@$(PY) scripts/constraints.py >constraints.tmp && mv constraints.tmp constraints.txt
+
+clean:  ## remove results and caches; .venv and runs/ stay
+	rm -rf demo bench build dist .prefect .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -not -path './.venv/*' -prune -exec rm -rf {} +

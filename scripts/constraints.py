@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Writes constraints.txt: no package of an installation newer than the one that the tests passed with.
+
+    .venv/bin/python scripts/constraints.py > constraints.txt
+
+An upper bound, not a pin: where an index does not have the very release, pip takes the newest before it that
+pyproject.toml allows, and where it has, the result is the same on every machine.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import PackageNotFoundError, distribution, version
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+PROJECT, EXTRA = "cinnabar-extract", "dev"
+
+
+def installed(root: str, extras: frozenset[str]) -> dict[str, str]:
+    """The installed release of everything that `root` with these extras needs, itself apart, by name."""
+    found: dict[str, str] = {}
+    seen: set[tuple[str, frozenset[str]]] = set()
+    waiting = [(root, extras)]
+    while waiting:
+        name, wanted = waiting.pop()
+        if (name, wanted) in seen:
+            continue
+        seen.add((name, wanted))
+        for line in distribution(name).requires or ():
+            requirement = Requirement(line)
+            marker = requirement.marker
+            if marker and not any(marker.evaluate({"extra": extra}) for extra in (wanted or {""})):
+                continue
+            below = canonicalize_name(requirement.name)
+            try:
+                # Without `+cpu` and the like: a bound holds for every build of a release.
+                found[below] = Version(version(below)).public
+            except PackageNotFoundError:
+                raise SystemExit(f"{below}, which {name} needs, is not installed: run `make setup` first") from None
+            waiting.append((below, frozenset(requirement.extras)))
+    return found
+
+
+def main() -> None:
+    releases = installed(PROJECT, frozenset({EXTRA}))
+    print("# The newest release of each package that the tests passed with; made by scripts/constraints.py.")
+    for name, release in sorted(releases.items()):
+        print(f"{name}<={release}")
+    print(f"{len(releases)} packages", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

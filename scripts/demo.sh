@@ -1,0 +1,20 @@
+#!/bin/sh
+# Extracts every sample set with its schema of the library into demo/, from nothing each time.
+set -eu
+cd "$(dirname "$0")/.."
+PATH="$PWD/.venv/bin:$PATH"
+
+rm -rf demo
+for folder in data/samples/*/docs; do
+    kind=$(basename "$(dirname "$folder")")
+    echo
+    echo "$kind: cinnabar extract $folder --schema $kind --out demo"
+    cinnabar extract "$folder" --schema "$kind" --out demo
+done
+
+echo
+echo "What could not be read, and why: cinnabar sql \"select path, code, detail from quarantine\" --out demo"
+cinnabar sql "select path, code, detail from quarantine" --out demo
+echo
+echo "The results are in demo/: cinnabar.duckdb has a view for each kind, data/ the Parquet files behind them."
+echo "Ask them anything: .venv/bin/cinnabar sql \"select path, number, gross_total from invoice\" --out demo"
