@@ -198,12 +198,14 @@ def best_constant(truths: Sequence[Truth], zero_is_null: bool = False) -> Figure
 
 
 def summarise(results: Mapping[str, Figures]) -> Figures:
-    """The means over these sets (documents summed up), with the fields where there is one set, and the
-    sets."""
-    plain = [{k: v for k, v in figures.items() if k != "fields"} for figures in results.values()]
+    """The means over these sets, with the fields where there is one set, and the sets below.
+
+    Documents and values are summed up. A set without a figure, or without any value in or outside of lists, does
+    not enter that mean.
+    """
     summary: Figures = {}
-    for name in dict.fromkeys(name for figures in plain for name in figures):
-        known = [figures[name] for figures in plain if figures.get(name) is not None]
+    for name in dict.fromkeys(name for figures in results.values() for name in figures if name != "fields"):
+        known = [figures[name] for figures in results.values() if _has(figures, name)]
         if name in ("support", "documents", "answered"):
             summary[name] = sum(known)
         else:
@@ -211,6 +213,14 @@ def summarise(results: Mapping[str, Figures]) -> Figures:
     if len(results) == 1:
         summary["fields"] = next(iter(results.values()))["fields"]
     return summary | {"sets": dict(results)}
+
+
+def _has(figures: Figures, name: str) -> bool:
+    """Whether this figure of a set says something."""
+    if name in ("scalars", "lists"):
+        fields = figures["fields"].items()
+        return any(("/*" in path) == (name == "lists") for path, counts in fields if counts["support"])
+    return figures.get(name) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +258,7 @@ def load_set(folder: Path) -> EvaluationSet:
     if not isinstance(options, dict) or set(options) - {"zero_is_null"}:
         raise UsageError(f"{folder / 'score.json'}: expected an object with zero_is_null and nothing else")
     truths = []
-    for number, text in enumerate(_read(folder / "truth.jsonl").splitlines(), 1):
+    for number, text in enumerate(_read(folder / "truth.jsonl").split("\n"), 1):
         if not text.strip():
             continue
         try:

@@ -160,13 +160,14 @@ class Run:
         records: list[pa.RecordBatch] = []
         leaves: list[pa.Table] = []
         paths: set[str] = set()
-        taken = dict(self._written)
+        taken: dict[str, str] = {}
         for outcome in batch:
             if outcome.path in self._accounted or outcome.path in paths:
                 continue
             if outcome.status != "skipped" and outcome.digest:
-                if outcome.digest in taken:
-                    outcome = _skipped(outcome, "duplicate", taken[outcome.digest])
+                other = taken.get(outcome.digest, self._written.get(outcome.digest))
+                if other is not None:
+                    outcome = _skipped(outcome, "duplicate", other)
                 elif outcome.digest in self._done:
                     outcome = _skipped(outcome, "done")
                 else:

@@ -81,6 +81,9 @@ def test_a_summary_has_means_and_the_sets_below():
     assert (both["f1"], both["documents"], both["invented"]) == (0.5, 3, 0.0)
     assert both["sets"] == {"one": one, "two": two} and "fields" not in both
     assert json.loads(json.dumps(both)) == both
+    rows = score([line("a", {"l": [1]})], {"a": {"record": {"l": [1]}}})
+    mixed = summarise({"one": one, "rows": rows})
+    assert (mixed["scalars"], mixed["lists"]) == (1.0, 1.0)
     alone = summarise({"one": one})
     assert alone["fields"] == one["fields"] and alone["f1"] == 1.0
 
@@ -109,6 +112,13 @@ def test_sets_are_found_loaded_and_narrowed(tmp_path):
     assert len(found.select(limit=2).truths) == 2
     assert found.score({})["support"] == 2
     assert found.best_constant()["documents"] == 3
+
+
+def test_a_line_of_the_truth_may_hold_any_line_separator_of_unicode(tmp_path):
+    folder = make_set(tmp_path / "s", [line("docs/a.txt", {})])
+    text = '{"file": "docs/a.txt", "truth": {"x": "a\u2028b\x85c"}}\n'
+    (folder / "truth.jsonl").write_text(text, encoding="utf-8")
+    assert load_set(folder).truths[0]["truth"] == {"x": "a\u2028b\x85c"}
 
 
 def test_a_broken_set_is_refused_with_the_place(tmp_path):

@@ -120,21 +120,24 @@ def test_a_second_writer_stops_with_one_clear_line(out):
     Store.open(out).close()
 
 
-def test_a_forked_child_does_not_keep_the_lock(out):
+def test_a_forked_child_does_not_keep_the_lock_of_a_dead_parent(out):
     store = Store.open(out)
-    ready, go = os.pipe()
+    (alive, say), (ready, go) = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
         os.close(go)
+        os.write(say, b"x")
         os.read(ready, 1)
         os._exit(0)
+    assert os.read(alive, 1) == b"x"
     with pytest.raises(UsageError):
         Store.open(out)
-    store.close()
+    store._lock.forget()  # what the kernel does when the parent dies: the file is closed, nothing is unlocked
     Store.open(out).close()
     os.close(go)
     os.waitpid(child, 0)
-    os.close(ready)
+    for descriptor in (alive, say, ready):
+        os.close(descriptor)
 
 
 def test_a_folder_that_cannot_be_used_is_refused(tmp_path):
