@@ -76,6 +76,7 @@ class Board:
             left_out=[text == b"null" for text in known],
             tokens=torch.full(shape, MASK, dtype=torch.long, device=device),
             length=torch.tensor(lengths, dtype=torch.long, device=device),
+            spans=[() for _ in instances],
         )
         self.values = [
             _known(text) if text is not None else Value(instance.slot.minimal.encode(), flag)
@@ -103,6 +104,7 @@ class Board:
         """Commit the slot's value as it stands in `values`; `closed` is the caller's to set."""
         value, canvas = self.values[slot], self.canvas
         canvas.left_out[slot] = value.absent
+        canvas.spans[slot] = () if value.absent else value.spans
         if not value.absent:
             canvas.values[slot] = value.text
         else:
@@ -133,6 +135,7 @@ class Board:
                 self.before[slot][-1] = text
             self.canvas.values[slot] = None
             self.canvas.left_out[slot] = False
+            self.canvas.spans[slot] = ()
             self.reopened[self.active[self.canvas.instances[slot].request]] += 1
             self.reopenings.values += 1
         self.closed &= ~slots
@@ -221,6 +224,7 @@ class Board:
             left_out=[canvas.left_out[at] for at in kept],
             tokens=canvas.tokens[index, :width],
             length=canvas.length[index],
+            spans=[canvas.spans[at] for at in kept],
         )
         self.values = [self.values[at] for at in kept]
         self.before = [self.before[at] for at in kept]

@@ -163,6 +163,10 @@ def _reopen_values(board: Board, judged: Judgement, effort: Effort, no_absence: 
     for slot in judgeable.nonzero().squeeze(1).tolist():
         held[slot] = _index_of(board, scores.candidates[slot], slot, last)
     held = held.to(board.device)
+    # A model need not spell out again what is committed; then there is nothing to judge it by.
+    spelling = torch.zeros_like(judgeable)
+    spelling[scores.generating] = True
+    judgeable &= ~(board.closed & (held == last) & ~spelling)
     at = held.clamp_min(0).unsqueeze(1)
     shares = judged.shares(ruled_out)
     now = shares.posterior.gather(1, at).squeeze(1)

@@ -170,7 +170,7 @@ def test_known_values_never_change_and_are_shown_to_the_model() -> None:
             seen.append(dict(zip((i.slot.path for i in canvas.instances), canvas.values, strict=True)))
             return super().score(forms, memories, rows, canvas)
 
-    for seed in range(40):
+    for seed in range(15):
         states: list[str] = []
         engine = Engine(Watching(seed), "high")
         (result,) = engine.fill([request(form, known=known)], lambda _, s, states=states: states.append(s[0]))
@@ -229,17 +229,43 @@ def test_a_doubted_value_is_opened_again_and_takes_the_better_one() -> None:
         """Sure of the first slot at once, and of the opposite afterwards; never sure of the second."""
 
         def score(self, forms: Any, memories: Any, rows: Any, canvas: Canvas) -> Scores:
+            spans.append(list(canvas.spans))
             scores = super().score(forms, memories, rows, canvas)
             scores.candidate_logits[1] = 0.0
             return scores
 
+    spans: list[Any] = []
     form = form_of(a={"type": "string"}, b={"type": "string"})
     engine = Engine(Changing(['"A"', '"B"'], [[5, 0], [0, 5]]), "medium")
     states: list[str] = []
     (got,) = engine.fill([request(form)], lambda _, s: states.append(json.loads(s[0])["a"]))
+    assert spans[:2] == [[(), ()], [((2, 5),), ()]]
     assert states[1] == "A" and json.loads(filled(got).record)["a"] == "B"
     assert filled(got).reopened == 1
     assert (engine.reopenings.values, engine.reopenings.changed) == (1, 1)
+
+
+def test_a_spelled_out_value_stands_when_the_model_no_longer_spells_it() -> None:
+    class Once(SteeredModel):
+        """Spells the first slot out in the first step only, and would rather copy something else later."""
+
+        step = 0
+
+        def score(self, forms: Any, memories: Any, rows: Any, canvas: Canvas) -> Scores:
+            scores = super().score(forms, memories, rows, canvas)
+            scores.candidates = [[Candidate(b'"copied"')] for _ in canvas.instances]
+            scores.candidate_logits = torch.full((2, 1), -9.0 + 9.0 * self.step)
+            scores.generate_logit[1] = scores.absent_logit[1] = scores.candidate_logits[1, 0]
+            if self.step:
+                scores.generating = torch.zeros(0, dtype=torch.long)
+                scores.token_logits = scores.token_logits[:0]
+            self.step += 1
+            return scores
+
+    form = form_of(a={"type": "string"}, b={"type": "string"})
+    (got,) = Engine(Once(), "high").fill([request(form, text='{"a":"x","b":"y"}')])
+    assert json.loads(filled(got).record)["a"] == "x" and filled(got).steps > 1
+    assert filled(got).leaves["/a"].origin == "generated" and filled(got).reopened == 0
 
 
 def test_a_value_is_opened_again_at_most_twice() -> None:
