@@ -39,7 +39,7 @@ def installed(root: str, extras: frozenset[str]) -> dict[str, str]:
                 # Without `+cpu` and the like: a bound holds for every build of a release.
                 found[below] = Version(version(below)).public
             except PackageNotFoundError:
-                raise SystemExit(f"{below}, which {name} needs, is not installed: run `make setup` first") from None
+                raise SystemExit(f"{below}, which {name} needs, is not installed: run `make setup`") from None
             waiting.append((below, frozenset(requirement.extras)))
     return found
 

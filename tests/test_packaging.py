@@ -1,0 +1,146 @@
+"""What is installed is what stands in the folders, and imports only go down."""
+
+from __future__ import annotations
+
+import ast
+import re
+import stat
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("flows", "extraction", "engine", "kernels", "schemas")
+# What each folder may import of the others: those below it.
+BELOW = {
+    "flows": {"extraction", "engine", "schemas"},
+    "extraction": {"engine", "schemas"},
+    "engine": {"kernels", "schemas"},
+    "kernels": set[str](),
+    "schemas": set[str](),
+}
+# schemas/ ends at bytes and knows no tensors; NumPy's arrays and Arrow's types are none.
+NO_TENSORS = {"torch", "triton", "safetensors", "tokenizers"}
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+SETUPTOOLS = PROJECT["tool"]["setuptools"]
+
+
+def sources() -> Iterator[Path]:
+    for folder in FOLDERS:
+        yield from (p for p in sorted((ROOT / folder).rglob("*.py")) if "__pycache__" not in p.parts)
+
+
+def imported(path: Path) -> set[str]:
+    """Full names of the modules that a file imports, anywhere in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {f"{node.module or ''}.{alias.name}" for alias in node.names}
+            assert not node.level, f"{path}: expected the full name of a module, got a relative import"
+    return found
+
+
+def test_the_packages_are_the_folders_that_hold_python() -> None:
+    here = {".".join(["cinnabar", *p.parent.relative_to(ROOT).parts]) for p in sources()}
+    assert sorted(SETUPTOOLS["packages"]) == sorted(here)
+
+
+def test_every_folder_of_the_packages_has_its_place() -> None:
+    assert SETUPTOOLS["package-dir"] == {f"cinnabar.{folder}": folder for folder in FOLDERS}
+
+
+def test_other_files_than_python_are_packaged_or_known() -> None:
+    patterns = [
+        f"{package.removeprefix('cinnabar.').replace('.', '/')}/{pattern.replace('**/', '')}"
+        for package, found in SETUPTOOLS["package-data"].items()
+        for pattern in found
+    ]
+    tracked = subprocess.run(
+        ["git", "ls-files", "-z", *FOLDERS], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if tracked.returncode:
+        pytest.skip("needs a git checkout")
+    others = [n for n in tracked.stdout.split("\0") if n and not n.endswith((".py", ".md"))]
+    assert [n for n in others if not any(fnmatch(n, p) for p in patterns)] == []
+
+
+@pytest.mark.parametrize("folder", ["kernels", "tests"])
+def test_folders_whose_name_is_taken_elsewhere_are_no_packages(folder: str) -> None:
+    assert not list((ROOT / folder).rglob("__init__.py"))
+
+
+def test_every_other_package_has_its_init_file() -> None:
+    folders = {p.parent for p in sources() if p.parent != ROOT / "kernels"}
+    assert [str(f) for f in folders if not (f / "__init__.py").is_file()] == []
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_imports_only_go_down(folder: str) -> None:
+    allowed = BELOW[folder] | {folder}
+    wrong = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in sources()
+        if path.relative_to(ROOT).parts[0] == folder
+        for name in imported(path)
+        if name.startswith("cinnabar.") and name.split(".")[1] not in allowed
+    ]
+    assert not wrong
+
+
+def test_schemas_know_no_tensors() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in sources()
+        if path.relative_to(ROOT).parts[0] == "schemas"
+        for name in imported(path)
+        if name.split(".")[0] in NO_TENSORS
+    ]
+    assert not wrong
+
+
+def test_modules_are_imported_by_their_full_name() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in sources()
+        for name in imported(path)
+        if name.split(".")[0] in FOLDERS
+    ]
+    assert not wrong
+
+
+def test_it_imports_from_anywhere_without_a_tensor_library_for_schemas(tmp_path: Path) -> None:
+    (tmp_path / "schemas").mkdir()  # a folder of the same name in the working directory is not ours
+    code = "import sys, cinnabar.schemas.library as found; print('torch' in sys.modules, found.__file__)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    loaded, place = done.stdout.strip().split(" ", 1)
+    assert loaded == "False"
+    assert Path(place).resolve() == ROOT / "schemas" / "library" / "__init__.py"
+
+
+def test_every_dependency_has_a_bound_that_was_tested() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    bounds = dict(line.split("<=") for line in lines if not line.startswith("#"))
+    extras = PROJECT["project"]["optional-dependencies"]
+    wanted = [re.split(r"[<>=;\[ ]", line)[0] for line in PROJECT["project"]["dependencies"] + extras["dev"]]
+    assert [name for name in wanted if name.replace("_", "-").lower() not in bounds] == []
+
+
+def test_scripts_can_be_run() -> None:
+    named = [ROOT / ".ci" / "run", *(ROOT / "scripts").glob("*.sh")]
+    assert [str(p) for p in named if not p.stat().st_mode & stat.S_IXUSR] == []
+
+
+def test_the_check_of_a_change_is_make_test() -> None:
+    text = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert re.findall(r"^(?:exec )?make .*$", text, re.MULTILINE) == [
+        "exec make --no-print-directory test </dev/null"
+    ]
