@@ -1,18 +1,6 @@
-"""The figures of `cinnabar eval`: how well extracted records answer the known truth of a set of documents.
+"""`cinnabar eval`: sets of documents with known truth, and the figures of what was extracted from them.
 
-Leaves are the scalars of a record, the items of lists paired first (`matching.py`). For a leaf with truth t
-and prediction p: equal is a hit, where t says something at all (null and false do not); a p that says
-something else is a false positive; a t that says something and is not met is a false negative. An item of a
-list without a partner has its leaves counted as one or the other. Precision, recall and f1 are micro averages
-over all leaves: in total, for `scalars` (outside of lists), for `lists`, and for each field
-(`/lines/*/total`); over several sets, the mean.
-
-invented         share of null truths (in paired places, booleans aside) that got a value
-evidence         share of hits (booleans aside) whose evidence holds the value; none counts as not holding it
-evidence_length  median of the evidence's length over that of the printed value
-ece              expected calibration error, in ten bins of equal width, of the paired leaves with a
-confidence rated            share of paired leaves that have a confidence coverage95       largest share of
-all paired leaves that, taken in order of confidence, is at least 95% right
+`scoring.py` defines the figures; over several sets they are the means of the sets'.
 """
 
 from __future__ import annotations
@@ -20,112 +8,19 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from cinnabar.extraction.matching import LeafPair, evidence_holds, leaf_pairs, says_something
 from cinnabar.extraction.matching import Path as FieldPath
+from cinnabar.extraction.matching import says_something
+from cinnabar.extraction.scoring import Figures, Prediction, Scoring, spelled
 from cinnabar.schemas.errors import UsageError
 
 #: A set's truth: {"file": …, "truth": record, "also_accepted": {top-level field: other right values}}.
 Truth = Mapping[str, Any]
-#: What was extracted: {"record": record or None, "confidence": {pointer: …}, "evidence": {pointer: text}}.
-Prediction = Mapping[str, Any]
-Figures = dict[str, Any]
-
-#: The precision that `coverage95` asks for.
-WANTED_PRECISION = 0.95
-CALIBRATION_BINS = 10
-
-
-@dataclass(slots=True)
-class Tally:
-    """Hits, false positives and false negatives."""
-
-    hits: int = 0
-    wrong: int = 0
-    missed: int = 0
-
-    def add(self, leaf: LeafPair, right: bool) -> None:
-        """Count this leaf."""
-        if right:
-            self.hits += says_something(leaf.predicted)
-        else:
-            self.wrong += says_something(leaf.predicted)
-            self.missed += says_something(leaf.truth)
-
-    def figures(self) -> Figures:
-        """Precision, recall, f1 and the number of values there are."""
-        precision = self.hits / max(1, self.hits + self.wrong)
-        recall = self.hits / max(1, self.hits + self.missed)
-        f1 = 2 * precision * recall / (precision + recall) if self.hits else 0.0
-        return {
-            "f1": round(f1, 4),
-            "precision": round(precision, 4),
-            "recall": round(recall, 4),
-            "support": self.hits + self.missed,
-        }
-
-
-def total(tallies: Iterable[Tally]) -> Tally:
-    """The sum of these."""
-    tallies = list(tallies)
-    return Tally(sum(t.hits for t in tallies), sum(t.wrong for t in tallies), sum(t.missed for t in tallies))
-
-
-@dataclass(slots=True)
-class Scoring:
-    """What is counted over the documents of a set."""
-
-    fields: dict[FieldPath, Tally] = field(default_factory=lambda: defaultdict(Tally))
-    paired: int = 0
-    nulls: int = 0
-    invented: int = 0
-    held: list[bool] = field(default_factory=list)
-    lengths: list[float] = field(default_factory=list)
-    rated: list[tuple[float, bool]] = field(default_factory=list)
-
-    def add(self, truth: Any, prediction: Prediction, record: Any, also: dict[str, Sequence[Any]]) -> None:
-        """Count one document."""
-        evidence, confidence = prediction.get("evidence"), prediction.get("confidence") or {}
-        for leaf in leaf_pairs(truth, record, also):
-            right = leaf.right
-            self.fields[leaf.field].add(leaf, right)
-            if not leaf.paired:
-                continue
-            self.paired += 1
-            value = leaf.predicted
-            if leaf.truth is None and not isinstance(value, bool):
-                self.nulls += 1
-                self.invented += value is not None and not right
-            if right and evidence is not None and says_something(value) and not isinstance(value, bool):
-                text = evidence.get(leaf.pointer) or ""
-                self.held.append(bool(text) and evidence_holds(value, text))
-                self.lengths.append(len(text) / max(1, len(str(value))))
-            if confidence.get(leaf.pointer) is not None:
-                self.rated.append((confidence[leaf.pointer], right))
-
-    def figures(self) -> Figures:
-        """All figures of the set but the counts of its documents."""
-        tallies = self.fields.items()
-        figures = total(self.fields.values()).figures()
-        figures["scalars"] = total(t for path, t in tallies if "*" not in path).figures()["f1"]
-        figures["lists"] = total(t for path, t in tallies if "*" in path).figures()["f1"]
-        figures["invented"] = round(self.invented / self.nulls, 4) if self.nulls else None
-        if self.held:
-            figures["evidence"] = round(sum(self.held) / len(self.held), 4)
-            figures["evidence_length"] = round(sorted(self.lengths)[len(self.lengths) // 2], 2)
-        if self.rated:
-            figures["ece"] = round(calibration_error(self.rated), 4)
-            figures["rated"] = round(len(self.rated) / self.paired, 4)
-            figures["coverage95"] = round(coverage(self.rated) / self.paired, 4)
-        figures["fields"] = {
-            name: tally.figures() for name, tally in sorted((_spelled(path), t) for path, t in tallies)
-        }
-        return figures
 
 
 def score(
@@ -152,25 +47,6 @@ def score(
     return figures | {"documents": len(truths), "answered": answered, "fields": by_field}
 
 
-def calibration_error(rated: Sequence[tuple[float, bool]]) -> float:
-    """How far confidence and share of right ones lie apart, over bins of equal width, weighted by their
-    size."""
-    gaps: dict[int, float] = defaultdict(float)
-    for confidence, right in rated:
-        gaps[min(CALIBRATION_BINS - 1, int(confidence * CALIBRATION_BINS))] += confidence - right
-    return sum(map(abs, gaps.values())) / len(rated)
-
-
-def coverage(rated: Sequence[tuple[float, bool]]) -> int:
-    """How many of the most confident leaves can be taken, with WANTED_PRECISION of them right."""
-    right_so_far, best = 0, 0
-    for taken, (_, right) in enumerate(sorted(rated, key=lambda leaf: -leaf[0]), 1):
-        right_so_far += right
-        if right_so_far / taken >= WANTED_PRECISION:
-            best = taken
-    return best
-
-
 def best_constant(truths: Sequence[Truth], zero_is_null: bool = False) -> Figures:
     """The figures of the best record that is the same for every document.
 
@@ -188,7 +64,7 @@ def best_constant(truths: Sequence[Truth], zero_is_null: bool = False) -> Figure
 
     chosen = {path: json.loads(counts.most_common(1)[0][0]) for path, counts in values.items()}
     best = figures(chosen)
-    by_f1 = {path: best["fields"].get(_spelled(path), {}).get("f1", 0) for path in chosen}
+    by_f1 = {path: best["fields"].get(spelled(path), {}).get("f1", 0) for path in chosen}
     for path in sorted(chosen, key=by_f1.__getitem__):
         fewer = {other: value for other, value in chosen.items() if other != path}
         trial = figures(fewer)
@@ -200,8 +76,8 @@ def best_constant(truths: Sequence[Truth], zero_is_null: bool = False) -> Figure
 def summarise(results: Mapping[str, Figures]) -> Figures:
     """The means over these sets, with the fields where there is one set, and the sets below.
 
-    Documents and values are summed up. A set without a figure, or without any value in or outside of lists, does
-    not enter that mean.
+    Documents and values are summed up. A set without a figure, or without any value in or outside of lists,
+    does not enter that mean.
     """
     summary: Figures = {}
     for name in dict.fromkeys(name for figures in results.values() for name in figures if name != "fields"):
@@ -275,8 +151,7 @@ def load_set(folder: Path) -> EvaluationSet:
 
 
 def find_sets(folder: Path) -> list[EvaluationSet]:
-    """The set that this folder is, or those that lie in it, by name. Raises UsageError where there is
-    none."""
+    """The set that this folder is, or the sets in it, by name. Raises UsageError where there is none."""
     if (folder / "truth.jsonl").is_file():
         return [load_set(folder)]
     found = sorted(path.parent for path in folder.glob("*/truth.jsonl"))
@@ -299,10 +174,6 @@ def _read_json(path: Path) -> Any:
         return orjson.loads(_read(path))
     except ValueError as error:
         raise UsageError(f"{path}: not JSON: {error}") from error
-
-
-def _spelled(path: FieldPath) -> str:
-    return "".join(f"/{step}" for step in path)
 
 
 def _scalars(value: Any) -> Iterable[Any]:

@@ -66,8 +66,7 @@ def says_something(value: Any) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def fold(text: str) -> str:
-    """The text as it is compared: NFKC, case folded, of letters, digits, decimal marks, % and currency
-    signs."""
+    """The text as it is compared: folded, of letters, digits, decimal marks, % and currency signs."""
     marked = _DECIMAL_MARK.sub(_MARK, unicodedata.normalize("NFKC", text).casefold())
     kept = (c for c in marked if c.isalnum() or c in "%\0" or unicodedata.category(c) == "Sc")
     return "".join(kept).replace(_MARK, ".")
@@ -82,8 +81,7 @@ def as_number(value: Any) -> float | int | None:
 
 @lru_cache(maxsize=1 << 16)
 def as_date(text: str) -> tuple[date, tuple[int, int, int] | None] | None:
-    """The date, and the time where there is one, that this text spells in ISO form; None where it spells
-    none."""
+    """The date, and the time if there is one, that this text spells in ISO form; else None."""
     match = _DATE.fullmatch(text.strip())
     if match is None:
         return None
@@ -118,8 +116,7 @@ def is_right(truth: Any, predicted: Any, also: Sequence[Any]) -> bool:
 
 
 def agreement(truth: Any, predicted: Any, also: Sequence[Any]) -> int:
-    """How many values of the truth this prediction has right; the items of lists answer the best of
-    theirs."""
+    """How many values of the truth are predicted right; items of lists answer the best of theirs."""
     if isinstance(truth, dict) and isinstance(predicted, dict):
         return sum(
             agreement(value, predicted[name], also) for name, value in truth.items() if name in predicted
@@ -205,8 +202,10 @@ def leaf_pairs(
 
 
 def evidence_holds(value: Any, text: str) -> bool:
-    """Whether this text of a document has the value in it: a number of the same size, the day and year of a
-    date, or the folded text."""
+    """Whether this text shows the value.
+
+    A number shows by its size, a date by its day and year or as eight digits, other text folded.
+    """
     if isinstance(value, int | float):
         return any(_prints(value, printed) for printed in _PRINTED_NUMBER.findall(text))
     day = as_date(value)

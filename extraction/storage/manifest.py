@@ -85,8 +85,10 @@ def commit(out: Path, manifest: Manifest) -> None:
 
 
 def read(path: Path) -> Manifest:
-    """The commit in this file. Raises RunError where it is not one, UsageError where a newer version wrote
-    it."""
+    """The commit in this file.
+
+    Raises RunError where it is not one, UsageError where a newer version of Cinnabar wrote it.
+    """
     try:
         content = orjson.loads(path.read_bytes())
         if content["format"] != FORMAT:
@@ -143,8 +145,7 @@ def remove(out: Path, manifest: Manifest) -> None:
 
 
 def remove_leftovers(out: Path, manifests: Iterable[Manifest]) -> list[Path]:
-    """Remove what unfinished batches left behind, and nothing that is not of our making; returns what it
-    was."""
+    """Remove what unfinished batches left behind, and nothing else; returns the files that it was."""
     named = {out / file.path for manifest in manifests for file in manifest.files}
     found = list(out.glob(f"{TEMPORARY}*"))
     for folder in (*TABLES, FOLDER, "schemas"):

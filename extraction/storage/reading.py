@@ -71,8 +71,7 @@ def connect(out: Path) -> duckdb.DuckDBPyConnection:
 
 
 def query(out: Path, sql: str) -> Answer:
-    """The answer to this SQL; statements that give no rows have no columns. Raises UsageError where it
-    fails."""
+    """The answer to this SQL; what gives no rows has no columns. Raises UsageError where it fails."""
     with connect(out) as connection:
         try:
             cursor = connection.execute(sql)

@@ -107,8 +107,7 @@ class Store:
     def done_keys(
         self, schema_fingerprint: str, engine_fingerprint: str, *, quarantined: bool = True
     ) -> set[str]:
-        """The digests of the documents that these two have written, or put into quarantine (unless told not
-        to)."""
+        """The digests of what these two have written, and put into quarantine unless told not to count it."""
         counted = ["written", "quarantined"] if quarantined else ["written"]
         done: set[str] = set()
         for path in self.files("outcomes", schema_fingerprint):
@@ -161,8 +160,7 @@ class Store:
             self._manifests.pop(number, None)
 
     def publish(self) -> None:
-        """Merge what small batches there are many of, and swap in a snapshot that shows all that was
-        committed."""
+        """Merge small batches where there are many, and swap in a snapshot of all that was committed."""
         with self.mutex:
             with failures(f"{self.out}: could not merge batches"):
                 while group := due(self.committed()):

@@ -140,8 +140,7 @@ class RecordColumns:
 
 
 def printable(text: str) -> str:
-    """This text as valid UTF-8 without control characters: they are spelled as escapes, as are a path's stray
-    bytes."""
+    """This text with control characters, and the stray bytes of a path, spelled as escapes."""
     if text.isprintable():
         return text
     return "".join(_escape(c) if unicodedata.category(c) in ("Cc", "Cs") else c for c in text)
@@ -219,8 +218,7 @@ def _field_row(leaf: LeafRow, record: Any, digest: str, key: Key) -> dict[str, A
 
 
 def field_of(pointer: str, record: Any) -> str:
-    """The pointer with `*` for each index into an array of this record (`/lines/3/total` gives
-    `/lines/*/total`)."""
+    """The pointer with `*` for each index into an array of the record: `/lines/3/n` is `/lines/*/n`."""
     steps = []
     value = record
     for step in pointer.split("/")[1:]:
