@@ -34,6 +34,7 @@ def options_for(options: tuple[tuple[Node, ...], ...], language: str) -> tuple[t
     return tuple(tags.get(language) or tags.get("") or tags.get("en") or next(iter(tags.values())))
 
 
+_SINGLE = re.compile(r"(?<!\{)\{=([^{}]*)\}(?!\})")
 _INDEXED = re.compile(r"^((.+)\[(\d+)\])(?:\.\w+)?$")
 
 
@@ -231,7 +232,8 @@ class Drawing:
         self._depth += 1
         if self._depth > 6:
             raise FamilyError(f"{self.layout.name}: pools nest more than six deep")
-        self.write(parse(text.replace("¦", "|").replace("\\n", "\n")), out)
+        text = _SINGLE.sub(r"{{=\1}}", text.replace("¦", "|").replace("\\n", "\n"))
+        self.write(parse(text), out)
         self._depth -= 1
 
     def _if(self, node: Node, out: list[Piece]) -> None:

@@ -115,7 +115,7 @@ def _value(inner: str) -> Node:
 
 
 def _section(text: str, at: int) -> tuple[Node, int]:
-    if text[at] == "*":  # [[*items|, | and |template]]
+    if re.compile(r"\*[.\w]+\|").match(text, at):  # [[*items|, | and |template]]
         head = re.compile(r"\*([.\w]+)\|([^|]*)\|([^|]*)\|").match(text, at)
         if head is None:
             raise LayoutError(f"rows want [[*path|separator|last separator|text]], not {text[at : at + 40]!r}")
