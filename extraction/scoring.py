@@ -1,15 +1,15 @@
 """How well extracted records answer the known truth of documents: what is counted, and the figures.
 
 The scalars of a record are its leaves; the items of its lists are paired with those of the truth first
-(`matching.py`), and an item without a partner stands alone, its leaves with it. Null and false say nothing.
+(`matching.py`), and an item without a partner stands alone with its leaves. Null and false say nothing.
 
 hit               the prediction says what the truth says, and that is something
 false positive    the prediction says something that is not so
 false negative    the truth says something that the prediction does not
 
-`precision`, `recall` and their harmonic mean `f1` count leaves, not documents: over everything, for `scalars`
-(outside of lists), for `lists`, and for each field (`/lines/*/total`). Of the leaves whose list items all have
-partners,
+`precision`, `recall` and their harmonic mean `f1` count leaves, not documents: over everything, for
+`scalars` (outside of lists), for `lists`, and for each field (`/lines/*/total`). Of the leaves whose list
+items all have partners,
 
 invented          how many of those with a null truth were given a value (booleans do not count)
 evidence          how many hits have evidence in which the value can be read (booleans do not count)

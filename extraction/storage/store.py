@@ -11,7 +11,6 @@ from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from cinnabar.schemas.loading import SchemaSource
 
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.compaction import due, merge
@@ -21,6 +20,7 @@ from cinnabar.extraction.storage.run import Run
 from cinnabar.extraction.storage.snapshot import publish, published_number
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import RunError, UsageError
+from cinnabar.schemas.loading import SchemaSource
 
 #: How long the files of a replaced batch stay, for readers that hold an older snapshot: a working day.
 GRACE = timedelta(days=1)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from pathlib import Path
 
@@ -23,3 +24,9 @@ def workload():
 def out(tmp_path):
     """An output folder that is not there yet, with a name that breaks careless quoting."""
     return tmp_path / 'it\'s "out"; drop [1]*'
+
+
+@pytest.fixture(autouse=True)
+def _unsynced(monkeypatch):
+    """No waiting for the disk: only a power cut could tell the difference."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)

@@ -139,4 +139,5 @@ def _read(out):
 
 
 if __name__ == "__main__":
+    os.fsync = lambda _: None  # a killed process loses nothing that the kernel has
     {"kill": _kill, "write": _write, "read": _read}[sys.argv[1]](Path(sys.argv[2]))
