@@ -34,6 +34,7 @@ def options_for(options: tuple[tuple[Node, ...], ...], language: str) -> tuple[t
     return tuple(tags.get(language) or tags.get("") or tags.get("en") or next(iter(tags.values())))
 
 
+_DAY, _YEAR = re.compile(r"\{(d|dd|ord)\}"), re.compile(r"\{(yy|yyyy)\}")
 _SINGLE = re.compile(r"(?<!\{)\{=([^{}]*)\}(?!\})")
 _INDEXED = re.compile(r"^((.+)\[(\d+)\])(?:\.\w+)?$")
 
@@ -300,7 +301,9 @@ class Drawing:
             self._sign(after, out, sign)
             return
         self._sign(before, out, sign)
-        out.append(Piece(text, self._next(path)))
+        # A part of a date (its year alone) is no printing of it.
+        part = "{" in form and not (_DAY.search(form) and _YEAR.search(form))
+        out.append(Piece(text, -1 if part else self._next(path)))
         self._sign(after, out, sign)
 
     def _open_row(self, row: str, array: str, index: int, out: list[Piece]) -> None:

@@ -59,7 +59,11 @@ def _parse_until(text: str, at: int, stop: tuple[str, ...]) -> tuple[list[Node],
             return nodes, m.start()
         at = m.end()
         if token == "{{":
-            end = text.index("}}", at)
+            end = text.find("}}", at)
+            if end < 0:
+                raise LayoutError(f"'}}}}' is missing after {text[at : at + 40]!r}")
+            while text[end : end + 3] == "}}}":  # a form of a date ends with a brace of its own
+                end += 1
             nodes.append(_value(text[at:end]))
             at = end + 2
         elif token == "[[":
