@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple
 
 import torch
 
 from cinnabar.engine.canvas import Board, Reopenings
 from cinnabar.engine.constraint import FIRST_LENGTH, Constraint
 from cinnabar.engine.effort import Effort, effort_of
+from cinnabar.engine.fingerprint import engine_fingerprint
 from cinnabar.engine.models.base import Model
 from cinnabar.engine.request import Request, Result
 from cinnabar.engine.scheduler import run
 from cinnabar.engine.steps import commit, constrain
 from cinnabar.schemas.errors import RunError, UsageError
-
-#: Raised when the engine's decisions change, so that records made before are made anew.
-VERSION = 1
 
 #: Called with the number of steps taken and the record of each request of the batch, in their order.
 Observer = Callable[[int, list[str]], None]
@@ -56,8 +52,7 @@ class Engine:
     @property
     def fingerprint(self) -> str:
         """Names the model and everything of the engine that a record depends on."""
-        parts = repr((VERSION, self.model.fingerprint, astuple(self.effort)[1:]))
-        return hashlib.sha256(parts.encode()).hexdigest()[:16]
+        return engine_fingerprint(self.model.fingerprint, self.effort)
 
     def fill(self, requests: Sequence[Request], observer: Observer | None = None) -> list[Result]:
         """Exactly one result for each request, in their order; one does not depend on the others.

@@ -1,0 +1,17 @@
+"""What a record's key says of the engine; known without loading anything, so that finished work costs nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import astuple
+
+from cinnabar.engine.effort import Effort
+
+#: Raised when the engine's decisions change, so that records made before are made anew.
+VERSION = 1
+
+
+def engine_fingerprint(model: str, effort: Effort) -> str:
+    """Names the model (by its own fingerprint) and everything of the engine that a record depends on."""
+    parts = repr((VERSION, model, astuple(effort)[1:]))
+    return hashlib.sha256(parts.encode()).hexdigest()[:16]

@@ -1,0 +1,38 @@
+"""Which model is meant, and what a record's key says of it, without loading it: this file needs no torch."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from cinnabar.schemas.errors import ModelError, UsageError
+
+#: Where the model that ships with the project lies.
+SHIPPED = Path(__file__).parent / "default" / "weights"
+#: Raised when the model's code reads a document differently, so that records made before are made anew.
+VERSION = 1
+
+
+def model_folder(name: str | Path) -> Path:
+    """The folder of a model: `default` is the one that ships. UsageError where there is none."""
+    folder = SHIPPED if str(name) == "default" else Path(name)
+    if not (folder / "model.json").is_file():
+        raise UsageError(f"--model {name}: expected `default` or a folder with model.json, made by `cinnabar train`")
+    return folder
+
+
+def about(folder: Path) -> dict[str, Any]:
+    """What a model's folder says of itself; ModelError where it is none."""
+    path = folder / "model.json"
+    if not path.is_file():
+        raise ModelError(f"{folder}: expected a model, a folder with model.json, as `cinnabar train --out` writes it")
+    return dict(json.loads(path.read_text()))
+
+
+def fingerprint_of(name: str | Path) -> str:
+    """What a record's key says of the model."""
+    said = about(model_folder(name))
+    key = json.dumps([VERSION, said["files"], said.get("base", {})], sort_keys=True)
+    return hashlib.sha256(key.encode()).hexdigest()[:16]

@@ -1,0 +1,129 @@
+"""A document cut into stretches that fit the model, at the borders that its reader would choose, with overlap."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+
+from cinnabar.extraction.documents import Document
+from cinnabar.schemas.errors import UsageError
+
+#: Fewer tokens than these hold no table's row and its neighbours.
+LEAST_LIMIT = 64
+#: Characters of the longest piece that is counted as one; longer lines are cut at blanks.
+PIECE = 400
+
+#: How good a border is, and from which share of a chunk on one is taken: an early one wastes the room behind it.
+_PAGE, _PARAGRAPH, _LINE, _BLANK = 3, 2, 1, 0
+_FROM = {_PAGE: 0.5, _PARAGRAPH: 0.75, _LINE: 0.75}
+
+_LINES = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The characters [start, end) of a document."""
+
+    start: int
+    end: int
+
+
+def overlap_of(limit: int) -> int:
+    """The tokens that neighbouring chunks share: an eighth of a chunk, at most 1024."""
+    return min(1024, limit // 8)
+
+
+def chunks(document: Document, limit: int, overlap: int, count_tokens: Callable[[str], int]) -> list[Chunk]:
+    """Stretches of at most `limit` tokens that cover the document in order; one where all of it fits.
+
+    Each begins up to `overlap` tokens before the end of the one before. Cuts are at the ends of pages or
+    parts, else of paragraphs, of lines, of words. Takes time linear in the document: each line is counted
+    once. Raises UsageError for a limit below LEAST_LIMIT or an overlap of more than half of it.
+    """
+    if limit < LEAST_LIMIT:
+        raise UsageError(f"context: expected at least {LEAST_LIMIT} tokens, got {limit}")
+    if not 0 <= overlap <= limit // 2:
+        raise UsageError(f"overlap: expected 0 to {limit // 2} tokens, got {overlap}")
+    text = document.text
+    if count_tokens(text) <= limit:
+        return [Chunk(0, len(text))]
+    starts, counts, ranks = _pieces(document, limit, count_tokens)
+    # upto[i]: tokens of the pieces before the i-th; border i lies before piece i.
+    upto = [0, *accumulate(counts)]
+    last = len(counts)
+    borders, ranks = [*starts, len(text)], [*ranks, _PAGE]
+    found: list[Chunk] = []
+    first = 0
+    while True:
+        furthest = max(bisect_right(upto, upto[first] + limit) - 1, first + 1)
+        if furthest >= last:
+            return [*found, Chunk(borders[first], borders[last])]
+        cut = _best_cut(upto, ranks, first, furthest, limit)
+        found.append(Chunk(borders[first], borders[cut]))
+        first = _overlapping(upto, ranks, first, cut, overlap)
+
+
+def _best_cut(upto: list[int], ranks: list[int], first: int, furthest: int, limit: int) -> int:
+    """The last border of the best kind that leaves a chunk of fair size."""
+    for rank, share in _FROM.items():
+        least = max(bisect_left(upto, upto[first] + share * limit), first + 1)
+        for border in range(furthest, least - 1, -1):
+            if ranks[border] >= rank:
+                return border
+    return furthest
+
+
+def _overlapping(upto: list[int], ranks: list[int], first: int, cut: int, overlap: int) -> int:
+    """Where the next chunk begins: at the earliest line within the overlap, after the beginning of this one."""
+    earliest = max(bisect_left(upto, upto[cut] - overlap), first + 1)
+    for border in range(earliest, cut):
+        if ranks[border] >= _LINE:
+            return border
+    return min(earliest, cut)
+
+
+def _pieces(
+    document: Document, limit: int, count_tokens: Callable[[str], int]
+) -> tuple[list[int], list[int], list[int]]:
+    """Where the pieces begin, their tokens, and how good a border lies before each."""
+    text = document.text
+    parts = {part.start for part in document.parts}
+    starts: list[int] = []
+    counts: list[int] = []
+    ranks: list[int] = []
+    blank = False
+    for line in _LINES.finditer(text):
+        rank = _PAGE if line.start() in parts else _PARAGRAPH if blank else _LINE
+        blank = not line.group().strip()
+        for start, end in _cut(text, line.start(), line.end(), PIECE):
+            for begin, count in _counted(text, start, end, max(limit // 4, 1), count_tokens):
+                starts.append(begin)
+                counts.append(count)
+                ranks.append(rank)
+                rank = _BLANK
+    return starts, counts, ranks
+
+
+def _cut(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
+    """[start, end) in pieces of at most `size` characters, cut behind blanks where there are any."""
+    while end - start > size:
+        middle = max(text.rfind(" ", start + size // 2, start + size), text.rfind("\t", start + size // 2, start + size))
+        stop = middle + 1 if middle >= 0 else start + size
+        yield start, stop
+        start = stop
+    yield start, end
+
+
+def _counted(
+    text: str, start: int, end: int, most: int, count_tokens: Callable[[str], int]
+) -> Iterator[tuple[int, int]]:
+    """Where each piece begins and its tokens; one of more than `most` tokens is halved."""
+    count = count_tokens(text[start:end])
+    if count <= most or end - start < 2:
+        yield start, count
+        return
+    for begin, stop in _cut(text, start, end, (end - start + 1) // 2):
+        yield from _counted(text, begin, stop, most, count_tokens)

@@ -1,0 +1,59 @@
+"""Where a value was read: from spans of the text to the words on their pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from cinnabar.extraction.documents import Box, Document, Evidence, Span
+
+#: Two words stand on one line where they share this part of the lower one's height.
+SAME_LINE = 0.5
+
+
+def evidence_of(document: Document, spans: Sequence[tuple[int, int]]) -> Evidence | None:
+    """The evidence that these spans of the document are; None where there is none.
+
+    `text` is what stands at the offsets, several spans joined by a blank; boxes are one for each line.
+    """
+    wanted = [Span(start, end) for start, end in spans if 0 <= start < end <= len(document.text)]
+    if not wanted:
+        return None
+    text = " ".join(document.text[span.start : span.end] for span in wanted)
+    boxes = tuple(box for span in wanted for box in _boxes(document, span))
+    return Evidence(tuple(wanted), text, boxes)
+
+
+def page_of(document: Document, evidence: Evidence | None) -> int:
+    """The page, from 1, that the evidence begins on; 0 where there is none."""
+    if evidence is None:
+        return 0
+    start = evidence.spans[0].start
+    pages = [part.page for part in document.parts if part.page and part.start <= start < part.end]
+    return pages[-1] if pages else 0
+
+
+def _boxes(document: Document, span: Span) -> Iterable[Box]:
+    words = document.words
+    first = int(np.searchsorted(words.end, span.start, side="right"))
+    last = int(np.searchsorted(words.start, span.end, side="left"))
+    line: Box | None = None
+    for word in range(first, last):
+        x0, top, x1, bottom = (float(side) for side in words.box[word])
+        if not np.isfinite([x0, top, x1, bottom]).all():
+            continue
+        page = document.parts[int(words.part[word])].page
+        if line is not None and line.page == page and _beside(line, top, bottom):
+            line = Box(page, min(line.x0, x0), min(line.top, top), max(line.x1, x1), max(line.bottom, bottom))
+            continue
+        if line is not None:
+            yield line
+        line = Box(page, x0, top, x1, bottom)
+    if line is not None:
+        yield line
+
+
+def _beside(line: Box, top: float, bottom: float) -> bool:
+    shared = min(line.bottom, bottom) - max(line.top, top)
+    return shared >= SAME_LINE * min(line.bottom - line.top, bottom - top)
