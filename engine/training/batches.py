@@ -28,6 +28,8 @@ from cinnabar.engine.training.examples import (
 
 #: Slots of one training window.
 SCALARS, ARRAYS, ROWS, ROW_SLOTS = 14, 3, 5, 8
+#: Options of a choice beside the true one.
+OPTIONS = 12
 #: True spans that are kept of a slot (a value may be printed several times).
 GOLD = 6
 #: Positions of the speller in training; two pads at most count in its loss.
@@ -111,6 +113,8 @@ def collate(drawn: Sequence[Drawn], wordpieces: WordPieces, rng: random.Random) 
     boolean = torch.full((n, s), IGNORE)
     starts, ends = torch.zeros(n, s, t, dtype=torch.bool), torch.zeros(n, t, dtype=torch.bool)
     asked = _Asked()
+    # One wording a batch: documents of one source then share their questions.
+    wording: dict[Question, Question] = {}
     choices: list[tuple[int, int, list[int], tuple[bool, ...], int]] = []
     rows: list[tuple[int, int, Any]] = []
     spells: list[tuple[int, int, bytes, bytes]] = []
@@ -120,11 +124,12 @@ def collate(drawn: Sequence[Drawn], wordpieces: WordPieces, rng: random.Random) 
         word_start = torch.zeros(t, dtype=torch.bool)
         word_start[1 : size + 1] = torch.from_numpy(word_starts(case))
         ends[i, 1 : size + 1] = torch.from_numpy(word_ends(case))
-        wording = {q: reworded(q, rng) for q in dict.fromkeys(x.question for x in slots)}
         shows = rng.random() < 0.5
         ratio = rng.random() * 0.7
         for j, target in enumerate(slots):
             board.mask[i, j] = True
+            if target.question not in wording:
+                wording[target.question] = reworded(target.question, rng)
             board.question[i, j] = asked(wording[target.question])
             if isinstance(target, RowsTarget):
                 board.kind[i, j] = KINDS.index("rows")
@@ -142,8 +147,10 @@ def collate(drawn: Sequence[Drawn], wordpieces: WordPieces, rng: random.Random) 
                     if target.option >= 0 and target.kind == KINDS.index("boolean"):
                         boolean[i, j] = target.option
                     elif target.option >= 0:
-                        options = [asked(q) for q in target.options]
-                        choices.append((i, j, options, target.printed, target.option))
+                        kept = _some_options(target, rng)
+                        options = [asked(target.options[o]) for o in kept]
+                        printed = tuple(target.printed[o] for o in kept)
+                        choices.append((i, j, options, printed, kept.index(target.option)))
             else:
                 if target.allowed is None:
                     starts[i, j] = word_start
@@ -193,6 +200,15 @@ def _draw_slots(passage: LabelledPassage, window: Window, rng: random.Random) ->
     picked = sorted(rng.sample(range(len(seen)), min(len(seen), ROWS)))
     in_rows = [x for k in picked for x in rng.sample(seen[k], min(len(seen[k]), ROW_SLOTS))]
     return [*scalars, *arrays, *in_rows]
+
+
+def _some_options(target: SlotTarget, rng: random.Random) -> list[int]:
+    """The true option among others; of a long list some, and those that the text names."""
+    others = [o for o in range(len(target.options)) if o != target.option]
+    if len(others) > OPTIONS:
+        named = [o for o in others if target.printed[o]][: OPTIONS // 2]
+        others = named + rng.sample([o for o in others if o not in named], OPTIONS - len(named))
+    return sorted([target.option, *others])
 
 
 def _show(

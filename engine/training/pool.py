@@ -14,12 +14,13 @@ from cinnabar.engine.training.examples import LabelledPassage, draw_window
 
 @dataclass(slots=True)
 class Source:
-    """One kind of document: passages that share a schema, or random schemas over one family."""
+    """One kind of document: passages that share a schema, or that each have a schema of their own."""
 
     name: str
     weight: float
     train: list[LabelledPassage]
     held_back: list[LabelledPassage] = field(default_factory=list)
+    shared_schema: bool = True
 
 
 def save(source: Source, folder: Path) -> None:
@@ -41,13 +42,23 @@ class Mix:
     def __init__(self, sources: Sequence[Source], rng: random.Random) -> None:
         self.sources = [s for s in sources if s.train and s.weight > 0]
         self.weights = [s.weight for s in self.sources]
+        self.lengths = [_typical_length(s) for s in self.sources]
         self.rng = rng
 
     def draw(self, sources: int, each: int, budget: int) -> list[Drawn]:
-        """Windows of `sources` sources, `each` of one, together at most `budget` padded pieces."""
+        """Windows of `sources` sources, `each` of one, together at most `budget` padded pieces.
+
+        Sources whose windows are about as long go together: padding is work for nothing.
+        """
+        places = self.rng.choices(range(len(self.sources)), self.weights, k=1 + 3 * (sources - 1))
+        first, *others = places
+        others.sort(key=lambda i: abs(self.lengths[i] - self.lengths[first]))
         drawn: list[Drawn] = []
-        for source in self.rng.choices(self.sources, self.weights, k=sources):
-            for passage in self.rng.choices(source.train, k=each):
+        for i in [first, *others[: sources - 1]]:
+            source = self.sources[i]
+            # Questions that only one document asks are read for it alone.
+            count = each if source.shared_schema else max(1, each // 2)
+            for passage in self.rng.choices(source.train, k=count):
                 drawn.append((passage, draw_window(passage, self.rng)))
         self.rng.shuffle(drawn)
         longest = 0
@@ -56,3 +67,8 @@ class Mix:
             if i and longest * (i + 1) > budget:
                 return drawn[:i]
         return drawn
+
+
+def _typical_length(source: Source) -> float:
+    sizes = sorted(w.last - w.first for p in source.train[:50] for w in p.windows)
+    return float(sizes[len(sizes) // 2])

@@ -37,8 +37,8 @@ class TrainingConfig:
     new_rate: float = 1e-3
     warmup: float = 0.02
     decay: float = 0.4
-    sources: int = 4
-    each: int = 5
+    sources: int = 3
+    each: int = 7
     budget: int = 6144
     save_every: float = 300.0
     seed: int = 0

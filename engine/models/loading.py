@@ -1,0 +1,49 @@
+"""Models by name or folder."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from cinnabar.engine.models import weights
+from cinnabar.engine.models.default.model import DefaultModel
+from cinnabar.engine.models.default.network import Network, Size
+from cinnabar.engine.models.default.wordpieces import WordPieces
+from cinnabar.engine.models.identity import about, fingerprint_of, model_folder
+from cinnabar.schemas.errors import ModelError, UsageError
+
+
+def device_of(device: str) -> torch.device:
+    """`auto` is CUDA where there is one."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if device not in ("cpu", "cuda") or (device == "cuda" and not torch.cuda.is_available()):
+        raise UsageError(f"--device {device}: expected auto, cpu or cuda, and for cuda a CUDA device")
+    return torch.device(device)
+
+
+@lru_cache(maxsize=2)
+def load_model(name: str | Path = "default", device: str = "auto") -> DefaultModel:
+    """The model of this name or folder, on this device."""
+    folder = model_folder(name)
+    network, wordpieces = load_network(folder)
+    return DefaultModel(network, wordpieces, fingerprint_of(name), device_of(device))
+
+
+def load_network(folder: Path) -> tuple[Network, WordPieces]:
+    """The network and the word pieces of a model's folder."""
+    network = Network(Size(**about(folder)["size"]))
+    tensors = weights.load_weights(folder)
+    missing = network.load_state_dict(tensors, strict=False)
+    if missing.missing_keys or missing.unexpected_keys:
+        raise ModelError(f"{folder}: the weights do not fit this version: {missing}")
+    return network, WordPieces(folder / "vocab.txt")
+
+
+def save_network(folder: Path, network: Network, vocabulary: Path, about: dict[str, Any]) -> None:
+    """Write a network as a model's folder."""
+    weights.save_weights(folder, network.state_dict(), vocabulary, about | {"size": asdict(network.size)})

@@ -1,0 +1,88 @@
+"""Weights on disk: int8 where it costs nothing, float16 elsewhere, in safetensors shards below 16 MB.
+
+A folder holds `model.json` (what the weights are: architecture, sizes, digests), `vocab.txt`, the shards, and, for
+a fine-tuned model, only the tensors that differ from those of its base.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from cinnabar.engine.models.identity import about
+from cinnabar.schemas.errors import ModelError
+
+SHARD_BYTES = 15_000_000
+#: Matrices with at least this many values are kept in int8, with one float16 scale a row.
+QUANTISED_FROM = 100_000
+
+
+def quantise(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Large matrices in int8 with a scale a row (`name.scale`), everything else in float16."""
+    out: dict[str, Tensor] = {}
+    for name, w in weights.items():
+        if w.dim() == 2 and w.numel() >= QUANTISED_FROM:
+            scale = (w.float().abs().amax(1, keepdim=True) / 127).clamp(min=1e-8)
+            # Rounded with the scale as it is stored, so that both roundings do not add up.
+            scale = scale.half()
+            out[name] = (w.float() / scale.float()).round().clamp(-127, 127).to(torch.int8)
+            out[f"{name}.scale"] = scale
+        else:
+            out[name] = w.half().contiguous()
+    return out
+
+
+def restore(stored: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The weights in float32, from what `quantise` made."""
+    return {
+        name: w.float() * stored[f"{name}.scale"].float() if w.dtype == torch.int8 else w.float()
+        for name, w in stored.items()
+        if not name.endswith(".scale")
+    }
+
+
+def save_weights(folder: Path, weights: dict[str, Tensor], vocabulary: Path, about: dict[str, Any]) -> None:
+    """Write a model's folder; the word embeddings, which never change, are a shard of their own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.safetensors"):
+        old.unlink()
+    stored = quantise(weights)
+    words = {k: v for k, v in stored.items() if k.startswith("encoder.words.")}
+    shards: list[dict[str, Tensor]] = [words] if words else []
+    current: dict[str, Tensor] = {}
+    size = 0
+    for name, tensor in stored.items():
+        if name in words:
+            continue
+        if current and size + tensor.nbytes > SHARD_BYTES:
+            shards.append(current)
+            current, size = {}, 0
+        current[name] = tensor
+        size += tensor.nbytes
+    shards.append(current)
+    files = {}
+    for i, shard in enumerate(shards):
+        path = folder / ("words.safetensors" if shard is words else f"body-{i}.safetensors")
+        save_file(shard, path)
+        files[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    if vocabulary.resolve() != (folder / "vocab.txt").resolve():
+        (folder / "vocab.txt").write_bytes(vocabulary.read_bytes())
+    (folder / "model.json").write_text(json.dumps(about | {"files": files}, indent=1, sort_keys=True) + "\n")
+
+
+def load_weights(folder: Path) -> dict[str, Tensor]:
+    """The tensors of a model's folder in float32, every file checked against its digest."""
+    stored: dict[str, Tensor] = {}
+    for name, digest in sorted(about(folder)["files"].items()):
+        path = folder / name
+        found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
+        if found != digest:
+            raise ModelError(f"{path}: expected SHA-256 {digest}, found {found}; the model is incomplete or altered")
+        stored |= load_file(path)
+    return restore(stored)

@@ -1,0 +1,32 @@
+"""Generated documents as a source of training windows."""
+
+from __future__ import annotations
+
+from cinnabar.engine.models.default.wordpieces import WordPieces
+from cinnabar.engine.training.examples import LabelledPassage, labelled_passage
+from cinnabar.engine.training.family import load
+from cinnabar.engine.training.generator import Example, generate
+from cinnabar.engine.training.labels import label_by_pointers
+from cinnabar.engine.training.pool import Source
+from cinnabar.schemas import compile_schema
+
+
+def synthetic_source(family: str, count: int, seed: int, wordpieces: WordPieces, weight: float = 1.0) -> Source:
+    """`count` documents of one family, each with a schema of its own; a held-out family is only measured."""
+    source = Source(f"synthetic_{family}", weight, [], shared_schema=False)
+    kept = source.held_back if load(family).held_out else source.train
+    for example in generate(seed, [family]):
+        kept.append(_labelled(example, wordpieces))
+        if len(kept) >= count:
+            break
+    return source
+
+
+def _labelled(example: Example, wordpieces: WordPieces) -> LabelledPassage:
+    form = compile_schema(example.schema).form
+    # A printing in pieces (a wrapped cell) is no span that could be pointed at.
+    whole = {k: v for k, v in example.spans.items() if k not in example.broken}
+    labels = label_by_pointers(example.text, form, example.truth, whole, example.rows)
+    start, _, box = example.word_boxes or (None, None, None)
+    pieces = wordpieces.pieces(example.text, start, box)
+    return labelled_passage(example.text, form, labels, pieces, wordpieces)
