@@ -1,4 +1,4 @@
-"""What a record's key says of the engine; known without loading anything, so that finished work costs nothing."""
+"""What a record's key says of the engine; known before anything is loaded."""
 
 from __future__ import annotations
 

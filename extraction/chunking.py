@@ -1,4 +1,4 @@
-"""A document cut into stretches that fit the model, at the borders that its reader would choose, with overlap."""
+"""A document cut into stretches that fit the model, at the borders it has, with overlap."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEAST_LIMIT = 64
 #: Characters of the longest piece that is counted as one; longer lines are cut at blanks.
 PIECE = 400
 
-#: How good a border is, and from which share of a chunk on one is taken: an early one wastes the room behind it.
+#: How good a border is, and from which share of a chunk on one is taken: an early one wastes room.
 _PAGE, _PARAGRAPH, _LINE, _BLANK = 3, 2, 1, 0
 _FROM = {_PAGE: 0.5, _PARAGRAPH: 0.75, _LINE: 0.75}
 
@@ -77,7 +77,7 @@ def _best_cut(upto: list[int], ranks: list[int], first: int, furthest: int, limi
 
 
 def _overlapping(upto: list[int], ranks: list[int], first: int, cut: int, overlap: int) -> int:
-    """Where the next chunk begins: at the earliest line within the overlap, after the beginning of this one."""
+    """Where the next chunk begins: at the earliest line within the overlap, and later than this one."""
     earliest = max(bisect_left(upto, upto[cut] - overlap), first + 1)
     for border in range(earliest, cut):
         if ranks[border] >= _LINE:
@@ -110,7 +110,7 @@ def _pieces(
 def _cut(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
     """[start, end) in pieces of at most `size` characters, cut behind blanks where there are any."""
     while end - start > size:
-        middle = max(text.rfind(" ", start + size // 2, start + size), text.rfind("\t", start + size // 2, start + size))
+        middle = max(text.rfind(blank, start + size // 2, start + size) for blank in " \t")
         stop = middle + 1 if middle >= 0 else start + size
         yield start, stop
         start = stop

@@ -27,7 +27,7 @@ _Spans = dict[int, list[tuple[int, int]]]
 
 @dataclass(slots=True)
 class _Part:
-    """What was found in the record, or in one row, apart from rows within it: leaves by slot, rows by array."""
+    """What was found in the record, or in one row but for rows within it: leaves by slot, rows by array."""
 
     leaves: dict[int, Leaf] = field(default_factory=dict)
     rows: dict[int, list[_Found]] = field(default_factory=lambda: defaultdict(list))
@@ -179,13 +179,15 @@ def _spans(part: _Part) -> _Spans:
 def _shared(one: _Spans, other: _Spans) -> float:
     """The share of values read at the same places, of the row that has fewer."""
     least = min(sum(map(len, one.values())), sum(map(len, other.values())))
-    hits = sum(any(a < d and c < b for c, d in other.get(slot, ())) for slot, own in one.items() for a, b in own)
+    hits = sum(
+        any(a < d and c < b for c, d in other.get(slot, ())) for slot, own in one.items() for a, b in own
+    )
     return hits / least if least else 0.0
 
 
 def _write(form: Form, whole: _Part) -> tuple[dict[str, Leaf], dict[str, tuple[int, float]], str]:
     """The leaves, the rows and the text of a record, as the engine writes them."""
-    found = list(_flat(form, whole))
+    found = list(_flat(whole))
     # The place in `found` stands in for the anchor, so that rows are known again after `max_items` took some.
     rows = [Row(array, parent, at, row.probability) for at, (array, parent, row) in enumerate(found)]
     layout = lay_out(form, rows, {})
@@ -198,7 +200,7 @@ def _write(form: Form, whole: _Part) -> tuple[dict[str, Leaf], dict[str, tuple[i
     return writer.leaves, anchors, writer.record
 
 
-def _flat(form: Form, whole: _Part) -> Iterator[tuple[int, int, _Found]]:
+def _flat(whole: _Part) -> Iterator[tuple[int, int, _Found]]:
     """All rows with their array and the place of the row around them, parents before their children."""
     waiting = [(-1, whole)]
     count = 0

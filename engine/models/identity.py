@@ -19,7 +19,9 @@ def model_folder(name: str | Path) -> Path:
     """The folder of a model: `default` is the one that ships. UsageError where there is none."""
     folder = SHIPPED if str(name) == "default" else Path(name)
     if not (folder / "model.json").is_file():
-        raise UsageError(f"--model {name}: expected `default` or a folder with model.json, made by `cinnabar train`")
+        raise UsageError(
+            f"--model {name}: expected `default` or a folder with model.json, as `cinnabar train` makes it"
+        )
     return folder
 
 
@@ -27,7 +29,7 @@ def about(folder: Path) -> dict[str, Any]:
     """What a model's folder says of itself; ModelError where it is none."""
     path = folder / "model.json"
     if not path.is_file():
-        raise ModelError(f"{folder}: expected a model, a folder with model.json, as `cinnabar train --out` writes it")
+        raise ModelError(f"{folder}: expected a folder with model.json, as `cinnabar train --out` writes it")
     return dict(json.loads(path.read_text()))
 
 

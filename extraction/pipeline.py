@@ -1,0 +1,160 @@
+"""The main path: a batch of parsed documents in, an outcome for each out, whatever is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.request import Failed, Filled, Request, Result
+from cinnabar.extraction.chunking import Chunk, chunks, overlap_of
+from cinnabar.extraction.documents import Document
+from cinnabar.extraction.evidence import evidence_of, page_of
+from cinnabar.extraction.merging import merge
+from cinnabar.extraction.planning import passage_of
+from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
+from cinnabar.extraction.validation import Validator
+from cinnabar.schemas.compile import CompiledSchema
+from cinnabar.schemas.errors import DocumentError
+
+OnMissing = Literal["quarantine", "guess"]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """An input that was opened: its path, the SHA-256 of its bytes, and its document or why there is none."""
+
+    path: str
+    digest: str
+    found: Document | DocumentError
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What every document of a run is put through.
+
+    `context` is the most tokens of a chunk, where fewer than the model's are wanted. `on_missing` says what
+    becomes of a record without a value that its schema demands.
+    """
+
+    compiled: CompiledSchema
+    engine: Engine
+    validator: Validator
+    on_missing: OnMissing = "quarantine"
+    context: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The outcomes of a batch, in the order of its inputs, and the denoising steps that its requests took."""
+
+    outcomes: list[Outcome]
+    steps: int = 0
+
+
+def run_batch(read: Sequence[Read], job: Job) -> Batch:
+    """One outcome for each input; what is wrong with one document ends in its outcome, as does a failure."""
+    plans = [_plan(item, job) for item in read]
+    requests = [request for plan in plans if isinstance(plan, _Plan) for request in plan.requests]
+    results = iter(job.engine.fill(requests))
+    outcomes, steps = [], 0
+    for item, plan in zip(read, plans, strict=True):
+        if isinstance(plan, Outcome):
+            outcomes.append(plan)
+            continue
+        filled = [next(results) for _ in plan.requests]
+        steps += sum(result.steps for result in filled if isinstance(result, Filled))
+        outcomes.append(_conclude(item.path, plan, filled, job))
+    return Batch(outcomes, steps)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A document, the chunks that it is read in, and a request for each."""
+
+    document: Document
+    chunks: list[Chunk]
+    requests: list[Request]
+
+
+def _plan(item: Read, job: Job) -> _Plan | Outcome:
+    document = item.found
+    if isinstance(document, DocumentError):
+        return Outcome(item.path, "quarantined", document.code, document.detail, digest=item.digest)
+    try:
+        model = job.engine.model
+        limit = min(job.context or model.context_tokens, model.context_tokens)
+        pieces = chunks(document, limit, overlap_of(limit), model.count_tokens)
+        requests = [
+            Request(f"{document.digest}:{c.start}", job.compiled.form, passage_of(document, c.start, c.end))
+            for c in pieces
+        ]
+    except Exception as error:
+        return _quarantined(item.path, document, "internal_error", _said(error))
+    return _Plan(document, pieces, requests)
+
+
+def _conclude(path: str, plan: _Plan, results: Sequence[Result], job: Job) -> Outcome:
+    document = plan.document
+    failed = next((result for result in results if isinstance(result, Failed)), None)
+    if failed is not None:
+        return _quarantined(path, document, failed.code, failed.detail)
+    try:
+        filled = merge(job.compiled.form, plan.chunks, [r for r in results if isinstance(r, Filled)])
+        record = record_of(document, filled)
+        missing = tuple(leaf.pointer for leaf in record.leaves if leaf.missing)
+        if missing and job.on_missing == "quarantine":
+            detail = f"no value found for {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}"
+            return _quarantined(path, document, "missing", detail, record, missing)
+        violations = job.validator.check(record.text)
+        if violations:
+            detail = "; ".join(f"{v.pointer or '/'}: {v.message}" for v in violations[:5])
+            pointers = tuple(dict.fromkeys(v.pointer for v in violations))
+            return _quarantined(path, document, "invalid", detail, record, pointers)
+    except Exception as error:
+        return _quarantined(path, document, "internal_error", _said(error))
+    return Outcome(
+        path, "written", digest=document.digest, document=DocumentInfo.of(document), record=record
+    )
+
+
+def record_of(document: Document, filled: Filled) -> Record:
+    """A filled form as the record of its document, every value with the words that it was read from."""
+    leaves = []
+    for pointer, leaf in filled.leaves.items():
+        evidence = evidence_of(document, leaf.spans)
+        leaves.append(
+            LeafRow(
+                pointer=pointer,
+                value=leaf.text,
+                confidence=leaf.confidence,
+                origin=leaf.origin,
+                missing=leaf.missing,
+                evidence=evidence,
+                page=page_of(document, evidence),
+            )
+        )
+    guessed = {"guessed"} if any(leaf.missing for leaf in leaves) else set()
+    return Record(
+        text=filled.record,
+        leaves=tuple(leaves),
+        confidence=min((leaf.confidence for leaf in leaves), default=1.0),
+        flags=tuple(sorted({*document.flags, *guessed})),
+    )
+
+
+def _quarantined(
+    path: str,
+    document: Document,
+    code: str,
+    detail: str,
+    record: Record | None = None,
+    pointers: tuple[str, ...] = (),
+) -> Outcome:
+    info = DocumentInfo.of(document)
+    return Outcome(path, "quarantined", code, detail, document.digest, info, record, pointers=pointers)
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:2000]

@@ -1,0 +1,276 @@
+"""A run over a folder: what is done already is skipped by its hash, the rest read, filled, committed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from cinnabar.engine.effort import effort_of
+from cinnabar.engine.fingerprint import engine_fingerprint
+from cinnabar.extraction.chunking import LEAST_LIMIT
+from cinnabar.extraction.ingest import SUFFIXES
+from cinnabar.extraction.ingest.sandbox import ParserPool
+from cinnabar.extraction.inputs import Input, examine, expand
+from cinnabar.extraction.storage.records import Outcome
+from cinnabar.extraction.storage.store import Store
+from cinnabar.extraction.storage.tables import printable
+from cinnabar.extraction.validation import Validator
+from cinnabar.schemas import SchemaSource, compile_schema
+from cinnabar.schemas.errors import UsageError
+
+# Torch takes seconds to import, which a run that finds its work done does not pay.
+if TYPE_CHECKING:
+    from cinnabar.engine.engine import Engine
+    from cinnabar.engine.models.base import Model
+    from cinnabar.extraction.pipeline import Job, OnMissing, Read
+
+#: Raised when parsing, chunking, merging or evidence change, so that records made before are made anew.
+VERSION = 1
+#: Outcomes of skipped inputs that are committed together.
+SKIPS = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSource:
+    """A model that is loaded when it is first needed; `fingerprint` names it before that."""
+
+    fingerprint: str
+    load: Callable[[], Model]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a run reads its documents. Raises UsageError for what is out of range."""
+
+    #: The level of effort: instant, low, medium or high.
+    effort: str = "medium"
+    #: Denoising steps, instead of those of the effort.
+    steps: int | None = None
+    #: What becomes of a record without a value that its schema demands: quarantine or guess.
+    on_missing: OnMissing = "quarantine"
+    #: Inputs at most, the first ones in order of their paths.
+    limit: int | None = None
+    #: Tokens of a chunk at most; the model's context where None.
+    context: int | None = None
+    #: Parser processes.
+    workers: int = 2
+    #: Documents that are read, filled and committed together.
+    batch: int = 16
+    #: Whether documents are tried again that this very engine put into quarantine.
+    retry_quarantined: bool = False
+
+    def __post_init__(self) -> None:
+        effort_of(self.effort, self.steps)
+        if self.on_missing not in ("quarantine", "guess"):
+            raise UsageError(f"on-missing: expected quarantine or guess, got {self.on_missing!r}")
+        for name, least in (("limit", 1), ("context", LEAST_LIMIT), ("workers", 1), ("batch", 1)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise UsageError(f"{name}: expected at least {least}, got {value}")
+
+    def fingerprint(self, model: str) -> str:
+        """What a record's key says of everything that read it but the parser's workers and the device."""
+        engine = engine_fingerprint(model, effort_of(self.effort, self.steps))
+        parts = repr((VERSION, engine, self.on_missing, self.context))
+        return hashlib.sha256(parts.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A finished run; `inputs = written + quarantined + skipped`.
+
+    `steps` counts the denoising steps of all documents read, 0 where the model had nothing to do. `reasons`
+    counts the codes of what is in quarantine.
+    """
+
+    run_id: str
+    schema: str
+    inputs: int
+    written: int
+    quarantined: int
+    skipped: int
+    seconds: float
+    steps: int
+    reasons: Mapping[str, int] = field(default_factory=dict)
+
+
+class Progress(Protocol):
+    """Is told how a run goes."""
+
+    def begin(self, inputs: int) -> None:
+        """So many inputs there are."""
+
+    def advance(self, outcomes: Sequence[Outcome]) -> None:
+        """These were committed."""
+
+
+class Silent:
+    """Progress that nobody watches."""
+
+    def begin(self, inputs: int) -> None:
+        """Nothing."""
+
+    def advance(self, outcomes: Sequence[Outcome]) -> None:
+        """Nothing."""
+
+
+def extract(
+    paths: Sequence[Path],
+    source: SchemaSource,
+    out: Path,
+    model: ModelSource,
+    options: Options = Options(),
+    progress: Progress | None = None,
+) -> Summary:
+    """Read all documents of these files and folders with this schema into the output folder.
+
+    Raises UsageError before any work begins where that cannot be done, RunError where the run fails; what was
+    committed stands then, and the same call goes on from there.
+    """
+    with Extraction(paths, source, out, model, options, progress) as extraction:
+        for number in range(len(extraction.batches)):
+            extraction.work(number)
+        return extraction.finish()
+
+
+class Extraction:
+    """A run that has begun: its inputs are hashed, what is done is skipped, `batches` is what is left.
+
+    A context manager. Batches are worked on one by one, in any order, each as often as it takes; the next one
+    is parsed meanwhile.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        source: SchemaSource,
+        out: Path,
+        model: ModelSource,
+        options: Options = Options(),
+        progress: Progress | None = None,
+    ) -> None:
+        self._model, self._options, self._progress = model, options, progress or Silent()
+        self._compiled = compile_schema(source.schema)
+        self._validator = Validator(source)
+        files = expand(paths, out)[: options.limit]
+        fingerprint = options.fingerprint(model.fingerprint)
+        self._steps = 0
+        self._job: Job | None = None
+        self._pool: ParserPool | None = None
+        self._reading: dict[int, Future[list[Read]]] = {}
+        with ExitStack() as stack:
+            store = stack.enter_context(Store.open(out))
+            self._ahead = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="reader"))
+            stack.callback(self._end_pool)
+            self._run = store.begin_run(
+                source,
+                self._compiled,
+                fingerprint,
+                _arguments(paths, out, options),
+                inputs=[str(path) for path in files],
+                retry_quarantined=options.retry_quarantined,
+            )
+            self._progress.begin(len(files))
+            self.batches = self._plan([examine(path, paths) for path in files])
+            self._stack = stack.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def work(self, number: int) -> list[Outcome]:
+        """Read, fill and commit a batch, while the next one is parsed; a second call changes nothing."""
+        from cinnabar.extraction.pipeline import run_batch
+
+        reading = self._reading.pop(number, None) or self._read(number)
+        if number + 1 < len(self.batches) and number + 1 not in self._reading:
+            self._reading[number + 1] = self._read(number + 1)
+        batch = run_batch(reading.result(), self._whole_job())
+        self._run.commit_batch(batch.outcomes)
+        self._steps += batch.steps
+        self._progress.advance(batch.outcomes)
+        return batch.outcomes
+
+    def finish(self) -> Summary:
+        """End the run, once every batch was worked on. Raises RunError where an input has no outcome."""
+        ended = self._run.finish()
+        return Summary(
+            run_id=ended.run_id,
+            schema=ended.schema_name,
+            inputs=ended.inputs,
+            written=ended.written,
+            quarantined=ended.quarantined,
+            skipped=ended.skipped,
+            seconds=round(ended.seconds, 3),
+            steps=self._steps,
+            reasons=ended.reasons,
+        )
+
+    def _plan(self, inputs: Iterable[Input]) -> list[list[Input]]:
+        """Skip what is done and what has the same bytes as an earlier path; the rest in batches."""
+        first: dict[str, str] = {}
+        settled: list[Outcome] = []
+        left: list[Input] = []
+        # What a file is may depend on its name: of the same bytes, a name that a parser knows comes first.
+        for item in sorted(inputs, key=lambda item: Path(item.path).suffix.lower() not in SUFFIXES):
+            if item.problem is not None:
+                problem = item.problem
+                settled.append(Outcome(item.path, "quarantined", problem.code, problem.detail))
+            elif item.digest in first:
+                other = first[item.digest]
+                skipped = Outcome(item.path, "skipped", "duplicate", digest=item.digest, duplicate_of=other)
+                settled.append(skipped)
+            else:
+                first[item.digest] = item.path
+                if self._run.done(item.digest):
+                    settled.append(Outcome(item.path, "skipped", "done", digest=item.digest))
+                else:
+                    left.append(item)
+        for start in range(0, len(settled), SKIPS):
+            some = settled[start : start + SKIPS]
+            self._run.commit_batch(some)
+            self._progress.advance(some)
+        size = self._options.batch
+        return [left[start : start + size] for start in range(0, len(left), size)]
+
+    def _read(self, number: int) -> Future[list[Read]]:
+        from cinnabar.extraction.pipeline import Read
+
+        if self._pool is None:
+            self._pool = ParserPool(self._options.workers)
+        batch, pool = self.batches[number], self._pool
+
+        def read() -> list[Read]:
+            found = pool.parse_many([Path(item.path) for item in batch])
+            return [Read(item.path, item.digest, read) for item, (_, read) in zip(batch, found, strict=True)]
+
+        return self._ahead.submit(read)
+
+    def _end_pool(self) -> None:
+        if self._pool is not None:
+            self._pool.close()
+
+    def _whole_job(self) -> Job:
+        if self._job is None:
+            from cinnabar.engine.engine import Engine
+            from cinnabar.extraction.pipeline import Job
+
+            options = self._options
+            engine: Engine = Engine(self._model.load(), options.effort, steps=options.steps)
+            self._job = Job(self._compiled, engine, self._validator, options.on_missing, options.context)
+        return self._job
+
+
+def _arguments(paths: Sequence[Path], out: Path, options: Options) -> dict[str, Any]:
+    said = {name: getattr(options, name) for name in options.__slots__}
+    return {"paths": [printable(str(path)) for path in paths], "out": printable(str(out))} | said
