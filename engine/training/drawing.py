@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from cinnabar.engine.training.family import Family, FamilyError, Field, Layout
+from cinnabar.engine.training.locale import Locale, Value, common, split
+from cinnabar.engine.training.printing import show
 from cinnabar.engine.training.rendering import (
     LANGUAGE_TAG,
     Laid,
@@ -20,12 +22,13 @@ from cinnabar.engine.training.rendering import (
     parse,
     to_lines,
 )
-from cinnabar.engine.training.values import Locale, Value, common, draw, show, split
+from cinnabar.engine.training.values import draw
 
 
 @lru_cache(maxsize=8192)
 def options_for(options: tuple[tuple[Node, ...], ...], language: str) -> tuple[tuple[Node, ...], ...]:
-    """The options of a choice for this language (`de:Datum`), else the untagged ones, else the English ones."""
+    """The options of a choice for this language (`de:Datum`), else the untagged ones, else the English
+    ones."""
     tags: dict[str, list[tuple[Node, ...]]] = {}
     for option in options:
         text = option[0][1] if option and option[0][0] == "text" else ""
@@ -59,9 +62,9 @@ def _without_gaps(lines: list[Line], most: int) -> list[Line]:
 class Drawing:
     """The values of one document, and how it was printed.
 
-    `prints` maps a concrete path to its printings (ids of pieces, in order of the text); `told` are paths whose
-    value the text states without printing it; `rows` maps an array's concrete path to its number of items that
-    were written.
+    `prints` maps a concrete path to its printings (ids of pieces, in order of the text); `told` are paths
+    whose value the text states without printing it; `rows` maps an array's concrete path to its number of
+    items that were written.
     """
 
     family: Family
@@ -96,7 +99,9 @@ class Drawing:
     def pool(self, name: str) -> tuple[str, ...]:
         own = self.family.pools.get(name)
         if own is not None:
-            text = own.get(self.locale.language) or own.get("any") or own.get("en") or next(iter(own.values()))
+            text = (
+                own.get(self.locale.language) or own.get("any") or own.get("en") or next(iter(own.values()))
+            )
             return split(text)
         pools = common()["pools"]
         found = pools.get(self.locale.language, pools["en"]).get(name) or pools["en"].get(name)
@@ -127,7 +132,9 @@ class Drawing:
     def field(self, path: str) -> Field:
         f = self.family.fields.get(template_of(path))
         if f is None:
-            raise FamilyError(f"{self.layout.name}: there is no field {template_of(path)!r} in {self.family.name}")
+            raise FamilyError(
+                f"{self.layout.name}: there is no field {template_of(path)!r} in {self.family.name}"
+            )
         return f
 
     def _draw(self, path: str) -> Value:
@@ -391,7 +398,8 @@ class Drawing:
                 if len(joined) == 1:
                     found += joined
                 elif joined and not found and len(ids) == 1:
-                    found, _ = joined, broken.add(path)
+                    found = joined
+                    broken.add(path)
             if found:
                 spans[path] = found
         return laid, spans, broken

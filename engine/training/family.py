@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from cinnabar.engine.training.locale import FAMILIES_FOLDER, locales, split
 from cinnabar.engine.training.rendering import Node, parse
-from cinnabar.engine.training.values import FAMILIES_FOLDER, kind_of, locales, split
+from cinnabar.engine.training.values import kind_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,9 @@ def load(name: str) -> Family:
         raise FamilyError(f"{name}: unknown locales {sorted(unknown)}; known are {sorted(locales())}")
     try:
         fields = {p: _field(p, d, absent) for p, d in data.get("fields", {}).items()}
-        layouts = tuple(_layout(f"{name}/{f.name}", f.read_text("utf-8")) for f in sorted(folder.glob("*.txt")))
+        layouts = tuple(
+            _layout(f"{name}/{f.name}", f.read_text("utf-8")) for f in sorted(folder.glob("*.txt"))
+        )
     except FamilyError as e:
         raise FamilyError(f"{name}: {e}") from e
     arrays = {p: _container(p, d) for p, d in data.get("arrays", {}).items()}

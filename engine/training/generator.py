@@ -20,8 +20,8 @@ import numpy.typing as npt
 from cinnabar.engine.training import random_forms
 from cinnabar.engine.training.drawing import Drawing
 from cinnabar.engine.training.family import Family, family_names, load
+from cinnabar.engine.training.locale import locales
 from cinnabar.engine.training.schema_variation import Source, draw_plan, library_plan, make_record, to_schema
-from cinnabar.engine.training.values import locales
 
 WordBoxes = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float32]]
 
@@ -32,9 +32,9 @@ class Example:
 
     `truth` validates against `schema`. `spans` maps JSON pointers of `truth` to [start, end) in characters of
     `text` where the value is printed: every interval is one whole printing, except for pointers in `broken`,
-    whose intervals are the pieces of one printing (a wrapped cell) in order. Values that the text only implies
-    have none. `rows` maps the pointer of each array item to the character where it begins. `word_boxes` is
-    (word_start [W], word_end [W], box [W, 4] as shares of the page) for page-like layouts.
+    whose intervals are the pieces of one printing (a wrapped cell) in order. Values that the text only
+    implies have none. `rows` maps the pointer of each array item to the character where it begins.
+    `word_boxes` is (word_start [W], word_end [W], box [W, 4] as shares of the page) for page-like layouts.
     """
 
     text: str
@@ -86,7 +86,8 @@ def make_example(name: str, seed: int | str) -> Example:
 
 
 def generate(seed: int, families: Sequence[str] | None = None) -> Iterator[Example]:
-    """Examples without end, deterministic in seed and families; by default all families that are not held out."""
+    """Examples without end, deterministic in seed and families; by default all families that are not held
+    out."""
     names = tuple(families) if families is not None else tuple(n for n in FAMILIES if not load(n).held_out)
     weights = [float(load(n).extra.get("weight", 1.0)) for n in names]
     r = random.Random(seed)
@@ -99,7 +100,10 @@ def check(example: Example) -> list[str]:
     """What is wrong with an example: spans that do not hold the value, truth that does not fit the schema."""
     import jsonschema_rs
 
-    problems = [f"{e.instance_path}: {e.message}" for e in jsonschema_rs.validator_for(example.schema).iter_errors(example.truth)]
+    problems = [
+        f"{e.instance_path}: {e.message}"
+        for e in jsonschema_rs.validator_for(example.schema).iter_errors(example.truth)
+    ]
     for pointer, spans in example.spans.items():
         value = example.truth
         for part in pointer.split("/")[1:]:
@@ -108,7 +112,11 @@ def check(example: Example) -> list[str]:
         texts = [" ".join(example.text[a:b].split()) for a, b in spans]
         if any(not t for t in texts):
             problems.append(f"{pointer}: an empty span")
-        if isinstance(value, str) and pointer in example.broken and "".join(texts).replace(" ", "") != value.replace(" ", ""):
+        if (
+            isinstance(value, str)
+            and pointer in example.broken
+            and "".join(texts).replace(" ", "") != value.replace(" ", "")
+        ):
             problems.append(f"{pointer}: pieces {texts} do not make {value!r}")
     return problems
 
@@ -116,7 +124,9 @@ def check(example: Example) -> list[str]:
 def main() -> None:
     """Prints one example of a family."""
     p = argparse.ArgumentParser(description=main.__doc__)
-    p.add_argument("--show", required=True, metavar="FAMILY", help="a family's name, or `all` to check them all")
+    p.add_argument(
+        "--show", required=True, metavar="FAMILY", help="a family's name, or `all` to check them all"
+    )
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--count", type=int, default=50, help="examples a family with `--show all`")
     a = p.parse_args()
@@ -124,7 +134,9 @@ def main() -> None:
         for name in FAMILIES:
             problems = [x for i in range(a.count) for x in check(make_example(name, a.seed + i))]
             layouts = len(load(name).layouts)
-            print(f"{name:28} {layouts:2} layouts  {len(problems)} problems {problems[:2] if problems else ''}")
+            print(
+                f"{name:28} {layouts:2} layouts  {len(problems)} problems {problems[:2] if problems else ''}"
+            )
         return
     e = make_example(a.show, a.seed)
     print(e.text)

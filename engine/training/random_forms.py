@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from cinnabar.engine.training.family import Family, Field, Layout
+from cinnabar.engine.training.locale import common, split
 from cinnabar.engine.training.rendering import parse
-from cinnabar.engine.training.values import common, kind_of, split
+from cinnabar.engine.training.values import kind_of
 
 
 def _label(r: random.Random, words: tuple[str, ...], heads: tuple[str, ...]) -> str:
@@ -59,37 +60,38 @@ def draw_family(r: random.Random, base: Family) -> Family:
         for a, b in zip(shown[::2], [*shown[1::2], ("", "")], strict=False):
             out.append(f"{case(a[0])}: {a[1]}{{40}}{case(b[0])}{': ' if b[0] else ''}{b[1]}")
     elif style == "columns":
-        for k in range(0, len(shown), 4):
-            part = shown[k : k + 4]
-            out.append("".join(f"{{{24 * i}}}{case(a)}" if i else case(a) for i, (a, _) in enumerate(part)))
+        for at in range(0, len(shown), 4):
+            part = shown[at : at + 4]
+            out.append("".join(f"{{{24 * i}}}{case(k)}" if i else case(k) for i, (k, _) in enumerate(part)))
             out.append("".join(f"{{{24 * i}}}{v}" if i else v for i, (_, v) in enumerate(part)))
             out.append("")
     elif style == "running":
         out.append("; ".join(f"{case(a)} {v}" for a, v in shown if v) + ".")
     else:
-        for a, v in shown:
+        for name, v in shown:
             if style == "after":
-                out.append(f"{v or '-'} ({case(a)})")
+                out.append(f"{v or '-'} ({case(name)})")
             elif style == "above":
-                out += [case(a), v, ""]
+                out += [case(name), v, ""]
             elif style == "below":
-                out += [v or "...", case(a), ""]
+                out += [v or "...", case(name), ""]
             elif style == "dots":
-                out.append(f"{case(a)} {'.' * max(3, 30 - len(a))} {v}")
+                out.append(f"{case(name)} {'.' * max(3, 30 - len(name))} {v}")
             elif style == "table":
-                out.append(f"{case(a)}{{28}}{v}")
+                out.append(f"{case(name)}{{28}}{v}")
             elif style == "pipe":
-                out.append(f"| {case(a)} | {v} |")
+                out.append(f"| {case(name)} | {v} |")
             elif style == "xml":
-                out.append(f"  <{a.replace(' ', '_')}>{v}</{a.replace(' ', '_')}>")
+                tag = name.replace(" ", "_")
+                out.append(f"  <{tag}>{v}</{tag}>")
             elif style == "equals":
-                out.append(f"{a.replace(' ', '_')}={v}")
+                out.append(f"{name.replace(' ', '_')}={v}")
             elif style == "quoted":
-                out.append(f'  "{a}": "{v}",')
+                out.append(f'  "{name}": "{v}",')
             elif style == "dash":
-                out.append(f"- {case(a)} - {v}")
+                out.append(f"- {case(name)} - {v}")
             else:
-                out.append(f"{case(a)}: {v}")
+                out.append(f"{case(name)}: {v}")
             if r.random() < 0.05:
                 out.append(r.choice(split(common()["pools"][language]["sentence"])))
     flags = {"page": ""} if style in ("two", "columns", "table", "above", "plain") else {}

@@ -1,8 +1,8 @@
 """From a layout's text to a document's text, with the place of every printed value known by construction.
 
-The small language of layouts is described in `families/README.md`. A layout is parsed once into nodes; a writer
-(generator.py) turns nodes into pieces, and `lay_out` sets pieces into lines, wraps, aligns, joins columns and
-gives the text, the spans and the boxes of words.
+The small language of layouts is described in `families/README.md`. A layout is parsed once into nodes; a
+writer (generator.py) turns nodes into pieces, and `lay_out` sets pieces into lines, wraps, aligns, joins
+columns and gives the text, the spans and the boxes of words.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ Node = tuple[Any, ...]
 LANGUAGE_TAG = re.compile(r"(en|de|fr|es|it|nl|pt|sv|pl):")
 _TOKEN = re.compile(r"\{\{|\}\}|\[\[|\]\]|<<|>>|\||\{(\d+)\}|[\x02\x04\x05]")
 _VALUE = re.compile(r"^(?P<path>[^|:]+)(?::(?P<align>[<>]?)(?P<width>\d+))?(?:\|(?P<form>.*))?$", re.S)
-_CONDITION = re.compile(r"(?:\?(?P<path>[.\w]+)(?:(?P<op>!?=)(?P<want>[^:\n]*?))?|!(?P<miss>[.\w]+)|%(?P<share>\d+)):[ ]?")
+_CONDITION = re.compile(
+    r"(?:\?(?P<path>[.\w]+)(?:(?P<op>!?=)(?P<want>[^:\n]*?))?|!(?P<miss>[.\w]+)|%(?P<share>\d+)):[ ]?"
+)
 
 
 class LayoutError(ValueError):
@@ -104,7 +106,9 @@ def _parse_until(text: str, at: int, stop: tuple[str, ...]) -> tuple[list[Node],
 
 def _value(inner: str) -> Node:
     if inner.startswith("="):
-        spec, _, form = inner[1:].partition("|") if not inner.startswith(("=code", "=pick")) else (inner[1:], "", "")
+        spec, _, form = (
+            inner[1:].partition("|") if not inner.startswith(("=code", "=pick")) else (inner[1:], "", "")
+        )
         return ("draw", spec.strip(), form)
     if inner.startswith("#"):
         key, _, form = inner[1:].partition("|")
@@ -122,14 +126,18 @@ def _section(text: str, at: int) -> tuple[Node, int]:
     if re.compile(r"\*[.\w]+\|").match(text, at):  # [[*items|, | and |template]]
         head = re.compile(r"\*([.\w]+)\|([^|]*)\|([^|]*)\|").match(text, at)
         if head is None:
-            raise LayoutError(f"rows want [[*path|separator|last separator|text]], not {text[at : at + 40]!r}")
+            raise LayoutError(
+                f"rows want [[*path|separator|last separator|text]], not {text[at : at + 40]!r}"
+            )
         inner, end = _parse_until(text, head.end(), ("]]",))
         unescape = [head[2].replace("\\n", "\n"), head[3].replace("\\n", "\n")]
         return ("rows", head[1], unescape[0], unescape[1], tuple(inner)), end + 2
     m = _CONDITION.match(text, at)
     inner, end = _parse_until(text, m.end() if m else at, ("]]",))
     if m is None:
-        needs = tuple(n[1] for n in inner if n[0] == "value" and not n[1].endswith("@")) + tuple(n[1] for n in inner if n[0] == "rows")
+        needs = tuple(n[1] for n in inner if n[0] == "value" and not n[1].endswith("@")) + tuple(
+            n[1] for n in inner if n[0] == "rows"
+        )
         return ("section", needs, tuple(inner)), end + 2
     if m["share"]:
         return ("maybe", int(m["share"]), tuple(inner)), end + 2
@@ -138,13 +146,15 @@ def _section(text: str, at: int) -> tuple[Node, int]:
     return ("if", m["path"], m["op"] or "", (m["want"] or "").strip(), tuple(inner)), end + 2
 
 
-# --- pieces to lines -----------------------------------------------------------------------------------------
+# --- pieces to lines
+# -----------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class Piece:
     """A run of text. `print_id` names the printing of a value, -1 elsewhere; `row` marks that an item begins
-    here. `tab` moves to a column first; `width` with `align` sets it in a cell; `columns` holds two blocks."""
+    here. `tab` moves to a column first; `width` with `align` sets it in a cell; `columns` holds two
+    blocks."""
 
     text: str
     print_id: int = -1
@@ -265,7 +275,11 @@ def to_lines(pieces: Sequence[Piece], style: Style) -> list[Line]:
         if p.width:
             tabbed = True
             text = p.text.replace("\n", " ")
-            chunks = _break(text, p.width) if p.print_id >= 0 and len(text) > p.width and p.align == "<" else [text]
+            chunks = (
+                _break(text, p.width)
+                if p.print_id >= 0 and len(text) > p.width and p.align == "<"
+                else [text]
+            )
             first = chunks[0]
             col = at + max(0, p.width - len(first)) if p.align == ">" else at
             line.segments.append((col, first, p.print_id))
@@ -329,12 +343,14 @@ def _wrap(line: Line, width: int) -> list[Line]:
     return out
 
 
-# --- lines to text -------------------------------------------------------------------------------------------
+# --- lines to text
+# -------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class Laid:
-    """A document's text, where each printing of a value stands (pieces in order), where rows begin, and boxes."""
+    """A document's text, where each printing of a value stands (pieces in order), where rows begin, and
+    boxes."""
 
     text: str
     prints: dict[int, list[tuple[int, int]]]
@@ -342,7 +358,19 @@ class Laid:
     boxes: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float32]] | None
 
 
-_SCAN = {"0": "O", "O": "0", "l": "1", "1": "l", "5": "S", "S": "5", "i": "l", "e": "c", "m": "rn", "B": "8", ",": "."}
+_SCAN = {
+    "0": "O",
+    "O": "0",
+    "l": "1",
+    "1": "l",
+    "5": "S",
+    "S": "5",
+    "i": "l",
+    "e": "c",
+    "m": "rn",
+    "B": "8",
+    ",": ".",
+}
 
 
 def _spoil(rng: random.Random, text: str, share: float) -> str:
@@ -405,15 +433,21 @@ def lay_out(lines: Sequence[Line], style: Style, rng: random.Random) -> Laid:
     text = "".join(out)
     found = None
     if style.page:
-        found = (np.array(starts, np.int32), np.array(ends, np.int32), np.array(boxes, np.float32).reshape(-1, 4))
+        found = (
+            np.array(starts, np.int32),
+            np.array(ends, np.int32),
+            np.array(boxes, np.float32).reshape(-1, 4),
+        )
     return Laid(text, prints, rows, found)
 
 
 def _line_boxes(
-    out: list[str], begin: int, end: int, columns: list[tuple[int, int, int]], number: int, left: float, top: float,
-    cell_w: float, cell_h: float, starts: list[int], ends: list[int], boxes: list[tuple[float, float, float, float]],
+    out: list[str], begin: int, end: int, columns: list[tuple[int, int, int]], number: int, left: float,
+    top: float, cell_w: float, cell_h: float, starts: list[int], ends: list[int], boxes: list[tuple[float,
+    float, float, float]],
 ) -> None:  # fmt: skip
-    """Appends the words of one line with their boxes; a word takes its column from the segment it begins in."""
+    """Appends the words of one line with their boxes; a word takes its column from the segment it begins
+    in."""
     size, k = 0, len(out)
     while k and size < end - begin:
         k -= 1

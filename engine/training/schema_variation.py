@@ -1,7 +1,7 @@
 """Schemas at random over a family's fields, and the record that a drawn document has under such a schema.
 
-A model that sees each family under one schema learns the family; so fields are left out, renamed, described or
-not, nested, flattened, made verbatim, and mixed with fields that the document does not have.
+A model that sees each family under one schema learns the family; so fields are left out, renamed,
+described or not, nested, flattened, made verbatim, and mixed with fields that the document does not have.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any
 
 from cinnabar.engine.training.drawing import Drawing
 from cinnabar.engine.training.family import Container, Family, Field, load
-from cinnabar.engine.training.values import ascii_fold, common, split
+from cinnabar.engine.training.locale import common, split
+from cinnabar.engine.training.printing import ascii_fold
 
 TIME = "^([01][0-9]|2[0-3]):[0-5][0-9]$"
 DATE_TIME = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}$"
@@ -24,7 +25,8 @@ DATE_TIME = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}$"
 
 @dataclass(slots=True)
 class Plan:
-    """A node of a schema to be: `path` is the field's or array's template, "" for an object or an unknown field.
+    """A node of a schema to be: `path` is the field's or array's template, "" for an object or an unknown
+    field.
 
     `choices` maps an option to the name it has in this schema. `verbatim` leaves hold the text as printed.
     `fallback` is a field that stands in where this one is not printed, by the library model's own definition.
@@ -41,7 +43,8 @@ class Plan:
     fallback: str = ""
 
 
-# --- names ---------------------------------------------------------------------------------------------------
+# --- names
+# ---------------------------------------------------------------------------------------------------
 
 
 def spell(words: str, style: str) -> str:
@@ -84,7 +87,9 @@ def draw_wording(r: random.Random) -> Wording:
     return Wording(style, synonyms, title, description, False, r.random() < 0.25)
 
 
-def _head(r: random.Random, w: Wording, names: Sequence[str], notes: Sequence[str], used: set[str]) -> tuple[str, dict[str, Any]]:
+def _head(
+    r: random.Random, w: Wording, names: Sequence[str], notes: Sequence[str], used: set[str]
+) -> tuple[str, dict[str, Any]]:
     words = r.choice(names) if r.random() < w.synonyms else names[0]
     described = bool(notes) and r.random() < w.description
     name = spell(words, w.style)
@@ -103,7 +108,8 @@ def _head(r: random.Random, w: Wording, names: Sequence[str], notes: Sequence[st
     return name, head
 
 
-# --- building ------------------------------------------------------------------------------------------------
+# --- building
+# ------------------------------------------------------------------------------------------------
 
 
 def _leaf(r: random.Random, w: Wording, f: Field, used: set[str], prefix: str = "") -> Plan:
@@ -126,9 +132,16 @@ def _leaf(r: random.Random, w: Wording, f: Field, used: set[str], prefix: str = 
             said = "; ".join(f"{o}{r.choice((': ', ' = '))}{d}" for o, d in notes.items())
             head["description"] = (head.get("description", "") + " " + said).strip()
         schema = {"type": "string", "enum": list(plan.choices.values())}
-    elif f.kind in ("date", "time", "date-time") and r.random() < 0.06 or f.kind == "number" and r.random() < 0.03:
+    elif (f.kind in ("date", "time", "date-time") and r.random() < 0.06) or (
+        f.kind == "number" and r.random() < 0.03
+    ):
         plan.verbatim = True
-        head["description"] = (head.get("description", "") + r.choice((" As printed.", " (as written in the document)", " Exactly as it stands.", " Verbatim."))).strip()
+        head["description"] = (
+            head.get("description", "")
+            + r.choice(
+                (" As printed.", " (as written in the document)", " Exactly as it stands.", " Verbatim.")
+            )
+        ).strip()
         schema = {"type": "string"}
     else:
         schema = dict(_SCALARS.get(f.kind, {"type": "string"}))
@@ -136,7 +149,11 @@ def _leaf(r: random.Random, w: Wording, f: Field, used: set[str], prefix: str = 
             schema = {"type": "string"}
     if nullable:
         if "enum" in schema:
-            schema = {"enum": [*schema["enum"], None]} if r.random() < 0.5 else {"anyOf": [schema, {"type": "null"}]}
+            schema = (
+                {"enum": [*schema["enum"], None]}
+                if r.random() < 0.5
+                else {"anyOf": [schema, {"type": "null"}]}
+            )
         elif r.random() < 0.5:
             schema = {"anyOf": [schema, {"type": "null"}]}
         else:
@@ -209,7 +226,11 @@ def draw_plan(r: random.Random, family: Family) -> Plan:
         if not group:
             root.children.append(_leaf(r, w, f, used))
         elif flatten:
-            words = family.groups[group].names[0] if group in family.groups else group.replace(".", " ").replace("_", " ")
+            words = (
+                family.groups[group].names[0]
+                if group in family.groups
+                else group.replace(".", " ").replace("_", " ")
+            )
             root.children.append(_leaf(r, w, f, used, words))
         else:
             groups.setdefault(group, []).append(f)
@@ -238,7 +259,9 @@ def draw_plan(r: random.Random, family: Family) -> Plan:
     return root
 
 
-def _array(r: random.Random, w: Wording, family: Family, path: str, fields: list[Field], used: set[str]) -> Plan:
+def _array(
+    r: random.Random, w: Wording, family: Family, path: str, fields: list[Field], used: set[str]
+) -> Plan:
     c = family.arrays[path]
     name, head = _head(r, w, c.names, c.descriptions, used)
     inside = [f for f in fields if f.path.startswith(path + "[]")]
@@ -291,7 +314,8 @@ def to_schema(plan: Plan) -> dict[str, Any]:
     }
 
 
-# --- library -------------------------------------------------------------------------------------------------
+# --- library
+# -------------------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=64)
@@ -324,7 +348,12 @@ def _from_schema(schema: dict[str, Any], root: dict[str, Any], path: str, name: 
         ]
         return Plan("object", name, children=children)
     if core.get("type") == "array":
-        return Plan("array", name, path if path in family.arrays else "", [_from_schema(core["items"], root, path + "[]", "", family)])
+        return Plan(
+            "array",
+            name,
+            path if path in family.arrays else "",
+            [_from_schema(core["items"], root, path + "[]", "", family)],
+        )
     f = family.fields.get(path)
     plan = Plan("leaf", name, path if f is not None else "")
     plan.fallback = family.extra.get("fallback", {}).get(path, "")
@@ -333,12 +362,14 @@ def _from_schema(schema: dict[str, Any], root: dict[str, Any], path: str, name: 
     return plan
 
 
-# --- truth ---------------------------------------------------------------------------------------------------
+# --- truth
+# ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class Record:
-    """A document's record under a plan: truth, spans and rows by JSON pointer, and values printed in pieces."""
+    """A document's record under a plan: truth, spans and rows by JSON pointer, and values printed in
+    pieces."""
 
     truth: Any
     spans: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
@@ -348,7 +379,8 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a record is made from: the drawing, its text, the intervals of printings, and what is in pieces."""
+    """What a record is made from: the drawing, its text, the intervals of printings, and what is in
+    pieces."""
 
     drawing: Drawing
     text: str
@@ -387,7 +419,7 @@ def _truth(plan: Plan, s: Source, indices: tuple[int, ...], pointer: str, record
         if not plan.path:
             return []
         path = _concrete(plan.path, indices)
-        items = []
+        items: list[Any] = []
         for i in range(s.drawing.rows.get(path, 0)):
             inner = f"{pointer}/{len(items)}"
             value = _truth(plan.children[0], s, (*indices, i), inner, record)
@@ -431,4 +463,3 @@ def _leaf_truth(plan: Plan, s: Source, path: str, pointer: str, record: Record) 
         return " ".join(texts)
     record.spans[pointer] = [span for span, t in zip(found, texts, strict=True) if t == texts[0]]
     return texts[0]
-

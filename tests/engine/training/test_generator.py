@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 import re
 import time
 
@@ -10,7 +11,15 @@ import jsonschema_rs
 import pytest
 
 from cinnabar.engine.training.generator import FAMILIES, check, generate, held_out, make_example
-from cinnabar.engine.training.rendering import LayoutError, Piece, Style, join_intervals, lay_out, parse, to_lines
+from cinnabar.engine.training.rendering import (
+    LayoutError,
+    Piece,
+    Style,
+    join_intervals,
+    lay_out,
+    parse,
+    to_lines,
+)
 
 EXAMPLES = 20
 
@@ -60,7 +69,8 @@ def test_a_text_value_is_what_stands_in_its_spans() -> None:
         for pointer, spans in e.spans.items():
             value = e.truth
             for part in pointer.split("/")[1:]:
-                value = value[int(part)] if isinstance(value, list) else value[part.replace("~1", "/").replace("~0", "~")]
+                key = part.replace("~1", "/").replace("~0", "~")
+                value = value[int(key)] if isinstance(value, list) else value[key]
             if isinstance(value, str) and not e.text.startswith("> ") and pointer not in e.broken:
                 printed = {" ".join(e.text[a:b].split()) for a, b in spans}
                 if value in printed and not re.fullmatch(r"[A-Z]{3}|[-0-9]+", value):
@@ -82,8 +92,6 @@ def test_it_is_fast_enough_to_feed_a_trainer() -> None:
 def test_a_cell_that_wraps_keeps_its_pieces() -> None:
     pieces = [Piece("one two three", 1, width=8), Piece("", tab=10), Piece("9.50", 2), Piece("\n")]
     style = Style()
-    import random
-
     laid = lay_out(to_lines(pieces, style), style, random.Random(0))
     assert laid.text == "one two   9.50\nthree\n\n"
     assert [laid.text[a:b] for a, b in laid.prints[1]] == ["one two", "three"]
@@ -91,8 +99,6 @@ def test_a_cell_that_wraps_keeps_its_pieces() -> None:
 
 
 def test_running_text_wraps_at_blanks_and_a_value_goes_over_the_line() -> None:
-    import random
-
     pieces = [Piece("The seller is "), Piece("Acme Holdings Limited", 1), Piece(" of York.\n")]
     style = Style(wrap=20)
     laid = lay_out(to_lines(pieces, style), style, random.Random(0))
