@@ -9,7 +9,6 @@ from decimal import Decimal
 
 from cinnabar.engine.training.locale import Scope, Value, common, split
 
-
 _FOLDED = {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss", "ø": "o", "æ": "ae",
            "ł": "l", "Ł": "L"}  # fmt: skip
 
@@ -42,10 +41,10 @@ def weekday(day: dt.date, language: str) -> str:
     return names[day.weekday()]
 
 
-_PLAIN_WORDS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen twenty"
-).split(" ")
+_PLAIN_WORDS = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+]  # fmt: skip
 _TENS = ["x", "x", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 
 
