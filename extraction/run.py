@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from cinnabar.engine.effort import effort_of
 from cinnabar.engine.fingerprint import engine_fingerprint
+from cinnabar.engine.models.identity import fingerprint_of
 from cinnabar.extraction.chunking import LEAST_LIMIT
 from cinnabar.extraction.ingest import SUFFIXES
 from cinnabar.extraction.ingest.sandbox import ParserPool
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 #: Raised when parsing, chunking, merging or evidence change, so that records made before are made anew.
 VERSION = 1
+DEVICES = ("auto", "cpu", "cuda")
 #: Outcomes of skipped inputs that are committed together.
 SKIPS = 5000
 
@@ -42,6 +44,19 @@ class ModelSource:
 
     fingerprint: str
     load: Callable[[], Model]
+
+
+def model_source(name: str = "default", device: str = "auto") -> ModelSource:
+    """The model of this name or folder, on this device. Raises UsageError where there is none."""
+    if device not in DEVICES:
+        raise UsageError(f"device: expected one of {', '.join(DEVICES)}, got {device!r}")
+
+    def load() -> Model:
+        from cinnabar.engine.models.loading import load_model
+
+        return load_model(name, device)
+
+    return ModelSource(fingerprint_of(name), load)
 
 
 @dataclass(frozen=True, slots=True)

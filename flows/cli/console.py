@@ -1,0 +1,114 @@
+"""What commands show: a bar while they work, tables when they are done."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from cinnabar.extraction.storage.records import Outcome
+
+#: Characters of a value in a preview.
+CELL = 48
+
+
+def standard_output() -> Console:
+    """The console of standard output; no line is folded where it is no terminal."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else 10_000, highlight=False)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> Table:
+    """A table of these values as they are, whatever they contain."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    found = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False)
+    for column in columns:
+        found.add_column(Text(column), overflow="fold")
+    for row in rows:
+        found.add_row(*(Text(cell(value)) for value in row))
+    return found
+
+
+def cell(value: Any) -> str:
+    """A value as it stands in a table, on one line."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        text = value
+    elif isinstance(value, float):
+        text = f"{value:.4g}" if abs(value) < 1e4 else str(value)
+    elif isinstance(value, (dict, list, tuple)):
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    else:
+        text = str(value)
+    return " ".join(text.split()) if text.strip() else text.strip()
+
+
+def short(value: Any) -> str:
+    """A value as it stands in a preview."""
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return f"{len(value)} rows"
+    text = cell(value)
+    return text if len(text) <= CELL else f"{text[: CELL - 1]}…"
+
+
+class Bar:
+    """A progress bar on standard error: documents, fields, rate, quarantined. Silent where none can be seen.
+
+    A context manager, and the `Progress` of a run.
+    """
+
+    def __init__(self, label: str = "documents") -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        console = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn(label),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[fields]} fields"),
+            TextColumn("{task.fields[rate]}/s"),
+            TextColumn("{task.fields[quarantined]} quarantined"),
+            TimeElapsedColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._task = self._progress.add_task("", total=None, fields=0, rate="-", quarantined=0)
+        self._fields = self._quarantined = 0
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def begin(self, inputs: int) -> None:
+        """So many documents there are."""
+        self._progress.update(self._task, total=inputs)
+
+    def advance(self, outcomes: Sequence[Outcome]) -> None:
+        """These are done."""
+        self._quarantined += sum(outcome.status == "quarantined" for outcome in outcomes)
+        self._fields += sum(len(outcome.record.leaves) for outcome in outcomes if outcome.record)
+        self.step(len(outcomes))
+
+    def step(self, documents: int) -> None:
+        """So many more are done."""
+        self._progress.advance(self._task, documents)
+        task = self._progress.tasks[0]
+        rate = f"{task.completed / task.elapsed:.1f}" if task.elapsed else "-"
+        self._progress.update(self._task, fields=self._fields, rate=rate, quarantined=self._quarantined)

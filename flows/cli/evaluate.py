@@ -1,0 +1,180 @@
+"""`cinnabar eval`: how well the whole path reads documents whose answers are known."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cinnabar.flows.cli.extract import Device, EffortName
+from cinnabar.schemas.errors import UsageError
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.evaluation import EvaluationSet
+    from cinnabar.extraction.run import ModelSource, Options
+
+_SHOWN = ("f1", "precision", "recall", "scalars", "lists", "invented", "evidence", "ece", "coverage95")
+
+
+def evaluate(
+    sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Sets, or folders of sets.")],
+    model: Annotated[
+        str, typer.Option(metavar="M", help="`default`, or a folder made by train.")
+    ] = "default",
+    device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.AUTO,
+    effort: Annotated[EffortName, typer.Option(help="1, 2, 4 or 16 denoising steps.")] = EffortName.MEDIUM,
+    steps: Annotated[int | None, typer.Option(metavar="N", help="Denoising steps instead of these.")] = None,
+    context: Annotated[
+        int | None, typer.Option(metavar="TOKENS", help="Read documents in chunks of at most so many tokens.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", help="The first N documents of each set.")] = None,
+    files: Annotated[
+        Path | None, typer.Option(metavar="LIST", help="Only the documents that this file names, one a line.")
+    ] = None,
+    held_back: Annotated[
+        bool, typer.Option("--held-back", help="Only documents that the recipe of training holds back.")
+    ] = False,
+    constant: Annotated[
+        bool, typer.Option("--constant", help="Score the best answer that ignores the document instead.")
+    ] = False,
+    predictions: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write what was predicted; a folder where there are several sets."),
+    ] = None,
+    workers: Annotated[int, typer.Option(metavar="N", help="Processes that parse files.")] = 2,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Score the whole path on sets of documents with known answers (schema.json, truth.jsonl, documents).
+
+    Where the schema demands a value that was not found the best guess counts. Over several sets the figures
+    are the means of the sets.
+
+    \b
+    Examples:
+      cinnabar eval data/samples
+      cinnabar eval data/samples/receipt --json --predictions predictions.jsonl
+      cinnabar eval my_sets --held-back --limit 30 --effort instant
+    """
+    from cinnabar.extraction.evaluation import summarise
+    from cinnabar.extraction.run import Options, model_source
+
+    chosen = _select(sets, files, held_back, limit)
+    if predictions is not None and not constant:
+        _check_writable(predictions, several=len(chosen) > 1)
+    if constant:
+        figures = {one.name: one.best_constant() for one in chosen}
+    else:
+        options = Options(
+            effort=effort.value, steps=steps, on_missing="guess", context=context, workers=workers
+        )
+        found = _predict(chosen, model_source(model, device.value), options)
+        figures = {one.name: one.score(found[one.name]) for one in chosen}
+        if predictions is not None:
+            _write(predictions, found)
+    summary = summarise(figures)
+    if as_json:
+        print(json.dumps(summary))
+    else:
+        _report(summary)
+
+
+def _select(
+    paths: Sequence[Path], files: Path | None, held_back: bool, limit: int | None
+) -> list[EvaluationSet]:
+    from cinnabar.extraction.evaluation import find_sets
+
+    if limit is not None and limit < 1:
+        raise UsageError(f"--limit: expected at least 1, got {limit}")
+    listed = None
+    if files is not None:
+        try:
+            listed = [line.strip() for line in files.read_text(encoding="utf-8").splitlines() if line.strip()]
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"--files {files}: cannot be read: {error}") from error
+    found = [one for path in paths for one in find_sets(path)]
+    names = [one.name for one in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"{twice}: two of these sets have this name; score them one by one")
+    chosen = []
+    for one in found:
+        wanted = listed
+        if held_back:
+            from cinnabar.engine.training.recipe import load_recipe
+            from cinnabar.extraction.heldback import held_back_files
+
+            kept = held_back_files(one, load_recipe())
+            wanted = [name for name in kept if listed is None or name in set(listed)]
+        chosen.append(one.select(wanted, limit))
+    if not any(one.truths for one in chosen):
+        raise UsageError("none of the documents of these sets is left to score; see --files and --held-back")
+    return [one for one in chosen if one.truths]
+
+
+def _predict(
+    chosen: Sequence[EvaluationSet], model: ModelSource, options: Options
+) -> dict[str, dict[str, dict[str, Any]]]:
+    from cinnabar.extraction.ingest.sandbox import ParserPool
+    from cinnabar.extraction.validation import Validator
+    from cinnabar.flows.cli.console import Bar
+    from cinnabar.schemas import compile_schema, load_schema
+
+    compiled = {}
+    for one in chosen:
+        source = load_schema(one.folder / "schema.json")
+        try:
+            compiled[one.name] = (compile_schema(source.schema), Validator(source))
+        except UsageError as error:
+            if len(chosen) == 1:
+                raise
+            print(f"cinnabar: {one.name}: counts as unanswered: {error}", file=sys.stderr)
+
+    from cinnabar.engine.engine import Engine
+    from cinnabar.extraction.measuring import predict
+    from cinnabar.extraction.pipeline import Job
+
+    engine = Engine(model.load(), options.effort, steps=options.steps)
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    with ExitStack() as stack:
+        pool = stack.enter_context(ParserPool(options.workers))
+        bar = stack.enter_context(Bar())
+        bar.begin(sum(len(one.truths) for one in chosen))
+        for one in chosen:
+            found[one.name] = {}
+            if one.name in compiled:
+                job = Job(compiled[one.name][0], engine, compiled[one.name][1], "guess", options.context)
+                found[one.name] = predict(one, job, pool, bar.step)
+    return found
+
+
+def _check_writable(path: Path, several: bool) -> None:
+    """Raise UsageError where predictions could not be written, before an hour is spent on them."""
+    try:
+        if several:
+            path.mkdir(parents=True, exist_ok=True)
+        else:
+            path.touch()
+    except OSError as error:
+        what = "a folder, as there are several sets" if several else "a file that can be written"
+        raise UsageError(f"--predictions {path}: expected {what}: {error.strerror}") from error
+
+
+def _write(path: Path, found: Mapping[str, Mapping[str, dict[str, Any]]]) -> None:
+    for name, lines in found.items():
+        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines.values())
+        (path / f"{name}.jsonl" if len(found) > 1 else path).write_text(text, encoding="utf-8")
+
+
+def _report(summary: dict[str, Any]) -> None:
+    from cinnabar.flows.cli.console import standard_output, table
+
+    sets = summary["sets"].items()
+    rows = [[name, figures["documents"], *map(figures.get, _SHOWN)] for name, figures in sets]
+    if len(rows) > 1:
+        rows.append(["mean", summary["documents"], *map(summary.get, _SHOWN)])
+    standard_output().print(table(("set", "documents", *_SHOWN), rows))

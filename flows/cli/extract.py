@@ -1,0 +1,177 @@
+"""`cinnabar extract`: a folder of documents into tables."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cinnabar.schemas.errors import UsageError
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.run import Options, Summary
+    from cinnabar.schemas import SchemaSource
+
+#: Rows and columns of the preview.
+PREVIEW_ROWS, PREVIEW_COLUMNS = 5, 6
+
+
+class Device(StrEnum):
+    """Where the model runs."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
+class EffortName(StrEnum):
+    """How many denoising steps a record is worth."""
+
+    INSTANT = "instant"
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class Missing(StrEnum):
+    """What becomes of a record that lacks a value which its schema demands."""
+
+    QUARANTINE = "quarantine"
+    GUESS = "guess"
+
+
+def extract(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders to read.")],
+    schema: Annotated[
+        str,
+        typer.Option(metavar="S", help="A name of the library, a JSON Schema file, or module:Class."),
+    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder that the results go to.")],
+    model: Annotated[
+        str, typer.Option(metavar="M", help="`default`, or a folder made by train.")
+    ] = "default",
+    device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.AUTO,
+    effort: Annotated[EffortName, typer.Option(help="1, 2, 4 or 16 denoising steps.")] = EffortName.MEDIUM,
+    steps: Annotated[int | None, typer.Option(metavar="N", help="Denoising steps instead of these.")] = None,
+    on_missing: Annotated[
+        Missing, typer.Option(help="What becomes of a record without a value that the schema demands.")
+    ] = Missing.QUARANTINE,
+    limit: Annotated[int | None, typer.Option(metavar="N", help="The first N inputs only.")] = None,
+    context: Annotated[
+        int | None, typer.Option(metavar="TOKENS", help="Read documents in chunks of at most so many tokens.")
+    ] = None,
+    workers: Annotated[int, typer.Option(metavar="N", help="Processes that parse files.")] = 2,
+    max_error_rate: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="Exit status 3 where more of what was read is in quarantine."),
+    ] = None,
+    retry_quarantined: Annotated[
+        bool, typer.Option("--retry-quarantined", help="Try again what is in quarantine.")
+    ] = False,
+    flow: Annotated[bool, typer.Option("--flow", help="Run as a Prefect flow, with a task a batch.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> int:
+    """Read documents into tables: one record each, with the words behind every value.
+
+    A second run over the same inputs does no model work. What cannot be read, or lacks a value that the
+    schema demands, goes to quarantine with a reason.
+
+    \b
+    Examples:
+      cinnabar extract mails --schema insurance_mail --out tables
+      cinnabar extract invoices letter.pdf --schema invoice.json --out tables --effort high
+      cinnabar extract mails --schema claims:Claim --out tables --on-missing guess --json
+
+    With --json the object has inputs, written, quarantined, skipped, seconds, schema and steps, the number of
+    denoising steps over all documents read.
+    """
+    from cinnabar.extraction.run import Options, model_source
+    from cinnabar.extraction.run import extract as extract_documents
+    from cinnabar.flows.cli.console import Bar
+    from cinnabar.schemas import load_schema
+
+    if max_error_rate is not None and not 0 <= max_error_rate <= 1:
+        raise UsageError(f"--max-error-rate: expected 0 to 1, got {max_error_rate}")
+    options = Options(
+        effort=effort.value,
+        steps=steps,
+        on_missing=on_missing.value,
+        limit=limit,
+        context=context,
+        workers=workers,
+        retry_quarantined=retry_quarantined,
+    )
+    source = load_schema(schema)
+    chosen = model_source(model, device.value)
+    if flow:
+        summary = _through_prefect(paths, schema, out, model, device.value, options)
+    else:
+        with Bar() as bar:
+            summary = extract_documents(paths, source, out, chosen, options, bar)
+    if as_json:
+        print(json.dumps(asdict(summary) | {"out": str(out)}))
+    else:
+        _report(summary, source, out)
+    read = summary.written + summary.quarantined
+    return 3 if max_error_rate is not None and summary.quarantined > max_error_rate * read else 0
+
+
+def _through_prefect(
+    paths: list[Path], schema: str, out: Path, model: str, device: str, options: Options
+) -> Summary:
+    from cinnabar.extraction.inputs import expand
+    from cinnabar.extraction.run import Summary
+    from cinnabar.schemas import compile_schema, load_schema
+
+    # What is wrong with the use is told before Prefect starts its server.
+    compile_schema(load_schema(schema).schema)
+    expand(paths, out)
+    from cinnabar.flows.extract import extract_folder
+
+    found = extract_folder([str(path) for path in paths], schema, str(out), model, device, asdict(options))
+    return Summary(**found)
+
+
+def _report(summary: Summary, source: SchemaSource, out: Path) -> None:
+    from cinnabar.flows.cli.console import short, standard_output, table
+
+    console = standard_output()
+    reasons = ", ".join(f"{code} {count}" for code, count in summary.reasons.items())
+    rate = (summary.written + summary.quarantined) / max(summary.seconds, 1e-3)
+    before = "done before, or the same bytes as another input" if summary.skipped else ""
+    rows = [
+        ("inputs", summary.inputs, ""),
+        ("written", summary.written, ""),
+        ("quarantined", summary.quarantined, reasons),
+        ("skipped", summary.skipped, before),
+        ("seconds", f"{summary.seconds:.1f}", f"{rate:.1f} documents/s, {summary.steps} denoising steps"),
+    ]
+    console.print(table(("", summary.schema, ""), rows))
+    columns, records, more = _preview(source, out)
+    if records:
+        shown = [[path, *map(short, values)] for path, *values in records]
+        title = f"{len(records)} of the records" + (f"; {more} more fields each" if more else "")
+        console.print(table(("document", *columns), shown, title))
+    console.print(f"Results: {out} (cinnabar sql, cinnabar show, or {out / 'cinnabar.duckdb'} in DuckDB)")
+
+
+def _preview(source: SchemaSource, out: Path) -> tuple[list[str], list[list[Any]], int]:
+    """The first fields of some of the latest records, and how many more fields there are."""
+    from cinnabar.extraction.storage.reading import connect
+
+    sql = (
+        "SELECT path, record_json FROM records WHERE latest AND schema_fingerprint = ?"
+        " ORDER BY run_id DESC, path LIMIT ?"
+    )
+    with connect(out) as connection:
+        found = connection.execute(sql, [source.fingerprint, PREVIEW_ROWS]).fetchall()
+    records = [(Path(path).name, json.loads(text)) for path, text in found]
+    rows = [(name, record if isinstance(record, dict) else {"value": record}) for name, record in records]
+    fields = list(dict.fromkeys(field for _, record in rows for field in record))
+    columns = fields[:PREVIEW_COLUMNS]
+    values = [[name, *(record.get(column) for column in columns)] for name, record in rows]
+    return columns, values, len(fields) - len(columns)

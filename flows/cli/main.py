@@ -1,0 +1,76 @@
+"""The command `cinnabar`: its groups, and which exit status each failure has.
+
+0 finished; 1 the run failed (run it again); 2 wrong use, told in one line before any work begins; 3 finished,
+with more in quarantine than `--max-error-rate` allows.
+
+Commands import what they need when they run, so that the help and the checks of use come at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import typer
+from typer.exceptions import TyperException
+
+from cinnabar.flows.cli import evaluate, extract, results, schema
+from cinnabar.schemas.errors import CinnabarError, ModelError, UsageError
+
+app = typer.Typer(
+    name="cinnabar",
+    help="Folders of PDFs and e-mails into tables, with the evidence behind every value.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("extract", short_help="Read documents into tables.")(extract.extract)
+app.command("sql", short_help="Ask the results.")(results.sql)
+app.command("show", short_help="Show a record with its evidence.")(results.show)
+app.add_typer(schema.app, name="schema")
+app.command("eval", short_help="Score the whole path on labelled documents.")(evaluate.evaluate)
+
+
+@app.callback(invoke_without_command=True)
+def start(context: typer.Context) -> None:
+    """Folders of PDFs and e-mails into tables, with the evidence behind every value."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command; its exit status. A failure is one line on standard error."""
+    try:
+        status = app(args=list(arguments), prog_name="cinnabar", standalone_mode=False)
+        return status if isinstance(status, int) else 0
+    except TyperException as error:
+        return _fail(2, f"{error.format_message()} (`cinnabar --help` lists the commands and their options)")
+    except (UsageError, ModelError) as error:
+        return _fail(2, str(error))
+    except CinnabarError as error:
+        return _fail(1, str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        return _fail(1, "interrupted; what was committed stands, run the same command again")
+    except Exception as error:
+        advice = "run the same command again, with CINNABAR_DEBUG=1 to see where"
+        return _fail(1, f"failed: {type(error).__name__}: {error}; {advice}")
+
+
+def _fail(status: int, message: str) -> int:
+    if os.environ.get("CINNABAR_DEBUG"):
+        traceback.print_exc()
+    line = " ".join(message.split())
+    print(f"cinnabar: {line}".encode("utf-8", "backslashreplace").decode(), file=sys.stderr)
+    return status
+
+
+def main() -> None:
+    """The entry point of the command."""
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

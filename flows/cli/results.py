@@ -1,0 +1,105 @@
+"""`cinnabar sql` and `cinnabar show`: questions to an output folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from cinnabar.extraction.storage.reading import Shown
+
+Out = Annotated[Path, typer.Option(metavar="DIR", help="The folder that extract wrote to.")]
+
+
+def sql(
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="SQL, as DuckDB understands it.")],
+    out: Out,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON array of objects, a row each.")] = False,
+) -> None:
+    """Ask the results: one view for each schema, and fields, documents, quarantine, runs, outcomes, records.
+
+    \b
+    Examples:
+      cinnabar sql "select path, number, gross_total from invoice" --out tables
+      cinnabar sql "select path, code, detail from quarantine" --out tables
+      cinnabar sql "select field, avg(confidence) from fields group by field" --out tables
+    """
+    from cinnabar.extraction.storage.reading import query as ask
+    from cinnabar.flows.cli.console import standard_output, table
+
+    answer = ask(out, query)
+    if as_json:
+        rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
+        print(json.dumps(rows, ensure_ascii=False, default=str))
+        return
+    console = standard_output()
+    if answer.columns:
+        console.print(table(answer.columns, answer.rows))
+    console.print(f"{len(answer.rows)} row{'' if len(answer.rows) == 1 else 's'}")
+
+
+def show(
+    document: Annotated[
+        str, typer.Argument(metavar="DOCUMENT", help="Its path, the end of it, or the start of its digest.")
+    ],
+    out: Out,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON array, an object a schema.")] = False,
+) -> None:
+    """Show the record of one document with the evidence behind each value, or why it is in quarantine.
+
+    \b
+    Examples:
+      cinnabar show mails/1042.txt --out tables
+      cinnabar show 9f86d081 --out tables --json
+    """
+    from cinnabar.extraction.storage.reading import show as find
+    from cinnabar.flows.cli.console import standard_output
+
+    found = find(out, document)
+    if as_json:
+        shown = [asdict(one) | {"record": one.record} for one in found]
+        print(json.dumps(shown, ensure_ascii=False, default=str))
+        return
+    console = standard_output()
+    for one in found:
+        _print(one, console)
+
+
+def _print(one: Shown, console: Console) -> None:
+    from cinnabar.flows.cli.console import table
+
+    about = [
+        ("document", one.document[:16]),
+        ("schema", one.schema_name),
+        ("outcome", " ".join(part for part in (one.outcome, one.code) if part)),
+        ("detail", one.detail),
+        ("places", ", ".join(one.pointers)),
+        ("confidence", one.confidence),
+        ("flags", ", ".join(one.flags)),
+        ("run", one.run_id),
+    ]
+    said = [(name, value) for name, value in about if value not in (None, "")]
+    console.print(table(("path", one.path), said))
+    if one.outcome != "written":
+        if one.record_json is not None:
+            console.print("Rejected record:")
+            console.print_json(one.record_json)
+        return
+    rows = [
+        (
+            field["pointer"],
+            field["value_json"],
+            f"{field['confidence']:.2f}",
+            "guess" if field["missing"] else field["origin"],
+            field["page"],
+            field["evidence_text"],
+        )
+        for field in one.fields
+    ]
+    console.print(table(("field", "value", "confidence", "origin", "page", "evidence"), rows))

@@ -1,0 +1,43 @@
+"""`cinnabar schema`: what a schema comes to."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="Check schemas.")
+
+
+@app.callback(invoke_without_command=True)
+def group(context: typer.Context) -> None:
+    """Check schemas."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command()
+def check(
+    schema: Annotated[
+        str, typer.Argument(metavar="S", help="A name of the library, a JSON Schema file, or module:Class.")
+    ],
+) -> None:
+    """Say what of a schema will be enforced and how, and what it says that nobody checks.
+
+    Exit status 2, with the JSON pointer of the keyword and the reason, where it cannot be enforced.
+
+    \b
+    Examples:
+      cinnabar schema check invoice
+      cinnabar schema check delivery.json
+    """
+    from cinnabar.extraction.validation import Validator
+    from cinnabar.flows.cli.console import standard_output, table
+    from cinnabar.schemas import compile_schema, load_schema
+    from cinnabar.schemas.describe import describe
+
+    source = load_schema(schema)
+    compiled = compile_schema(source.schema)
+    Validator(source)
+    rows = [(row.pointer, row.values, row.enforced) for row in describe(compiled, source)]
+    standard_output().print(table(("place", "values", "enforced"), rows))
