@@ -79,6 +79,7 @@ class Drawing:
     _absent: dict[str, bool] = field(default_factory=dict)
     _choices: dict[str, str] = field(default_factory=dict)
     _branches: dict[tuple[int, int], int] = field(default_factory=dict)
+    _seen: dict[str, set[str]] = field(default_factory=dict)
     _row: str = ""
     _index: int = 0
     _printed: int = 0
@@ -146,6 +147,13 @@ class Drawing:
         self._row = path[: end + 1]
         try:
             v = draw(self, f.spec)
+            if end > 0 and v.kind == "string":
+                seen = self._seen.setdefault(f.path, set())
+                for _ in range(4):  # two equal rows could not be told apart
+                    if v.raw not in seen:
+                        break
+                    v = draw(self, f.spec)
+                seen.add(v.raw)
         finally:
             self._row = before
         if f.options:

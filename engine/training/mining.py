@@ -10,8 +10,8 @@ from cinnabar.engine.training.generator import Example
 from cinnabar.engine.training.locale import common, split
 from cinnabar.engine.training.schema_variation import draw_wording, spell
 
-# A key has one to four words and begins its line, or follows a wide gap; the value goes on to the line's end or
-# to the next wide gap.
+# A key has one to four words and begins its line, or follows a wide gap; the value goes on to the line's end
+# or to the next wide gap.
 _LINE = re.compile(
     r"(?:^|(?<=\n)|(?<=\t)|(?<=   ))[ ]{0,8}"
     r"(?P<key>[^\W\d_][\w./#'-]*(?: [\w./#'&-]+){0,3}) ?:(?!//)[ \t]*"
