@@ -152,6 +152,8 @@ class Board:
             self.reopenings.positions += 1
         self.canvas.tokens[positions] = MASK
         self.firm &= ~positions
+        # What followed from them is open again as well.
+        self.canvas.tokens[positions.any(1).unsqueeze(1) & ~self.firm] = MASK
         self.sureness[positions] = 1.0
         self.position_reopened += positions
 

@@ -19,6 +19,7 @@ from cinnabar.kernels.class_logits import LEAST, ClassTables, class_logits
 from cinnabar.kernels.constrained_scan import (
     FLOOR,
     POSSIBLE,
+    Backend,
     Edges,
     ScanTables,
     constrained_scan,
@@ -145,10 +146,14 @@ def _ragged(begin: Ints, counts: Ints) -> Ints:
 
 
 class Constraint:
-    """Lifts automata once and keeps them side by side, so that tables for any slots are a gather."""
+    """Lifts automata once and keeps them side by side, so that tables for any slots are a gather.
 
-    def __init__(self, device: torch.device) -> None:
-        self.device = device
+    backend: which kernels do the work. The Triton ones agree with the reference in Triton's interpreter
+    (`tests/kernels/compare_triton.py`); they have not run on a GPU yet, so the reference is the default there.
+    """
+
+    def __init__(self, device: torch.device, backend: Backend = "reference") -> None:
+        self.device, self.backend = device, backend
         self._index: dict[tuple[str, bool], int] = {}
         self._lifted: list[Lifted] = []
         self._pool: dict[str, Ints] = {}
@@ -166,7 +171,7 @@ class Constraint:
         order, scan = tables.order, tables.scan
         placed = tokens[order, :longest]
         scores = token_logits[order, :longest].float().log_softmax(-1).clamp_min_(LEAST)
-        total, best = class_logits(scores, tables.classes)
+        total, best = class_logits(scores, tables.classes, self.backend)
 
         free = total.clone()
         last = scan.length - 1
@@ -182,7 +187,7 @@ class Constraint:
         sharp = torch.where(fixed_at, FLOOR, best)
         sharp[at, chosen] = 0.0
         sharp[:, tables.more] = FLOOR
-        found = constrained_scan(scan, fixed, free, sharp)
+        found = constrained_scan(scan, fixed, free, sharp, self.backend)
 
         local = found.path - scan.class_offsets[:-1]
         member = tables.token_class.unsqueeze(1) == local.t().unsqueeze(2)

@@ -129,7 +129,9 @@ def commit(board: Board, judged: Judgement, effort: Effort) -> None:
     due_now, picked = chosen[:, 0], chosen[:, 1:]
     board.firm |= picked
     board.sureness = torch.where(picked, rounded(judged.posterior), board.sureness)
-    taken = picked | forced | (blank & due_now.unsqueeze(1))
+    # What is forced is shown to the model once something was chosen: until then it may be absent.
+    begun = (board.firm.any(1) | due_now).unsqueeze(1)
+    taken = picked | (forced & begun) | (blank & due_now.unsqueeze(1))
     canvas.tokens = torch.where(taken, judged.witness, canvas.tokens)
     ended = spelled & (canvas.tokens == PAD).any(1)
     canvas.tokens = torch.where(blank & tail & ended.unsqueeze(1), PAD, canvas.tokens)
@@ -137,8 +139,6 @@ def commit(board: Board, judged: Judgement, effort: Effort) -> None:
         board.reopen_positions(shaky)
 
     finished = spelled & ((canvas.tokens >= 0) | ~board.within).all(1)
-    # A slot whose every position is forced still waits for its own turn as a whole.
-    finished &= due_now | picked.any(1)
     certain = sure.tolist()
     for slot in finished.nonzero().squeeze(1).tolist():
         board.spelled(slot, certain[slot])

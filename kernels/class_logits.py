@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from cinnabar.kernels.constrained_scan import segment_logsumexp, segment_max
+from cinnabar.kernels.constrained_scan import Backend, segment_logsumexp, segment_max
 
 #: The least log score that a token may have: far from `constrained_scan.FLOOR` even 64 times over.
 LEAST = -1.0e5
@@ -25,13 +25,19 @@ class ClassTables:
     offsets: torch.Tensor
 
 
-def class_logits(scores: torch.Tensor, tables: ClassTables) -> tuple[torch.Tensor, torch.Tensor]:
+def class_logits(
+    scores: torch.Tensor, tables: ClassTables, backend: Backend = "reference"
+) -> tuple[torch.Tensor, torch.Tensor]:
     """(log-sum-exp, maximum) over each class, both [L, C] float32.
 
     scores: [G, L, V] float32, log probabilities of tokens, at least LEAST. Tokens of no class are left out.
     """
     if scores.dim() != 3 or scores.dtype != torch.float32:
         raise ValueError(f"scores: expected float32 [G, L, V], got {scores.dtype} {tuple(scores.shape)}")
+    if backend == "triton":
+        from cinnabar.kernels.triton_classes import class_logits_triton
+
+        return class_logits_triton(scores, tables)
     return class_logits_reference(scores, tables)
 
 

@@ -8,8 +8,12 @@ batch.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
+
+#: The definition in plain PyTorch, or the Triton kernels beside it (on CUDA, or in Triton's interpreter).
+Backend = Literal["reference", "triton"]
 
 #: Stands for minus infinity: finite, so that differences of impossible scores are numbers.
 FLOOR = -1.0e9
@@ -93,7 +97,13 @@ def segment_logsumexp(values: torch.Tensor, segment: torch.Tensor, offsets: torc
     return (top + total.log_()).clamp_min_(FLOOR)
 
 
-def constrained_scan(tables: ScanTables, fixed: torch.Tensor, free: torch.Tensor, best: torch.Tensor) -> Scan:
+def constrained_scan(
+    tables: ScanTables,
+    fixed: torch.Tensor,
+    free: torch.Tensor,
+    best: torch.Tensor,
+    backend: Backend = "reference",
+) -> Scan:
     """Sum-product and best text over the automata of all slots.
 
     fixed: [L, C] float32, log score of each class (sum over its tokens), FLOOR where a committed position
@@ -107,6 +117,10 @@ def constrained_scan(tables: ScanTables, fixed: torch.Tensor, free: torch.Tensor
         if emission.shape != shape or emission.dtype != torch.float32:
             got = f"{emission.dtype} {tuple(emission.shape)}"
             raise ValueError(f"{name}: expected float32 {shape}, got {got}")
+    if backend == "triton":
+        from cinnabar.kernels.triton_scan import constrained_scan_triton
+
+        return constrained_scan_triton(tables, fixed, free, best)
     return constrained_scan_reference(tables, fixed, free, best)
 
 

@@ -16,7 +16,7 @@ from random_model import RandomModel, SteeredModel, request
 from random_schemas import random_schema
 
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.base import VOCABULARY, Candidate, Canvas, Row, Scores
+from cinnabar.engine.models.base import PAD, VOCABULARY, Candidate, Canvas, Row, Scores
 from cinnabar.engine.request import Failed, Filled, Request, Result
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import RunError, UsageError
@@ -345,6 +345,97 @@ def test_forced_positions_do_not_count_towards_confidence() -> None:
     (got,) = Engine(Unsure()).fill([request(form, text='{"a":"2024-05-17"}')])
     assert filled(got).record == '{"a":"2024-05-17"}'
     assert filled(got).leaves["/a"].confidence > 0.99
+
+
+class Spelling(Scripted):
+    """Spells the first slot out with these logits; offers `"A"` with certainty `sure` for the others."""
+
+    def __init__(self, token_logits: torch.Tensor, spelled: float, absent: float, sure: float) -> None:
+        super().__init__(['"A"'], [[sure]], absent=0.0)
+        self.token_logits, self.spelled, self.nothing = token_logits, spelled, absent
+        self.seen: list[tuple[bytes | None, list[int]]] = []
+
+    def score(self, forms: Any, memories: Any, rows: Any, canvas: Canvas) -> Scores:
+        self.seen.append((canvas.values[0], canvas.tokens[0].tolist()))
+        scores = super().score(forms, memories, rows, canvas)
+        scores.candidate_logits[0] = float("-inf")
+        scores.candidates[0] = []
+        scores.generate_logit = torch.tensor([self.spelled, *[float("-inf")] * (len(canvas.instances) - 1)])
+        scores.absent_logit[0] = self.nothing
+        scores.generating = torch.tensor([0])
+        scores.token_logits = self.token_logits.unsqueeze(0)
+        return scores
+
+
+def test_padding_follows_from_the_end_of_a_value_and_never_comes_first() -> None:
+    logits = torch.zeros(16, VOCABULARY)
+    logits[0, ord('"')] = 9.0
+    logits[1:4, ord("x")] = 6.0
+    logits[4, ord('"')] = 5.0
+    logits[5:9, PAD] = 4.0
+    # That the far right is padding is certain; where the value ends is not.
+    logits[9:, PAD] = 30.0
+    model = Spelling(logits, 99.0, -9.0, 0.0)
+    (got,) = Engine(model, "medium", threshold=1.0).fill([request(form_of(a={"type": "string"}))])
+    end = len(filled(got).leaves["/a"].text or "")
+    assert end < 9 and filled(got).steps > 1
+    for _, tokens in model.seen:
+        assert PAD not in tokens or tokens.index(PAD) == end
+        assert PAD not in tokens or set(tokens[end:]) == {PAD}
+
+
+def test_a_value_without_any_choice_of_letters_waits_for_its_turn_as_a_whole() -> None:
+    form = form_of(a={"type": ["string", "null"], "pattern": "^abc$"}, b={"type": "string"})
+    # Sixteen positions of 1 in 258 are -88.8: spelled out and absent are nearly even.
+    model = Spelling(torch.zeros(16, VOCABULARY), 89.0, 0.0, 9.0)
+    (got,) = Engine(model, "medium").fill([request(form)])
+    assert filled(got).record == '{"a":"abc","b":"A"}'
+    assert [value for value, _ in model.seen] == [None, None]
+    assert all(set(tokens) == {-1} for _, tokens in model.seen)
+    assert filled(got).leaves["/a"].confidence == pytest.approx(0.54, abs=0.02)
+
+
+def test_a_position_is_opened_again_at_most_twice() -> None:
+    class Fickle(Spelling):
+        """Sure of the first letter, and of another one in every step; never sure of the others."""
+
+        def score(self, forms: Any, memories: Any, rows: Any, canvas: Canvas) -> Scores:
+            self.token_logits[1] = 0.0
+            self.token_logits[1, ord("xy"[len(self.seen) % 2])] = 12.0
+            return super().score(forms, memories, rows, canvas)
+
+    logits = torch.zeros(16, VOCABULARY)
+    logits[[0, 14], ord('"')] = 30.0
+    logits[15:, PAD] = 30.0
+    engine = Engine(Fickle(logits, 99.0, -9.0, 0.0), "high")
+    (got,) = engine.fill([request(form_of(a={"type": "string"}))])
+    assert filled(got).reopened == engine.reopenings.positions == 2
+    assert filled(got).steps > 5
+
+
+@pytest.mark.parametrize("other", ["absent", "copied"])
+def test_a_value_that_is_partly_committed_is_neither_absent_nor_another_text(other: str) -> None:
+    class Leaning(Spelling):
+        """Leans towards something else once the first letters are there, but not clearly."""
+
+        def score(self, forms: Any, memories: Any, rows: Any, canvas: Canvas) -> Scores:
+            self.spelled = 0.6 if self.seen else 4.0
+            self.nothing = 0.0 if other == "absent" else -9.0
+            scores = super().score(forms, memories, rows, canvas)
+            if other == "copied":
+                scores.candidates[0] = [Candidate(b'"copied"'), Candidate(b'"xxx"')]
+                scores.candidate_logits = torch.tensor([[0.0, -9.0]])
+            return scores
+
+    logits = torch.zeros(16, VOCABULARY)
+    logits[[0, 4], ord('"')] = 30.0
+    logits[1:4, ord("x")] = 6.0
+    logits[5:, PAD] = 30.0
+    model = Leaning(logits, 0.0, 0.0, 0.0)
+    (got,) = Engine(model, "medium").fill([request(form_of(a={"type": ["string", "null"]}))])
+    assert len(model.seen) == 4 and -1 in model.seen[1][1]
+    assert filled(got).record == '{"a":"xxx"}' and filled(got).reopened == 0
+    assert filled(got).leaves["/a"].origin == "generated"
 
 
 def test_an_observer_that_fails_stops_the_run() -> None:
