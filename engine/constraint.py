@@ -149,7 +149,7 @@ class Constraint:
     """Lifts automata once and keeps them side by side, so that tables for any slots are a gather.
 
     backend: which kernels do the work. The Triton ones agree with the reference in Triton's interpreter
-    (`tests/kernels/compare_triton.py`); they have not run on a GPU yet, so the reference is the default there.
+    (`tests/kernels/compare_triton.py`); they have not run on a GPU yet, so the reference is the default.
     """
 
     def __init__(self, device: torch.device, backend: Backend = "reference") -> None:
