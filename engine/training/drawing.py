@@ -273,6 +273,11 @@ class Drawing:
         if self.absent(path):
             return
         n = self.count(path)
+        key = self.family.arrays[template_of(path)].sort
+        if key and path not in self.rows:
+            column = [self.value(f"{path}[{i}].{key}") for i in range(n)]
+            for i, v in enumerate(sorted(column, key=lambda v: v.raw)):
+                self.values[f"{path}[{i}].{key}"] = v
         before, before_index = self._row, self._index
         for i in range(n):
             if i and sep:

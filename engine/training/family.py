@@ -36,13 +36,14 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A group of fields, or an array with its number of items."""
+    """A group of fields, or an array with its number of items; its items ascend by the field `sort`."""
 
     path: str
     names: tuple[str, ...]
     descriptions: tuple[str, ...]
     absent: float = 0.0
     count: tuple[int, int] = (0, 0)
+    sort: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,8 @@ def _container(path: str, data: Mapping[str, Any] | str) -> Container:
         data = {"names": data}
     names = tuple(dict.fromkeys((_words_of(path), *_alternatives(data, "names"))))
     low, high = (int(x) for x in data.get("count", "1 6").split())
-    return Container(path, names, _alternatives(data, "d"), data.get("absent", 0.1), (low, high))
+    notes = _alternatives(data, "d")
+    return Container(path, names, notes, data.get("absent", 0.1), (low, high), data.get("sort", ""))
 
 
 def _layout(name: str, text: str) -> Layout:
