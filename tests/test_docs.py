@@ -1,0 +1,196 @@
+"""What the documentation says is there: links lead somewhere, commands exist, and marked snippets run.
+
+A fence marked `python run` or `sh run` is run; `json file=NAME` and `text file=NAME` are the files that the
+shell snippets of the same page find in their working directory. Other shell fences are checked word by word.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("flows", "extraction", "engine", "kernels", "schemas", "data", "docs", "scripts", "tests")
+PAGES = sorted([
+    *ROOT.glob("*.md"),
+    *(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md")),
+])  # fmt: skip
+MACHINES = r"(?<![\w./])/(?:work|tmp|home|root|opt|mnt|Users|var)/|file://|\b(?:pypi|huggingface|hf)\.(?:org|co)\b"
+
+
+@dataclass(frozen=True)
+class Fence:
+    """A block of code: its language, its marks, its text, and the line where it begins."""
+
+    page: Path
+    line: int
+    language: str
+    marks: tuple[str, ...]
+    text: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+def fences(page: Path) -> Iterator[Fence]:
+    block = r"^```(\S*)[ \t]*([^\n]*)\n(.*?)^```$"
+    for match in re.finditer(block, page.read_text("utf-8"), re.DOTALL | re.MULTILINE):
+        line = match.string.count("\n", 0, match.start()) + 1
+        yield Fence(page, line, match[1], tuple(match[2].split()), match[3])
+
+
+def marked(language: str, mark: str) -> list[Any]:
+    found = [f for page in PAGES for f in fences(page) if f.language == language and mark in f.marks]
+    return [pytest.param(fence, id=fence.name) for fence in found]
+
+
+def shell_lines(page: Path) -> Iterator[str]:
+    for fence in fences(page):
+        if fence.language in ("sh", "console", ""):
+            yield from fence.text.replace("\\\n", " ").splitlines()
+    prose = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    yield from re.findall(r"`((?:cinnabar|make|python -m) [^`\n]+)`", prose)
+
+
+def words_of(line: str) -> list[str]:
+    try:
+        words = shlex.split(line.strip().removeprefix("$ "), comments=True)
+    except ValueError:
+        return []
+    while words and "=" in words[0]:
+        words = words[1:]
+    if words:
+        words[0] = words[0].removeprefix(".venv/bin/")
+    return words
+
+
+COMMANDS = sorted({
+    (str(page.relative_to(ROOT)), line.strip())
+    for page in PAGES
+    for line in shell_lines(page)
+    if words_of(line)[:1] in (["cinnabar"], ["make"], ["python"])
+})  # fmt: skip
+
+
+def anchors(page: Path) -> set[str]:
+    """The names that a page's headings have as link targets."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def link_problem(page: Path, target: str) -> str:
+    path, _, anchor = target.partition("#")
+    where = (page.parent / path).resolve() if path else page
+    if not where.exists():
+        return f"{target}: nothing there"
+    if anchor and anchor not in anchors(where):
+        return f"{target}: no such heading"
+    return ""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_relative_link_resolves(page: Path) -> None:
+    prose = re.sub(r"^```.*?^```$|`[^`\n]*`", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    links = [t for t in re.findall(r"\]\(([^)\s]+)\)", prose) if not re.match(r"[a-z]+:", t)]
+    assert [problem for target in links if (problem := link_problem(page, target))] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_file_that_is_named_exists(page: Path) -> None:
+    named = re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]+)`", page.read_text("utf-8"))
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_no_machine_or_package_host_is_named() -> None:
+    others = [ROOT / name for name in ("Makefile", "pyproject.toml", "constraints.txt", ".ci/run")]
+    others += (ROOT / "scripts").glob("*.*")
+    wrong = [
+        f"{page.relative_to(ROOT)}: {match[0]}"
+        for page in [*PAGES, *others]
+        for match in re.finditer(MACHINES, page.read_text("utf-8"))
+    ]
+    assert wrong == []
+
+
+def check_make(words: list[str]) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    asked = [word for word in words[1:] if "=" not in word and not word.startswith("-")]
+    assert set(asked) <= targets, f"expected targets of the Makefile, got {asked}"
+
+
+def check_module(words: list[str]) -> None:
+    if words[1:2] == ["-m"]:
+        assert importlib.util.find_spec(words[2]) is not None, f"expected a module, got {words[2]}"
+    else:
+        assert (ROOT / words[1]).is_file(), f"expected a script, got {words[1]}"
+
+
+def check_cinnabar(words: list[str]) -> None:
+    import typer
+    from cinnabar.flows.cli.main import app
+
+    command: Any = typer.main.get_command(app)
+    context = command.make_context("cinnabar", [], resilient_parsing=True)
+    rest = words[1:]
+    while hasattr(command, "commands") and rest and not rest[0].startswith("-"):
+        if rest[0] == "COMMAND":  # stands for any
+            return
+        assert rest[0] in command.commands, f"expected one of {sorted(command.commands)}, got {rest[0]}"
+        command, rest = command.commands[rest[0]], rest[1:]
+        context = command.make_context(command.name, [], parent=context, resilient_parsing=True)
+    if "…" in rest or not rest:  # what is only hinted at
+        return
+    command.make_parser(context).parse_args(list(rest))
+
+
+@pytest.mark.parametrize(("page", "line"), COMMANDS)
+def test_every_command_that_is_shown_exists(page: str, line: str) -> None:  # noqa: ARG001
+    words = words_of(line)
+    {"make": check_make, "python": check_module, "cinnabar": check_cinnabar}[words[0]](words)
+
+
+def test_every_command_has_its_place_in_the_documentation() -> None:
+    import typer
+    from cinnabar.flows.cli.main import app
+
+    command: Any = typer.main.get_command(app)
+    text = (ROOT / "docs" / "cli.md").read_text("utf-8")
+    missing = [n for n in command.commands if not re.search(rf"^## .*\b{n}\b", text, re.MULTILINE)]
+    assert missing == []
+
+
+def test_every_target_is_listed_by_make_help() -> None:
+    text = (ROOT / "Makefile").read_text("utf-8")
+    phony = re.findall(r"^\.PHONY: (.+)$", text, re.MULTILINE)[0].split()
+    assert phony == re.findall(r"^([a-z-]+):.*?## .+$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("fence", marked("python", "run"))
+def test_python_snippets_run(fence: Fence) -> None:
+    code = compile("\n" * fence.line + fence.text, str(fence.page), "exec", dont_inherit=True)
+    exec(code, {"__name__": "snippet"})
+
+
+@pytest.mark.parametrize("fence", marked("sh", "run"))
+def test_shell_snippets_run(fence: Fence, tmp_path: Path) -> None:
+    for other in fences(fence.page):
+        for name in (mark.removeprefix("file=") for mark in other.marks if mark.startswith("file=")):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(other.text, "utf-8")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = os.environ | {"PATH": path, "PREFECT_HOME": str(tmp_path / ".prefect"), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        ["sh", "-eu", "-c", fence.text], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
