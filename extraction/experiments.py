@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,18 +12,16 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Model
 from cinnabar.extraction.chunking import chunks, overlap_of
 from cinnabar.extraction.documents import Document
-from cinnabar.extraction.evaluation import EvaluationSet, Truth
+from cinnabar.extraction.evaluation import EvaluationSet
 from cinnabar.extraction.ingest import parse
 from cinnabar.extraction.matching import leaf_pairs
+from cinnabar.extraction.measuring import BATCH, prediction_of
 from cinnabar.extraction.pipeline import Job, Read, run_batch
 from cinnabar.extraction.validation import Validator
-from cinnabar.schemas import SchemaSource, compile_schema
+from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.errors import DocumentError
-from cinnabar.schemas.metaschema import fingerprint
 
-BATCH = 16
-
-Records = dict[str, Any]
+Predictions = dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,34 +56,32 @@ class OpenSet:
 
     def __init__(self, labelled: EvaluationSet) -> None:
         self.labelled = labelled
-        self.compiled = compile_schema(labelled.schema)
-        source = SchemaSource(labelled.name, labelled.schema, None, fingerprint(labelled.schema))
+        source = load_schema(labelled.folder / "schema.json")
+        self.compiled = compile_schema(source.schema)
         self.validator = Validator(source)
-        self.reads = [_read(labelled, line) for line in labelled.truths]
+        self.reads = [_read(labelled, line["file"]) for line in labelled.truths]
 
-    def records(self, engine: Engine, context: int | None = None) -> Records:
-        """The record of each file; none where the document could not be read or filled."""
+    def predictions(self, engine: Engine, context: int | None = None) -> Predictions:
+        """What the engine makes of each file."""
         job = Job(self.compiled, engine, self.validator, "guess", context)
-        found: Records = {}
+        found: Predictions = {}
         for start in range(0, len(self.reads), BATCH):
             for outcome in run_batch(self.reads[start : start + BATCH], job).outcomes:
-                if outcome.record is not None:
-                    found[outcome.path] = json.loads(outcome.record.text)
+                found[outcome.path] = prediction_of(outcome)
         return found
 
-    def f1(self, records: Records) -> float:
-        """F1 of these records."""
-        figures = self.labelled.score({file: {"record": record} for file, record in records.items()})
-        return float(figures["f1"])
+    def f1(self, predictions: Predictions) -> float:
+        """F1 of these predictions."""
+        return float(self.labelled.score(predictions)["f1"])
 
-    def right(self, records: Records) -> dict[tuple[str, str], bool]:
+    def right(self, predictions: Predictions) -> dict[tuple[str, str], bool]:
         """For each place of each record whether what stands there is right."""
         found: dict[tuple[str, str], bool] = {}
         for line in self.labelled.truths:
             also: dict[str, Sequence[Any]] = {
                 name: _list(value) for name, value in (line.get("also_accepted") or {}).items()
             }
-            for leaf in leaf_pairs(line["truth"], records.get(line["file"]), also):
+            for leaf in leaf_pairs(line["truth"], predictions[line["file"]]["record"], also):
                 if leaf.pointer:
                     found[line["file"], leaf.pointer] = leaf.right
         return found
@@ -99,19 +93,19 @@ def steps_rows(model: Model, sets: Sequence[OpenSet], counts: Sequence[int]) -> 
         engine = Engine(model, Effort(f"{count} steps", steps=count))
         still = Engine(model, Effort(f"{count} steps, final", steps=count, reopenings=0))
         begin = time.perf_counter()
-        answers = [one.records(engine) for one in sets]
+        answers = [one.predictions(engine) for one in sets]
         seconds = time.perf_counter() - begin
         corrected = spoiled = 0
         if engine.reopenings.values + engine.reopenings.positions:
-            for one, records in zip(sets, answers, strict=True):
-                before, after = one.right(one.records(still)), one.right(records)
+            for one, found in zip(sets, answers, strict=True):
+                before, after = one.right(one.predictions(still)), one.right(found)
                 both = before.keys() & after.keys()
                 corrected += sum(after[place] and not before[place] for place in both)
                 spoiled += sum(before[place] and not after[place] for place in both)
         reopened = engine.reopenings.values + engine.reopenings.positions
         yield StepsRow(
             steps=count,
-            f1=sum(one.f1(records) for one, records in zip(sets, answers, strict=True)) / len(sets),
+            f1=sum(one.f1(found) for one, found in zip(sets, answers, strict=True)) / len(sets),
             reopened=reopened / max(1, sum(map(len, answers))),
             corrected=corrected,
             spoiled=spoiled,
@@ -134,19 +128,17 @@ def context_rows(
             name=one.labelled.name,
             documents=len(one.reads),
             cut=cut,
-            whole=one.f1(one.records(engine)),
-            short=one.f1(one.records(engine, context)),
+            whole=one.f1(one.predictions(engine)),
+            short=one.f1(one.predictions(engine, context)),
         )
 
 
-def _read(labelled: EvaluationSet, line: Truth) -> Read:
-    data = (labelled.folder / line["file"]).read_bytes()
-    found: Document | DocumentError
+def _read(labelled: EvaluationSet, file: str) -> Read:
     try:
-        found = parse(data, line["file"])
+        found = parse((labelled.folder / file).read_bytes(), file)
     except DocumentError as error:
-        found = error
-    return Read(line["file"], hashlib.sha256(data).hexdigest(), found)
+        return Read(file, "", error)
+    return Read(file, found.digest, found)
 
 
 def _list(value: Any) -> list[Any]:
