@@ -21,13 +21,16 @@ class Effort:
     reopen: float = 0.3
     #: ... and opened again where another one's posterior is higher by at least this.
     margin: float = 0.3
+    #: A value that may be absent is given from this posterior on, even if no value at all is likelier than any one
+    #: of them: of several readings none may win although the document clearly has the value. Below it, absent.
+    answer: float = 0.3
     #: How often one slot, or one position of it, may be opened again.
     reopenings: int = 2
 
     def __post_init__(self) -> None:
         if not 1 <= self.steps <= 64:
             raise UsageError(f"effort {self.name}: expected 1 to 64 steps, got {self.steps}")
-        for field in ("threshold", "reopen", "margin"):
+        for field in ("threshold", "reopen", "margin", "answer"):
             value = getattr(self, field)
             if not 0.0 <= value <= 1.0:
                 raise UsageError(f"effort {self.name}: expected {field} from 0 to 1, got {value}")

@@ -95,7 +95,7 @@ def commit(board: Board, judged: Judgement, effort: Effort) -> None:
     no_absence[:, 0] = ~board.excusable
     ruled_out = _reopen_values(board, judged, effort, no_absence)
     shares = judged.shares(_contradicting(board, scores, ruled_out))
-    choice, sure = shares.best(no_absence)
+    choice, sure = _decide(shares, board.excusable, effort.answer)
     _note_values(board, judged, shares, choice)
 
     opened = ~board.closed
@@ -148,6 +148,15 @@ def commit(board: Board, judged: Judgement, effort: Effort) -> None:
     board.closed |= whole | finished
     if bool(growing.any()):
         board.grow(growing)
+
+
+def _decide(shares: Shares, excusable: torch.Tensor, answer: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """(index, posterior), each [S], of what each slot would be now: its best value, or absent where that is poor."""
+    only_absent = torch.zeros_like(shares.possible)
+    only_absent[:, 0] = True
+    value, sure = shares.best(only_absent)
+    absent = excusable & shares.possible[:, 0] & ((value < 0) | (sure < answer))
+    return torch.where(absent, 0, value), torch.where(absent, shares.posterior[:, 0], sure)
 
 
 def _reopen_values(board: Board, judged: Judgement, effort: Effort, no_absence: torch.Tensor) -> torch.Tensor:
