@@ -10,6 +10,8 @@ from typing import Any
 # Prefect reads these when it is imported: it reports nothing to anybody.
 os.environ["PREFECT_SERVER_ANALYTICS_ENABLED"] = "false"
 os.environ.setdefault("DO_NOT_TRACK", "1")
+# On a busy machine its temporary server takes longer to start than the 20 s that it waits for it.
+os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "180")
 
 from prefect import flow, get_run_logger, task
 from prefect.cache_policies import NO_CACHE
@@ -44,7 +46,7 @@ def read_batch(extraction: Extraction, number: int) -> int:
 @flow(name="extract-folder", persist_result=False)
 def extract_folder(
     paths: list[str],
-    schema: str,
+    record_schema: str,
     out: str,
     model: str = "default",
     device: str = "auto",
@@ -52,10 +54,11 @@ def extract_folder(
 ) -> dict[str, Any]:
     """Read all documents of these files and folders with this schema into the folder `out`.
 
-    `options` are the fields of `extraction.run.Options`. A batch that fails three times fails the flow; what
-    was committed stands, and the next run goes on from there. Returns the fields of `extraction.run.Summary`.
+    `record_schema` is a name of the library, a path or `module:Class`; `options` are the fields of
+    `extraction.run.Options`. A batch that fails three times fails the flow; what was committed stands, and
+    the next run goes on from there. Returns the fields of `extraction.run.Summary`.
     """
-    source = load_schema(schema)
+    source = load_schema(record_schema)
     opened = Extraction(
         [Path(path) for path in paths],
         source,

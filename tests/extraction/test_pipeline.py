@@ -1,0 +1,138 @@
+"""A batch of documents: one outcome for each, whatever is wrong with one of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import pytest
+from reading_model import ReadingModel
+
+from cinnabar.engine.engine import Engine
+from cinnabar.extraction.documents import Document
+from cinnabar.extraction.ingest import parse
+from cinnabar.extraction.pipeline import Job, OnMissing, Read, run_batch
+from cinnabar.extraction.validation import Validator
+from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.schemas.errors import DocumentError
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "total": {"type": ["number", "null"], "multipleOf": 0.01},
+        "rows": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"id": {"type": ["string", "null"]}},
+                "required": ["id"],
+            },
+        },
+    },
+    "required": ["name", "total", "rows"],
+}
+
+
+def job(
+    on_missing: OnMissing = "quarantine", context: int | None = None, judge: dict[str, Any] | None = None
+) -> Job:
+    source = load_schema(SCHEMA)
+    validator = Validator(load_schema(judge) if judge else source)
+    return Job(compile_schema(SCHEMA), Engine(ReadingModel()), validator, on_missing, context)
+
+
+def read(text: str, path: str = "a.txt") -> Read:
+    data = text.encode()
+    return Read(path, hashlib.sha256(data).hexdigest(), parse(data, path))
+
+
+def test_a_document_becomes_a_record_with_its_evidence() -> None:
+    item = read("name=Anna\n- id=X1\n- id=X2\ntotal=12.50\n")
+    (outcome,) = run_batch([item], job()).outcomes
+    assert (outcome.status, outcome.path, outcome.digest) == ("written", "a.txt", item.digest)
+    assert outcome.record is not None and outcome.document is not None
+    assert outcome.record.text == '{"name":"Anna","total":12.5,"rows":[{"id":"X1"},{"id":"X2"}]}'
+    evidence = {leaf.pointer: leaf.evidence.text for leaf in outcome.record.leaves if leaf.evidence}
+    assert evidence == {"/name": "Anna", "/total": "12.50", "/rows/0/id": "X1", "/rows/1/id": "X2"}
+    assert outcome.record.confidence == min(leaf.confidence for leaf in outcome.record.leaves)
+    assert outcome.record.flags == ()
+
+
+def test_offsets_of_evidence_are_those_of_the_whole_document_in_every_chunk() -> None:
+    text = "name=Anna\n" + "- id=first\n" + "word " * 200 + "\n- id=last\ntotal=3.00\n"
+    item = read(text)
+    (outcome,) = run_batch([item], job(context=64)).outcomes
+    assert outcome.record is not None and isinstance(item.found, Document)
+    assert json.loads(outcome.record.text)["rows"] == [{"id": "first"}, {"id": "last"}]
+    for leaf in outcome.record.leaves:
+        assert leaf.evidence is not None
+        (span,) = leaf.evidence.spans
+        assert item.found.text[span.start : span.end] == leaf.evidence.text
+
+
+def test_a_demanded_value_that_is_missing_goes_to_quarantine_with_its_place() -> None:
+    (outcome,) = run_batch([read("total=3.00\n")], job()).outcomes
+    assert (outcome.status, outcome.code, outcome.pointers) == ("quarantined", "missing", ("/name",))
+    assert outcome.record is not None and outcome.document is not None
+
+
+def test_a_guess_is_written_and_flagged_where_it_was_asked_for() -> None:
+    (outcome,) = run_batch([read("total=3.00\n")], job("guess")).outcomes
+    assert outcome.status == "written" and outcome.record is not None
+    assert outcome.record.flags == ("guessed",)
+    assert [leaf.pointer for leaf in outcome.record.leaves if leaf.missing] == ["/name"]
+
+
+def test_what_the_independent_validator_rejects_goes_to_quarantine_with_place_and_message() -> None:
+    stricter = {"type": "object", "properties": {"total": {"type": "number", "maximum": 5}}}
+    (outcome,) = run_batch([read("name=A\ntotal=12.50\n")], job(judge=stricter)).outcomes
+    assert (outcome.status, outcome.code, outcome.pointers) == ("quarantined", "invalid", ("/total",))
+    assert "/total: " in outcome.detail
+
+
+def test_each_input_has_its_outcome_in_order_whatever_is_wrong_with_one() -> None:
+    broken = Read("b.pdf", "0" * 64, DocumentError("broken", "no pages"))
+    batch = [read("name=A\n", "a.txt"), broken, read("BOOM\n", "c.txt"), read("name=D\n", "d.txt")]
+    outcomes = run_batch(batch, job()).outcomes
+    assert [(o.path, o.status, o.code) for o in outcomes] == [
+        ("a.txt", "written", ""),
+        ("b.pdf", "quarantined", "broken"),
+        ("c.txt", "quarantined", "engine_error"),
+        ("d.txt", "written", ""),
+    ]
+    assert outcomes[1].digest == "0" * 64
+    assert "BOOM" in outcomes[2].detail
+
+
+def test_one_chunk_that_fails_takes_its_document_with_it_and_no_other() -> None:
+    long = "name=A\n" + "word " * 200 + "BOOM\n"
+    outcomes = run_batch([read(long, "a.txt"), read("name=B\n", "b.txt")], job(context=64)).outcomes
+    assert [(o.status, o.code) for o in outcomes] == [("quarantined", "engine_error"), ("written", "")]
+
+
+def test_a_failure_of_our_own_is_the_outcome_of_one_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Validator.check
+
+    def check(self: Validator, text: str) -> list[Any]:
+        if "Bad" in text:
+            raise RuntimeError("out of luck")
+        return real(self, text)
+
+    monkeypatch.setattr(Validator, "check", check)
+    outcomes = run_batch([read("name=Bad\n", "a.txt"), read("name=B\n", "b.txt")], job()).outcomes
+    assert [(o.status, o.code) for o in outcomes] == [("quarantined", "internal_error"), ("written", "")]
+    assert outcomes[0].detail == "RuntimeError: out of luck"
+
+
+def test_a_record_does_not_depend_on_its_batch() -> None:
+    batch = [read(f"name=N{i}\n- id={i}\ntotal={i}.25\n", f"{i}.txt") for i in range(5)]
+    together = run_batch(batch, job()).outcomes
+    alone = [run_batch([item], job()).outcomes[0] for item in reversed(batch)]
+    assert together == alone[::-1]
+
+
+def test_steps_are_those_of_the_requests() -> None:
+    assert run_batch([], job()).steps == 0
+    assert run_batch([read("name=A\n")], job()).steps > 0

@@ -1,0 +1,241 @@
+"""A run over a folder: what is an input, what is skipped, what is the same whoever did the work."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reading_model import ReadingModel
+
+from cinnabar.extraction.inputs import examine, expand
+from cinnabar.extraction.run import Extraction, ModelSource, Options, extract, model_source
+from cinnabar.extraction.storage.reading import query
+from cinnabar.schemas import load_schema
+from cinnabar.schemas.errors import RunError, UsageError
+
+SOURCE = load_schema(
+    {
+        "title": "note",
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "total": {"type": ["number", "null"], "multipleOf": 0.01}},
+        "required": ["name", "total"],
+    }
+)
+
+
+class Loads:
+    """A model that is loaded on demand, and how often that was."""
+
+    def __init__(self) -> None:
+        self.model = ReadingModel()
+        self.count = 0
+
+    def source(self, fingerprint: str = "reading") -> ModelSource:
+        return ModelSource(fingerprint, self._load)
+
+    def _load(self) -> ReadingModel:
+        self.count += 1
+        return self.model
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    docs = tmp_path / "docs"
+    (docs / "deep").mkdir(parents=True)
+    for number in range(5):
+        (docs / f"{number}.txt").write_text(f"name=N{number}\ntotal={number}.50\n")
+    (docs / "deep" / "copy.txt").write_bytes((docs / "0.txt").read_bytes())
+    (docs / "deep" / "nameless.txt").write_text("total=1\n")
+    (docs / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
+    return docs
+
+
+def outcomes(out: Path, run_id: str) -> dict[str, tuple[Any, ...]]:
+    sql = f"select path, outcome, code, duplicate_of from outcomes where run_id = '{run_id}'"
+    return {Path(row[0]).name: row[1:] for row in query(out, sql).rows}
+
+
+def records(out: Path) -> list[tuple[Any, ...]]:
+    rows = query(out, "select document, confidence, flags, record_json from records where latest").rows
+    fields = query(out, "select document, pointer, value_json, confidence, spans from fields").rows
+    return [*sorted(rows), *sorted(fields, key=str)]
+
+
+def test_every_input_has_an_outcome_and_a_second_run_loads_no_model(folder: Path, tmp_path: Path) -> None:
+    out, loads = tmp_path / "out", Loads()
+    first = extract([folder], SOURCE, out, loads.source(), Options(workers=1))
+    assert (first.inputs, first.written, first.quarantined, first.skipped) == (8, 5, 2, 1)
+    assert loads.count == 1 and first.steps > 0
+    found = outcomes(out, first.run_id)
+    assert found["0.txt"] == ("written", None, None)
+    assert found["copy.txt"] == ("skipped", "duplicate", str(folder / "0.txt"))
+    assert found["nameless.txt"][:2] == ("quarantined", "missing")
+    assert found["broken.pdf"][0] == "quarantined"
+
+    again = Loads()
+    second = extract([folder], SOURCE, out, again.source(), Options(workers=1))
+    assert (second.inputs, second.written, second.quarantined, second.skipped) == (8, 0, 0, 8)
+    assert (again.count, second.steps, again.model.passages) == (0, 0, 0)
+
+    (folder / "new.txt").write_text("name=New\n")
+    third = extract([folder], SOURCE, out, loads.source(), Options(workers=1, retry_quarantined=True))
+    assert (third.written, third.quarantined, third.skipped) == (1, 2, 6)
+
+
+def test_records_do_not_depend_on_workers_batches_or_the_order_of_inputs(
+    folder: Path, tmp_path: Path
+) -> None:
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    ways = [
+        ([folder], Options(workers=1)),
+        (paths[::-1], Options(workers=3, batch=2)),
+        ([paths[3], *paths], Options(workers=2, batch=1)),
+    ]
+    seen = []
+    for number, (inputs, options) in enumerate(ways):
+        out = tmp_path / f"out{number}"
+        extract(inputs, SOURCE, out, Loads().source(), options)
+        seen.append(records(out))
+    assert len(seen[0]) > 5
+    assert seen[0] == seen[1] == seen[2]
+
+
+def test_another_way_to_read_is_other_work(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    one = folder / "deep" / "nameless.txt"
+    extract([one], SOURCE, out, Loads().source(), Options(workers=1))
+    guessed = extract([one], SOURCE, out, Loads().source(), Options(workers=1, on_missing="guess"))
+    assert guessed.written == 1
+    prints = {
+        Options(**changed).fingerprint("m")
+        for changed in ({}, {"effort": "high"}, {"steps": 3}, {"context": 100}, {"on_missing": "guess"})
+    }
+    assert len(prints | {Options().fingerprint("other")}) == 6
+    assert Options(workers=7, batch=3, limit=1).fingerprint("m") == Options().fingerprint("m")
+
+
+def test_a_run_that_is_broken_off_goes_on_where_it_stopped(folder: Path, tmp_path: Path) -> None:
+    out, loads = tmp_path / "out", Loads()
+    options = Options(workers=1, batch=2)
+    with (
+        pytest.raises(KeyboardInterrupt),
+        Extraction([folder], SOURCE, out, loads.source(), options) as begun,
+    ):
+        begun.work(0)
+        raise KeyboardInterrupt
+    before = loads.model.passages
+    summary = extract([folder], SOURCE, out, loads.source(), options)
+    assert summary.inputs == 8 and summary.skipped == 3
+    assert loads.model.passages - before == summary.written + 1
+    assert query(out, "select count(*) from note").rows == [(5,)]
+
+
+def test_a_batch_may_be_worked_on_twice_and_a_run_with_one_left_out_fails(
+    folder: Path, tmp_path: Path
+) -> None:
+    options = Options(workers=1, batch=4)
+    with Extraction([folder], SOURCE, tmp_path / "out", Loads().source(), options) as begun:
+        begun.work(1)
+        with pytest.raises(RunError, match="no outcome"):
+            begun.finish()
+        begun.work(0)
+        begun.work(1)
+        assert begun.finish().written == 5
+
+
+def test_limit_takes_the_first_inputs(folder: Path, tmp_path: Path) -> None:
+    summary = extract([folder], SOURCE, tmp_path / "out", Loads().source(), Options(workers=1, limit=2))
+    assert (summary.inputs, summary.written) == (2, 2)
+
+
+def test_of_the_same_bytes_the_name_that_a_parser_knows_is_read(tmp_path: Path) -> None:
+    for name in ("a.unknown", "b.txt"):
+        (tmp_path / name).write_text("name=Same\n")
+    summary = extract(
+        [tmp_path / "a.unknown", tmp_path / "b.txt"],
+        SOURCE,
+        tmp_path / "out",
+        Loads().source(),
+        Options(workers=1),
+    )
+    assert (summary.written, summary.skipped) == (1, 1)
+
+
+def test_progress_is_told_of_every_outcome(folder: Path, tmp_path: Path) -> None:
+    class Seen:
+        inputs = 0
+        outcomes = 0
+
+        def begin(self, inputs: int) -> None:
+            self.inputs = inputs
+
+        def advance(self, outcomes: Any) -> None:
+            self.outcomes += len(outcomes)
+
+    seen = Seen()
+    extract([folder], SOURCE, tmp_path / "out", Loads().source(), Options(workers=1, batch=3), seen)
+    assert (seen.inputs, seen.outcomes) == (8, 8)
+
+
+def test_hidden_files_and_the_output_folder_are_no_inputs(folder: Path) -> None:
+    (folder / ".hidden").write_text("x")
+    (folder / ".git").mkdir()
+    (folder / ".git" / "config").write_text("x")
+    (folder / "out").mkdir()
+    (folder / "out" / "x.parquet").write_text("x")
+    names = [path.name for path in expand([folder], folder / "out")]
+    assert len(names) == 8 and not {".hidden", "config", "x.parquet"} & set(names)
+
+
+def test_a_file_that_is_named_is_an_input_even_where_it_is_hidden_or_named_twice(tmp_path: Path) -> None:
+    hidden = tmp_path / ".hidden.txt"
+    hidden.write_text("x")
+    assert expand([hidden, tmp_path / "." / ".hidden.txt"]) == [hidden]
+
+
+def test_a_link_out_of_the_folder_is_not_followed(folder: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "secret.txt"
+    outside.write_text("name=Secret\n")
+    (folder / "link.txt").symlink_to(outside)
+    (folder / "inside.txt").symlink_to(folder / "1.txt")
+    (folder / "nowhere.txt").symlink_to(folder / "gone.txt")
+    (folder / "loop").symlink_to(folder)
+    (folder / "away").symlink_to(tmp_path)
+    found = {path.name: examine(path, [folder]) for path in expand([folder])}
+    assert "loop" not in found
+    for name in ("link.txt", "away"):
+        problem = found[name].problem
+        assert problem is not None and problem.code == "not_a_file" and "link" in problem.detail
+    assert found["nowhere.txt"].problem is not None
+    assert found["inside.txt"].digest == found["1.txt"].digest
+    assert examine(folder / "link.txt", [folder / "link.txt"]).digest
+
+
+def test_a_pipe_is_not_waited_for(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    problem = examine(folder / "pipe", [folder]).problem
+    assert problem is not None and problem.code == "not_a_file"
+
+
+def test_wrong_use_is_told_before_anything_is_made(folder: Path, tmp_path: Path) -> None:
+    out, empty = tmp_path / "out", tmp_path / "empty"
+    empty.mkdir()
+    loads = Loads()
+    with pytest.raises(UsageError, match="no such file"):
+        extract([tmp_path / "nowhere"], SOURCE, out, loads.source())
+    with pytest.raises(UsageError, match="holds no files"):
+        extract([folder, empty], SOURCE, out, loads.source())
+    assert not out.exists()
+    with pytest.raises(UsageError, match="cannot be written"):
+        extract([folder], SOURCE, folder / "0.txt", loads.source())
+    with pytest.raises(UsageError, match="workers"):
+        Options(workers=0)
+    with pytest.raises(UsageError, match="instant, low"):
+        Options(effort="huge")
+    with pytest.raises(UsageError, match=r"model\.json"):
+        model_source(str(tmp_path))
+    with pytest.raises(UsageError, match="auto, cpu, cuda"):
+        model_source(device="tpu")
+    assert loads.count == 0

@@ -1,0 +1,51 @@
+"""A model of random weights for the commands, and one server of Prefect for all tests of flows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a small model of the default kind, which was never trained."""
+    import torch
+
+    from cinnabar.engine.models.default.network import Network, Size
+    from cinnabar.engine.models.identity import SHIPPED
+    from cinnabar.engine.models.loading import save_network
+
+    folder = tmp_path_factory.mktemp("model")
+    torch.manual_seed(0)
+    size = Size(hidden=48, heads=4, inner=64, layers=1, decoder_layers=1, pointer=16)
+    save_network(folder, Network(size), SHIPPED / "vocab.txt", {})
+    return folder
+
+
+@pytest.fixture(scope="session")
+def prefect_server() -> Iterator[None]:
+    """A temporary server and database."""
+    from prefect.testing.utilities import prefect_test_harness
+
+    import cinnabar.flows.extract  # noqa: F401, it sets what Prefect reads from the environment
+
+    with prefect_test_harness(server_startup_timeout=240):
+        yield
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    """A folder of small documents, one of them broken, and a schema beside it."""
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for number in range(3):
+        (docs / f"{number}.txt").write_text(f"Note {number}\nWritten by Anna on 2024-05-0{number + 1}\n")
+    (docs / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
+    (tmp_path / "note.json").write_text(
+        '{"title": "note", "type": "object", "properties": {'
+        '"author": {"type": ["string", "null"], "description": "Who wrote it."},'
+        '"day": {"type": ["string", "null"], "format": "date"}}, "required": ["author", "day"]}'
+    )
+    return docs

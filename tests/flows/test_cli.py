@@ -1,0 +1,236 @@
+"""The command line: what it prints where, and with which status it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cinnabar.flows.cli.main import run
+
+CaptureResult = pytest.CaptureFixture[str]
+
+
+def extract(notes: Path, model: Path, out: Path, *more: str) -> int:
+    schema = str(notes.parent / "note.json")
+    arguments = ["extract", str(notes), "--schema", schema, "--out", str(out), "--model", str(model)]
+    return run([*arguments, "--workers", "1", "--device", "cpu", *more])
+
+
+@pytest.fixture(scope="session")
+def done(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Path:
+    """A folder with results: `out`, read from `docs`."""
+    folder = tmp_path_factory.mktemp("done")
+    (folder / "docs").mkdir()
+    (folder / "docs" / "a.txt").write_text("Invoice 77\n")
+    (folder / "docs" / "empty.txt").write_text("")
+    (folder / "s.json").write_text(
+        '{"title": "bill", "type": "object", "required": ["n"], "properties": {"n": {"enum": ["[x]", "y"]}}}'
+    )
+    arguments = [str(folder / "docs"), "--schema", str(folder / "s.json"), "--out", str(folder / "out")]
+    assert (
+        run(["extract", *arguments, "--model", str(tiny_model), "--on-missing", "guess", "--workers", "1"])
+        == 0
+    )
+    return folder / "out"
+
+
+def test_json_is_one_object_and_a_second_run_does_nothing(
+    notes: Path, tiny_model: Path, tmp_path: Path, capsys: CaptureResult
+) -> None:
+    assert extract(notes, tiny_model, tmp_path / "out", "--json") == 0
+    first = json.loads(capsys.readouterr().out)
+    assert {"inputs", "written", "quarantined", "skipped", "seconds", "schema", "steps"} <= set(first)
+    assert (first["inputs"], first["written"], first["quarantined"]) == (4, 3, 1)
+    assert (first["schema"], first["steps"] > 0) == ("note", True)
+    assert extract(notes, tiny_model, tmp_path / "out", "--json") == 0
+    again = json.loads(capsys.readouterr().out)
+    assert (again["skipped"], again["steps"]) == (4, 0)
+
+
+def test_a_person_gets_a_summary_and_some_rows(
+    notes: Path, tiny_model: Path, tmp_path: Path, capsys: CaptureResult
+) -> None:
+    assert extract(notes, tiny_model, tmp_path / "out") == 0
+    said = capsys.readouterr().out
+    for part in (
+        "written",
+        "quarantined",
+        "truncated 1",
+        "author",
+        "0.txt",
+        "3 of the records",
+        str(tmp_path / "out"),
+    ):
+        assert part in said
+
+
+def test_too_much_in_quarantine_is_status_3(notes: Path, tiny_model: Path, tmp_path: Path) -> None:
+    assert extract(notes, tiny_model, tmp_path / "out", "--max-error-rate", "0.1") == 3
+    assert extract(notes, tiny_model, tmp_path / "out2", "--max-error-rate", "0.25") == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["extract", "nowhere", "--schema", "receipt", "--out", "o", "--model", "m"],
+            "nowhere: no such file",
+        ),
+        (["extract", "empty", "--schema", "receipt", "--out", "o", "--model", "m"], "holds no files"),
+        (
+            ["extract", ".", "--schema", "nothing", "--out", "o", "--model", "m"],
+            "expected a JSON Schema file",
+        ),
+        (["extract", ".", "--schema", "bad.json", "--out", "o", "--model", "m"], "/properties/a"),
+        (["extract", ".", "--schema", "receipt", "--out", "bad.json", "--model", "m"], "cannot be written"),
+        (["extract", ".", "--schema", "receipt", "--out", "o", "--model", "empty"], "model.json"),
+        (
+            ["extract", ".", "--schema", "receipt", "--out", "o", "--max-error-rate", "7", "--model", "m"],
+            "0 to 1",
+        ),
+        (
+            ["extract", ".", "--schema", "receipt", "--out", "o", "--effort", "huge", "--model", "m"],
+            "instant",
+        ),
+        (
+            ["extract", ".", "--schema", "receipt", "--out", "o", "--context", "3", "--model", "m"],
+            "at least 64",
+        ),
+        (["extract", ".", "--out", "o", "--model", "m"], "--schema"),
+        (["extract"], "PATH"),
+        (["schema", "check", "bad.json"], "/properties/a"),
+        (["sql", "select 1", "--out", "nowhere"], "no results"),
+        (["show", "x", "--out", "nowhere"], "no results"),
+        (["eval", "empty"], "truth.jsonl"),
+        (["eval", "nowhere", "--limit", "0"], "at least 1"),
+        (["nonsense"], "No such command"),
+    ],
+)
+def test_wrong_use_is_one_line_and_status_2(
+    arguments: list[str], said: str, tmp_path: Path, capsys: CaptureResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "bad.json").write_text(
+        '{"type": "object", "properties": {"a": {"type": "array", "uniqueItems": true}}}'
+    )
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "model.json").write_text('{"files": {}}')
+    monkeypatch.chdir(tmp_path)
+    assert run(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert said in captured.err
+    assert captured.err.count("\n") == 1 and captured.err.startswith("cinnabar: ")
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_failure_is_one_line_and_status_1(
+    notes: Path, tiny_model: Path, tmp_path: Path, capsys: CaptureResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr("cinnabar.extraction.run.Extraction.finish", fail)
+    assert extract(notes, tiny_model, tmp_path / "out") == 1
+    assert "no space left" in capsys.readouterr().err
+    monkeypatch.setenv("CINNABAR_DEBUG", "1")
+    assert extract(notes, tiny_model, tmp_path / "out") == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_sql_prints_a_table_or_json(done: Path, capsys: CaptureResult) -> None:
+    capsys.readouterr()
+    assert run(["sql", "select n, 1.5 as x from bill", "--out", str(done)]) == 0
+    assert "1 row" in capsys.readouterr().out
+    assert run(["sql", "select code from quarantine", "--out", str(done), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [{"code": "empty"}]
+    assert run(["sql", "select nonsense", "--out", str(done)]) == 2
+
+
+def test_show_prints_the_record_with_its_evidence_or_the_reason(done: Path, capsys: CaptureResult) -> None:
+    capsys.readouterr()
+    assert run(["show", "a.txt", "--out", str(done)]) == 0
+    said = capsys.readouterr().out
+    assert "/n" in said and ("[x]" in said or '"y"' in said)
+    assert run(["show", "empty.txt", "--out", str(done)]) == 0
+    assert "quarantined empty" in capsys.readouterr().out
+    assert run(["show", "a.txt", "--out", str(done), "--json"]) == 0
+    (shown,) = json.loads(capsys.readouterr().out)
+    assert shown["record"] == json.loads(shown["record_json"])
+
+
+def test_schema_check_says_what_is_enforced(capsys: CaptureResult) -> None:
+    assert run(["schema", "check", "receipt"]) == 0
+    said = capsys.readouterr().out
+    assert "/items/*/price" in said or "/items" in said
+    assert "automaton" in said
+
+
+@pytest.fixture
+def labelled(notes: Path) -> Path:
+    folder = notes.parent
+    (folder / "schema.json").write_text((folder / "note.json").read_text())
+    lines = [{"file": f"docs/{n}.txt", "truth": {"author": "Anna", "day": None}} for n in range(3)]
+    lines.append({"file": "docs/broken.pdf", "truth": {"author": "Bert", "day": None}})
+    (folder / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder
+
+
+def test_eval_scores_the_whole_path_and_writes_its_predictions(
+    labelled: Path, tiny_model: Path, tmp_path: Path, capsys: CaptureResult
+) -> None:
+    wanted = tmp_path / "predictions.jsonl"
+    arguments = ["eval", str(labelled), "--model", str(tiny_model), "--json", "--workers", "1"]
+    assert run([*arguments, "--predictions", str(wanted), "--steps", "1", "--context", "64"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert (summary["documents"], summary["answered"]) == (4, 3)
+    assert {"f1", "precision", "recall", "fields", "sets"} <= set(summary)
+    lines = [json.loads(line) for line in wanted.read_text().splitlines()]
+    assert [line["record"] is None for line in lines] == [False, False, False, True]
+    assert set(lines[0]["confidence"]) == {"/author", "/day"}
+    for line in lines:
+        text = (labelled / line["file"]).read_bytes().decode()
+        assert all(value in text for value in line["evidence"].values())
+
+
+def test_eval_takes_some_files_of_several_sets(labelled: Path, tmp_path: Path, capsys: CaptureResult) -> None:
+    listed = tmp_path / "list.txt"
+    listed.write_text("docs/0.txt\ndocs/broken.pdf\n")
+    assert run(["eval", str(labelled), "--constant", "--json", "--files", str(listed)]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert (summary["documents"], summary["f1"]) == (2, 0.5)
+    assert run(["eval", str(labelled), "--constant", "--held-back", "--limit", "3"]) == 0
+    assert " 3 " in capsys.readouterr().out
+
+
+def test_the_help_comes_without_what_takes_long_to_load() -> None:
+    code = (
+        "import sys\n"
+        "from cinnabar.flows.cli.main import run\n"
+        "assert run(['extract', '--help']) == 0\n"
+        "assert run(['extract', 'nowhere', '--schema', 'receipt', '--out', 'o']) == 2\n"
+        "slow = {'torch', 'prefect', 'scipy'} & set(sys.modules)\n"
+        "assert not slow, slow\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"COLUMNS": "100"},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "cinnabar extract mails --schema insurance_mail --out tables" in done.stdout
+
+
+def test_the_command_is_there() -> None:
+    done = subprocess.run(
+        [Path(sys.executable).with_name("cinnabar"), "schema"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "check" in done.stdout) == (0, True)
