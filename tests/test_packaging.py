@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import stat
 import subprocess
@@ -144,3 +145,10 @@ def test_the_check_of_a_change_is_make_test() -> None:
     assert re.findall(r"^(?:exec )?make .*$", text, re.MULTILINE) == [
         "exec make --no-print-directory test </dev/null"
     ]
+
+
+def test_threads_that_wait_leave_the_processor_to_others() -> None:
+    code = "import os, sys, cinnabar.engine; print(os.environ['OMP_WAIT_POLICY'], 'torch' in sys.modules)"
+    env = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["PASSIVE", "False"]
