@@ -83,6 +83,8 @@ def load_weights(folder: Path) -> dict[str, Tensor]:
         path = folder / name
         found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
         if found != digest:
-            raise ModelError(f"{path}: expected SHA-256 {digest}, found {found}; the model is incomplete or altered")
+            raise ModelError(
+                f"{path}: expected SHA-256 {digest}, found {found}; the model is incomplete or altered"
+            )
         stored |= load_file(path)
     return restore(stored)

@@ -185,16 +185,31 @@ def collate(drawn: Sequence[Drawn], wordpieces: WordPieces, rng: random.Random) 
         torch.tensor([c[4] for c in choices], dtype=torch.long),
         _places([r[:2] for r in rows]), row_tags, _places([x[:2] for x in spells]), *spelling,
     )  # fmt: skip
-    return Batch(page, question_tensors(asked.questions or [Question("value", "")], wordpieces), board, targets)
+    return Batch(
+        page, question_tensors(asked.questions or [Question("value", "")], wordpieces), board, targets
+    )
 
 
 def _places(pairs: Sequence[tuple[int, int]]) -> Tensor:
     return torch.tensor(list(pairs), dtype=torch.long).view(-1, 2)
 
 
-def _draw_slots(passage: LabelledPassage, window: Window, rng: random.Random) -> list[SlotTarget | RowsTarget]:
-    """Some of the fields, all arrays, and the slots of some rows that begin in the window."""
-    scalars = rng.sample(passage.scalars, min(len(passage.scalars), rng.randint(SCALARS // 2, SCALARS)))
+def _draw_slots(
+    passage: LabelledPassage, window: Window, rng: random.Random
+) -> list[SlotTarget | RowsTarget]:
+    """Some of the fields, all arrays, and the slots of some rows that begin in the window.
+
+    Of a long document's fields most are not in the window: at most half as many of these as of the others, or
+    the model learns to answer that nothing is there.
+    """
+    held: list[SlotTarget] = []
+    others: list[SlotTarget] = []
+    for x in rng.sample(passage.scalars, len(passage.scalars)):
+        there = not x.absent and (not x.spans or bool(inside(x.spans, window)))
+        (held if there else others).append(x)
+    held = held[: rng.randint(SCALARS // 2, SCALARS)]
+    scalars = held + others[: max(2, len(held) // 2)]
+    rng.shuffle(scalars)
     arrays = rng.sample(passage.arrays, min(len(passage.arrays), ARRAYS))
     seen = [r for r in passage.rows if window.first <= r[0].anchor < window.last]
     picked = sorted(rng.sample(range(len(seen)), min(len(seen), ROWS)))
@@ -212,7 +227,13 @@ def _some_options(target: SlotTarget, rng: random.Random) -> list[int]:
 
 
 def _show(
-    board: Board, i: int, j: int, target: SlotTarget, own: list[tuple[int, int]], rng: random.Random, size: int
+    board: Board,
+    i: int,
+    j: int,
+    target: SlotTarget,
+    own: list[tuple[int, int]],
+    rng: random.Random,
+    size: int,
 ) -> None:
     """Put the true value on the canvas, a tenth of them corrupted so that doubting is learned."""
     if not target.known:

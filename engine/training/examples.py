@@ -85,7 +85,9 @@ def labelled_passage(
         if row is not None and row.anchor < 0:
             continue
         near = text[row.anchor : row.until].lower() if row is not None else folded
-        target = _target(leaf, row, form, asked.slots, asked.options, reader, pieces, wordpieces, near, starts)
+        target = _target(
+            leaf, row, form, asked.slots, asked.options, reader, pieces, wordpieces, near, starts
+        )
         if target is None:
             continue
         if row is None:
@@ -101,7 +103,9 @@ def labelled_passage(
             places = sorted({pieces.at(r.anchor) for r in mine if r.anchor >= 0})
             arrays.append(RowsTarget(asked.arrays[i], tuple(places)))
     windows = tuple(cut(pieces, longest, min(64, longest // 4)))
-    return LabelledPassage(text, pieces, windows, tuple(scalars), tuple(tuple(r) for r in rows if r), tuple(arrays))
+    return LabelledPassage(
+        text, pieces, windows, tuple(scalars), tuple(tuple(r) for r in rows if r), tuple(arrays)
+    )
 
 
 def _target(
@@ -120,7 +124,9 @@ def _target(
     kind = kind_of(slot)
     anchor = pieces.at(row.anchor) if row is not None else -1
     until = pieces.at(row.until) if row is not None and row.until < len(reader.text) else len(pieces)
-    base = SlotTarget(questions[slot.index], kind, anchor, until if row is not None else -1, value is None, True)
+    base = SlotTarget(
+        questions[slot.index], kind, anchor, until if row is not None else -1, value is None, True
+    )
     if slot.options:
         notes = options[slot.index]
         printed = tuple(f" {_plain(o)} " in f" {near} " or _plain(o) in near for o in slot.options)
@@ -146,8 +152,13 @@ def _target(
     if base.allowed is not None:
         spans = [s for s in spans if s[0] in base.allowed]
     spelled = _spelled(slot, value)
-    return replace(base, spans=tuple(dict.fromkeys(spans)), known=bool(spans) or spelled is not None,
-                   spelled=spelled, words=words)
+    return replace(
+        base,
+        spans=tuple(dict.fromkeys(spans)),
+        known=bool(spans) or spelled is not None,
+        spelled=spelled,
+        words=words,
+    )
 
 
 class _Starts:

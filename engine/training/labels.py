@@ -66,7 +66,9 @@ class Finder:
         key = (repr(value), slot.kind + slot.format)
         if key not in self._found:
             hint = slot.format or slot.kind
-            self._found[key] = [] if value == "" else find_value(self.text, value, hint, self.locale, self.mentions)
+            self._found[key] = (
+                [] if value == "" else find_value(self.text, value, hint, self.locale, self.mentions)
+            )
         return self._found[key]
 
 
@@ -114,7 +116,9 @@ def _walk(node: Node, value: Any, row: int, region: tuple[int, int], labels: Lab
         labels.leaves.append(LabelledLeaf(node, value, _within(spans, region) if row >= 0 else spans, row))
     elif isinstance(node, ObjectNode):
         for p in node.properties:
-            _walk(p.node, value.get(p.name) if isinstance(value, Mapping) else None, row, region, labels, finder)
+            _walk(
+                p.node, value.get(p.name) if isinstance(value, Mapping) else None, row, region, labels, finder
+            )
     else:
         items = value if isinstance(value, list) else []
         anchors = _anchors(node.item, items, region, finder)

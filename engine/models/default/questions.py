@@ -83,7 +83,11 @@ def _question(path: str, title: str, note: str, names: dict[str, str]) -> Questi
 
 
 def _array_question(array: ArrayNode, names: dict[str, str]) -> Question:
-    below = [_label(n.path, n.title) for n in walk(array.item) if isinstance(n, Slot) and n.path != array.path + "/*"]
+    below = [
+        _label(n.path, n.title)
+        for n in walk(array.item)
+        if isinstance(n, Slot) and n.path != array.path + "/*"
+    ]
     listed = f" ({', '.join(below[:6])})" if below else ""
     asked = _question(array.path, array.title, array.description, names)
     return Question(asked.label, asked.note + listed, asked.parents)

@@ -116,7 +116,14 @@ def board_of(
 
 
 def _show_value(
-    board: Board, i: int, j: int, canvas: Canvas, k: int, window: Window, pieces: Pieces, wordpieces: WordPieces
+    board: Board,
+    i: int,
+    j: int,
+    canvas: Canvas,
+    k: int,
+    window: Window,
+    pieces: Pieces,
+    wordpieces: WordPieces,
 ) -> None:
     value = canvas.values[k]
     if canvas.left_out[k] or value == b"null":

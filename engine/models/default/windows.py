@@ -34,7 +34,9 @@ def cut(pieces: Pieces, longest: int = 510, overlap: int = 96) -> list[Window]:
         reach = bounds[-1] + longest - overlap
         gaps = pieces.gap[reach - overlap : reach]
         lines = np.flatnonzero(gaps >= 3)
-        bounds.append(reach - overlap + int(lines[-1]) if len(lines) and reach - overlap > bounds[-1] else reach)
+        bounds.append(
+            reach - overlap + int(lines[-1]) if len(lines) and reach - overlap > bounds[-1] else reach
+        )
     windows = []
     for i, first in enumerate(bounds):
         last = min(first + longest, total)

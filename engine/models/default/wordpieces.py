@@ -140,5 +140,3 @@ def _places(
         x = np.where(known, (share[:, 0] * (PLACES - 1)).astype(np.int8) + 1, x)
         y = np.where(known, (share[:, 1] * (PLACES - 1)).astype(np.int8) + 1, y)
     return x, y
-
-
