@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Sequence
 
+import jsonschema_rs
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_model import RandomModel, request
+from random_schemas import random_schema
 from reading_model import ReadingModel
 
 from cinnabar.engine.engine import Engine
@@ -231,3 +235,25 @@ def test_a_row_that_one_chunk_saw_alone_counts_on_its_side_of_the_overlap() -> N
         found = row(anchor, (anchor, anchor + 1))
         assert len(json.loads(merge(FORM, pieces, [found, empty]).record)["orders"]) == of_the_first
         assert len(json.loads(merge(FORM, pieces, [empty, found]).record)["orders"]) == of_the_second
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_records_of_random_chunks_of_random_schemas_merge_into_a_valid_record(seed: int) -> None:
+    draw = random.Random(seed)
+    for case in range(8):
+        schema = random_schema(draw)
+        compiled = compile_schema(schema)
+        names = [f"{seed} {case} {chunk}" for chunk in range(3)]
+        filled = Engine(RandomModel(seed), "low").fill([request(compiled.form, name) for name in names])
+        found = [result for result in filled if isinstance(result, Filled)]
+        assert len(found) == 3, filled
+        pieces = [Chunk(0, 25), Chunk(15, 35), Chunk(30, 50)]
+        merged = merge(compiled.form, pieces, found)
+        assert compiled.accepts(merged.record)
+        jsonschema_rs.validator_for(schema, validate_formats=True).validate(json.loads(merged.record))
+        for one in found:
+            leaves, rows, record = _write(compiled.form, _part_of(compiled.form, one))
+            assert (record, rows, list(leaves)) == (one.record, one.rows, list(one.leaves))
+            assert [leaf.text for leaf in leaves.values()] == [leaf.text for leaf in one.leaves.values()]
+            missing = [leaf.missing for leaf in one.leaves.values()]
+            assert [leaf.missing for leaf in leaves.values()] == missing
