@@ -1,4 +1,4 @@
-"""Labelled sets: folders with `schema.json`, `truth.jsonl` and documents, as training and evaluation read them."""
+"""Labelled sets, folders with `schema.json`, `truth.jsonl` and documents, as training reads them."""
 
 from __future__ import annotations
 

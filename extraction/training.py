@@ -53,7 +53,7 @@ class FineTuning:
 
 
 def shipped_sources(data: Path, cache: Path, say: Callable[[str], None]) -> list[pool.Source]:
-    """The sources of the shipped weights: the recipe's sets below `data`, and every family of generated documents.
+    """The sources of the shipped weights: the recipe's sets below `data`, and every generated family.
 
     Each is kept in `cache` once it is made, so that a run that was cut goes on where it was.
     """
@@ -74,7 +74,7 @@ def shipped_sources(data: Path, cache: Path, say: Callable[[str], None]) -> list
 def train_shipped(
     data: Path, out: Path, minutes: float, device: str, report: Report, say: Callable[[str], None]
 ) -> None:
-    """Train the shipped weights from the pretrained encoder; a cut run goes on from its checkpoint in `out`."""
+    """Train the shipped weights from the pretrained encoder; a cut run goes on from its checkpoint."""
     sources = shipped_sources(data, out / "pool", say)
     torch.manual_seed(0)
     network = Network()
@@ -92,7 +92,7 @@ def train_shipped(
 
 @dataclass(frozen=True, slots=True)
 class SetResult:
-    """What fine-tuning did for one set: documents trained on and measured on, F1 of these before and after."""
+    """What fine-tuning did for one set: documents trained and measured on, F1 of these before and after."""
 
     name: str
     trained: int

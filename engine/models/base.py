@@ -1,4 +1,4 @@
-"""The seam between the engine and a model: encode once, find the rows, then score the canvas at every step."""
+"""The seam between the engine and a model: encode once, find the rows, then score the canvas each step."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ MASK = -1
 class Candidate:
     """A whole text that a slot may take.
 
-    `text` is canonical JSON in UTF-8, accepted by the slot's automaton. `spans` are [start, end) in characters
-    of the passage's text, () for options.
+    `text` is canonical JSON in UTF-8, accepted by the slot's automaton. `spans` are [start, end) in
+    characters of the passage's text, () for options.
     """
 
     text: bytes
@@ -35,8 +35,8 @@ class Candidate:
 class Row:
     """The beginning of an item of an array.
 
-    `array` indexes `Form.arrays`; `parent` is the index, in the same list of rows, of the row of the enclosing
-    array that this item lies in, -1 outside of any; `anchor` is a character of the passage's text.
+    `array` indexes `Form.arrays`; `parent` is the index, in the same list of rows, of the row of the
+    enclosing array that this item lies in, -1 outside of any; `anchor` is a character of the passage's text.
     """
 
     array: int

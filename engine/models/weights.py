@@ -1,7 +1,7 @@
 """Weights on disk: int8 where it costs nothing, float16 elsewhere, in safetensors shards below 16 MB.
 
-A folder holds `model.json` (what the weights are: architecture, sizes, digests), `vocab.txt`, the shards, and, for
-a fine-tuned model, only the tensors that differ from those of its base.
+A folder holds `model.json` (what the weights are: architecture, sizes, digests), `vocab.txt`, the shards,
+and, for a fine-tuned model, only the tensors that differ from those of its base.
 """
 
 from __future__ import annotations

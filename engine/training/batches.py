@@ -42,12 +42,11 @@ class Targets:
     """What a batch should have said.
 
     absent: [N, S] float, NaN where unknown. spans: [N, S, GOLD, 2] int64 places (first, last), -1 beyond the
-    end. starts, ends: [N, S, T] and [N, T] bool, where spans may start and end. boolean: [N, S] int64.
-    gate: [N, S] float, 1 where the value has to be spelled, NaN where unknown.
-    choice_at: [C, 2] (window, slot); choice_options: [C, O] questions, -1 beyond; choice_printed: [C, O];
-    choice: [C]. rows_at: [R, 2]; rows: [R, T] float. spell_at: [G, 2]; hint: [G, HINT_BYTES]; shown: [G, SPELLED]
-    tokens on the canvas; spelled: [G, SPELLED] their truth, IGNORE where it does not count; positions: [G], how
-    many of them the slot has.
+    end. starts, ends: [N, S, T] and [N, T] bool, where spans may start and end. boolean: [N, S] int64. gate:
+    [N, S] float, 1 where the value has to be spelled, NaN where unknown. choice_at: [C, 2] (window, slot);
+    choice_options: [C, O] questions, -1 beyond; choice_printed: [C, O]; choice: [C]. rows_at: [R, 2]; rows:
+    [R, T] float. spell_at: [G, 2]; hint: [G, HINT_BYTES]; shown: [G, SPELLED] tokens on the canvas; spelled:
+    [G, SPELLED] their truth, IGNORE where it does not count; positions: [G], how many of them the slot has.
     """
 
     absent: Tensor

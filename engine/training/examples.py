@@ -1,4 +1,4 @@
-"""From labelled documents to training windows: pieces, slots with their targets, and what the canvas shows."""
+"""From labelled documents to training windows: pieces, and slots with their targets."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from cinnabar.engine.models.default.network import KINDS, LONGEST_SPAN
-from cinnabar.engine.models.default.questions import Question, form_questions, kind_of
+from cinnabar.engine.models.default.network import KINDS, LONGEST_SPAN, VALUE_PIECES
+from cinnabar.engine.models.default.questions import FormQuestions, Question, form_questions, kind_of
 from cinnabar.engine.models.default.typed import PassageReader
 from cinnabar.engine.models.default.windows import Window, cut
 from cinnabar.engine.models.default.wordpieces import Pieces, WordPieces
@@ -26,10 +26,10 @@ SPELLED_BYTES = 30
 class SlotTarget:
     """One slot of a training window and its truth.
 
-    anchor, until: pieces of the passage, -1 outside of rows. `spans`: (first, last) pieces of the passage, both
-    inclusive. `allowed`: pieces at which a typed slot's values start, None for slots that take any words.
-    `option`: index of the true option, -1 where there is none. `spelled`: the canonical text for the speller.
-    `absent`: whether the document has no value. `known`: whether the truth could be found at all.
+    anchor, until: pieces of the passage, -1 outside of rows. `spans`: (first, last) pieces of the passage,
+    both inclusive. `allowed`: pieces at which a typed slot's values start, None for slots that take any
+    words. `option`: index of the true option, -1 where there is none. `spelled`: the canonical text for the
+    speller. `absent`: whether the document has no value. `known`: whether the truth could be found at all.
     """
 
     question: Question
@@ -85,9 +85,7 @@ def labelled_passage(
         if row is not None and row.anchor < 0:
             continue
         near = text[row.anchor : row.until].lower() if row is not None else folded
-        target = _target(
-            leaf, row, form, asked.slots, asked.options, reader, pieces, wordpieces, near, starts
-        )
+        target = _target(leaf, row, asked, reader, pieces, wordpieces, near, starts)
         if target is None:
             continue
         if row is None:
@@ -111,9 +109,7 @@ def labelled_passage(
 def _target(
     leaf: LabelledLeaf,
     row: LabelledRow | None,
-    form: Form,
-    questions: Sequence[Question],
-    options: Sequence[tuple[Question, ...]],
+    asked: FormQuestions,
     reader: PassageReader,
     pieces: Pieces,
     wordpieces: WordPieces,
@@ -125,10 +121,10 @@ def _target(
     anchor = pieces.at(row.anchor) if row is not None else -1
     until = pieces.at(row.until) if row is not None and row.until < len(reader.text) else len(pieces)
     base = SlotTarget(
-        questions[slot.index], kind, anchor, until if row is not None else -1, value is None, True
+        asked.slots[slot.index], kind, anchor, until if row is not None else -1, value is None, True
     )
     if slot.options:
-        notes = options[slot.index]
+        notes = asked.options[slot.index]
         printed = tuple(f" {_plain(o)} " in f" {near} " or _plain(o) in near for o in slot.options)
         base = replace(base, options=notes if kind == KINDS.index("choice") else (), printed=printed)
         if value is None:
@@ -136,14 +132,14 @@ def _target(
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         if text not in slot.options:
             return None
-        words = wordpieces.ids(_plain(text))[:6]
+        words = wordpieces.ids(_plain(text))[:VALUE_PIECES]
         return replace(base, option=slot.options.index(text), words=words)
     if kind in (KINDS.index("number"), KINDS.index("date"), KINDS.index("time")):
         base = replace(base, allowed=starts.of(slot, reader, pieces))
     if value is None:
         return base
     shown = value if isinstance(value, str) else json.dumps(value)
-    words = wordpieces.ids(shown)[:6]
+    words = wordpieces.ids(shown)[:VALUE_PIECES]
     spans = []
     for start, end in leaf.spans:
         first, last = pieces.at(start), pieces.at(max(start, end - 1))
@@ -186,7 +182,7 @@ def _spelled(slot: Slot, value: Any) -> bytes | None:
 
 
 def reworded(question: Question, rng: random.Random) -> Question:
-    """The question in other words, so that a model reads names and descriptions and learns neither by heart."""
+    """The question in other words, so that names and descriptions are read, neither learned by heart."""
     draw = rng.random()
     if draw < 0.55:
         return question

@@ -26,7 +26,7 @@ Spans = list[tuple[int, int]]
 
 @dataclass(slots=True)
 class LabelledLeaf:
-    """The truth of one slot: its value, where it is printed, and the index of the row that it lies in, or -1."""
+    """The truth of one slot: its value, where it is printed, and the index of the row it lies in, or -1."""
 
     slot: Slot
     value: Any
@@ -36,7 +36,7 @@ class LabelledLeaf:
 
 @dataclass(slots=True)
 class LabelledRow:
-    """An item of an array. `anchor` and `until` are characters of the text; anchor -1 where it was not found."""
+    """An item of an array. `anchor` and `until` are characters of the text; anchor -1 if it was not found."""
 
     array: ArrayNode
     parent: int

@@ -12,7 +12,8 @@ from cinnabar.engine.training.batches import IGNORE, Batch
 
 #: Weight of each part of the loss.
 WEIGHTS = {
-    "start": 1.0, "end": 0.7, "absent": 1.0, "choice": 0.7, "boolean": 0.7, "rows": 1.0, "gate": 0.2, "spell": 0.3,
+    "start": 1.0, "end": 0.7, "absent": 1.0, "choice": 0.7, "boolean": 0.7, "rows": 1.0, "gate": 0.2,
+    "spell": 0.3,
 }  # fmt: skip
 
 
@@ -22,7 +23,7 @@ def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
     window = network.read(page)
     vectors = network.understand(questions)
     matches = network.matches(page, board, questions)
-    look = network.look(window, page, board, questions, vectors, matches)
+    look = network.look(window, page, board, vectors, matches)
     out: dict[str, Tensor] = {}
 
     starts = network.starts(look)

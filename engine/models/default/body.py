@@ -1,8 +1,8 @@
 """The transformer body: BERT's encoder layer, and the same layer read by slots that look into a window.
 
 After Devlin et al. 2018 (arXiv 1810.04805), with the sizes of MiniLM (Wang et al. 2020, arXiv 2002.10957). A
-decoder layer is an encoder layer whose queries are the slots and whose keys are slots and window together, so it
-starts from pretrained weights.
+decoder layer is an encoder layer whose queries are the slots and whose keys are slots and window together, so
+it starts from pretrained weights.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ class Layer(nn.Module):
         mixed = torch.matmul(weights, values)
         n, _, length, _ = mixed.shape
         x = self.attention_norm(x + self.output(mixed.transpose(1, 2).reshape(n, length, -1)))
-        return self.norm(x + self.outer(F.gelu(self.inner(x))))
+        out: Tensor = self.norm(x + self.outer(F.gelu(self.inner(x))))
+        return out
 
     def forward(self, x: Tensor, bias: Tensor) -> Tensor:
         """Self-attention over x: [N, L, H]."""
@@ -91,7 +92,7 @@ class Encoder(nn.Module):
         if surroundings is not None:
             e = e + self.case(surroundings[..., 0]) + self.gap(surroundings[..., 1])
             e = e + self.x(surroundings[..., 2]) + self.y(surroundings[..., 3])
-        x = self.norm(e)
+        x: Tensor = self.norm(e)
         bias = torch.where(mask, 0.0, FLOOR)[:, None, None, :]
         for layer in self.layers:
             x = layer(x, bias)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from cinnabar.engine.models.base import MASK, VOCABULARY, Candidate, Canvas, Row, Scores
@@ -144,12 +145,8 @@ class DefaultModel:
         anchors: list[list[tuple[int, float]]] = [[] for _ in form.arrays]
         for i, w in enumerate(memory.windows):
             page = to_device(sheet([(memory.pieces, w)]), self.device)
-            board = Board(
-                question=torch.tensor([known.arrays]), mask=torch.ones(1, count, dtype=torch.bool),
-                kind=torch.full((1, count), ROWS), anchor=torch.full((1, count), -1),
-                until=torch.full((1, count), page.ids.shape[1]), state=torch.zeros(1, count, dtype=torch.long),
-                span=torch.zeros(1, count, 2, dtype=torch.long), words=torch.zeros(1, count, 6, dtype=torch.long),
-            )  # fmt: skip
+            board = Board.blank(1, count, page.ids.shape[1])
+            board.question, board.mask[:], board.kind[:] = torch.tensor([known.arrays]), True, ROWS
             look = self._look(memory, [i], page, to_device(board, self.device), known)
             chances = self.network.rows(look)[0].sigmoid()
             for a in range(count):
@@ -163,11 +160,10 @@ class DefaultModel:
         self, memory: Memory, windows: Sequence[int], page: Sheet, board: Board, known: FormMemory
     ) -> Look:
         width = page.ids.shape[1]
-        states = torch.stack([
-            torch.nn.functional.pad(memory.states[w], (0, 0, 0, width - len(memory.states[w]))) for w in windows
-        ])  # fmt: skip
+        own = [memory.states[w] for w in windows]
+        states = torch.stack([F.pad(x, (0, 0, 0, width - len(x))) for x in own])
         matches = self.network.matches(page, board, known.questions)
-        return self.network.look(states, page, board, known.questions, known.vectors, matches)
+        return self.network.look(states, page, board, known.vectors, matches)
 
     @torch.inference_mode()
     def score(
@@ -200,8 +196,8 @@ class DefaultModel:
         self._spell(own, decided, memory, canvas, out)
 
     def _decide(
-        self, views: Sequence[View], memory: Memory, known: FormMemory, places: dict[int, Place], canvas: Canvas,
-        decided: dict[int, _Decided],
+        self, views: Sequence[View], memory: Memory, known: FormMemory, places: dict[int, Place],
+        canvas: Canvas, decided: dict[int, _Decided],
     ) -> None:  # fmt: skip
         """Let the slots of some views look at their windows; note what each view says of its slots."""
         pieces, windows = memory.pieces, memory.windows
@@ -256,16 +252,16 @@ class DefaultModel:
         options = known.vectors[known.options[slot.index]]
         alone = Look(look.slots[i, j][None, None], look.window[:1], look.pointer_bias[:1])
         scores = self.network.choices(alone, options[None, None], printed[None, None])[0, 0]
-        return scores.float().log_softmax(-1).tolist()  # type: ignore[no-any-return]
+        return scores.float().log_softmax(-1).tolist()
 
     def _answer(self, k: int, d: _Decided, memory: Memory, canvas: Canvas, out: _Answers) -> None:
-        """One answer from what the windows say: the surer a window is that it holds the value, the more it counts."""
+        """One answer from what the windows say: the surer one is of holding the value, the more it counts."""
         slot = canvas.instances[k].slot
         present = torch.tensor([-z for z in d.absent])
         weight = present.log_softmax(0)
         best = int(present.argmax())
-        out.absent[k] = float(torch.nn.functional.logsigmoid(-present[best]))
-        here = float(torch.nn.functional.logsigmoid(present[best]))
+        out.absent[k] = float(F.logsigmoid(-present[best]))
+        here = float(F.logsigmoid(present[best]))
         if slot.options:
             mixed = torch.logsumexp(torch.tensor(d.options) + weight[:, None], 0)
             texts = _BOOLEANS if kind_of(slot) == KINDS.index("boolean") else slot.options

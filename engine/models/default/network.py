@@ -1,15 +1,17 @@
-"""The default model's network: an encoder of windows, a decoder of slots, and the heads that read their states.
+"""The default model's network: an encoder of windows, a decoder of slots, and heads that read their states.
 
-Every slot of the form is a virtual token. It starts from its question (the field's names and description, read
-by the same encoder), from what is committed on the canvas, and from the row that it lies in; three layers let it
-look at the window and at the other slots of its record. From its state come: is the value in this window at all,
-where does it start, where does it end given the start, which option is it, where do the rows of an array begin.
-Spans are pointed at, so that a value comes with its evidence (after pointer networks, Vinyals et al. 2015,
-arXiv 1506.03134; for masked denoising of whole answers see Sahoo et al. 2024, arXiv 2406.07524).
+Every slot of the form is a virtual token. It starts from its question (the field's names and description,
+read by the same encoder), from what is committed on the canvas, and from the row that it lies in; three
+layers let it look at the window and at the other slots of its record. From its state come: is the value in
+this window at all, where does it start, where does it end given the start, which option is it, where do the
+rows of an array begin. Spans are pointed at, so that a value comes with its evidence (after pointer networks,
+Vinyals et al. 2015, arXiv 1506.03134; for masked denoising of whole answers see Sahoo et al. 2024, arXiv
+2406.07524).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import TypeVar
 
@@ -32,6 +34,8 @@ DISTANCES = 18
 LONGEST_SPAN = 96
 #: Pieces of a question that are matched with the window one by one: of its label, then of its description.
 LABEL_PIECES, NOTE_PIECES = 8, 16
+#: Pieces of a committed value that the decoder is shown.
+VALUE_PIECES = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,8 @@ class Sheet:
 class Questions:
     """Q distinct texts that ask for something, and of which slots and options are made.
 
-    ids: [Q, n] int64; mask: [Q, n] bool; label: [Q, LABEL_PIECES] and note: [Q, NOTE_PIECES] int64, the pieces
-    of the name and of the description, 0 beyond their end.
+    ids: [Q, n] int64; mask: [Q, n] bool; label: [Q, LABEL_PIECES] and note: [Q, NOTE_PIECES] int64, the
+    pieces of the name and of the description, 0 beyond their end.
     """
 
     ids: Tensor
@@ -76,9 +80,10 @@ class Questions:
 class Board:
     """The slots of N windows, S each.
 
-    question: index into Questions; mask: bool; kind: into KINDS; anchor: piece at which the slot's row begins,
-    -1 outside of rows; until: piece at which the next row begins; state: into STATES; span: [N, S, 2] pieces
-    [start, end) of a copied value; words: [N, S, 6] pieces of the committed text, 0 beyond its end.
+    question: index into Questions; mask: bool; kind: into KINDS; anchor: piece at which the slot's row
+    begins, -1 outside of rows; until: piece at which the next row begins; state: into STATES; span: [N, S, 2]
+    pieces [start, end) of a copied value; words: [N, S, VALUE_PIECES] pieces of the committed text, 0 beyond
+    its end.
     """
 
     question: Tensor
@@ -90,10 +95,22 @@ class Board:
     span: Tensor
     words: Tensor
 
+    @classmethod
+    def blank(cls, windows: int, slots: int, width: int) -> Board:
+        """A board of masked slots outside of rows, all of them open, for windows of `width` pieces."""
+        shape = (windows, slots)
+        question, kind, state = (torch.zeros(shape, dtype=torch.long) for _ in range(3))
+        return cls(
+            question=question, mask=torch.zeros(shape, dtype=torch.bool), kind=kind,
+            anchor=torch.full(shape, -1), until=torch.full(shape, width), state=state,
+            span=torch.zeros(*shape, 2, dtype=torch.long),
+            words=torch.zeros(*shape, VALUE_PIECES, dtype=torch.long),
+        )  # fmt: skip
+
 
 @dataclass(slots=True)
 class Look:
-    """What the decoder saw: slot states [N, S, H], window states [N, T, H], and biases on pointers [N, S, T]."""
+    """What the decoder saw: slot states [N, S, H], window states [N, T, H], biases on pointers [N, S, T]."""
 
     slots: Tensor
     window: Tensor
@@ -132,6 +149,7 @@ class Network(nn.Module):
         self.match_pointer = nn.Conv1d(8, 1, 1)
         self.match_attention = nn.Parameter(torch.zeros(size.decoder_layers, size.heads))
         p = size.pointer
+        self.pointer_scale = math.sqrt(p)
         self.start_slot, self.start_window = nn.Linear(h, p), nn.Linear(h, p)
         self.end_slot, self.end_start, self.end_window = nn.Linear(h, p), nn.Linear(h, p), nn.Linear(h, p)
         self.span_length = nn.Embedding(LONGEST_SPAN, 1)
@@ -167,14 +185,13 @@ class Network(nn.Module):
         """How alike the slots' words and the window's words are: [N, S, 8, T], spread to the neighbours."""
         n, s = board.question.shape
         with torch.no_grad():
-            words = F.normalize(self.encoder.words.weight.float(), dim=-1) if not self.training else None
-            seen = _unit(self.encoder.words, sheet.ids, words) * sheet.mask[..., None]
+            seen = _unit(self.encoder.words, sheet.ids) * sheet.mask[..., None]
             channels = []
             for pieces in (questions.label, questions.note):
                 asked = pieces[board.question].view(n, -1)
                 # Frequent words stand first in the vocabulary and say little.
                 weight = ((asked - 1996).float() / 3000).clamp(0.1, 1.0) * (asked > 0)
-                alike = torch.matmul(_unit(self.encoder.words, asked, words), seen.transpose(-1, -2))
+                alike = torch.matmul(_unit(self.encoder.words, asked), seen.transpose(-1, -2))
                 near = ((alike - 0.4) / 0.6).clamp(min=0) * weight[..., None]
                 channels.append(near.view(n, s, pieces.shape[1], -1).amax(2))
                 if pieces is questions.label:
@@ -184,15 +201,7 @@ class Network(nn.Module):
             signal = F.pad(signal, (20, 3))
         return F.gelu(self.match(signal)).view(n, s, 8, -1)
 
-    def look(
-        self,
-        window: Tensor,
-        sheet: Sheet,
-        board: Board,
-        questions: Questions,
-        vectors: Tensor,
-        matches: Tensor,
-    ) -> Look:
+    def look(self, window: Tensor, sheet: Sheet, board: Board, vectors: Tensor, matches: Tensor) -> Look:
         """Let the slots look at the window and at each other.
 
         window: [N, T, H] from `read`; vectors: [Q, H] from `understand`; matches from `matches`.
@@ -231,15 +240,16 @@ class Network(nn.Module):
 
     def _anchored(self, window: Tensor, board: Board) -> Tensor:
         at = board.anchor.clamp(min=0)[..., None].expand(-1, -1, window.shape[-1])
-        return self.anchor(window.gather(1, at)) * (board.anchor >= 0)[..., None]  # type: ignore[no-any-return]
+        anchored: Tensor = self.anchor(window.gather(1, at)) * (board.anchor >= 0)[..., None]
+        return anchored
 
     def starts(self, look: Look) -> Tensor:
         """Logits of the piece at which a value starts: [N, S, T]."""
         scores = torch.matmul(self.start_slot(look.slots), self.start_window(look.window).transpose(-1, -2))
-        return scores / self.size.pointer**0.5 + look.pointer_bias
+        return scores / self.pointer_scale + look.pointer_bias
 
     def absences(self, look: Look, starts: Tensor, allowed: Tensor) -> Tensor:
-        """Logits that the window does not hold the value: [N, S], from `starts` and where these are `allowed`.
+        """Logits that the window does not hold the value: [N, S], from `starts` where these are `allowed`.
 
         The start pointer's own answer counts: [CLS] stands for "not here", as in reading comprehension with
         unanswerable questions (Rajpurkar et al. 2018, arXiv 1806.03822). Slots that point at nothing, such as
@@ -247,7 +257,8 @@ class Network(nn.Module):
         """
         pointed = torch.where(allowed, starts.float(), FLOOR).logsumexp(-1)
         margin = torch.where(allowed.any(-1), starts[..., 0].float() - pointed, 0.0)
-        return self.absent(look.slots)[..., 0].float() + self.absent_pointed * margin  # type: ignore[no-any-return]
+        logits: Tensor = self.absent(look.slots)[..., 0].float() + self.absent_pointed * margin
+        return logits
 
     def ends(self, look: Look, start: Tensor, line: Tensor) -> Tensor:
         """Logits of the last piece of a value, given the first: start [N, S, K] to [N, S, K, T].
@@ -260,7 +271,7 @@ class Network(nn.Module):
         at_start = self.end_start(look.window).gather(1, flat[..., None].expand(-1, -1, self.size.pointer))
         query = self.end_slot(look.slots)[:, :, None] + at_start.view(n, s, k, -1)
         keys = self.end_window(look.window)
-        scores = torch.matmul(query.view(n, s * k, -1), keys.transpose(-1, -2)) / self.size.pointer**0.5
+        scores = torch.matmul(query.view(n, s * k, -1), keys.transpose(-1, -2)) / self.pointer_scale
         length = torch.arange(t, device=start.device) - start[..., None]
         lines = (line[:, None, :] - line.gather(1, flat)[..., None]).view(n, s, k, t).clamp(0, 3)
         possible = (length >= 0) & (length < LONGEST_SPAN)
@@ -270,17 +281,17 @@ class Network(nn.Module):
     def rows(self, look: Look) -> Tensor:
         """Logits that an item of the slot's array begins at a piece: [N, S, T]."""
         scores = torch.matmul(self.row_slot(look.slots), self.row_window(look.window).transpose(-1, -2))
-        return scores / self.size.pointer**0.5 + self.row_bias
+        return scores / self.pointer_scale + self.row_bias
 
     def choices(self, look: Look, options: Tensor, printed: Tensor) -> Tensor:
         """Logits of options: options [N, S, O, H] vectors, printed [N, S, O] whether they are in the text."""
         query = self.choice_slot(look.slots)[:, :, None]
-        scores = (query * self.choice_option(options)).sum(-1) / self.size.pointer**0.5
+        scores = (query * self.choice_option(options)).sum(-1) / self.pointer_scale
         return scores + self.choice_printed * printed  # type: ignore[no-any-return]
 
 
-def _unit(words: nn.Embedding, ids: Tensor, units: Tensor | None) -> Tensor:
-    return units[ids] if units is not None else F.normalize(words.weight[ids].float(), dim=-1)
+def _unit(words: nn.Embedding, ids: Tensor) -> Tensor:
+    return F.normalize(words.weight[ids].float(), dim=-1)
 
 
 def _regions(sheet: Sheet, board: Board) -> Tensor:

@@ -61,10 +61,11 @@ def start_masks(
 def point(
     network: Network, look: Look, page: Sheet, starts: Tensor, allowed: Tensor, end_words: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The likeliest spans: starts, ends [N, S, STARTS, ENDS] places, their log probabilities, and allowed mass.
+    """The likeliest spans: starts, ends [N, S, STARTS, ENDS] places, their log probabilities, allowed mass.
 
-    starts: [N, S, T] from the network; allowed: [N, S, T] bool; end_words: [N, T] bool. The allowed mass is [N, S]: the logarithm of the share of the
-    start pointer's probability that lies on allowed pieces, measured before the others are ruled out.
+    starts: [N, S, T] from the network; allowed: [N, S, T] bool; end_words: [N, T] bool. The allowed mass is
+    [N, S]: the logarithm of the share of the start pointer's probability that lies on allowed pieces,
+    measured before the others are ruled out.
     """
     scores = starts.float()
     everywhere = torch.where(page.mask[:, None], scores, FLOOR)
@@ -105,8 +106,8 @@ def candidates_of(
 ) -> tuple[list[Candidate], list[float]]:
     """The texts that a slot may copy, with the logarithms of their probabilities, the likeliest first.
 
-    Spans with the same reading are one candidate: its probability is their sum, its evidence the likeliest.
-    A typed slot takes only whole mentions: of those that start at the pointed place, the one that ends nearest.
+    Spans with the same reading are one candidate: its probability is their sum, its evidence the likeliest. A
+    typed slot takes only whole mentions: of those that start at the pointed place, the one that ends nearest.
     """
     texts: dict[bytes, tuple[float, Pointed]] = {}
     by_start: dict[int, list[tuple[int, bytes]]] = {}
@@ -135,7 +136,7 @@ def candidates_of(
 
 
 def _near(by_start: dict[int, list[tuple[int, bytes]]], start: int) -> list[tuple[int, bytes]]:
-    """A sign or a bracket may begin the mention a character before its first word piece, or the other way round."""
+    """A sign or a bracket may begin the mention a character before its first piece, or start one after it."""
     return by_start.get(start + 1) or by_start.get(start - 1) or []
 
 

@@ -1,7 +1,7 @@
 """Spells a value out, byte by byte and all bytes at once, where it can be neither copied nor chosen.
 
-A small masked-diffusion transformer over the positions of one slot. Beside the slot's state it reads the bytes
-that the pointer would have copied: most of what has to be spelled is a span in another form.
+A small masked-diffusion transformer over the positions of one slot. Beside the slot's state it reads the
+bytes that the pointer would have copied: most of what has to be spelled is a span in another form.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ class Block(nn.Module):
         q, k, v = self.mix(self.first_norm(x)).view(g, m, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
         scores = torch.matmul(q, k.transpose(-1, -2)) / (w // self.heads) ** 0.5 + hidden
         x = x + self.output(torch.matmul(scores.softmax(-1), v).transpose(1, 2).reshape(g, m, w))
-        return x + self.outer(F.gelu(self.inner(self.second_norm(x))))
+        out: Tensor = x + self.outer(F.gelu(self.inner(self.second_norm(x))))
+        return out
 
 
 class Speller(nn.Module):
@@ -51,10 +52,10 @@ class Speller(nn.Module):
         self.output = nn.Linear(width, VOCABULARY)
 
     def forward(self, state: Tensor, hint: Tensor, tokens: Tensor, positions: Tensor) -> Tensor:
-        """state: [G, H]; hint: [G, HINT_BYTES] int64, MASK beyond its end; tokens: [G, L] int64, MASK where open;
-        positions: [G] int64, how many of the L each slot has.
+        """The logits of every position: [G, L, VOCABULARY] float32.
 
-        Gives [G, L, VOCABULARY] float32.
+        state: [G, H]; hint: [G, HINT_BYTES] int64, MASK beyond its end; tokens: [G, L] int64, MASK where
+        open; positions: [G] int64, how many of the L each slot has.
         """
         g, length = tokens.shape
         place = torch.arange(length, device=tokens.device)
@@ -66,4 +67,5 @@ class Speller(nn.Module):
         hidden[:, 1 + HINT_BYTES :] = torch.where(place < positions[:, None], 0.0, -1e4)
         for block in self.blocks:
             x = block(x, hidden[:, None, None, :])
-        return self.output(self.norm(x[:, 1 + HINT_BYTES :])).float()  # type: ignore[no-any-return]
+        letters: Tensor = self.output(self.norm(x[:, 1 + HINT_BYTES :]))
+        return letters.float()

@@ -1,4 +1,4 @@
-"""Views of a canvas: for each window of a passage the slots that are decided there, as the network's board."""
+"""Views of a canvas: for each window of a passage the slots decided there, as the network's board."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from cinnabar.engine.models.base import Canvas, Row
-from cinnabar.engine.models.default.network import STATES, Board
+from cinnabar.engine.models.default.network import STATES, VALUE_PIECES, Board
 from cinnabar.engine.models.default.questions import kind_of
 from cinnabar.engine.models.default.windows import Window
 from cinnabar.engine.models.default.wordpieces import Pieces, WordPieces
@@ -91,16 +91,11 @@ def board_of(
 ) -> Board:
     """The board of some views.
 
-    `question_of` gives for each slot of the form its question; `places` for each slot in a row its row's place;
-    `width` is the number of pieces that the windows are padded to.
+    `question_of` gives for each slot of the form its question; `places` for each slot in a row its row's
+    place; `width` is the number of pieces that the windows are padded to.
     """
     n, s = len(views), max(len(v.slots) for v in views)
-    board = Board(
-        question=torch.zeros(n, s, dtype=torch.long), mask=torch.zeros(n, s, dtype=torch.bool),
-        kind=torch.zeros(n, s, dtype=torch.long), anchor=torch.full((n, s), -1),
-        until=torch.full((n, s), width), state=torch.zeros(n, s, dtype=torch.long),
-        span=torch.zeros(n, s, 2, dtype=torch.long), words=torch.zeros(n, s, 6, dtype=torch.long),
-    )  # fmt: skip
+    board = Board.blank(n, s, width)
     for i, view in enumerate(views):
         window = windows[view.window]
         for j, k in enumerate(view.slots):
@@ -135,7 +130,7 @@ def _show_value(
     options = canvas.instances[k].slot.options
     board.state[i, j] = STATES.index("chosen" if options else "copied" if spans else "written")
     read = json.loads(value)
-    words = wordpieces.ids(read.lower() if isinstance(read, str) and options else str(read))[:6]
+    words = wordpieces.ids(read.lower() if isinstance(read, str) and options else str(read))[:VALUE_PIECES]
     board.words[i, j, : len(words)] = torch.tensor(words, dtype=torch.long)
     for start, end in spans:
         first, last = pieces.at(start), pieces.at(max(start, end - 1))

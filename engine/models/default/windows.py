@@ -14,7 +14,7 @@ from cinnabar.engine.models.default.wordpieces import CLS_ID, SEP_ID, Pieces
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Pieces [first, last) of a passage, of which [core_first, core_last) belong to no other window's core."""
+    """Pieces [first, last) of a passage; those in [core_first, core_last) are in no other window's core."""
 
     first: int
     last: int
@@ -37,7 +37,7 @@ def cut(pieces: Pieces, longest: int = 510, overlap: int = 96) -> list[Window]:
         bounds.append(
             reach - overlap + int(lines[-1]) if len(lines) and reach - overlap > bounds[-1] else reach
         )
-    windows = []
+    windows: list[Window] = []
     for i, first in enumerate(bounds):
         last = min(first + longest, total)
         following = bounds[i + 1] if i + 1 < len(bounds) else total

@@ -51,15 +51,15 @@ class Pieces:
 
 
 class WordPieces:
-    """The lower-cased English word pieces of BERT, without special tokens: text that looks like one is text."""
+    """The lower-cased English word pieces of BERT, without special tokens: what looks like one is text."""
 
     def __init__(self, vocabulary: Path) -> None:
         words = vocabulary.read_text(encoding="utf-8").split("\n")
         self.size = len(words) - (words[-1] == "")
         tokenizer = Tokenizer(WordPiece({w: i for i, w in enumerate(words[: self.size])}, unk_token="[UNK]"))
-        tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)  # type: ignore[assignment]
-        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()  # type: ignore[assignment]
-        tokenizer.decoder = decoders.WordPiece()  # type: ignore[assignment]
+        tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        tokenizer.decoder = decoders.WordPiece()
         self._tokenizer = tokenizer
         self.ids = lru_cache(maxsize=65536)(self._ids)
 
@@ -84,7 +84,7 @@ class WordPieces:
         breaks = [i for i, c in enumerate(text) if c == "\n"]
         line = np.searchsorted(np.asarray(breaks, dtype=np.int64), start, side="left").astype(np.int32)
         case, gap = _surroundings(text, start, end)
-        x, y = _places(text, start, line, breaks, word_start, word_box)
+        x, y = _places(start, line, breaks, word_start, word_box)
         return Pieces(ids, start, end, case, gap, line, x, y)
 
 
@@ -121,7 +121,6 @@ def _surroundings(
 
 
 def _places(
-    text: str,
     start: npt.NDArray[np.int32],
     line: npt.NDArray[np.int32],
     breaks: list[int],
