@@ -16,6 +16,8 @@ export DO_NOT_TRACK = 1
 export PREFECT_SERVER_ANALYTICS_ENABLED = false
 export PREFECT_HOME = $(CURDIR)/.prefect
 export PYTHONNOUSERSITE = 1
+# Threads that wait by spinning keep each other from working on a machine that is busy (engine/__init__.py).
+export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint docs samples eval bench bench-gpu train train-gpu constraints clean

@@ -24,8 +24,7 @@ from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 
-import torch
-
+# Torch comes with the engine, which has a word to say before it is loaded (engine/__init__.py).
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Model
 from cinnabar.engine.models.loading import load_model
@@ -209,6 +208,8 @@ def long_report(model: Model, effort: str) -> Iterator[str]:
 
 def machine(model: Model) -> str:
     """Where and when this was measured."""
+    import torch
+
     lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     cpu = names[0] if names else platform.processor() or platform.machine()
@@ -281,6 +282,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     p.add_argument("--threads", type=int, help="threads of torch; its own choice where not given")
     a = p.parse_args(arguments)
     if a.threads:
+        import torch
+
         torch.set_num_threads(a.threads)
 
     def documents() -> list[MixedDocument]:
