@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from cinnabar.engine.models.base import MASK, MORE, PAD
-from cinnabar.engine.models.default.network import KINDS, STATES, Board, Questions, Sheet
+from cinnabar.engine.models.default.network import KINDS, Board, Questions, Sheet
 from cinnabar.engine.models.default.questions import Question, question_tensors
-from cinnabar.engine.models.default.speller import HINT_BYTES
 from cinnabar.engine.models.default.typed import word_ends, word_starts
 from cinnabar.engine.models.default.windows import Window, sheet
 from cinnabar.engine.models.default.wordpieces import WordPieces
+from cinnabar.engine.training.canvases import (
+    IGNORE,
+    Spans,
+    draw_slots,
+    hint_of,
+    show_value,
+    some_options,
+    spelling,
+)
 from cinnabar.engine.training.examples import (
     LabelledPassage,
     RowsTarget,
@@ -26,15 +34,9 @@ from cinnabar.engine.training.examples import (
     reworded,
 )
 
-#: Slots of one training window.
-SCALARS, ARRAYS, ROWS, ROW_SLOTS = 14, 3, 5, 8
-#: Options of a choice beside the true one.
-OPTIONS = 12
 #: True spans that are kept of a slot (a value may be printed several times).
 GOLD = 6
-#: Positions of the speller in training; two pads at most count in its loss.
-SPELLED, PADS = 32, 2
-IGNORE = -100
+ROWS, BOOLEAN = KINDS.index("rows"), KINDS.index("boolean")
 
 
 @dataclass(slots=True)
@@ -78,211 +80,149 @@ class Batch:
     targets: Targets
 
 
-@dataclass(slots=True)
-class _Asked:
-    """The distinct questions of a batch, in the wording drawn for each example."""
-
-    questions: list[Question] = field(default_factory=list)
-    index: dict[Question, int] = field(default_factory=dict)
-
-    def __call__(self, question: Question) -> int:
-        if question not in self.index:
-            self.index[question] = len(self.questions)
-            self.questions.append(question)
-        return self.index[question]
-
-
 Drawn = tuple[LabelledPassage, Window]
 
 
 def collate(drawn: Sequence[Drawn], wordpieces: WordPieces, rng: random.Random) -> Batch:
     """A batch of these windows, with slots, wordings and visible values drawn at random."""
     page = sheet([(p.pieces, w) for p, w in drawn])
-    n, t = page.ids.shape
-    chosen = [_draw_slots(p, w, rng) for p, w in drawn]
-    s = max(1, max(len(c) for c in chosen))
-    board = Board(
-        question=torch.zeros(n, s, dtype=torch.long), mask=torch.zeros(n, s, dtype=torch.bool),
-        kind=torch.zeros(n, s, dtype=torch.long), anchor=torch.full((n, s), -1),
-        until=torch.full((n, s), t), state=torch.zeros(n, s, dtype=torch.long),
-        span=torch.zeros(n, s, 2, dtype=torch.long), words=torch.zeros(n, s, 6, dtype=torch.long),
-    )  # fmt: skip
-    absent, gate = torch.full((n, s), float("nan")), torch.full((n, s), float("nan"))
-    spans = torch.full((n, s, GOLD, 2), -1)
-    boolean = torch.full((n, s), IGNORE)
-    starts, ends = torch.zeros(n, s, t, dtype=torch.bool), torch.zeros(n, t, dtype=torch.bool)
-    asked = _Asked()
-    # One wording a batch: documents of one source then share their questions.
-    wording: dict[Question, Question] = {}
-    choices: list[tuple[int, int, list[int], tuple[bool, ...], int]] = []
-    rows: list[tuple[int, int, Any]] = []
-    spells: list[tuple[int, int, bytes, bytes]] = []
+    chosen = [draw_slots(p, w, rng) for p, w in drawn]
+    batch = _Collation(len(drawn), max(1, *map(len, chosen)), page.ids.shape[1], rng)
     for i, ((passage, window), slots) in enumerate(zip(drawn, chosen, strict=True)):
-        size = window.last - window.first
-        case = passage.pieces.case[window.first : window.last]
-        word_start = torch.zeros(t, dtype=torch.bool)
-        word_start[1 : size + 1] = torch.from_numpy(word_starts(case))
-        ends[i, 1 : size + 1] = torch.from_numpy(word_ends(case))
-        shows = rng.random() < 0.5
-        ratio = rng.random() * 0.7
+        batch.add(_Seen(i, passage, window, page.ids.shape[1]), slots)
+    asked = question_tensors(list(batch.asked) or [Question("value", "")], wordpieces)
+    return Batch(page, asked, batch.board, batch.targets())
+
+
+class _Seen:
+    """A window of the batch, and the places of it at which words start."""
+
+    def __init__(self, index: int, passage: LabelledPassage, window: Window, width: int) -> None:
+        self.index, self.passage, self.window = index, passage, window
+        self.size = window.last - window.first
+        self.case = passage.pieces.case[window.first : window.last]
+        self.whole = len(passage.windows) == 1
+        self.word_start = torch.zeros(width, dtype=torch.bool)
+        self.word_start[1 : self.size + 1] = torch.from_numpy(word_starts(self.case))
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """A choice of the batch: its place (window, slot), its options, and which one is true."""
+
+    at: tuple[int, int]
+    options: list[int]
+    printed: list[bool]
+    true: int
+
+
+class _Collation:
+    """Board and targets of a batch while its windows are added."""
+
+    def __init__(self, windows: int, slots: int, width: int, rng: random.Random) -> None:
+        self.rng, self.width = rng, width
+        shape = (windows, slots)
+        self.board = Board.blank(windows, slots, width)
+        self.absent, self.gate = (torch.full(shape, float("nan")) for _ in range(2))
+        self.spans = torch.full((*shape, GOLD, 2), -1)
+        self.boolean = torch.full(shape, IGNORE)
+        self.starts = torch.zeros(*shape, width, dtype=torch.bool)
+        self.ends = torch.zeros(windows, width, dtype=torch.bool)
+        #: The distinct questions in the order in which they were first asked.
+        self.asked: dict[Question, int] = {}
+        # One wording a batch: documents of one source then share their questions.
+        self.wording: dict[Question, Question] = {}
+        self.choices: list[_Choice] = []
+        self.rows: list[tuple[tuple[int, int], npt.NDArray[np.int64]]] = []
+        self.spells: list[tuple[tuple[int, int], tuple[bytes, bytes]]] = []
+
+    def add(self, seen: _Seen, slots: Sequence[SlotTarget | RowsTarget]) -> None:
+        """Put the slots of a window on the board, and note what should be said of them."""
+        i, window = seen.index, seen.window
+        self.ends[i, 1 : seen.size + 1] = torch.from_numpy(word_ends(seen.case))
+        shows = self.rng.random() < 0.5
+        ratio = self.rng.random() * 0.7
         for j, target in enumerate(slots):
-            board.mask[i, j] = True
-            if target.question not in wording:
-                wording[target.question] = reworded(target.question, rng)
-            board.question[i, j] = asked(wording[target.question])
+            if target.question not in self.wording:
+                self.wording[target.question] = reworded(target.question, self.rng)
+            self.board.mask[i, j] = True
+            self.board.question[i, j] = self._asked(self.wording[target.question])
             if isinstance(target, RowsTarget):
-                board.kind[i, j] = KINDS.index("rows")
-                rows.append((i, j, places_inside(target.places, window)))
+                self.board.kind[i, j] = ROWS
+                self.rows.append(((i, j), places_inside(target.places, window)))
                 continue
-            board.kind[i, j] = target.kind
+            self.board.kind[i, j] = target.kind
             if target.anchor >= 0:
-                board.anchor[i, j] = window.place(target.anchor)
-                board.until[i, j] = min(window.place(max(target.until, target.anchor + 1)), t)
+                self.board.anchor[i, j] = window.place(target.anchor)
+                until = window.place(max(target.until, target.anchor + 1))
+                self.board.until[i, j] = min(until, self.width)
             own = inside(target.spans, window)
-            whole = len(passage.windows) == 1
-            if target.options or target.kind == KINDS.index("boolean"):
-                if whole or window.first == 0 or target.anchor >= 0:
-                    absent[i, j] = float(target.absent)
-                    if target.option >= 0 and target.kind == KINDS.index("boolean"):
-                        boolean[i, j] = target.option
-                    elif target.option >= 0:
-                        kept = _some_options(target, rng)
-                        options = [asked(target.options[o]) for o in kept]
-                        printed = tuple(target.printed[o] for o in kept)
-                        choices.append((i, j, options, printed, kept.index(target.option)))
+            if target.options or target.kind == BOOLEAN:
+                self._choose(seen, j, target)
             else:
-                if target.allowed is None:
-                    starts[i, j] = word_start
-                else:
-                    starts[i, j, torch.from_numpy(places_inside(target.allowed, window))] = True
-                    starts[i, j] &= word_start
-                if target.absent or own or target.spans or (whole and target.known):
-                    absent[i, j] = float(target.absent or (not own and bool(target.spans)))
-                for k, (a, b) in enumerate(own[:GOLD]):
-                    spans[i, j, k] = torch.tensor((a, b))
-                    starts[i, j, a] = True
-                    ends[i, b] = True
-                if own or (whole and target.known and not target.absent):
-                    gate[i, j] = float(not own)
-                if target.spelled is not None and (own or whole):
-                    spells.append((i, j, target.spelled, _hint(passage, target, own, rng)))
-            if shows and rng.random() < ratio:
-                _show(board, i, j, target, own, rng, size)
-    n_options = max((len(c[2]) for c in choices), default=1)
-    choice_options = torch.full((len(choices), n_options), -1)
-    choice_printed = torch.zeros(len(choices), n_options)
-    for k, (_, _, options, printed, _) in enumerate(choices):
-        choice_options[k, : len(options)] = torch.tensor(options)
-        choice_printed[k, : len(printed)] = torch.tensor(printed, dtype=torch.float)
-    row_tags = torch.zeros(len(rows), t)
-    for k, (_, _, places) in enumerate(rows):
-        row_tags[k, torch.from_numpy(places)] = 1.0
-    spelling = _spell_tensors(spells, rng)
-    targets = Targets(
-        absent, spans, starts, ends, boolean, gate,
-        _places([c[:2] for c in choices]), choice_options, choice_printed,
-        torch.tensor([c[4] for c in choices], dtype=torch.long),
-        _places([r[:2] for r in rows]), row_tags, _places([x[:2] for x in spells]), *spelling,
-    )  # fmt: skip
-    return Batch(
-        page, question_tensors(asked.questions or [Question("value", "")], wordpieces), board, targets
-    )
+                self._point(seen, j, target, own)
+            if shows and self.rng.random() < ratio:
+                show_value(self.board, i, j, target, own, seen.size, self.rng)
+
+    def _asked(self, question: Question) -> int:
+        return self.asked.setdefault(question, len(self.asked))
+
+    def _choose(self, seen: _Seen, j: int, target: SlotTarget) -> None:
+        """Options are told by a document's beginning; what later windows say of them is not known."""
+        i = seen.index
+        if not (seen.whole or seen.window.first == 0 or target.anchor >= 0):
+            return
+        self.absent[i, j] = float(target.absent)
+        if target.option < 0:
+            return
+        if target.kind == BOOLEAN:
+            self.boolean[i, j] = target.option
+            return
+        kept = some_options(target, self.rng)
+        options = [self._asked(target.options[o]) for o in kept]
+        printed = [target.printed[o] for o in kept]
+        self.choices.append(_Choice((i, j), options, printed, kept.index(target.option)))
+
+    def _point(self, seen: _Seen, j: int, target: SlotTarget, own: Spans) -> None:
+        i = seen.index
+        if target.allowed is None:
+            self.starts[i, j] = seen.word_start
+        else:
+            self.starts[i, j, torch.from_numpy(places_inside(target.allowed, seen.window))] = True
+            self.starts[i, j] &= seen.word_start
+        if target.absent or target.spans or (seen.whole and target.known):
+            self.absent[i, j] = float(target.absent or (not own and bool(target.spans)))
+        for k, (a, b) in enumerate(own[:GOLD]):
+            self.spans[i, j, k] = torch.tensor((a, b))
+            self.starts[i, j, a] = True
+            self.ends[i, b] = True
+        if own or (seen.whole and target.known and not target.absent):
+            self.gate[i, j] = float(not own)
+        if target.spelled is not None and (own or seen.whole):
+            hint = hint_of(seen.passage, target, own, self.rng)
+            self.spells.append(((i, j), (target.spelled, hint)))
+
+    def targets(self) -> Targets:
+        """What the batch should have said, now that all windows are in."""
+        count, most = len(self.choices), max((len(c.options) for c in self.choices), default=1)
+        options, printed = torch.full((count, most), -1), torch.zeros(count, most)
+        for k, choice in enumerate(self.choices):
+            options[k, : len(choice.options)] = torch.tensor(choice.options)
+            printed[k, : len(choice.printed)] = torch.tensor(choice.printed, dtype=torch.float)
+        tags = torch.zeros(len(self.rows), self.width)
+        for k, (_, places) in enumerate(self.rows):
+            tags[k, torch.from_numpy(places)] = 1.0
+        hint, shown, spelled, positions = spelling([x for _, x in self.spells], self.rng)
+        return Targets(
+            absent=self.absent, spans=self.spans, starts=self.starts, ends=self.ends, boolean=self.boolean,
+            gate=self.gate, choice_at=_pairs([c.at for c in self.choices]), choice_options=options,
+            choice_printed=printed,
+            choice=torch.tensor([c.true for c in self.choices], dtype=torch.long),
+            rows_at=_pairs([at for at, _ in self.rows]), rows=tags,
+            spell_at=_pairs([at for at, _ in self.spells]), hint=hint, shown=shown, spelled=spelled,
+            positions=positions,
+        )  # fmt: skip
 
 
-def _places(pairs: Sequence[tuple[int, int]]) -> Tensor:
+def _pairs(pairs: Sequence[tuple[int, int]]) -> Tensor:
     return torch.tensor(list(pairs), dtype=torch.long).view(-1, 2)
-
-
-def _draw_slots(
-    passage: LabelledPassage, window: Window, rng: random.Random
-) -> list[SlotTarget | RowsTarget]:
-    """Some of the fields, all arrays, and the slots of some rows that begin in the window.
-
-    Of a long document's fields most are not in the window: at most half as many of these as of the others, or
-    the model learns to answer that nothing is there.
-    """
-    held: list[SlotTarget] = []
-    others: list[SlotTarget] = []
-    for x in rng.sample(passage.scalars, len(passage.scalars)):
-        there = not x.absent and (not x.spans or bool(inside(x.spans, window)))
-        (held if there else others).append(x)
-    held = held[: rng.randint(SCALARS // 2, SCALARS)]
-    scalars = held + others[: max(2, len(held) // 2)]
-    rng.shuffle(scalars)
-    arrays = rng.sample(passage.arrays, min(len(passage.arrays), ARRAYS))
-    seen = [r for r in passage.rows if window.first <= r[0].anchor < window.last]
-    picked = sorted(rng.sample(range(len(seen)), min(len(seen), ROWS)))
-    in_rows = [x for k in picked for x in rng.sample(seen[k], min(len(seen[k]), ROW_SLOTS))]
-    return [*scalars, *arrays, *in_rows]
-
-
-def _some_options(target: SlotTarget, rng: random.Random) -> list[int]:
-    """The true option among others; of a long list some, and those that the text names."""
-    others = [o for o in range(len(target.options)) if o != target.option]
-    if len(others) > OPTIONS:
-        named = [o for o in others if target.printed[o]][: OPTIONS // 2]
-        others = named + rng.sample([o for o in others if o not in named], OPTIONS - len(named))
-    return sorted([target.option, *others])
-
-
-def _show(
-    board: Board,
-    i: int,
-    j: int,
-    target: SlotTarget,
-    own: list[tuple[int, int]],
-    rng: random.Random,
-    size: int,
-) -> None:
-    """Put the true value on the canvas, a tenth of them corrupted so that doubting is learned."""
-    if not target.known:
-        return
-    corrupted = rng.random() < 0.1
-    if corrupted and not target.options and size > 4:
-        first = rng.randint(1, size - 1)
-        own = [(first, min(size, first + rng.randint(0, 3)))]
-        board.state[i, j] = STATES.index("copied")
-    elif target.absent:
-        board.state[i, j] = STATES.index("absent")
-        return
-    elif target.options or target.kind == KINDS.index("boolean"):
-        board.state[i, j] = STATES.index("chosen")
-    elif own:
-        board.state[i, j] = STATES.index("copied")
-    else:
-        board.state[i, j] = STATES.index("written")
-    if own:
-        a, b = rng.choice(own)
-        board.span[i, j] = torch.tensor((a, b + 1))
-    if not corrupted and target.words:
-        board.words[i, j, : len(target.words)] = torch.tensor(target.words)
-
-
-def _hint(
-    passage: LabelledPassage, target: SlotTarget, own: list[tuple[int, int]], rng: random.Random
-) -> bytes:
-    """The bytes of the span that the pointer would choose; at times none, for the pointer may be wrong."""
-    if not own or rng.random() < 0.3:
-        return b""
-    first, last = rng.choice(target.spans)
-    return passage.text[passage.pieces.start[first] : passage.pieces.end[last]].encode()
-
-
-def _spell_tensors(
-    spells: Sequence[tuple[int, int, bytes, bytes]], rng: random.Random
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    hint = torch.full((len(spells), HINT_BYTES), MASK)
-    shown = torch.full((len(spells), SPELLED), MASK)
-    spelled = torch.full((len(spells), SPELLED), IGNORE)
-    positions = torch.tensor([rng.choice((SPELLED // 2, SPELLED)) for _ in spells], dtype=torch.long)
-    for k, ((_, _, text, seen), size) in enumerate(zip(spells, positions.tolist(), strict=True)):
-        # A value that is longer than its slot ends in MORE: the slot has to grow.
-        tokens = [*text[: size - 1], MORE] if len(text) > size else [*text, *[PAD] * PADS][:size]
-        spelled[k, : len(tokens)] = torch.tensor(tokens)
-        cut = seen[:HINT_BYTES]
-        hint[k, : len(cut)] = torch.tensor(list(cut), dtype=torch.long)
-        if rng.random() < 0.5:
-            ratio = rng.random()
-            visible = torch.tensor([rng.random() < ratio for _ in range(len(tokens))])
-            shown[k, : len(tokens)] = torch.where(visible, torch.tensor(tokens), MASK)
-    return hint, shown, spelled, positions

@@ -8,7 +8,8 @@ from torch import Tensor
 
 from cinnabar.engine.models.default.body import FLOOR
 from cinnabar.engine.models.default.network import Network
-from cinnabar.engine.training.batches import IGNORE, Batch
+from cinnabar.engine.training.batches import Batch
+from cinnabar.engine.training.canvases import IGNORE
 
 #: Weight of each part of the loss.
 WEIGHTS = {

@@ -1,0 +1,115 @@
+"""What a training canvas asks and shows: drawn slots, their options, visible values, and their spelling."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from cinnabar.engine.models.base import MASK, MORE, PAD
+from cinnabar.engine.models.default.network import KINDS, STATES, Board
+from cinnabar.engine.models.default.speller import HINT_BYTES
+from cinnabar.engine.models.default.windows import Window
+from cinnabar.engine.training.examples import LabelledPassage, RowsTarget, SlotTarget, inside
+
+#: Slots of one training window.
+SCALARS, ARRAYS, ROWS, ROW_SLOTS = 14, 3, 5, 8
+#: Options of a choice beside the true one.
+OPTIONS = 12
+#: Positions of the speller in training; two pads at most count in its loss.
+SPELLED, PADS = 32, 2
+#: A target that does not count.
+IGNORE = -100
+
+#: Places of a window, (first, last), both inclusive.
+Spans = list[tuple[int, int]]
+
+
+def draw_slots(
+    passage: LabelledPassage, window: Window, rng: random.Random
+) -> list[SlotTarget | RowsTarget]:
+    """Some of the fields, all arrays, and the slots of some rows that begin in the window.
+
+    Of a long document's fields most are not in the window: at most half as many of these as of the others, or
+    the model learns to answer that nothing is there.
+    """
+    held: list[SlotTarget] = []
+    others: list[SlotTarget] = []
+    for x in rng.sample(passage.scalars, len(passage.scalars)):
+        there = not x.absent and (not x.spans or bool(inside(x.spans, window)))
+        (held if there else others).append(x)
+    held = held[: rng.randint(SCALARS // 2, SCALARS)]
+    scalars = held + others[: max(2, len(held) // 2)]
+    rng.shuffle(scalars)
+    arrays = rng.sample(passage.arrays, min(len(passage.arrays), ARRAYS))
+    seen = [r for r in passage.rows if window.first <= r[0].anchor < window.last]
+    picked = sorted(rng.sample(range(len(seen)), min(len(seen), ROWS)))
+    in_rows = [x for k in picked for x in rng.sample(seen[k], min(len(seen[k]), ROW_SLOTS))]
+    return [*scalars, *arrays, *in_rows]
+
+
+def some_options(target: SlotTarget, rng: random.Random) -> list[int]:
+    """The true option among others; of a long list some, and those that the text names."""
+    others = [o for o in range(len(target.options)) if o != target.option]
+    if len(others) > OPTIONS:
+        named = [o for o in others if target.printed[o]][: OPTIONS // 2]
+        others = named + rng.sample([o for o in others if o not in named], OPTIONS - len(named))
+    return sorted([target.option, *others])
+
+
+def show_value(
+    board: Board, i: int, j: int, target: SlotTarget, own: Spans, size: int, rng: random.Random
+) -> None:
+    """Put the true value on the canvas, a tenth of them corrupted so that doubting is learned."""
+    if not target.known:
+        return
+    corrupted = rng.random() < 0.1
+    if corrupted and not target.options and size > 4:
+        first = rng.randint(1, size - 1)
+        own = [(first, min(size, first + rng.randint(0, 3)))]
+        board.state[i, j] = STATES.index("copied")
+    elif target.absent:
+        board.state[i, j] = STATES.index("absent")
+        return
+    elif target.options or target.kind == KINDS.index("boolean"):
+        board.state[i, j] = STATES.index("chosen")
+    elif own:
+        board.state[i, j] = STATES.index("copied")
+    else:
+        board.state[i, j] = STATES.index("written")
+    if own:
+        a, b = rng.choice(own)
+        board.span[i, j] = torch.tensor((a, b + 1))
+    if not corrupted and target.words:
+        board.words[i, j, : len(target.words)] = torch.tensor(target.words)
+
+
+def hint_of(passage: LabelledPassage, target: SlotTarget, own: Spans, rng: random.Random) -> bytes:
+    """The bytes of the span that the pointer would choose; at times none, for the pointer may be wrong."""
+    if not own or rng.random() < 0.3:
+        return b""
+    first, last = rng.choice(target.spans)
+    return passage.text[passage.pieces.start[first] : passage.pieces.end[last]].encode()
+
+
+def spelling(
+    spells: Sequence[tuple[bytes, bytes]], rng: random.Random
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """What the speller sees and should say of (text, hint): hint, shown, spelled, positions of `Targets`."""
+    hint = torch.full((len(spells), HINT_BYTES), MASK)
+    shown = torch.full((len(spells), SPELLED), MASK)
+    spelled = torch.full((len(spells), SPELLED), IGNORE)
+    positions = torch.tensor([rng.choice((SPELLED // 2, SPELLED)) for _ in spells], dtype=torch.long)
+    for k, ((text, seen), size) in enumerate(zip(spells, positions.tolist(), strict=True)):
+        # A value that is longer than its slot ends in MORE: the slot has to grow.
+        tokens = [*text[: size - 1], MORE] if len(text) > size else [*text, *[PAD] * PADS][:size]
+        spelled[k, : len(tokens)] = torch.tensor(tokens)
+        cut = seen[:HINT_BYTES]
+        hint[k, : len(cut)] = torch.tensor(list(cut), dtype=torch.long)
+        if rng.random() < 0.5:
+            ratio = rng.random()
+            visible = torch.tensor([rng.random() < ratio for _ in range(len(tokens))])
+            shown[k, : len(tokens)] = torch.where(visible, torch.tensor(tokens), MASK)
+    return hint, shown, spelled, positions
