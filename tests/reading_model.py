@@ -28,6 +28,7 @@ class ReadingModel:
         self.fingerprint = "reading"
         self.device = torch.device("cpu")
         self.passages = 0
+        self.longest = 0
 
     def count_tokens(self, text: str) -> int:
         return len(text.split())
@@ -36,6 +37,7 @@ class ReadingModel:
         if any("BOOM" in passage.text for passage in passages):
             raise ValueError("the model met BOOM")
         self.passages += len(passages)
+        self.longest = max([self.longest, *(self.count_tokens(passage.text) for passage in passages)])
         return [passage.text for passage in passages]
 
     def find_rows(self, forms: Sequence[Form], memories: Sequence[Any]) -> list[list[Row]]:

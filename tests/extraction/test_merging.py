@@ -146,7 +146,8 @@ def test_what_all_chunks_lack_is_as_absent_as_the_one_that_doubts_it_most() -> N
 
 def test_a_demanded_value_is_missing_only_where_no_chunk_found_it() -> None:
     found = Leaf('"there"', 0.4, ((12, 17),))
-    both = merge(PAIR, TWO, [pair(ABSENT, GUESS), pair(ABSENT, found)])
+    sure_guess = Leaf('"?"', 0.45, missing=True)
+    both = merge(PAIR, TWO, [pair(ABSENT, sure_guess), pair(ABSENT, found)])
     assert both.leaves["/b"] == found
     better = Leaf('"maybe"', 0.2, missing=True)
     none = merge(PAIR, TWO, [pair(ABSENT, GUESS), pair(ABSENT, better)])
@@ -217,6 +218,7 @@ def row(anchor: int, *spans: tuple[int, int]) -> Filled:
     [
         (row(12, (12, 14), (16, 18)), 1),  # the same anchor
         (row(14, (12, 14), (16, 18)), 1),  # another anchor, the same places
+        (row(11, (12, 14), (16, 18)), 1),
         (row(15, (15, 16), (16, 18)), 1),  # half of the places
         (row(16, (21, 22), (23, 24)), 2),  # nothing in common
     ],
@@ -226,6 +228,25 @@ def test_rows_of_an_overlap_are_one_by_their_anchor_or_by_what_they_were_read_fr
 ) -> None:
     merged = merge(FORM, [Chunk(0, 20), Chunk(10, 40)], [row(12, (12, 14), (16, 18)), other])
     assert len(json.loads(merged.record)["orders"]) == orders
+    anchors = [anchor for anchor, _ in merged.rows.values()]
+    assert anchors == ([min(12, other.rows["/orders/0"][0])] if orders == 1 else [12, 16])
+
+
+def test_rows_stand_in_the_order_of_their_anchors_whichever_chunk_found_them() -> None:
+    one, two = row(18, (18, 19)), row(16, (16, 17))
+    record = (
+        '{"title":null,"total":0,"orders":[' + ",".join(['{"id":"A","price":null,"parts":[]}'] * 2) + "]}"
+    )
+    both = Filled(
+        "0",
+        record,
+        {"/orders/1/id": one.leaves["/orders/0/id"], **two.leaves},
+        {"/orders/0": (16, 0.9), "/orders/1": (18, 0.9)},
+        1,
+        0,
+    )
+    merged = merge(FORM, [Chunk(0, 20), Chunk(10, 40)], [one, both])
+    assert [anchor for anchor, _ in merged.rows.values()] == [16, 18]
 
 
 def test_a_row_that_one_chunk_saw_alone_counts_on_its_side_of_the_overlap() -> None:

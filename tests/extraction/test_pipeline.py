@@ -63,7 +63,10 @@ def test_a_document_becomes_a_record_with_its_evidence() -> None:
 def test_offsets_of_evidence_are_those_of_the_whole_document_in_every_chunk() -> None:
     text = "name=Anna\n" + "- id=first\n" + "word " * 200 + "\n- id=last\ntotal=3.00\n"
     item = read(text)
-    (outcome,) = run_batch([item], job(context=64)).outcomes
+    chunked = job(context=64)
+    (outcome,) = run_batch([item], chunked).outcomes
+    assert isinstance(chunked.engine.model, ReadingModel)
+    assert chunked.engine.model.longest <= 64
     assert outcome.record is not None and isinstance(item.found, Document)
     assert json.loads(outcome.record.text)["rows"] == [{"id": "first"}, {"id": "last"}]
     for leaf in outcome.record.leaves:
