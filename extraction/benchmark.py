@@ -135,16 +135,16 @@ def throughput(model: Model, documents: Sequence[MixedDocument], effort: str, wo
     yield f"Peak memory of the main process: {_peak_memory()} MiB."
 
 
-def constraint(model: Model, samples: Path, effort: str, repeat: int = 3) -> Iterator[str]:
+def constraint(model: Model, samples: Path, effort: str, repeat: int = 2) -> Iterator[str]:
     """The parts of a denoising step over batches of 16 documents: one batch of all kinds, and one of each."""
     of_kind = {kind: _requests(samples, kind) for kind in LIBRARY}
     turns = max(map(len, of_kind.values()))
     mixed = [found[turn] for turn in range(turns) for found in of_kind.values() if turn < len(found)]
+    engine = Engine(model, effort, token_budget=1 << 30)
+    engine.fill([found[0] for found in of_kind.values()])  # so that automata are lifted and forms are read
     rows = []
     for name, requests in {"all kinds": mixed, **of_kind}.items():
         batch = [requests[number % len(requests)] for number in range(BATCH)]
-        engine = Engine(model, effort, token_budget=1 << 30)
-        engine.fill(batch)  # so that automata are lifted and forms are read
         engine.timings = dict.fromkeys(engine.timings, 0.0)
         steps = 0
 

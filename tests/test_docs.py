@@ -138,6 +138,7 @@ def check_module(words: list[str]) -> None:
 
 def check_cinnabar(words: list[str]) -> None:
     import typer
+
     from cinnabar.flows.cli.main import app
 
     command: Any = typer.main.get_command(app)
@@ -162,12 +163,30 @@ def test_every_command_that_is_shown_exists(page: str, line: str) -> None:  # no
 
 def test_every_command_has_its_place_in_the_documentation() -> None:
     import typer
+
     from cinnabar.flows.cli.main import app
 
     command: Any = typer.main.get_command(app)
     text = (ROOT / "docs" / "cli.md").read_text("utf-8")
     missing = [n for n in command.commands if not re.search(rf"^## .*\b{n}\b", text, re.MULTILINE)]
     assert missing == []
+
+
+def test_every_option_has_its_place_in_the_documentation() -> None:
+    import typer
+
+    from cinnabar.flows.cli.main import app
+
+    command: Any = typer.main.get_command(app)
+    text = (ROOT / "docs" / "cli.md").read_text("utf-8")
+    options = {
+        f"{name} {option}"
+        for name, one in command.commands.items()
+        for parameter in one.params
+        for option in parameter.opts
+        if option.startswith("--") and option != "--help"
+    }
+    assert sorted(name for name in options if not re.search(rf"`{name.split()[1]}\b", text)) == []
 
 
 def test_every_target_is_listed_by_make_help() -> None:
