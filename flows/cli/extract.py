@@ -125,11 +125,13 @@ def _through_prefect(
 ) -> Summary:
     from cinnabar.extraction.inputs import expand
     from cinnabar.extraction.run import Summary
+    from cinnabar.extraction.storage.store import Store
     from cinnabar.schemas import compile_schema, load_schema
 
     # What is wrong with the use is told before Prefect starts its server.
     compile_schema(load_schema(schema).schema)
     expand(paths, out)
+    Store.open(out).close()
     from cinnabar.flows.extract import extract_folder
 
     found = extract_folder([str(path) for path in paths], schema, str(out), model, device, asdict(options))

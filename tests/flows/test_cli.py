@@ -229,6 +229,18 @@ def test_the_help_comes_without_what_takes_long_to_load() -> None:
     assert "cinnabar extract mails --schema insurance_mail --out tables" in done.stdout
 
 
+@pytest.mark.parametrize("wrong", [["nowhere", "o"], ["docs", "note.json"]])
+def test_wrong_use_of_the_flow_is_told_before_prefect_is_loaded(
+    wrong: list[str], notes: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch, capsys: CaptureResult
+) -> None:
+    monkeypatch.chdir(notes.parent)
+    monkeypatch.setitem(sys.modules, "cinnabar.flows.extract", None)
+    path, out = wrong
+    arguments = [path, "--schema", "note.json", "--out", out, "--model", str(tiny_model), "--flow"]
+    assert run(["extract", *arguments]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
 def test_the_command_is_there() -> None:
     done = subprocess.run(
         [Path(sys.executable).with_name("cinnabar"), "schema"], capture_output=True, text=True, check=False
