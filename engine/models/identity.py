@@ -30,7 +30,13 @@ def about(folder: Path) -> dict[str, Any]:
     path = folder / "model.json"
     if not path.is_file():
         raise ModelError(f"{folder}: expected a folder with model.json, as `cinnabar train --out` writes it")
-    return dict(json.loads(path.read_text()))
+    try:
+        said = dict(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError) as error:
+        raise ModelError(f"{path}: expected a JSON object, found something else ({error})") from error
+    if not isinstance(said.get("files"), dict) or not isinstance(said.get("size"), dict):
+        raise ModelError(f"{path}: expected `files` and `size`, found {sorted(said)}")
+    return said
 
 
 def fingerprint_of(name: str | Path) -> str:

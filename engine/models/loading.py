@@ -36,11 +36,11 @@ def load_model(name: str | Path = "default", device: str = "auto") -> DefaultMod
 
 def load_network(folder: Path) -> tuple[Network, WordPieces]:
     """The network and the word pieces of a model's folder."""
-    network = Network(Size(**about(folder)["size"]))
-    tensors = weights.load_weights(folder)
-    missing = network.load_state_dict(tensors, strict=False)
-    if missing.missing_keys or missing.unexpected_keys:
-        raise ModelError(f"{folder}: the weights do not fit this version: {missing}")
+    try:
+        network = Network(Size(**about(folder)["size"]))
+        network.load_state_dict(weights.load_weights(folder))
+    except (TypeError, RuntimeError) as error:
+        raise ModelError(f"{folder}: the weights do not fit this version: {error}") from error
     return network, WordPieces(folder / "vocab.txt")
 
 

@@ -1,7 +1,6 @@
 """Weights on disk: int8 where it costs nothing, float16 elsewhere, in safetensors shards below 16 MB.
 
-A folder holds `model.json` (what the weights are: architecture, sizes, digests), `vocab.txt`, the shards,
-and, for a fine-tuned model, only the tensors that differ from those of its base.
+A folder holds `model.json` (what the weights are: sizes, origin, digests of the files), `vocab.txt` and the shards.
 """
 
 from __future__ import annotations
@@ -21,6 +20,8 @@ from cinnabar.schemas.errors import ModelError
 SHARD_BYTES = 15_000_000
 #: Matrices with at least this many values are kept in int8, with one float16 scale a row.
 QUANTISED_FROM = 100_000
+#: The least float16 above zero: a row of zeros has no scale of its own.
+LEAST_SCALE = 2.0**-24
 
 
 def quantise(weights: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -28,9 +29,8 @@ def quantise(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     out: dict[str, Tensor] = {}
     for name, w in weights.items():
         if w.dim() == 2 and w.numel() >= QUANTISED_FROM:
-            scale = (w.float().abs().amax(1, keepdim=True) / 127).clamp(min=1e-8)
             # Rounded with the scale as it is stored, so that both roundings do not add up.
-            scale = scale.half()
+            scale = (w.float().abs().amax(1, keepdim=True) / 127).half().clamp(min=LEAST_SCALE)
             out[name] = (w.float() / scale.float()).round().clamp(-127, 127).to(torch.int8)
             out[f"{name}.scale"] = scale
         else:
@@ -71,8 +71,10 @@ def save_weights(folder: Path, weights: dict[str, Tensor], vocabulary: Path, abo
         path = folder / ("words.safetensors" if shard is words else f"body-{i}.safetensors")
         save_file(shard, path)
         files[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
-    if vocabulary.resolve() != (folder / "vocab.txt").resolve():
-        (folder / "vocab.txt").write_bytes(vocabulary.read_bytes())
+    words_file = folder / "vocab.txt"
+    if vocabulary.resolve() != words_file.resolve():
+        words_file.write_bytes(vocabulary.read_bytes())
+    files[words_file.name] = hashlib.sha256(words_file.read_bytes()).hexdigest()
     (folder / "model.json").write_text(json.dumps(about | {"files": files}, indent=1, sort_keys=True) + "\n")
 
 
@@ -86,5 +88,6 @@ def load_weights(folder: Path) -> dict[str, Tensor]:
             raise ModelError(
                 f"{path}: expected SHA-256 {digest}, found {found}; the model is incomplete or altered"
             )
-        stored |= load_file(path)
+        if path.suffix == ".safetensors":
+            stored |= load_file(path)
     return restore(stored)

@@ -1,0 +1,104 @@
+"""A small network of the default kind, never trained, and labelled passages for it to learn from."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+
+from cinnabar.engine.models.default.model import DefaultModel
+from cinnabar.engine.models.default.network import Network, Size
+from cinnabar.engine.models.default.wordpieces import Pieces, WordPieces
+from cinnabar.engine.models.identity import SHIPPED
+from cinnabar.engine.request import Passage
+from cinnabar.engine.training.examples import LabelledPassage, labelled_passage
+from cinnabar.engine.training.labels import label_by_search
+from cinnabar.schemas import compile_schema
+from cinnabar.schemas.form import Form
+
+VOCABULARY = SHIPPED / "vocab.txt"
+SIZE = Size(hidden=32, heads=2, inner=64, layers=1, decoder_layers=1, pointer=16)
+
+
+@cache
+def wordpieces() -> WordPieces:
+    return WordPieces(VOCABULARY)
+
+
+def tiny_network(seed: int = 0) -> Network:
+    torch.manual_seed(seed)
+    return Network(SIZE)
+
+
+def tiny_model(seed: int = 0) -> DefaultModel:
+    return DefaultModel(tiny_network(seed), wordpieces(), f"tiny {seed}")
+
+
+def form_of(**properties: Any) -> Form:
+    """A form with these properties, all of them required."""
+    return compile_schema({"type": "object", "properties": properties, "required": [*properties]}).form
+
+
+def passage_of(text: str) -> Passage:
+    none = np.zeros(0, np.int32)
+    return Passage(f"digest of {text}", text, 0, none, none, np.zeros((0, 4), np.float32))
+
+
+def pieces_of(gaps: list[int]) -> Pieces:
+    """Pieces of one character each with these gaps before them."""
+    count = len(gaps)
+    place = np.arange(count, dtype=np.int32)
+    small = np.ones(count, np.int8)
+    return Pieces(place + 1000, place, place + 1, small, np.array(gaps, np.int8), place // 7, small, small)
+
+
+def labelled(text: str, schema: dict[str, Any], truth: Any, longest: int = 300) -> LabelledPassage:
+    """The passage with its targets, the values found by search."""
+    form = compile_schema(schema).form
+    pieces = wordpieces().pieces(text)
+    labels = label_by_search(text, form, truth)
+    return labelled_passage(text, form, labels, pieces, wordpieces(), longest)
+
+
+BILL = {
+    "type": "object",
+    "required": ["seller", "total", "due", "paid", "kind", "lines"],
+    "properties": {
+        "seller": {"type": "string", "description": "Who sells."},
+        "total": {"type": "number", "description": "What is to be paid."},
+        "due": {"type": ["string", "null"], "format": "date"},
+        "paid": {"type": "boolean"},
+        "kind": {"enum": ["invoice", "receipt", "reminder"]},
+        "lines": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["name", "price"],
+                "properties": {"name": {"type": "string"}, "price": {"type": "number"}},
+            },
+        },
+    },
+}
+SELLERS = ("Acme Ltd", "Blue Boat Company", "Cedar and Sons", "Dover Books", "Elm Street Bakery")
+GOODS = ("apples", "brushes", "candles", "drums", "envelopes", "flags")
+
+
+def bill(number: int, lines: int = 3) -> tuple[str, dict[str, Any]]:
+    """A small document and its record."""
+    rows = [
+        {"name": GOODS[(number + i) % len(GOODS)], "price": 3.25 + number + 10 * i} for i in range(lines)
+    ]
+    total = sum(row["price"] for row in rows)
+    due = f"2024-0{number % 9 + 1}-17"
+    seller = SELLERS[number % len(SELLERS)]
+    listed = "\n".join(f"{i + 1}  {row['name']}  {row['price']:.2f}" for i, row in enumerate(rows))
+    text = f"INVOICE\nSeller: {seller}\nDue: {due}\n\n{listed}\n\nTotal: {total:.2f}\nPaid: no\n"
+    truth = {"seller": seller, "total": total, "due": due, "paid": False, "kind": "invoice", "lines": rows}
+    return text, truth
+
+
+def bills(count: int, longest: int = 300) -> list[LabelledPassage]:
+    """Labelled passages of so many documents."""
+    return [labelled(text, BILL, truth, longest) for text, truth in map(bill, range(count))]
