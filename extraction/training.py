@@ -131,7 +131,10 @@ def fine_tune(
         files = [x["file"] for x in own.truths if is_held_back(x["file"], x["truth"], OWN)]
         measured.append(own.select(files, None))
     before = _figures(measured, DefaultModel(network, wordpieces, "before", device_of(device)))
-    train(network, sources, wordpieces, settings.config(), out / "training", report, device_of(device))
+    working = out / "training" / _key(folders, base, settings)
+    train(network, sources, wordpieces, settings.config(), working, report, device_of(device))
+    # What is asked for again after its end is trained again, not taken for a run that was cut.
+    (working / "checkpoint.pt").unlink()
     after = _figures(measured, DefaultModel(network, wordpieces, "after", device_of(device)))
     results = tuple(
         SetResult(m.name, len(s.train), len(m.truths), b, a)
@@ -158,6 +161,12 @@ def _figures(sets: Sequence[EvaluationSet], model: DefaultModel) -> list[float]:
             job = Job(compile_schema(source.schema), Engine(model), Validator(source), "guess")
             figures.append(float(one.score(predict(one, job, pool))["f1"]))
     return figures
+
+
+def _key(folders: Sequence[Path], base: str | Path, settings: FineTuning) -> str:
+    """Names a run by what it trains on: only the same run goes on where it was cut."""
+    truths = [hashlib.sha256((folder / "truth.jsonl").read_bytes()).hexdigest() for folder in folders]
+    return hashlib.sha256(repr((truths, fingerprint_of(base), settings)).encode()).hexdigest()[:12]
 
 
 def _unique(path: Path) -> str:

@@ -1,6 +1,7 @@
 """Weights on disk: int8 where it costs nothing, float16 elsewhere, in safetensors shards below 16 MB.
 
-A folder holds `model.json` (what the weights are: sizes, origin, digests of the files), `vocab.txt` and the shards.
+A folder holds `model.json` (what the weights are: sizes, origin, digests of the files), `vocab.txt` and
+the shards.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from cinnabar.engine.models.identity import model_folder
 from cinnabar.flows.cli.extract import Device
 from cinnabar.schemas.errors import UsageError
 
@@ -43,6 +44,10 @@ def train(
         raise UsageError(
             f"{', '.join(missing)}: expected folders; a set has schema.json, truth.jsonl and documents"
         )
+    if recipe and len(sets) != 1:
+        raise UsageError(f"--recipe: expected one folder that holds the sets, got {len(sets)}")
+    if not recipe:
+        model_folder(model)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -52,8 +57,6 @@ def train(
     if recipe:
         from cinnabar.extraction.training import train_shipped
 
-        if len(sets) != 1:
-            raise UsageError(f"--recipe: expected one folder that holds the sets, got {len(sets)}")
         train_shipped(sets[0], out, minutes, device.value, _Progress(minutes), print)
         print(f"measure the new weights with: cinnabar eval SETS --model {out / 'model'}")
         return

@@ -60,7 +60,8 @@ def test_an_array_is_asked_by_the_fields_of_its_rows() -> None:
     asked = form_questions(form)
     assert asked.arrays[0] == Question("lines", "What was bought. (name, price)")
     assert asked.arrays[1] == Question("tags", "")
-    assert {q.label: q.parents for q in asked.slots} == dict(name="lines", price="lines", tags="tags")
+    parents = {q.label: q.parents for q in asked.slots}
+    assert parents == {"name": "lines", "price": "lines", "tags": "tags"}
 
 
 def test_options_are_asked_by_their_words_below_their_field() -> None:

@@ -28,7 +28,8 @@ WINDOWS = cut(PIECES, 40, 10)
 
 
 def test_a_row_reaches_to_the_next_one_of_its_array_and_not_beyond_its_parent() -> None:
-    rows = [Row(0, -1, 10, 0.9), Row(0, -1, 50, 0.9), Row(1, 0, 20, 0.9), Row(1, 0, 30, 0.9), Row(1, 1, 70, 0.9)]
+    found = [(0, -1, 10), (0, -1, 50), (1, 0, 20), (1, 0, 30), (1, 1, 70)]
+    rows = [Row(*place, 0.9) for place in found]
     assert row_places(rows, PIECES) == [
         Place(10, 50), Place(50, 100), Place(20, 30), Place(30, 50), Place(70, 100),
     ]  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny_network import pieces_of
@@ -23,7 +25,7 @@ def test_cores_partition_the_pieces_in_order_and_windows_cover_them(
     for w in windows:
         assert w.first <= w.core_first <= w.core_last <= w.last
         assert w.last - w.first <= longest
-    assert all(b.first <= a.last for a, b in zip(windows, windows[1:], strict=False))
+    assert all(b.first <= a.last for a, b in pairwise(windows))
 
 
 @given(gaps, sizes)
@@ -36,7 +38,7 @@ def test_the_work_grows_with_the_length_of_the_text(gap: list[int], size: tuple[
 @given(gaps)
 def test_neighbours_share_pieces_so_that_a_value_at_a_cut_is_whole_in_one(gap: list[int]) -> None:
     windows = cut(pieces_of(gap), 40, 10)
-    assert all(a.last - b.first >= 10 for a, b in zip(windows, windows[1:], strict=False))
+    assert all(a.last - b.first >= 10 for a, b in pairwise(windows))
 
 
 def test_a_cut_falls_on_the_beginning_of_a_line_where_one_is_near() -> None:

@@ -1,0 +1,93 @@
+"""Training ends on time, and what was cut goes on where it was."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tiny_network import bills, tiny_network, wordpieces
+
+from cinnabar.engine.models.default.network import Network
+from cinnabar.engine.training.pool import Source
+from cinnabar.engine.training.trainer import TrainingConfig, optimizer_for, rate_at, train
+
+SOURCES = [Source("bills", 1.0, bills(4))]
+
+
+class Killed(BaseException):
+    """What stops these runs, as an interrupt from the keyboard would."""
+
+
+def config(minutes: float) -> TrainingConfig:
+    return TrainingConfig(minutes, sources=1, each=1, save_every=0.0, new_rate=3e-3)
+
+
+def killed(network: Network, folder: Path) -> list[float]:
+    """Train until step 20 is reported; the steps that were."""
+    reported: list[float] = []
+
+    def stop(row: dict[str, float]) -> None:
+        reported.append(row["step"])
+        raise Killed
+
+    with pytest.raises(Killed):
+        train(network, SOURCES, wordpieces(), config(60.0), folder, stop)
+    return reported
+
+
+def kept(folder: Path) -> dict[str, Any]:
+    return dict(torch.load(folder / "checkpoint.pt", weights_only=True))
+
+
+def test_a_killed_run_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    assert killed(tiny_network(), tmp_path) == [20]
+    first = kept(tmp_path)
+    assert first["step"] == 19
+    assert {p.name for p in tmp_path.iterdir()} == {"checkpoint.pt", "progress.csv"}
+    # Another beginning: what it is trained from now can only have come from the checkpoint.
+    resumed = tiny_network(1)
+    assert killed(resumed, tmp_path) == [20]
+    for name, w in resumed.state_dict().items():
+        assert (w - first["network"][name]).abs().max() < 0.05, name
+    with (tmp_path / "progress.csv").open() as f:
+        rows = list(csv.DictReader(f))
+    assert [row["step"] for row in rows] == ["20", "20"]
+    assert all(float(row["start"]) > 0 for row in rows)
+    assert first["spent"] / 60 <= float(rows[1]["minutes"])
+
+
+def test_a_schedule_that_has_ended_is_not_begun_again(tmp_path: Path) -> None:
+    first = tiny_network()
+    train(first, SOURCES, wordpieces(), config(0.01), tmp_path)
+    state = kept(tmp_path)
+    assert state["step"] > 0
+    second = tiny_network(1)
+    train(second, SOURCES, wordpieces(), config(0.01), tmp_path)
+    assert kept(tmp_path)["step"] == state["step"]
+    for name, w in first.state_dict().items():
+        assert torch.equal(second.state_dict()[name], w), name
+    assert any(not torch.equal(w, tiny_network().state_dict()[n]) for n, w in first.state_dict().items())
+
+
+def test_word_embeddings_stay_and_every_other_parameter_has_one_rate() -> None:
+    network = tiny_network()
+    groups = optimizer_for(network, TrainingConfig()).param_groups
+    assert [g["lr"] for g in groups] == [1e-4, 3e-4, TrainingConfig().new_rate]
+    trained = [id(p) for g in groups for p in g["params"]]
+    assert len(trained) == len(set(trained))
+    assert {id(p) for p in network.parameters()} - set(trained) == {id(network.encoder.words.weight)}
+
+
+def test_rates_rise_stay_and_fall() -> None:
+    settings = TrainingConfig(warmup=0.1, decay=0.5)
+    shares = (0.0, 0.05, 0.1, 0.3, 0.5, 0.75, 1.0, 1.5)
+    assert [round(rate_at(s, settings), 6) for s in shares] == [0.02, 0.5, 1, 1, 1, 0.5, 0, 0]
+
+
+@pytest.mark.parametrize("wrong", [{"minutes": 0}, {"sources": 0}, {"each": 0}])
+def test_settings_out_of_range_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="expected positive minutes, sources and each"):
+        TrainingConfig(**wrong)

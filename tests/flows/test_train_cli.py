@@ -1,0 +1,56 @@
+"""`cinnabar train`: wrong use is told at once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cinnabar.flows.cli.main import run
+
+WRONG = [
+    (["{set}", "--out", "{out}", "--minutes", "0"], "--minutes: expected more than 0"),
+    (["{none}", "--out", "{out}"], "none: expected folders"),
+    (["{set}", "--out", "{file}"], "expected a folder that can be written"),
+    (["{set}", "--out", "{out}", "--model", "{none}"], "expected `default` or a folder with model.json"),
+    (["{set}", "{set}", "--out", "{out}", "--recipe"], "--recipe: expected one folder"),
+    (["{set}", "--out", "{out}", "--device", "tpu"], "tpu"),
+    (["{set}"], "--out"),
+    (["--out", "{out}"], "SET"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "told"), WRONG)
+def test_wrong_use_is_told_in_one_line(
+    arguments: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], tiny_model: Path
+) -> None:
+    said = ["train", *(filled(a, tmp_path) for a in arguments)]
+    if "--model" not in said:
+        said += ["--model", str(tiny_model)]
+    assert run(said) == 2
+    printed = capsys.readouterr()
+    assert not printed.out
+    assert told in printed.err and printed.err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def filled(argument: str, folder: Path) -> str:
+    (folder / "set").mkdir(exist_ok=True)
+    (folder / "file").write_text("a file")
+    return argument.format(**{name: folder / name for name in ("set", "out", "none", "file")})
+
+
+def test_wrong_use_is_told_before_torch_is_imported(tmp_path: Path) -> None:
+    code = (
+        "import sys; from cinnabar.flows.cli.main import run; arguments = sys.argv[1:]\n"
+        "print(run(arguments), 'torch' in sys.modules)"
+    )
+    for arguments, _ in WRONG:
+        said = [filled(a, tmp_path) for a in arguments]
+        if said == [str(tmp_path / "set"), "--out", str(tmp_path / "out")]:
+            continue
+        command = [sys.executable, "-c", code, "train", *said]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.stdout == "2 False\n", (said, done.stderr)
