@@ -21,9 +21,9 @@ class Effort:
     reopen: float = 0.3
     #: ... and opened again where another one's posterior is higher by at least this.
     margin: float = 0.3
-    #: A value that may be absent is given from this posterior on, even if no value at all is likelier than any one
-    #: of them: of several readings none may win although the document clearly has the value. Below it, absent.
-    answer: float = 0.3
+    #: A value that may be absent is given from this posterior on, even where absence is likelier than any one
+    #: value: of several readings none may win although the document clearly has one. Below it, absent.
+    answer: float = 0.2
     #: How often one slot, or one position of it, may be opened again.
     reopenings: int = 2
 

@@ -42,6 +42,9 @@ def evaluate(
     constant: Annotated[
         bool, typer.Option("--constant", help="Score the best answer that ignores the document instead.")
     ] = False,
+    beside_constant: Annotated[
+        bool, typer.Option("--beside-constant", help="Print that answer's F1 beside the model's.")
+    ] = False,
     predictions: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write what was predicted; a folder where there are several sets."),
@@ -80,7 +83,8 @@ def evaluate(
     if as_json:
         print(json.dumps(summary))
     else:
-        _report(summary)
+        beside = {one.name: one.best_constant()["f1"] for one in chosen} if beside_constant else {}
+        _report(summary, beside)
 
 
 def _select(
@@ -170,11 +174,15 @@ def _write(path: Path, found: Mapping[str, Mapping[str, dict[str, Any]]]) -> Non
         (path / f"{name}.jsonl" if len(found) > 1 else path).write_text(text, encoding="utf-8")
 
 
-def _report(summary: dict[str, Any]) -> None:
+def _report(summary: dict[str, Any], constant: Mapping[str, float]) -> None:
     from cinnabar.flows.cli.console import standard_output, table
 
-    sets = summary["sets"].items()
-    rows = [[name, figures["documents"], *map(figures.get, _SHOWN)] for name, figures in sets]
+    shown = (_SHOWN[0], "constant", *_SHOWN[1:]) if constant else _SHOWN
+    mean = {"constant": round(sum(constant.values()) / len(constant), 4)} if constant else {}
+    rows = [
+        [name, figures["documents"], *map((figures | {"constant": constant.get(name)}).get, shown)]
+        for name, figures in summary["sets"].items()
+    ]
     if len(rows) > 1:
-        rows.append(["mean", summary["documents"], *map(summary.get, _SHOWN)])
-    standard_output().print(table(("set", "documents", *_SHOWN), rows))
+        rows.append(["mean", summary["documents"], *map((summary | mean).get, shown)])
+    standard_output().print(table(("set", "documents", *shown), rows))
