@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cinnabar.engine.readings.align import find_value
@@ -20,6 +20,8 @@ from cinnabar.schemas.form import ArrayNode, Form, Node, ObjectNode, Slot
 ROW_REACH = 400
 #: Candidate anchors of a row that the dynamic programme weighs.
 ROW_CANDIDATES = 24
+#: Choices kept after each row; what a row without a place costs, and a character between two rows.
+ROW_STATES, SKIPPED, GAP = 64, 0.05, 0.0002
 
 Spans = list[tuple[int, int]]
 
@@ -157,53 +159,67 @@ def _anchors(item: Node, values: Sequence[Any], region: tuple[int, int], finder:
             sorted({s for s, _ in finder(slot, v) if region[0] <= s < region[1]})
             for slot, v in _leaves_of(item, value)
         ]
-        rows.append(_candidates([s for s in starts if s]))
-    return _ascending(rows)
+        rows.append([s for s in starts if s])
+    return _ascending(rows, region[1])
 
 
-def _candidates(starts: list[list[int]]) -> list[tuple[int, float]]:
-    """Places where a row may begin, with the number of its values that follow, rarer ones counting more."""
-    scored: dict[int, float] = {}
+def _worth(starts: list[list[int]], place: int, until: int) -> float:
+    """How well a row fits a place: the number of its values that follow, rarer and nearer ones counting more.
+
+    Values behind `until`, where the next row begins, count half: they are its own, or stand in a column.
+    """
+    total = 0.0
     for own in starts:
-        for place in own[:ROW_CANDIDATES]:
-            total = 0.0
-            for other in starts:
-                i = bisect.bisect_left(other, place)
-                if i < len(other) and other[i] < place + ROW_REACH:
-                    # Nearer is better: otherwise an anchor could skip its own row's first values.
-                    total += (1.0 - 0.5 * (other[i] - place) / ROW_REACH) / (1 + 0.1 * len(other))
-            scored[place] = max(scored.get(place, 0.0), total)
-    best = sorted(scored.items(), key=lambda c: -c[1])[:ROW_CANDIDATES]
-    return sorted(best)
+        i = bisect.bisect_left(own, place)
+        if i < len(own) and own[i] < place + ROW_REACH:
+            # Nearer is better: otherwise an anchor could skip its own row's first values.
+            worth = (1.0 - 0.5 * (own[i] - place) / ROW_REACH) / (1 + 0.1 * len(own))
+            total += worth if own[i] < until else 0.5 * worth
+    return total
 
 
-def _ascending(rows: list[list[tuple[int, float]]]) -> list[int]:
-    """The best ascending choice of one place a row; a row may go without."""
-    # Per state: last place used, score, and the choice that led there; rows without a place keep the state.
-    states: list[tuple[int, float, int]] = [(-1, 0.0, -1)]
-    chosen: list[tuple[int, int]] = [(-1, -1)]
-    for candidates in rows:
-        fresh: dict[int, tuple[int, float, int]] = {}
-        for place, score in candidates:
-            before = [s for s in states if s[0] < place]
-            if not before:
+def _candidates(starts: list[list[int]], end: int) -> list[int]:
+    """Places where a row may begin, ascending."""
+    places = {place for own in starts for place in own[:ROW_CANDIDATES]}
+    return sorted(sorted(places, key=lambda p: (-_worth(starts, p, end), p))[:ROW_CANDIDATES])
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """The last of the rows that have a place, and those before it; `total` is without its own worth."""
+
+    row: int
+    place: int
+    total: float
+    before: _Choice | None
+
+
+def _ascending(rows: list[list[list[int]]], end: int) -> list[int]:
+    """The best ascending choice of a place a row, by its values up to the next one; it may go without."""
+    states = [_Choice(-1, -1, 0.0, None)]
+
+    def through(state: _Choice, until: int) -> float:
+        return state.total + (_worth(rows[state.row], state.place, until) if state.row >= 0 else 0.0)
+
+    for k, starts in enumerate(rows):
+        best = {s.place: replace(s, total=s.total - SKIPPED) for s in states}
+        for place in _candidates(starts, end):
+            # A row far behind the one before it has probably skipped others.
+            reached = [
+                (through(s, place) - (GAP * (place - s.place) if s.row >= 0 else 0.0), s)
+                for s in states
+                if s.place < place
+            ]
+            if not reached:
                 continue
-            last, total, link = max(before, key=lambda s: s[1] - 0.0002 * max(0, place - max(s[0], 0)))
-            gap = 0.0002 * max(0, place - last) if last >= 0 else 0.0
-            chosen.append((link, place))
-            fresh[place] = (place, total + score - gap, len(chosen) - 1)
-        skipped = []
-        for last, total, link in states:
-            chosen.append((link, -1))
-            skipped.append((last, total - 0.05, len(chosen) - 1))
-        merged: dict[int, tuple[int, float, int]] = {}
-        for s in [*fresh.values(), *skipped]:
-            if s[0] not in merged or merged[s[0]][1] < s[1]:
-                merged[s[0]] = s
-        states = sorted(merged.values(), key=lambda s: -s[1])[:64]
-    places: list[int] = []
-    link = max(states, key=lambda s: s[1])[2]
-    while link >= 0 and len(places) < len(rows):
-        link, place = chosen[link]
-        places.append(place)
-    return places[::-1]
+            total, before = max(reached, key=lambda r: r[0])
+            fresh = _Choice(k, place, total, before)
+            if place not in best or through(best[place], end) < through(fresh, end):
+                best[place] = fresh
+        states = sorted(best.values(), key=lambda s: -through(s, end))[:ROW_STATES]
+    places = [-1] * len(rows)
+    state: _Choice | None = max(states, key=lambda s: through(s, end))
+    while state is not None and state.row >= 0:
+        places[state.row] = state.place
+        state = state.before
+    return places
