@@ -20,6 +20,8 @@ from cinnabar.schemas.form import Form, Slot
 
 #: Longest text, in bytes of JSON, that the speller is trained on.
 SPELLED_BYTES = 30
+#: Most characters of a row's line that stand before its first known value.
+BEFORE_ROW = 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +103,43 @@ def labelled_passage(
             places = sorted({pieces.at(r.anchor) for r in mine if r.anchor >= 0})
             arrays.append(RowsTarget(asked.arrays[i], tuple(places)))
     windows = tuple(cut(pieces, longest, min(64, longest // 4)))
-    return LabelledPassage(
+    passage = LabelledPassage(
         text, pieces, windows, tuple(scalars), tuple(tuple(r) for r in rows if r), tuple(arrays)
     )
+    return rows_from_line_starts(passage)
+
+
+def rows_from_line_starts(passage: LabelledPassage) -> LabelledPassage:
+    """The same passage, with rows that each have lines of their own beginning where their line begins.
+
+    An item's first known value need not be its first word (a position number, a label stand before it), and which
+    one is known differs from row to row; a line's beginning is the same for all of them, and can be seen.
+    """
+    pieces = passage.pieces
+    line_start = np.maximum.accumulate(np.where(pieces.gap >= 3, np.arange(len(pieces)), 0))
+    # The items of a list of texts point at themselves: before them may stand a bullet, but no words.
+    alone = {row[0].anchor for row in passage.rows if len(row) == 1}
+    moved: dict[int, int] = {}
+    for array in passage.arrays:
+        places = np.asarray(array.places, dtype=np.int64)
+        if not len(places) or len(set(pieces.line[places].tolist())) < len(places):
+            continue
+        starts = line_start[places]
+        before = [passage.text[pieces.start[a] : pieces.start[b]] for a, b in zip(starts, places, strict=True)]
+        listed = any(p in alone for p in array.places)
+        if all(len(b) <= BEFORE_ROW and not (listed and any(map(str.isalpha, b))) for b in before):
+            moved |= dict(zip(places.tolist(), starts.tolist(), strict=True))
+    if not moved:
+        return passage
+
+    def move(target: SlotTarget) -> SlotTarget:
+        return replace(
+            target, anchor=moved.get(target.anchor, target.anchor), until=moved.get(target.until, target.until)
+        )
+
+    arrays = tuple(replace(a, places=tuple(sorted({moved.get(p, p) for p in a.places}))) for a in passage.arrays)
+    rows = tuple(tuple(move(t) for t in row) for row in passage.rows)
+    return replace(passage, arrays=arrays, rows=rows)
 
 
 def _target(

@@ -35,7 +35,7 @@ class TrainingConfig:
     minutes: float = 60.0
     encoder_rate: float = 1e-4
     decoder_rate: float = 3e-4
-    new_rate: float = 1e-3
+    new_rate: float = 2e-3
     warmup: float = 0.02
     decay: float = 0.4
     sources: int = 3

@@ -31,7 +31,7 @@ from cinnabar.schemas.form import Form
 #: A slot is spelled out as well where the model gives that at least this probability.
 SPELL_FROM = 0.1
 #: Least probability of a row.
-ROW_FROM = 0.5
+ROW_FROM = 0.3
 #: Views that go through the decoder together.
 VIEWS_AT_ONCE = 8
 TYPED = (KINDS.index("number"), KINDS.index("date"), KINDS.index("time"))

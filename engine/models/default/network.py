@@ -169,7 +169,30 @@ class Network(nn.Module):
             nn.init.normal_(module.weight, std=0.02)
         nn.init.normal_(self.kind.weight, std=0.02)
         nn.init.normal_(self.state.weight, std=0.02)
-        nn.init.zeros_(self.match_pointer.bias)  # type: ignore[arg-type]
+        self._start_from_priors()
+
+    def _start_from_priors(self) -> None:
+        """What need not be learned from nothing: a slot asks what its question says, a pointer looks for what is
+        like its slot, and a value stands behind the words of its label."""
+        assert self.match_pointer.bias is not None
+        with torch.no_grad():
+            for module in (self.ask, self.anchor):
+                module.weight.mul_(0.1).add_(torch.eye(self.size.hidden) * (1.0 if module is self.ask else 0.5))
+                module.bias.zero_()
+            for slot, window in (
+                (self.start_slot, self.start_window),
+                (self.row_slot, self.row_window),
+                (self.choice_slot, self.choice_option),
+            ):
+                window.weight.copy_(slot.weight)
+            behind = torch.linspace(0.05, 0.3, 14)
+            self.match.weight.mul_(0.3)
+            for channel, strength in enumerate((1.0, 1.5, 0.3)):
+                # The kernel's place 20 is the piece itself; 6 to 19 stand before it.
+                self.match.weight[channel, channel, 6:20] = strength * behind
+                self.match_pointer.weight[0, channel] = 1.0
+            self.match_pointer.bias.zero_()
+            self.match_attention.fill_(0.3)
 
     def read(self, sheet: Sheet) -> Tensor:
         """The states of the windows: [N, T, H]."""
