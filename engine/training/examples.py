@@ -112,8 +112,8 @@ def labelled_passage(
 def rows_from_line_starts(passage: LabelledPassage) -> LabelledPassage:
     """The same passage, with rows that each have lines of their own beginning where their line begins.
 
-    An item's first known value need not be its first word (a position number, a label stand before it), and which
-    one is known differs from row to row; a line's beginning is the same for all of them, and can be seen.
+    An item's first known value need not be its first word (a position number, a label stand before it), and
+    which one is known differs from row to row; a line's beginning is the same for all, and can be seen.
     """
     pieces = passage.pieces
     line_start = np.maximum.accumulate(np.where(pieces.gap >= 3, np.arange(len(pieces)), 0))
@@ -125,7 +125,8 @@ def rows_from_line_starts(passage: LabelledPassage) -> LabelledPassage:
         if not len(places) or len(set(pieces.line[places].tolist())) < len(places):
             continue
         starts = line_start[places]
-        before = [passage.text[pieces.start[a] : pieces.start[b]] for a, b in zip(starts, places, strict=True)]
+        ends = pieces.start[places]
+        before = [passage.text[a:b] for a, b in zip(pieces.start[starts], ends, strict=True)]
         listed = any(p in alone for p in array.places)
         if all(len(b) <= BEFORE_ROW and not (listed and any(map(str.isalpha, b))) for b in before):
             moved |= dict(zip(places.tolist(), starts.tolist(), strict=True))
@@ -134,10 +135,14 @@ def rows_from_line_starts(passage: LabelledPassage) -> LabelledPassage:
 
     def move(target: SlotTarget) -> SlotTarget:
         return replace(
-            target, anchor=moved.get(target.anchor, target.anchor), until=moved.get(target.until, target.until)
+            target,
+            anchor=moved.get(target.anchor, target.anchor),
+            until=moved.get(target.until, target.until),
         )
 
-    arrays = tuple(replace(a, places=tuple(sorted({moved.get(p, p) for p in a.places}))) for a in passage.arrays)
+    arrays = tuple(
+        replace(a, places=tuple(sorted({moved.get(p, p) for p in a.places}))) for a in passage.arrays
+    )
     rows = tuple(tuple(move(t) for t in row) for row in passage.rows)
     return replace(passage, arrays=arrays, rows=rows)
 

@@ -16,7 +16,7 @@ from torch import nn
 from cinnabar.engine.models.default.network import Network, to_device
 from cinnabar.engine.models.default.wordpieces import WordPieces
 from cinnabar.engine.training.batches import Batch, Targets, collate
-from cinnabar.engine.training.objective import losses, total
+from cinnabar.engine.training.objective import WEIGHTS, losses, total
 from cinnabar.engine.training.pool import Mix, Source
 
 
@@ -154,7 +154,7 @@ def _moved(batch: Batch, device: torch.device) -> Batch:
     )
 
 
-_COLUMNS = ("step", "minutes", "rate", "start", "end", "absent", "choice", "boolean", "rows", "gate", "spell")
+_COLUMNS = ("step", "minutes", "rate", *WEIGHTS)
 
 
 def _log(path: Path, row: dict[str, float]) -> None:

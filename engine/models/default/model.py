@@ -20,6 +20,7 @@ from cinnabar.engine.models.default.pointing import (
     start_masks,
 )
 from cinnabar.engine.models.default.questions import form_questions, kind_of, question_tensors, words_of
+from cinnabar.engine.models.default.rows import ROW_NOISE, chosen_places, nested
 from cinnabar.engine.models.default.speller import HINT_BYTES, POSITIONS
 from cinnabar.engine.models.default.typed import PassageReader
 from cinnabar.engine.models.default.views import Place, View, board_of, row_places, views_of
@@ -30,8 +31,6 @@ from cinnabar.schemas.form import Form
 
 #: A slot is spelled out as well where the model gives that at least this probability.
 SPELL_FROM = 0.1
-#: Least probability of a row.
-ROW_FROM = 0.3
 #: Views that go through the decoder together.
 VIEWS_AT_ONCE = 8
 TYPED = (KINDS.index("number"), KINDS.index("date"), KINDS.index("time"))
@@ -142,7 +141,7 @@ class DefaultModel:
             return []
         known = self.form(form)
         count = len(form.arrays)
-        anchors: list[list[tuple[int, float]]] = [[] for _ in form.arrays]
+        places: list[list[tuple[int, float]]] = [[] for _ in form.arrays]
         for i, w in enumerate(memory.windows):
             page = to_device(sheet([(memory.pieces, w)]), self.device)
             board = Board.blank(1, count, page.ids.shape[1])
@@ -150,11 +149,13 @@ class DefaultModel:
             look = self._look(memory, [i], page, to_device(board, self.device), known)
             chances = self.network.rows(look)[0].sigmoid()
             for a in range(count):
-                for place in (chances[a] >= ROW_FROM).nonzero()[:, 0].tolist():
+                for place in (chances[a] >= ROW_NOISE).nonzero()[:, 0].tolist():
                     piece = place - 1 + w.first
                     if w.core_first <= piece < w.core_last:
-                        anchors[a].append((int(memory.pieces.start[piece]), float(chances[a, place])))
-        return _nested(form, anchors)
+                        places[a].append((piece, float(chances[a, place])))
+        starts = memory.pieces.start
+        anchors = [[(int(starts[p]), chance) for p, chance in chosen_places(own)] for own in places]
+        return nested(form, anchors)
 
     def _look(
         self, memory: Memory, windows: Sequence[int], page: Sheet, board: Board, known: FormMemory
@@ -312,32 +313,6 @@ _BOOLEANS = ("true", "false")
 def _printed(option: str, near: str) -> bool:
     word = words_of(option.strip('"'))
     return bool(word) and word in near
-
-
-def _nested(form: Form, anchors: list[list[tuple[int, float]]]) -> list[Row]:
-    """The rows in an order in which parents stand before their children."""
-    rows: list[Row] = []
-    at: dict[int, list[int]] = {}
-    by_path = {a.path: a.index for a in form.arrays}
-    for array in sorted(form.arrays, key=lambda a: a.path.count("*")):
-        outer = next((by_path[p] for p in _outer_paths(array.path) if p in by_path), -1)
-        at[array.index] = []
-        for anchor, chance in sorted(anchors[array.index]):
-            parent = -1
-            if outer >= 0:
-                before = [r for r in at[outer] if rows[r].anchor <= anchor]
-                if not before:
-                    continue
-                parent = before[-1]
-            at[array.index].append(len(rows))
-            rows.append(Row(array.index, parent, anchor, chance))
-    return rows
-
-
-def _outer_paths(path: str) -> list[str]:
-    """The pointer templates of the arrays that this path lies in, the innermost first."""
-    parts = path.split("/")
-    return ["/".join(parts[:i]) for i in range(len(parts) - 1, 0, -1) if parts[i] == "*"]
 
 
 class _Answers:

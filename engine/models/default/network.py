@@ -172,12 +172,15 @@ class Network(nn.Module):
         self._start_from_priors()
 
     def _start_from_priors(self) -> None:
-        """What need not be learned from nothing: a slot asks what its question says, a pointer looks for what is
-        like its slot, and a value stands behind the words of its label."""
+        """What need not be learned from nothing.
+
+        A slot asks what its question says, a pointer looks for what is like its slot, and a value stands behind
+        the words of its label.
+        """
         assert self.match_pointer.bias is not None
         with torch.no_grad():
-            for module in (self.ask, self.anchor):
-                module.weight.mul_(0.1).add_(torch.eye(self.size.hidden) * (1.0 if module is self.ask else 0.5))
+            for module, share in ((self.ask, 1.0), (self.anchor, 0.5)):
+                module.weight.mul_(0.1).add_(torch.eye(self.size.hidden) * share)
                 module.bias.zero_()
             for slot, window in (
                 (self.start_slot, self.start_window),

@@ -13,6 +13,7 @@ from tiny_network import BILL, bill, form_of, passage_of, tiny_model
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import MASK, Canvas, Row, SlotInstance
 from cinnabar.engine.models.default.model import DefaultModel
+from cinnabar.engine.models.default.rows import ROW_NOISE
 from cinnabar.engine.request import Filled, Request, Result
 from cinnabar.schemas import compile_schema
 
@@ -95,7 +96,7 @@ def test_rows_are_filled_and_rows_within_rows() -> None:
     request = Request("nested", compile_schema(NESTED).form, passage_of("Order 12 bolt"))
     record = record_of(Engine(eager, "instant").fill([request])[0])
     jsonschema_rs.validator_for(NESTED).validate(record)
-    assert len(record["orders"]) == 3
+    assert len(record["orders"]) == 2
     assert any(order["parts"] for order in record["orders"])
 
 
@@ -181,4 +182,4 @@ def test_the_rows_within_a_row_follow_it(model: DefaultModel) -> None:
                 assert 0 <= row.parent < i and rows[row.parent].anchor <= row.anchor
             else:
                 assert row.parent == -1
-            assert 0.5 <= row.probability <= 1
+            assert ROW_NOISE <= row.probability <= 1
