@@ -1,0 +1,66 @@
+"""Which places begin the items of an array, and which item lies in which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cinnabar.engine.models.base import Row
+from cinnabar.schemas.form import Form
+
+#: A place with this probability begins an item whatever the others say.
+ROW_FROM = 0.4
+#: Below this a place counts for nothing, however many there are of them.
+ROW_NOISE = 0.08
+#: Items of one array do not begin closer to each other than this, in pieces.
+ROW_GAP = 2
+
+Place = tuple[int, float]
+
+
+def chosen_places(places: Sequence[Place]) -> list[Place]:
+    """The places (piece, probability) that begin an item, ascending.
+
+    As many as are expected: neighbouring places share the probability of one beginning, and none may reach
+    a half although an item is there for certain.
+    """
+    kept: list[Place] = []
+    near: set[int] = set()
+    ranked = sorted((p for p in places if p[1] >= ROW_NOISE), key=lambda p: (-p[1], p[0]))
+    expected = round(sum(chance for _, chance in ranked))
+    for place, chance in ranked:
+        if chance < ROW_FROM and len(kept) >= expected:
+            break
+        if place not in near:
+            kept.append((place, chance))
+            near.update(range(place - ROW_GAP + 1, place + ROW_GAP))
+    return sorted(kept)
+
+
+def nested(form: Form, anchors: Sequence[Sequence[tuple[int, float]]]) -> list[Row]:
+    """The rows of all arrays (anchor in characters, probability), parents before children.
+
+    An item of an inner array lies in the last item of the outer one that begins before it; one that begins
+    before all of them is dropped.
+    """
+    rows: list[Row] = []
+    at: dict[int, list[int]] = {}
+    by_path = {a.path: a.index for a in form.arrays}
+    for array in sorted(form.arrays, key=lambda a: a.path.count("*")):
+        outer = next((by_path[p] for p in _outer_paths(array.path) if p in by_path), -1)
+        at[array.index] = []
+        for anchor, chance in sorted(anchors[array.index]):
+            parent = -1
+            if outer >= 0:
+                before = [r for r in at[outer] if rows[r].anchor <= anchor]
+                if not before:
+                    continue
+                parent = before[-1]
+            at[array.index].append(len(rows))
+            rows.append(Row(array.index, parent, anchor, chance))
+    return rows
+
+
+def _outer_paths(path: str) -> list[str]:
+    """The pointer templates of the arrays that this path lies in, the innermost first."""
+    parts = path.split("/")
+    return ["/".join(parts[:i]) for i in range(len(parts) - 1, 0, -1) if parts[i] == "*"]
