@@ -35,7 +35,7 @@ def expand(paths: Sequence[Path], out: Path | None = None) -> list[Path]:
     for path in paths:
         if not os.path.lexists(path):
             raise UsageError(f"{path}: no such file or folder")
-        if path.is_dir():
+        if _is_folder(path):
             inside = list(_inside(path, None if out is None else out.resolve()))
             if not inside:
                 raise UsageError(f"{path}: the folder holds no files (hidden ones do not count)")
@@ -62,12 +62,21 @@ def _inside(folder: Path, out: Path | None) -> Iterator[Path]:
             if entry.is_dir(follow_symlinks=False):
                 if out is None or path.resolve() != out:
                     waiting.append(path)
-            elif not (entry.is_symlink() and entry.is_dir() and _within(path, folder)):
+            # A link that leads nowhere, or to itself, is a file that cannot be read.
+            elif not (entry.is_symlink() and _is_folder(path) and _within(path, folder)):
                 yield path
 
 
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # a link to itself, say, or into a folder that may not be entered
+        return False
+
+
 def _within(path: Path, folder: Path) -> bool:
-    return path.resolve().is_relative_to(folder.resolve())
+    # Not Path.resolve: it raises where a link leads to itself.
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 def examine(path: Path, roots: Sequence[Path]) -> Input:

@@ -47,9 +47,13 @@ class ModelSource:
 
 
 def model_source(name: str = "default", device: str = "auto") -> ModelSource:
-    """The model of this name or folder, on this device. Raises UsageError where there is none."""
+    """The model of this name or folder, on this device. Raises UsageError where one of them is not there."""
     if device not in DEVICES:
         raise UsageError(f"device: expected one of {', '.join(DEVICES)}, got {device!r}")
+    if device == "cuda":
+        from cinnabar.engine.models.loading import device_of
+
+        device_of(device)
 
     def load() -> Model:
         from cinnabar.engine.models.loading import load_model

@@ -16,9 +16,11 @@ import pyarrow as pa
 
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage import tables
-from cinnabar.extraction.storage.snapshot import OFFLINE, define_views
+from cinnabar.extraction.storage.snapshot import DATABASE, OFFLINE, define_views
 from cinnabar.schemas.errors import UsageError
 
+#: The kinds of statement that are queries; a pivot is a MULTI.
+_QUERIES = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN, duckdb.StatementType.MULTI)
 _DIGEST = re.compile(r"[0-9a-f]{4,64}")
 
 
@@ -71,22 +73,34 @@ def connect(out: Path) -> duckdb.DuckDBPyConnection:
 
 
 def query(out: Path, sql: str) -> Answer:
-    """The answer to this SQL; what gives no rows has no columns. Raises UsageError where it fails."""
+    """The answer to this query. Raises UsageError where it fails, and where it is no query, or several."""
     with connect(out) as connection:
         try:
-            cursor = connection.execute(sql)
-            columns = [column[0] for column in cursor.description or ()]
-            return Answer(columns, cursor.fetchall() if columns else [])
+            cursor = connection.execute(_question(connection, sql))
+            return Answer([column[0] for column in cursor.description or ()], cursor.fetchall())
         except (duckdb.Error, ValueError) as error:
             raise UsageError(f"sql: {error}") from error
 
 
+def _question(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
+    """The one statement of this SQL, which changes nothing: neither files nor what DuckDB has installed."""
+    statements = connection.extract_statements(sql)
+    if len(statements) != 1:
+        raise UsageError(f"sql: expected one query, got {len(statements) or 'none'}")
+    (statement,) = statements
+    if statement.type not in _QUERIES:
+        raise UsageError(
+            f"sql: expected a query, got {statement.type.name}; results are read only here, and DuckDB"
+            f" itself, on a copy of them or on {DATABASE}, can do the rest"
+        )
+    return statement
+
+
 def query_arrow(out: Path, sql: str) -> pa.Table:
-    """The answer to one SELECT as an Arrow table. Raises UsageError where it fails."""
+    """The answer to this query as an Arrow table. Raises UsageError as `query` does."""
     with connect(out) as connection:
         try:
-            relation = connection.sql(sql)
-            found: pa.Table = pa.table({}) if relation is None else relation.to_arrow_table()
+            found: pa.Table = connection.sql(_question(connection, sql)).to_arrow_table()
             return found
         except duckdb.Error as error:
             raise UsageError(f"sql: {error}") from error
@@ -112,7 +126,7 @@ def show(out: Path, document: str) -> list[Shown]:
 
 def _find(connection: duckdb.DuckDBPyConnection, document: str) -> dict[str, str]:
     """Digests of documents that fit, with a path each; the best kind of fit alone counts."""
-    named = tables.printable(document)
+    named = tables.printable(str(Path(document)))
     prefix = document.casefold() if _DIGEST.fullmatch(document.casefold()) else None
     for condition, value in (
         ("path = ?", named),

@@ -9,6 +9,7 @@ Commands import what they need when they run, so that the help and the checks of
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -45,6 +46,9 @@ def start(context: typer.Context) -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run a command; its exit status. A failure is one line on standard error."""
     try:
+        # An empty path would be the current folder.
+        if any(re.fullmatch(r"(--[a-z-]+=)?", argument) for argument in arguments):
+            raise UsageError("expected arguments that say something, got an empty one; is a variable unset?")
         status = app(args=list(arguments), prog_name="cinnabar", standalone_mode=False)
         return status if isinstance(status, int) else 0
     except TyperException as error:

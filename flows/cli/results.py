@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict
+from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -35,13 +37,35 @@ def sql(
 
     answer = ask(out, query)
     if as_json:
-        rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
-        print(json.dumps(rows, ensure_ascii=False, default=str))
+        names = _distinct(answer.columns)
+        rows = [{name: _plain(value) for name, value in zip(names, row, strict=True)} for row in answer.rows]
+        print(json.dumps(rows, ensure_ascii=False, allow_nan=False))
         return
     console = standard_output()
-    if answer.columns:
-        console.print(table(answer.columns, answer.rows))
+    console.print(table(answer.columns, answer.rows))
     console.print(f"{len(answer.rows)} row{'' if len(answer.rows) == 1 else 's'}")
+
+
+def _distinct(columns: list[str]) -> list[str]:
+    """The names of columns, each once: a later one of the same name has a number behind it, as in DuckDB."""
+    names: list[str] = []
+    for column in columns:
+        candidates = chain([column], (f"{column}_{number}" for number in count(1)))
+        names.append(next(name for name in candidates if name not in names))
+    return names
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it: what is no finite number is null, bytes are hexadecimal, the rest is text."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    return value.hex() if isinstance(value, bytes) else str(value)
 
 
 def show(

@@ -39,10 +39,11 @@ def train(
     """
     if minutes <= 0:
         raise UsageError(f"--minutes: expected more than 0, got {minutes}")
-    missing = [str(path) for path in sets if not path.is_dir()]
-    if missing:
+    wanted = [] if recipe else ["schema.json", "truth.jsonl"]
+    wrong = [str(s) for s in sets if not s.is_dir() or not all((s / name).is_file() for name in wanted)]
+    if wrong:
         raise UsageError(
-            f"{', '.join(missing)}: expected folders; a set has schema.json, truth.jsonl and documents"
+            f"{', '.join(wrong)}: expected folders; a set has schema.json, truth.jsonl and documents"
         )
     if recipe and len(sets) != 1:
         raise UsageError(f"--recipe: expected one folder that holds the sets, got {len(sets)}")

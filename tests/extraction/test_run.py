@@ -202,13 +202,14 @@ def test_a_link_out_of_the_folder_is_not_followed(folder: Path, tmp_path: Path) 
     (folder / "inside.txt").symlink_to(folder / "1.txt")
     (folder / "nowhere.txt").symlink_to(folder / "gone.txt")
     (folder / "loop").symlink_to(folder)
+    (folder / "itself.txt").symlink_to(folder / "itself.txt")
     (folder / "away").symlink_to(tmp_path)
     found = {path.name: examine(path, [folder]) for path in expand([folder])}
     assert "loop" not in found
     for name in ("link.txt", "away"):
         problem = found[name].problem
         assert problem is not None and problem.code == "not_a_file" and "link" in problem.detail
-    assert found["nowhere.txt"].problem is not None
+    assert found["nowhere.txt"].problem is not None and found["itself.txt"].problem is not None
     assert found["inside.txt"].digest == found["1.txt"].digest
     assert examine(folder / "link.txt", [folder / "link.txt"]).digest
 

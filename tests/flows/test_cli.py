@@ -109,6 +109,8 @@ def test_too_much_in_quarantine_is_status_3(notes: Path, tiny_model: Path, tmp_p
         (["show", "x", "--out", "nowhere"], "no results"),
         (["eval", "empty"], "truth.jsonl"),
         (["eval", "nowhere", "--limit", "0"], "at least 1"),
+        (["eval", ""], "got an empty one"),
+        (["extract", ".", "--schema", "receipt", "--out=", "--model", "m"], "got an empty one"),
         (["nonsense"], "No such command"),
     ],
 )
@@ -120,7 +122,7 @@ def test_wrong_use_is_one_line_and_status_2(
         '{"type": "object", "properties": {"a": {"type": "array", "uniqueItems": true}}}'
     )
     (tmp_path / "m").mkdir()
-    (tmp_path / "m" / "model.json").write_text('{"files": {}}')
+    (tmp_path / "m" / "model.json").write_text('{"files": {}, "size": {}}')
     monkeypatch.chdir(tmp_path)
     assert run(arguments) == 2
     captured = capsys.readouterr()
@@ -151,6 +153,17 @@ def test_sql_prints_a_table_or_json(done: Path, capsys: CaptureResult) -> None:
     assert run(["sql", "select code from quarantine", "--out", str(done), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == [{"code": "empty"}]
     assert run(["sql", "select nonsense", "--out", str(done)]) == 2
+
+
+def test_what_sql_gives_is_strict_json_with_every_column(done: Path, capsys: CaptureResult) -> None:
+    capsys.readouterr()
+    query = (
+        "select 'nan'::double a, '-inf'::float a, 1.50::decimal(9,2) b, date '2024-05-01' c, 'x'::blob d,"
+        " {'e': ['inf'::double, 1.5]} e, true f"
+    )
+    assert run(["sql", query, "--out", str(done), "--json"]) == 0
+    wanted = {"a": None, "a_1": None, "b": "1.50", "c": "2024-05-01", "d": "78", "e": {"e": [None, 1.5]}}
+    assert json.loads(capsys.readouterr().out, parse_constant=pytest.fail) == [wanted | {"f": True}]
 
 
 def test_show_prints_the_record_with_its_evidence_or_the_reason(done: Path, capsys: CaptureResult) -> None:

@@ -13,6 +13,7 @@ from cinnabar.flows.cli.main import run
 WRONG = [
     (["{set}", "--out", "{out}", "--minutes", "0"], "--minutes: expected more than 0"),
     (["{none}", "--out", "{out}"], "none: expected folders"),
+    (["{empty}", "--out", "{out}"], "empty: expected folders; a set has schema.json"),
     (["{set}", "--out", "{file}"], "expected a folder that can be written"),
     (["{set}", "--out", "{out}", "--model", "{none}"], "expected `default` or a folder with model.json"),
     (["{set}", "{set}", "--out", "{out}", "--recipe"], "--recipe: expected one folder"),
@@ -37,9 +38,12 @@ def test_wrong_use_is_told_in_one_line(
 
 
 def filled(argument: str, folder: Path) -> str:
-    (folder / "set").mkdir(exist_ok=True)
+    for name in ("set", "empty"):
+        (folder / name).mkdir(exist_ok=True)
+    for name in ("schema.json", "truth.jsonl"):
+        (folder / "set" / name).write_text("{}")
     (folder / "file").write_text("a file")
-    return argument.format(**{name: folder / name for name in ("set", "out", "none", "file")})
+    return argument.format(**{name: folder / name for name in ("set", "empty", "out", "none", "file")})
 
 
 def test_wrong_use_is_told_before_torch_is_imported(tmp_path: Path) -> None:

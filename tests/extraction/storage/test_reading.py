@@ -13,7 +13,7 @@ def test_a_document_is_shown_with_its_evidence(out, workload):
         run.commit_batch([workload.written("in/a.txt", {"size": 3, "name": "n"})])
         run.finish()
     digest = workload.written("in/a.txt").digest
-    for named in ("in/a.txt", "a.txt", digest, digest[:6], digest[:8].upper()):
+    for named in ("in/a.txt", "./in/a.txt", "a.txt", digest, digest[:6], digest[:8].upper()):
         (shown,) = show(out, named)
         assert (shown.path, shown.outcome, shown.record) == ("in/a.txt", "written", {"size": 3, "name": "n"})
         assert [row["pointer"] for row in shown.fields] == ["/size", "/name"]
@@ -61,10 +61,31 @@ def test_sql_gives_columns_and_rows_or_an_arrow_table(out, workload):
         query_arrow(out, "SELECT no_such FROM note")
 
 
-def test_nothing_that_sql_does_reaches_the_tables(out, workload):
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("", "expected one query, got none"),
+        ("-- nothing", "expected one query, got none"),
+        ("SELECT 1; SELECT 2", "expected one query, got 2"),
+        ("DROP VIEW note", "expected a query, got DROP"),
+        ("COPY note TO 'copied.csv'", "expected a query, got COPY"),
+        ("INSTALL httpfs", "expected a query, got LOAD"),
+        ("SET autoinstall_known_extensions = true", "expected a query, got SET"),
+    ],
+)
+@pytest.mark.parametrize("ask", [query, query_arrow])
+def test_sql_asks_and_changes_nothing(out, workload, monkeypatch, sql, said, ask):
     workload.work(out)
-    query(out, "DROP VIEW note")
-    assert query(out, "SELECT count(*) FROM note").rows == [(5,)]
+    monkeypatch.chdir(out)
+    with pytest.raises(UsageError, match=said):
+        ask(out, sql)
+    assert not (out / "copied.csv").exists()
+
+
+def test_every_kind_of_query_is_answered(out, workload):
+    workload.work(out)
+    for sql in ("FROM note", "DESCRIBE note", "SHOW TABLES", "EXPLAIN FROM note", "PIVOT note ON size"):
+        assert query(out, sql).rows, sql
 
 
 def test_a_folder_without_results_is_told(tmp_path):
