@@ -35,6 +35,7 @@ class Answer(NamedTuple):
 class Shown:
     """What became of a document under one schema, latest.
 
+    `document` is its digest, empty where the file could not be opened.
     `record_json` is the exact text that was validated, or that was rejected where `outcome` is `quarantined`;
     None where there is none. `fields` are the rows of the `fields` view, in the order of the record.
     """
@@ -125,7 +126,10 @@ def show(out: Path, document: str) -> list[Shown]:
 
 
 def _find(connection: duckdb.DuckDBPyConnection, document: str) -> dict[str, str]:
-    """Digests of documents that fit, with a path each; the best kind of fit alone counts."""
+    """Digests of documents that fit, with a path each; the best kind of fit alone counts.
+
+    Of a file that could not be opened there is no digest: its path stands for it.
+    """
     named = tables.printable(str(Path(document)))
     prefix = document.casefold() if _DIGEST.fullmatch(document.casefold()) else None
     for condition, value in (
@@ -135,8 +139,8 @@ def _find(connection: duckdb.DuckDBPyConnection, document: str) -> dict[str, str
     ):
         if value:
             sql = (
-                "SELECT arg_max(document, run_id), path FROM outcomes"
-                f" WHERE document IS NOT NULL AND {condition} GROUP BY path"
+                "SELECT arg_max(coalesce(document, path), run_id), path FROM outcomes"
+                f" WHERE {condition} GROUP BY path"
             )
             if rows := connection.execute(sql, [value]).fetchall():
                 return dict(rows)
@@ -147,10 +151,11 @@ def _shown(connection: duckdb.DuckDBPyConnection, digest: str) -> list[Shown]:
     results = []
     for row in _rows(
         connection,
-        "SELECT o.path, o.document, o.schema_name, o.schema_fingerprint, o.run_id, outcome, code, detail,"
-        " pointers, coalesce(r.record_json, o.record_json) AS record_json, r.confidence, r.flags"
+        "SELECT o.path, coalesce(o.document, '') AS document, o.schema_name,"
+        " o.schema_fingerprint, o.run_id, outcome, code, detail, pointers,"
+        " coalesce(r.record_json, o.record_json) AS record_json, r.confidence, r.flags"
         " FROM outcomes AS o LEFT JOIN records AS r USING (document, schema_fingerprint, run_id)"
-        " WHERE o.document = ? AND outcome <> 'skipped' QUALIFY"
+        " WHERE coalesce(o.document, o.path) = ? AND outcome <> 'skipped' QUALIFY"
         " row_number() OVER (PARTITION BY o.schema_fingerprint ORDER BY o.run_id DESC) = 1"
         " ORDER BY o.run_id DESC",
         [digest],

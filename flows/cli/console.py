@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from types import TracebackType
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 #: Characters of a value in a preview.
 CELL = 48
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def standard_output() -> Console:
@@ -33,10 +35,16 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = ""
 
     found = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False)
     for column in columns:
-        found.add_column(Text(column), overflow="fold")
+        found.add_column(Text(cell(column)), overflow="fold")
     for row in rows:
         found.add_row(*(Text(cell(value)) for value in row))
     return found
+
+
+def harmless(text: str) -> str:
+    """This text with its control characters, and those that turn its direction, as escapes: a document must
+    not tell the terminal what to do."""
+    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def cell(value: Any) -> str:
@@ -51,7 +59,7 @@ def cell(value: Any) -> str:
         text = json.dumps(value, ensure_ascii=False, default=str)
     else:
         text = str(value)
-    return " ".join(text.split()) if text.strip() else text.strip()
+    return harmless(" ".join(text.split()))
 
 
 def short(value: Any) -> str:

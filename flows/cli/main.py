@@ -18,6 +18,7 @@ import typer
 from typer.exceptions import TyperException
 
 from cinnabar.flows.cli import evaluate, extract, results, schema, train
+from cinnabar.flows.cli.console import harmless
 from cinnabar.schemas.errors import CinnabarError, ModelError, UsageError
 
 app = typer.Typer(
@@ -67,7 +68,7 @@ def run(arguments: Sequence[str]) -> int:
 def _fail(status: int, message: str) -> int:
     if os.environ.get("CINNABAR_DEBUG"):
         traceback.print_exc()
-    line = " ".join(message.split())
+    line = harmless(" ".join(message.split()))
     print(f"cinnabar: {line}".encode("utf-8", "backslashreplace").decode(), file=sys.stderr)
     return status
 

@@ -96,7 +96,9 @@ def show(
 
 
 def _print(one: Shown, console: Console) -> None:
-    from cinnabar.flows.cli.console import table
+    from rich.text import Text
+
+    from cinnabar.flows.cli.console import harmless, table
 
     about = [
         ("document", one.document[:16]),
@@ -112,8 +114,7 @@ def _print(one: Shown, console: Console) -> None:
     console.print(table(("path", one.path), said))
     if one.outcome != "written":
         if one.record_json is not None:
-            console.print("Rejected record:")
-            console.print_json(one.record_json)
+            console.print(Text(f"Rejected record: {harmless(one.record_json)}"))
         return
     rows = [
         (

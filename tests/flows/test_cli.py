@@ -166,6 +166,17 @@ def test_what_sql_gives_is_strict_json_with_every_column(done: Path, capsys: Cap
     assert json.loads(capsys.readouterr().out, parse_constant=pytest.fail) == [wanted | {"f": True}]
 
 
+def test_no_value_commands_the_terminal(done: Path, capsys: CaptureResult) -> None:
+    capsys.readouterr()
+    query = "select chr(27) || '[31m' as x, chr(155) || chr(8238) || chr(0) as y, chr(9) || 'z' as z"
+    assert run(["sql", query, "--out", str(done)]) == 0
+    said = capsys.readouterr().out
+    assert r"\x1b[31m" in said and r"\x9b\u202e\x00" in said
+    assert not set("\x1b\x9b\u202e\x00") & set(said)
+    assert run(["extract", "\x1b[31m", "--schema", "receipt", "--out", "o"]) == 2
+    assert "\x1b" not in capsys.readouterr().err
+
+
 def test_show_prints_the_record_with_its_evidence_or_the_reason(done: Path, capsys: CaptureResult) -> None:
     capsys.readouterr()
     assert run(["show", "a.txt", "--out", str(done)]) == 0

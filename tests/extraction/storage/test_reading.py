@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cinnabar.extraction.storage.reading import query, query_arrow, show
+from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.store import Store
 from cinnabar.schemas.errors import UsageError
 
@@ -27,6 +28,16 @@ def test_a_quarantined_document_is_shown_with_its_reason(out, workload):
     workload.work(out)
     (shown,) = show(out, "broken.pdf")
     assert (shown.outcome, shown.code, shown.record, shown.fields) == ("quarantined", "not_pdf", None, [])
+
+
+def test_a_file_that_could_not_be_opened_is_shown_with_its_reason(out, workload):
+    for outcome in (workload.written("in/a.txt"), Outcome("in/a.txt", "quarantined", "unreadable", "gone")):
+        with Store.open(out) as store:
+            run = workload.begin(store)
+            run.commit_batch([outcome])
+            run.finish()
+    (shown,) = show(out, "a.txt")
+    assert (shown.document, shown.outcome, shown.code) == ("", "quarantined", "unreadable")
 
 
 def test_the_latest_content_of_a_path_is_shown(out, workload):
