@@ -20,8 +20,9 @@ from cinnabar.schemas.form import ArrayNode, Form, Node, ObjectNode, Slot
 ROW_REACH = 400
 #: Candidate anchors of a row that the dynamic programme weighs.
 ROW_CANDIDATES = 24
-#: Choices kept after each row; what a row without a place costs, and a character between two rows.
-ROW_STATES, SKIPPED, GAP = 64, 0.05, 0.0002
+#: Choices kept after each row; what a row without a place costs, a character between two rows, and one before the
+#: first of them.
+ROW_STATES, SKIPPED, GAP, LATE = 64, 0.05, 0.0002, 0.00002
 
 Spans = list[tuple[int, int]]
 
@@ -160,7 +161,7 @@ def _anchors(item: Node, values: Sequence[Any], region: tuple[int, int], finder:
             for slot, v in _leaves_of(item, value)
         ]
         rows.append([s for s in starts if s])
-    return _ascending(rows, region[1])
+    return _ascending(rows, *region)
 
 
 def _worth(starts: list[list[int]], place: int, until: int) -> float:
@@ -194,7 +195,7 @@ class _Choice:
     before: _Choice | None
 
 
-def _ascending(rows: list[list[list[int]]], end: int) -> list[int]:
+def _ascending(rows: list[list[list[int]]], start: int, end: int) -> list[int]:
     """The best ascending choice of a place a row, by its values up to the next one; it may go without."""
     states = [_Choice(-1, -1, 0.0, None)]
 
@@ -204,9 +205,10 @@ def _ascending(rows: list[list[list[int]]], end: int) -> list[int]:
     for k, starts in enumerate(rows):
         best = {s.place: replace(s, total=s.total - SKIPPED) for s in states}
         for place in _candidates(starts, end):
-            # A row far behind the one before it has probably skipped others.
+            # A row far behind the one before it has probably skipped others; a list begins where it is first
+            # told, not where its items come again (a signature, an index).
             reached = [
-                (through(s, place) - (GAP * (place - s.place) if s.row >= 0 else 0.0), s)
+                (through(s, place) - (GAP if s.row >= 0 else LATE) * (place - max(s.place, start)), s)
                 for s in states
                 if s.place < place
             ]

@@ -104,7 +104,7 @@ class DefaultModel:
         states = []
         for w in windows:
             page = to_device(sheet([(pieces, w)]), self.device)
-            with torch.autocast(self.device.type, torch.bfloat16, enabled=self._low_precision):
+            with self._precision():
                 states.append(self.network.read(page)[0, : w.last - w.first + 2].float())
         return Memory(passage, pieces, windows, states, PassageReader(passage.text))
 
@@ -163,8 +163,13 @@ class DefaultModel:
         width = page.ids.shape[1]
         own = [memory.states[w] for w in windows]
         states = torch.stack([F.pad(x, (0, 0, 0, width - len(x))) for x in own])
-        matches = self.network.matches(page, board, known.questions)
-        return self.network.look(states, page, board, known.vectors, matches)
+        with self._precision():
+            matches = self.network.matches(page, board, known.questions)
+            return self.network.look(states, page, board, known.vectors, matches)
+
+    def _precision(self) -> torch.autocast:
+        """bfloat16 where the machine has instructions for it, as in training."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self._low_precision)
 
     @torch.inference_mode()
     def score(
@@ -215,9 +220,11 @@ class DefaultModel:
                 slots, typed, memory.reader, pieces, windows[v.window], width
             )
         ends = torch.stack([end_mask(pieces, windows[v.window], width) for v in views])
-        allowed, scores = allowed.to(self.device), self.network.starts(look)
-        starts, stops, logs, mass = point(self.network, look, page, scores, allowed, ends.to(self.device))
-        absent = self.network.absences(look, scores, allowed).tolist()
+        allowed = allowed.to(self.device)
+        with self._precision():
+            scores = self.network.starts(look)
+            starts, stops, logs, mass = point(self.network, look, page, scores, allowed, ends.to(self.device))
+            absent = self.network.absences(look, scores, allowed).tolist()
         spell = self.network.spell_gate(look.slots)[..., 0].tolist()
         booleans = self.network.boolean(look.slots).log_softmax(-1).tolist()
         at, to, log, share = starts.tolist(), stops.tolist(), logs.tolist(), mass.tolist()
