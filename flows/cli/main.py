@@ -21,6 +21,9 @@ from cinnabar.flows.cli import evaluate, extract, results, schema, train
 from cinnabar.flows.cli.console import harmless
 from cinnabar.schemas.errors import CinnabarError, ModelError, UsageError
 
+#: What Typer returns, without a word, where a command was interrupted.
+_INTERRUPTED = 130
+
 app = typer.Typer(
     name="cinnabar",
     help="Folders of PDFs and e-mails into tables, with the evidence behind every value.",
@@ -51,6 +54,8 @@ def run(arguments: Sequence[str]) -> int:
         if any(re.fullmatch(r"(--[a-z-]+=)?", argument) for argument in arguments):
             raise UsageError("expected arguments that say something, got an empty one; is a variable unset?")
         status = app(args=list(arguments), prog_name="cinnabar", standalone_mode=False)
+        if status == _INTERRUPTED:
+            raise KeyboardInterrupt
         return status if isinstance(status, int) else 0
     except TyperException as error:
         return _fail(2, f"{error.format_message()} (`cinnabar --help` lists the commands and their options)")

@@ -146,6 +146,19 @@ def test_a_failure_is_one_line_and_status_1(
     assert "Traceback" in capsys.readouterr().err
 
 
+def test_an_interrupted_run_says_how_to_go_on(
+    notes: Path, tiny_model: Path, tmp_path: Path, capsys: CaptureResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cinnabar.extraction.run.Extraction.finish", interrupt)
+    assert extract(notes, tiny_model, tmp_path / "out", "--json") == 1
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.count("\n") == 1
+    assert "interrupted; what was committed stands" in said.err
+
+
 def test_sql_prints_a_table_or_json(done: Path, capsys: CaptureResult) -> None:
     capsys.readouterr()
     assert run(["sql", "select n, 1.5 as x from bill", "--out", str(done)]) == 0
