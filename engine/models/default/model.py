@@ -20,7 +20,7 @@ from cinnabar.engine.models.default.pointing import (
     start_masks,
 )
 from cinnabar.engine.models.default.questions import form_questions, kind_of, question_tensors, words_of
-from cinnabar.engine.models.default.rows import ROW_NOISE, chosen_places, nested
+from cinnabar.engine.models.default.rows import ROW_FROM, chosen_places, nested
 from cinnabar.engine.models.default.speller import HINT_BYTES, POSITIONS
 from cinnabar.engine.models.default.typed import PassageReader
 from cinnabar.engine.models.default.views import Place, View, board_of, row_places, views_of
@@ -149,7 +149,7 @@ class DefaultModel:
             look = self._look(memory, [i], page, to_device(board, self.device), known)
             chances = self.network.rows(look)[0].sigmoid()
             for a in range(count):
-                for place in (chances[a] >= ROW_NOISE).nonzero()[:, 0].tolist():
+                for place in (chances[a] >= ROW_FROM).nonzero()[:, 0].tolist():
                     piece = place - 1 + w.first
                     if w.core_first <= piece < w.core_last:
                         places[a].append((piece, float(chances[a, place])))

@@ -13,7 +13,7 @@ from tiny_network import BILL, bill, form_of, passage_of, tiny_model
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import MASK, Canvas, Row, SlotInstance
 from cinnabar.engine.models.default.model import DefaultModel
-from cinnabar.engine.models.default.rows import ROW_NOISE
+from cinnabar.engine.models.default.rows import ROW_FROM
 from cinnabar.engine.request import Filled, Request, Result
 from cinnabar.schemas import compile_schema
 
@@ -182,4 +182,4 @@ def test_the_rows_within_a_row_follow_it(model: DefaultModel) -> None:
                 assert 0 <= row.parent < i and rows[row.parent].anchor <= row.anchor
             else:
                 assert row.parent == -1
-            assert ROW_NOISE <= row.probability <= 1
+            assert ROW_FROM <= row.probability <= 1

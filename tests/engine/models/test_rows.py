@@ -8,10 +8,6 @@ def test_clear_beginnings_are_all_taken() -> None:
     assert chosen_places([(30, 0.9), (10, 0.8), (20, 0.95)]) == [(10, 0.8), (20, 0.95), (30, 0.9)]
 
 
-def test_a_beginning_that_two_places_share_is_taken_once() -> None:
-    assert chosen_places([(10, 0.35), (14, 0.33), (40, 0.3)]) == [(10, 0.35)]
-
-
 def test_many_places_of_little_probability_are_no_items() -> None:
     assert chosen_places([(i * 5, 0.05) for i in range(1000)]) == []
 
