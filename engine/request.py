@@ -18,7 +18,7 @@ Origin = Literal["copied", "chosen", "generated", "absent", "known", "minimal"]
 class Passage:
     """A stretch of a document, as the model reads it.
 
-    `digest` names the content (cache key). `offset` is where `text` begins in the whole document, in characters.
+    `digest` names the content (cache key). `offset` is the character of the whole document that `text` begins at.
     word_start, word_end: [W] int32, characters of `text`, end exclusive.
     word_box: [W, 4] float32, (x0, top, x1, bottom) as shares of the page's width and height; NaN where none.
     """
@@ -70,7 +70,7 @@ class Filled:
 
     `record` is its canonical JSON text. `leaves` maps JSON pointers of the record's scalars, and of optional
     ones that were left out, to what is known of them. `rows` maps the pointer of each row of an array to the
-    position (character of the whole document) of its anchor and the row's probability. `steps` counts denoising
+    character of the whole document that its anchor is, and the row's probability. `steps` counts denoising
     steps, `reopened` the positions or slots that were opened again.
     """
 

@@ -151,7 +151,7 @@ def commit(board: Board, judged: Judgement, effort: Effort) -> None:
 
 
 def _decide(shares: Shares, excusable: torch.Tensor, answer: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """(index, posterior), each [S], of what each slot would be now: its best value, absent if that is poor."""
+    """(index, posterior), each [S], of what each slot is now: its best value, absent if that is poor."""
     only_absent = torch.zeros_like(shares.possible)
     only_absent[:, 0] = True
     value, sure = shares.best(only_absent)

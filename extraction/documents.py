@@ -15,10 +15,10 @@ PartKind = Literal["page", "headers", "body", "attachment", "message"]
 class Part:
     """A page of a PDF, or a part of a mail: an interval of the document's text.
 
-    `start` inclusive and `end` exclusive, in characters (code points) of `Document.text`. `width` and `height`
-    are in points, 0 where there is no page. `name` is an attachment's file name or a message's subject; it is
-    data, never a path. `page` is the page's number from 1 within its PDF, else 0. `parent` is the index of the
-    part this one lies in (a page of an attached PDF lies in the attachment, a nested message's body in the
+    `start` inclusive and `end` exclusive, in characters (code points) of `Document.text`. `width` and
+    `height` are in points, 0 where there is no page. `name` is an attachment's file name or a message's
+    subject; it is data, never a path. `page` is the page's number from 1 within its PDF, else 0. `parent` is
+    the index of the part this one lies in (a page of an attached PDF lies in the attachment, a nested message's body in the
     message), -1 at the top.
     """
 
@@ -38,7 +38,7 @@ class Words:
     """The words of a document in reading order, as arrays of one length W.
 
     start, end: [W] int32, characters of `Document.text`, end exclusive; sorted, disjoint.
-    box: [W, 4] float32 (x0, top, x1, bottom) in points from the page's top left corner; NaN where there is none.
+    box: [W, 4] float32 (x0, top, x1, bottom) in points from the page's top left corner; NaN if none.
     part: [W] int32, index into `Document.parts`.
     """
 

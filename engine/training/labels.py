@@ -20,8 +20,8 @@ from cinnabar.schemas.form import ArrayNode, Form, Node, ObjectNode, Slot
 ROW_REACH = 400
 #: Candidate anchors of a row that the dynamic programme weighs.
 ROW_CANDIDATES = 24
-#: Choices kept after each row; what a row without a place costs, a character between two rows, and one before the
-#: first of them.
+#: Choices kept after each row; what a row without a place costs, a character between two rows, and one
+#: before the first of them.
 ROW_STATES, SKIPPED, GAP, LATE = 64, 0.05, 0.0002, 0.00002
 
 Spans = list[tuple[int, int]]

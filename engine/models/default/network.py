@@ -174,8 +174,8 @@ class Network(nn.Module):
     def _start_from_priors(self) -> None:
         """What need not be learned from nothing.
 
-        A slot asks what its question says, a pointer looks for what is like its slot, and a value stands behind
-        the words of its label.
+        A slot asks what its question says, a pointer looks for what is like its slot, and a value stands
+        behind the words of its label.
         """
         assert self.match_pointer.bias is not None
         with torch.no_grad():

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from cinnabar.engine.models.base import Row
 from cinnabar.schemas.form import Form
 
-#: Least probability of a place that begins an item. Low, because an item that is missed loses all of its values:
-#: over fifteen sets the mean F1 was .305 from .4 on, .334 from .2, .362 from .12.
+#: Least probability of a place that begins an item. Low, because an item that is missed loses all of its
+#: values: over fifteen sets the mean F1 was .305 from .4 on, .334 from .2, .362 from .12.
 ROW_FROM = 0.12
 #: Items of one array do not begin closer to each other than this, in pieces.
 ROW_GAP = 2
