@@ -18,7 +18,7 @@ Origin = Literal["copied", "chosen", "generated", "absent", "known", "minimal"]
 class Passage:
     """A stretch of a document, as the model reads it.
 
-    `digest` names the content (cache key). `offset` is the character of the whole document that `text` begins at.
+    `digest` names the content (cache key). `text` begins at character `offset` of the document.
     word_start, word_end: [W] int32, characters of `text`, end exclusive.
     word_box: [W, 4] float32, (x0, top, x1, bottom) as shares of the page's width and height; NaN where none.
     """
