@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from cinnabar.engine.models.base import MASK, VOCABULARY, Candidate, Canvas, Row, Scores
-from cinnabar.engine.models.default.network import KINDS, Board, Look, Network, Questions, Sheet, to_device
+from cinnabar.engine.models.default.network import KINDS, ROWS, Board, Look, Network, Questions, Sheet, to_device
 from cinnabar.engine.models.default.pointing import (
     candidates_of,
     end_mask,
@@ -34,7 +34,6 @@ SPELL_FROM = 0.1
 #: Views that go through the decoder together.
 VIEWS_AT_ONCE = 8
 TYPED = (KINDS.index("number"), KINDS.index("date"), KINDS.index("time"))
-ROWS = KINDS.index("rows")
 
 
 @dataclass(slots=True)

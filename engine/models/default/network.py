@@ -24,6 +24,7 @@ from cinnabar.engine.models.default.speller import Speller
 
 #: What a slot is, as far as the network is concerned.
 KINDS = ("text", "number", "date", "time", "pattern", "choice", "boolean", "rows")
+ROWS = KINDS.index("rows")
 #: What is on the canvas for a slot: nothing yet, or a committed value and where it came from.
 STATES = ("open", "copied", "chosen", "absent", "written")
 #: Where a piece stands, seen from a row's anchor: 0 for slots outside of rows.
@@ -238,7 +239,10 @@ class Network(nn.Module):
         x = self.slot_norm(x)
         region = _regions(sheet, board)
         spread = self.match_pointer(matches.reshape(n * s, 8, -1)).view(n, s, -1)
-        hidden_slots = torch.where(board.mask, 0.0, FLOOR)[:, None, None, :].expand(-1, -1, s, -1)
+        # Who looks for the rows may not look at slots that know where their row begins: it would learn to copy
+        # that, and there is nothing to copy when rows are looked for.
+        given_away = (board.kind == ROWS)[:, :, None] & (board.anchor >= 0)[:, None, :]
+        hidden_slots = torch.where(board.mask[:, None, :] & ~given_away, 0.0, FLOOR)[:, None]
         hidden_window = torch.where(sheet.mask, 0.0, FLOOR)[:, None, None, :]
         for i, layer in enumerate(self.decoder):
             assert isinstance(layer, Layer)
