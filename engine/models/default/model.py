@@ -11,7 +11,16 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from cinnabar.engine.models.base import MASK, VOCABULARY, Candidate, Canvas, Row, Scores
-from cinnabar.engine.models.default.network import KINDS, ROWS, Board, Look, Network, Questions, Sheet, to_device
+from cinnabar.engine.models.default.network import (
+    KINDS,
+    ROWS,
+    Board,
+    Look,
+    Network,
+    Questions,
+    Sheet,
+    to_device,
+)
 from cinnabar.engine.models.default.pointing import (
     candidates_of,
     end_mask,

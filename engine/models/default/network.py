@@ -239,7 +239,7 @@ class Network(nn.Module):
         x = self.slot_norm(x)
         region = _regions(sheet, board)
         spread = self.match_pointer(matches.reshape(n * s, 8, -1)).view(n, s, -1)
-        # Who looks for the rows may not look at slots that know where their row begins: it would learn to copy
+        # Who looks for rows may not look at slots that know where their row begins: it would learn to copy
         # that, and there is nothing to copy when rows are looked for.
         given_away = (board.kind == ROWS)[:, :, None] & (board.anchor >= 0)[:, None, :]
         hidden_slots = torch.where(board.mask[:, None, :] & ~given_away, 0.0, FLOOR)[:, None]
