@@ -20,7 +20,7 @@ rl_config.useA85 = 0
 
 from reportlab.lib.colors import HexColor  # noqa: E402  (invariant must be set before these are imported)
 from reportlab.lib.pagesizes import A4  # noqa: E402
-from reportlab.lib.utils import simpleSplit  # noqa: E402
+from reportlab.lib.utils import ImageReader, simpleSplit  # noqa: E402
 from reportlab.pdfbase import pdfmetrics  # noqa: E402
 from reportlab.pdfbase.ttfonts import TTFont  # noqa: E402
 from reportlab.pdfgen.canvas import Canvas  # noqa: E402
@@ -111,7 +111,9 @@ class Sheet:
 
     def scan(self, name: str) -> None:
         """The whole page as one picture, as a scanner leaves it."""
-        self.canvas.drawImage(str(SCANS / name), 0, 0, self.width, self.height)
+        # By its bytes: the name of an image that is given by its path depends on where the folder lies.
+        image = ImageReader(io.BytesIO((SCANS / name).read_bytes()))
+        self.canvas.drawImage(image, 0, 0, self.width, self.height)
 
     def page(self) -> None:
         self.canvas.showPage()
