@@ -19,7 +19,7 @@ from cinnabar.engine.training import pool
 from cinnabar.engine.training.generator import FAMILIES
 from cinnabar.engine.training.pretrained import SHA256, pretrained_folder, start_from_pretrained
 from cinnabar.engine.training.recipe import SetRecipe, is_held_back, load_recipe
-from cinnabar.engine.training.synthetic import synthetic_source
+from cinnabar.engine.training.synthetic import mined_source, synthetic_source
 from cinnabar.engine.training.trainer import TrainingConfig, train
 from cinnabar.extraction.evaluation import EvaluationSet, find_sets
 from cinnabar.extraction.ingest.sandbox import ParserPool
@@ -31,8 +31,6 @@ from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.errors import UsageError
 
 Report = Callable[[dict[str, float]], None]
-#: Generated documents of each family.
-SYNTHETIC = 400
 #: How a user's documents are cut into those that train and those that measure, and the fewest that train.
 OWN, FEWEST = SetRecipe(salt="own"), 5
 
@@ -66,8 +64,13 @@ def shipped_sources(data: Path, cache: Path, say: Callable[[str], None]) -> list
             say(f"prepared {name}")
     for family in FAMILIES:
         if not (cache / f"synthetic_{family}.pickle").exists():
-            pool.save(synthetic_source(family, SYNTHETIC, 1, wordpieces), cache)
+            made = recipe.family(family)
+            pool.save(synthetic_source(family, made.documents, 1, wordpieces, made.weight), cache)
             say(f"generated {family}")
+    for path in sorted((data / "text").glob("*.jsonl.xz")):
+        if not (cache / f"mined_{path.name.split('.')[0]}.pickle").exists():
+            pool.save(mined_source(path, recipe.mined, wordpieces), cache)
+            say(f"mined {path.name}")
     return pool.load(cache)
 
 

@@ -142,9 +142,7 @@ def test_scripts_can_be_run() -> None:
 
 def test_the_check_of_a_change_is_make_test() -> None:
     text = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    assert re.findall(r"^(?:exec )?make .*$", text, re.MULTILINE) == [
-        "exec make --no-print-directory test </dev/null"
-    ]
+    assert re.findall(r"^(?:exec )?make .*$", text, re.MULTILINE) == ["exec make test </dev/null"]
 
 
 def test_threads_that_wait_leave_the_processor_to_others() -> None:

@@ -24,17 +24,36 @@ class SetRecipe:
 
 
 @dataclass(frozen=True, slots=True)
+class MadeRecipe:
+    """The weight of a source of documents that are made for training, and how many are made."""
+
+    weight: float = 1.0
+    documents: int = 400
+
+
+@dataclass(frozen=True, slots=True)
 class Recipe:
-    """The sets by name, and those that are only measured."""
+    """The sets by name, and those that are only measured; the families by name, and what was mined."""
 
     sets: dict[str, SetRecipe]
     left_out: tuple[str, ...]
+    families: dict[str, MadeRecipe]
+    mined: MadeRecipe
+
+    def family(self, name: str) -> MadeRecipe:
+        """How a family counts; one that is not named counts as `default` does."""
+        return self.families.get(name) or self.families.get("default") or MadeRecipe()
 
 
 def load_recipe(path: Path | None = None) -> Recipe:
     """The recipe of the shipped weights, or another one."""
     raw = tomllib.loads((path or Path(__file__).with_name("recipe.toml")).read_text(encoding="utf-8"))
-    return Recipe({k: SetRecipe(**v) for k, v in raw["sets"].items()}, tuple(raw["left_out"]))
+    return Recipe(
+        {k: SetRecipe(**v) for k, v in raw["sets"].items()},
+        tuple(raw["left_out"]),
+        {k: MadeRecipe(**v) for k, v in raw.get("families", {}).items()},
+        MadeRecipe(**raw.get("mined", {})),
+    )
 
 
 def is_held_back(file: str, truth: Any, recipe: SetRecipe = SetRecipe()) -> bool:

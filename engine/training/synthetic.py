@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import lzma
+import random
+from pathlib import Path
+
 from cinnabar.engine.models.default.wordpieces import WordPieces
 from cinnabar.engine.training.examples import LabelledPassage, labelled_passage
 from cinnabar.engine.training.family import load
 from cinnabar.engine.training.generator import Example, generate
 from cinnabar.engine.training.labels import label_by_pointers
+from cinnabar.engine.training.mining import mine
 from cinnabar.engine.training.pool import Source
+from cinnabar.engine.training.recipe import MadeRecipe
 from cinnabar.schemas import compile_schema
+
+#: Characters of a text that are mined together.
+MINED_CHARACTERS = 1500
 
 
 def synthetic_source(
@@ -20,6 +30,23 @@ def synthetic_source(
     for example in generate(seed, [family]):
         kept.append(_labelled(example, wordpieces))
         if len(kept) >= count:
+            break
+    return source
+
+
+def mined_source(path: Path, made: MadeRecipe, wordpieces: WordPieces) -> Source:
+    """Passages of an unlabelled text file (xz-compressed JSON lines with `text`) with named values."""
+    source = Source(f"mined_{path.name.split('.')[0]}", made.weight, [], shared_schema=False)
+    rng = random.Random(path.name)
+    with lzma.open(path, "rt", encoding="utf-8") as lines:
+        texts = [json.loads(line)["text"] for line in lines]
+    rng.shuffle(texts)
+    for i, text in enumerate(texts):
+        start = rng.randrange(max(1, len(text) - MINED_CHARACTERS))
+        example = mine(text[start : start + MINED_CHARACTERS], f"{path.name}/{i}")
+        if example is not None:
+            source.train.append(_labelled(example, wordpieces))
+        if len(source.train) >= made.documents:
             break
     return source
 

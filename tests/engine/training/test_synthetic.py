@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import lzma
+from pathlib import Path
+
 import pytest
 from tiny_network import wordpieces
 
 from cinnabar.engine.training.examples import LabelledPassage, SlotTarget
 from cinnabar.engine.training.generator import FAMILIES, held_out
-from cinnabar.engine.training.synthetic import synthetic_source
+from cinnabar.engine.training.recipe import MadeRecipe
+from cinnabar.engine.training.synthetic import mined_source, synthetic_source
 
 
 @pytest.fixture(scope="module")
@@ -47,3 +52,18 @@ def test_families_that_are_held_out_are_only_measured() -> None:
     assert names and set(names) < set(FAMILIES)
     source = synthetic_source(names[0], 1, 1, wordpieces())
     assert (len(source.train), len(source.held_back)) == (0, 1)
+
+
+def test_texts_that_name_their_values_are_mined(tmp_path: Path) -> None:
+    text = "Order: 4711\nCustomer: Ana Duarte\nDelivery: by truck\n\nThank you for your order.\n"
+    path = tmp_path / "notes.jsonl.xz"
+    with lzma.open(path, "wt", encoding="utf-8") as lines:
+        lines.writelines(json.dumps({"text": t}) + "\n" for t in (text, "Nothing is named here."))
+    source = mined_source(path, MadeRecipe(1.5, 10), wordpieces())
+    assert (source.name, source.weight, len(source.train)) == ("mined_notes", 1.5, 1)
+    shown = {
+        source.train[0].text[source.train[0].pieces.start[a] : source.train[0].pieces.end[b]]
+        for target in source.train[0].scalars
+        for a, b in target.spans
+    }
+    assert shown and shown <= {"4711", "Ana Duarte", "by truck"}
