@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cinnabar.engine.models.default.network import KINDS, LONGEST_SPAN, VALUE_PIECES
+from cinnabar.engine.models.default.network import BOOLEANS, KINDS, LONGEST_SPAN, VALUE_PIECES
 from cinnabar.engine.models.default.questions import FormQuestions, Question, form_questions, kind_of
 from cinnabar.engine.models.default.typed import PassageReader
 from cinnabar.engine.models.default.windows import Window, cut
@@ -174,7 +174,8 @@ def _target(
         if text not in slot.options:
             return None
         words = wordpieces.ids(_plain(text))[:VALUE_PIECES]
-        return replace(base, option=slot.options.index(text), words=words)
+        answers = BOOLEANS if kind == KINDS.index("boolean") else slot.options
+        return replace(base, option=answers.index(text), words=words)
     if kind in (KINDS.index("number"), KINDS.index("date"), KINDS.index("time")):
         base = replace(base, allowed=starts.of(slot, reader, pieces))
     if value is None:

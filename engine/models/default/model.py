@@ -12,6 +12,7 @@ from torch import Tensor
 
 from cinnabar.engine.models.base import MASK, VOCABULARY, Candidate, Canvas, Row, Scores
 from cinnabar.engine.models.default.network import (
+    BOOLEANS,
     KINDS,
     ROWS,
     Board,
@@ -247,7 +248,7 @@ class DefaultModel:
                 d.places.append((at[i][j], to[i][j]))
                 d.states.append(look.slots[i, j])
                 if slot.options and kind_of(slot) == KINDS.index("boolean"):
-                    d.options.append([booleans[i][j][("true", "false").index(o)] for o in _BOOLEANS])
+                    d.options.append(booleans[i][j])
                 elif slot.options:
                     d.options.append(self._choose(look, i, j, k, canvas, memory, known, places))
 
@@ -280,7 +281,7 @@ class DefaultModel:
         here = float(F.logsigmoid(present[best]))
         if slot.options:
             mixed = torch.logsumexp(torch.tensor(d.options) + weight[:, None], 0)
-            texts = _BOOLEANS if kind_of(slot) == KINDS.index("boolean") else slot.options
+            texts = BOOLEANS if kind_of(slot) == KINDS.index("boolean") else slot.options
             out.candidates[k] = [Candidate(t.encode(), (), "chosen") for t in texts]
             out.logits[k] = (mixed + here).tolist()
             return
@@ -322,7 +323,6 @@ class DefaultModel:
             out.letters[k] = logits[i]
 
 
-_BOOLEANS = ("true", "false")
 
 
 def _printed(option: str, near: str) -> bool:

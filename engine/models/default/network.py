@@ -25,6 +25,8 @@ from cinnabar.engine.models.default.speller import Speller
 #: What a slot is, as far as the network is concerned.
 KINDS = ("text", "number", "date", "time", "pattern", "choice", "boolean", "rows")
 ROWS = KINDS.index("rows")
+#: The answers of the head for booleans, in its order, as canonical JSON.
+BOOLEANS = ("true", "false")
 #: What is on the canvas for a slot: nothing yet, or a committed value and where it came from.
 STATES = ("open", "copied", "chosen", "absent", "written")
 #: Where a piece stands, seen from a row's anchor: 0 for slots outside of rows.
