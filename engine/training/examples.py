@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 
 from cinnabar.engine.models.default.network import BOOLEANS, KINDS, LONGEST_SPAN, VALUE_PIECES
-from cinnabar.engine.models.default.questions import FormQuestions, Question, form_questions, kind_of
+from cinnabar.engine.models.default.questions import (
+    FormQuestions,
+    Question,
+    form_questions,
+    is_printed,
+    kind_of,
+    plain_words,
+)
 from cinnabar.engine.models.default.typed import PassageReader
 from cinnabar.engine.models.default.windows import Window, cut
 from cinnabar.engine.models.default.wordpieces import Pieces, WordPieces
@@ -78,7 +85,7 @@ def labelled_passage(
     """The targets of a document's slots."""
     reader = PassageReader(text)
     asked = form_questions(form)
-    folded = " ".join(text.lower().split())
+    folded = plain_words(text)
     starts = _Starts()
     scalars: list[SlotTarget] = []
     rows: list[list[SlotTarget]] = [[] for _ in labels.rows]
@@ -86,7 +93,7 @@ def labelled_passage(
         row = labels.rows[leaf.row] if leaf.row >= 0 else None
         if row is not None and row.anchor < 0:
             continue
-        near = text[row.anchor : row.until].lower() if row is not None else folded
+        near = plain_words(text[row.anchor : row.until]) if row is not None else folded
         target = _target(leaf, row, asked, reader, pieces, wordpieces, near, starts)
         if target is None:
             continue
@@ -166,7 +173,7 @@ def _target(
     )
     if slot.options:
         notes = asked.options[slot.index]
-        printed = tuple(f" {_plain(o)} " in f" {near} " or _plain(o) in near for o in slot.options)
+        printed = tuple(is_printed(o, near) for o in notes)
         base = replace(base, options=notes if kind == KINDS.index("choice") else (), printed=printed)
         if value is None:
             return base

@@ -29,7 +29,14 @@ from cinnabar.engine.models.default.pointing import (
     spans_in_window,
     start_masks,
 )
-from cinnabar.engine.models.default.questions import form_questions, kind_of, question_tensors, words_of
+from cinnabar.engine.models.default.questions import (
+    Question,
+    form_questions,
+    is_printed,
+    kind_of,
+    plain_words,
+    question_tensors,
+)
 from cinnabar.engine.models.default.rows import ROW_FROM, chosen_places, nested
 from cinnabar.engine.models.default.speller import HINT_BYTES, POSITIONS
 from cinnabar.engine.models.default.typed import PassageReader
@@ -60,8 +67,12 @@ class Memory:
 
 @dataclass(slots=True)
 class FormMemory:
-    """A form as the model keeps it: its questions (slots, then arrays, then options), and their vectors."""
+    """A form as the model keeps it: its questions (slots, then arrays, then options), and their vectors.
 
+    `slots`, `arrays` and `options` (of each slot) are their places among the questions.
+    """
+
+    asked: list[Question]
     questions: Questions
     vectors: Tensor
     slots: list[int]
@@ -133,7 +144,7 @@ class DefaultModel:
                                  questions.label[i : i + 64], questions.note[i : i + 64])  # fmt: skip
                 vectors.append(self.network.understand(part))
             memory = FormMemory(
-                questions, torch.cat(vectors) if vectors else torch.zeros(0, self.network.size.hidden),
+                texts, questions, torch.cat(vectors) if vectors else torch.zeros(0, self.network.size.hidden),
                 list(range(len(asked.slots))),
                 list(range(len(asked.slots), len(asked.slots) + len(asked.arrays))), options,
             )  # fmt: skip
@@ -257,15 +268,13 @@ class DefaultModel:
         places: dict[int, Place],
     ) -> list[float]:  # fmt: skip
         slot = canvas.instances[k].slot
-        near = memory.passage.text
         if k in places:
-            place = places[k]
-            end = memory.pieces.start[place.until] if place.until < len(memory.pieces) else len(near)
-            near = near[int(memory.pieces.start[place.anchor]) : int(end)]
-        elif not memory.text:
-            memory.text = " ".join(near.lower().split())
-        near = near.lower() if k in places else memory.text
-        printed = torch.tensor([float(_printed(o, near)) for o in slot.options], device=self.device)
+            near = plain_words(memory.pieces.between(places[k].anchor, places[k].until, memory.passage.text))
+        else:
+            memory.text = memory.text or plain_words(memory.passage.text)
+            near = memory.text
+        asked = [known.asked[o] for o in known.options[slot.index]]
+        printed = torch.tensor([float(is_printed(o, near)) for o in asked], device=self.device)
         options = known.vectors[known.options[slot.index]]
         alone = Look(look.slots[i, j][None, None], look.window[:1], look.pointer_bias[:1])
         scores = self.network.choices(alone, options[None, None], printed[None, None])[0, 0]
@@ -321,13 +330,6 @@ class DefaultModel:
         )
         for i, k in enumerate(spelled):
             out.letters[k] = logits[i]
-
-
-
-
-def _printed(option: str, near: str) -> bool:
-    word = words_of(option.strip('"'))
-    return bool(word) and word in near
 
 
 class _Answers:

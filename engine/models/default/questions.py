@@ -16,6 +16,7 @@ from cinnabar.schemas.form import ArrayNode, Form, ObjectNode, Slot, walk
 
 #: Pieces of a question that are read; longer descriptions are cut.
 QUESTION_PIECES = 40
+_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,23 @@ def kind_of(slot: Slot) -> int:
     if slot.format == "time":
         return KINDS.index("time")
     return KINDS.index("text" if slot.free else "pattern")
+
+
+def plain_words(text: str) -> str:
+    """A text in small letters with one space between its words and at both ends: what `is_printed` looks in."""
+    return f" {' '.join(_WORD.findall(text.lower()))} "
+
+
+def is_printed(option: Question, near: str) -> bool:
+    """Whether an option's name stands in `near` (from `plain_words`), from the beginning of a word.
+
+    Short names are whole words ("no" is not printed in "November"); longer ones may go on ("claim" is in
+    "claims"). Training and inference ask the same, or what is learned of it would be wrong.
+    """
+    name = plain_words(option.label)[1:-1]
+    if not name.isascii():
+        return bool(name) and name in near
+    return bool(name) and (f" {name}" if len(name) > 3 else f" {name} ") in near
 
 
 def question_tensors(questions: Sequence[Question], pieces: WordPieces) -> Questions:

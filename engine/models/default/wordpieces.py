@@ -49,6 +49,11 @@ class Pieces:
             return i
         return min(i + 1, len(self.ids) - 1)
 
+    def between(self, first: int, until: int, text: str) -> str:
+        """The text from a piece up to another one; to the text's end if there are not so many."""
+        end = int(self.start[until]) if until < len(self.ids) else len(text)
+        return text[int(self.start[first]) : end]
+
 
 class WordPieces:
     """The lower-cased English word pieces of BERT, without special tokens: what looks like one is text."""
