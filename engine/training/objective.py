@@ -21,10 +21,10 @@ WEIGHTS = {
 def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
     """The mean loss of each part over a batch; parts without a target are left out."""
     page, board, targets, questions = batch.sheet, batch.board, batch.targets, batch.questions
-    window = network.read(page)
+    held = network.hold(network.read(page))
     vectors = network.understand(questions)
     matches = network.matches(page, board, questions)
-    look = network.look(window, page, board, vectors, matches)
+    look = network.look(held, page, board, vectors, matches)
     out: dict[str, Tensor] = {}
 
     starts = network.starts(look)
@@ -53,9 +53,8 @@ def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
 
     if len(targets.choice):
         i, j = targets.choice_at.unbind(-1)
-        options = vectors[targets.choice_options.clamp(min=0)][:, None]
-        chosen = type(look)(look.slots[i, j][:, None], look.window[:1], look.pointer_bias[:1])
-        scores = network.choices(chosen, options, targets.choice_printed[:, None])[:, 0].float()
+        options = vectors[targets.choice_options.clamp(min=0)]
+        scores = network.choices(look.slots[i, j], options, targets.choice_printed).float()
         scores = torch.where(targets.choice_options >= 0, scores, FLOOR)
         out["choice"] = F.cross_entropy(scores, targets.choice)
     if (targets.boolean != IGNORE).any():
@@ -68,13 +67,13 @@ def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
         places = page.mask[i].float()
         each = F.binary_cross_entropy_with_logits(tags, targets.rows, reduction="none") * places
         out["rows"] = (each.sum(-1) / (3 + targets.rows.sum(-1))).mean()
-        held = targets.rows.sum(-1) > 0
-        if held.any():
+        there = targets.rows.sum(-1) > 0
+        if there.any():
             # Each place alone learns slowly that it is one: beginnings are one piece in hundreds. That they
             # come before all others is learned as fast as a pointer.
             ranked = torch.where(places > 0, tags, FLOOR).log_softmax(-1)
             share = targets.rows / targets.rows.sum(-1, keepdim=True).clamp(min=1)
-            out["row_ranks"] = -(ranked * share).sum(-1)[held].mean()
+            out["row_ranks"] = -(ranked * share).sum(-1)[there].mean()
     if len(targets.spelled):
         i, j = targets.spell_at.unbind(-1)
         letters = network.speller(look.slots[i, j], targets.hint, targets.shown, targets.positions)

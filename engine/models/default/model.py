@@ -16,6 +16,7 @@ from cinnabar.engine.models.default.network import (
     KINDS,
     ROWS,
     Board,
+    Held,
     Look,
     Network,
     Questions,
@@ -41,7 +42,7 @@ from cinnabar.engine.models.default.rows import ROW_FROM, chosen_places, nested
 from cinnabar.engine.models.default.speller import HINT_BYTES, POSITIONS
 from cinnabar.engine.models.default.typed import PassageReader
 from cinnabar.engine.models.default.views import Place, View, board_of, row_places, views_of
-from cinnabar.engine.models.default.windows import Window, cut, sheet
+from cinnabar.engine.models.default.windows import Window, cut, padded, sheet
 from cinnabar.engine.models.default.wordpieces import Pieces, WordPieces
 from cinnabar.engine.request import Passage
 from cinnabar.schemas.form import Form
@@ -50,19 +51,30 @@ from cinnabar.schemas.form import Form
 SPELL_FROM = 0.1
 #: Views that go through the decoder together.
 VIEWS_AT_ONCE = 8
+#: Windows of a passage for which everything that slots look at is kept over the steps, 4 MB each; of longer
+#: ones it is made anew for the windows at hand.
+WINDOWS_HELD = 32
+#: Of longer passages each slot looks again, in later steps, at as many windows that likely hold its value.
+LOOKED_AT_AGAIN = 4
 TYPED = (KINDS.index("number"), KINDS.index("date"), KINDS.index("time"))
 
 
 @dataclass(slots=True)
 class Memory:
-    """A passage as the model keeps it: pieces, windows, and the states of each window, [T, H]."""
+    """A passage as the model keeps it: pieces, W windows of at most T pieces, and their states, [W, T, H].
+
+    `held` is what slots look at, where it is kept; `plain` the passage's words, once they are needed;
+    `promising` the windows that a form's slots look at again, by the form's id.
+    """
 
     passage: Passage
     pieces: Pieces
     windows: list[Window]
-    states: list[Tensor]
+    states: Tensor
+    held: Held | None
     reader: PassageReader
-    text: str = ""
+    plain: str = ""
+    promising: dict[int, list[int]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -93,6 +105,11 @@ class _Decided:
     options: list[list[float]] = field(default_factory=list)
     states: list[Tensor] = field(default_factory=list)
 
+    def likeliest(self, count: int) -> list[int]:
+        """The windows that most likely hold the slot's value, the likeliest first."""
+        order = sorted(range(len(self.absent)), key=self.absent.__getitem__)
+        return [self.windows[i] for i in order[:count]]
+
 
 class DefaultModel:
     """The model that ships with the project."""
@@ -121,12 +138,14 @@ class DefaultModel:
     def _encode(self, passage: Passage) -> Memory:
         pieces = self.wordpieces.pieces(passage.text, passage.word_start, passage.word_box)
         windows = cut(pieces)
-        states = []
-        for w in windows:
-            page = to_device(sheet([(pieces, w)]), self.device)
-            with self._precision():
-                states.append(self.network.read(page)[0, : w.last - w.first + 2].float())
-        return Memory(passage, pieces, windows, states, PassageReader(passage.text))
+        width = padded(windows)
+        states = torch.zeros(len(windows), width, self.network.size.hidden, device=self.device)
+        with self._precision():
+            for i, w in enumerate(windows):
+                page = to_device(sheet([(pieces, w)]), self.device)
+                states[i, : page.ids.shape[1]] = self.network.read(page)[0]
+            held = self.network.hold(states) if len(windows) <= WINDOWS_HELD else None
+        return Memory(passage, pieces, windows, states, held, PassageReader(passage.text))
 
     def form(self, form: Form) -> FormMemory:
         """A form's questions, read once."""
@@ -162,30 +181,39 @@ class DefaultModel:
         known = self.form(form)
         count = len(form.arrays)
         places: list[list[tuple[int, float]]] = [[] for _ in form.arrays]
-        for i, w in enumerate(memory.windows):
-            page = to_device(sheet([(memory.pieces, w)]), self.device)
-            board = Board.blank(1, count, page.ids.shape[1])
-            board.question, board.mask[:], board.kind[:] = torch.tensor([known.arrays]), True, ROWS
-            look = self._look(memory, [i], page, to_device(board, self.device), known)
-            chances = self.network.rows(look)[0].sigmoid()
-            for a in range(count):
-                for place in (chances[a] >= ROW_FROM).nonzero()[:, 0].tolist():
-                    piece = place - 1 + w.first
-                    if w.core_first <= piece < w.core_last:
-                        places[a].append((piece, float(chances[a, place])))
+        for first in range(0, len(memory.windows), VIEWS_AT_ONCE):
+            windows = range(first, min(first + VIEWS_AT_ONCE, len(memory.windows)))
+            page = self._page(memory, windows)
+            board = Board.blank(len(windows), count, page.ids.shape[1])
+            board.question[:], board.mask[:], board.kind[:] = torch.tensor(known.arrays), True, ROWS
+            look = self._look(memory, windows, page, to_device(board, self.device), known)
+            with self._precision():
+                chances = self.network.rows(look).float().sigmoid()
+            for i, a, place in (chances >= ROW_FROM).nonzero().tolist():
+                w = memory.windows[windows[i]]
+                piece = place - 1 + w.first
+                if w.core_first <= piece < w.core_last:
+                    places[a].append((piece, float(chances[i, a, place])))
         starts = memory.pieces.start
         anchors = [[(int(starts[p]), chance) for p, chance in chosen_places(own)] for own in places]
         return nested(form, anchors)
 
+    def _page(self, memory: Memory, windows: Sequence[int]) -> Sheet:
+        chosen = [(memory.pieces, memory.windows[w]) for w in windows]
+        return to_device(sheet(chosen, memory.states.shape[1]), self.device)
+
     def _look(
         self, memory: Memory, windows: Sequence[int], page: Sheet, board: Board, known: FormMemory
     ) -> Look:
-        width = page.ids.shape[1]
-        own = [memory.states[w] for w in windows]
-        states = torch.stack([F.pad(x, (0, 0, 0, width - len(x))) for x in own])
         with self._precision():
+            if memory.held is not None:
+                held = memory.held.windows(torch.tensor(windows, device=self.device))
+            else:
+                distinct = sorted(set(windows))
+                held = self.network.hold(memory.states[distinct])
+                held = held.windows(torch.tensor([distinct.index(w) for w in windows], device=self.device))
             matches = self.network.matches(page, board, known.questions)
-            return self.network.look(states, page, board, known.vectors, matches)
+            return self.network.look(held, page, board, known.vectors, matches)
 
     def _precision(self) -> torch.autocast:
         """bfloat16 where the machine has instructions for it, as in training."""
@@ -213,10 +241,14 @@ class DefaultModel:
         places: dict[int, Place] = {
             k: row_at[canvas.instances[k].row] for k in own if canvas.instances[k].row >= 0
         }
-        views = views_of(own, [places.get(k) for k in own], memory.windows)
+        promising = memory.promising.get(id(form), range(len(memory.windows)))
+        views = views_of(own, [places.get(k) for k in own], memory.windows, promising)
         decided: dict[int, _Decided] = {k: _Decided() for k in own}
         for i in range(0, len(views), VIEWS_AT_ONCE):
             self._decide(views[i : i + VIEWS_AT_ONCE], memory, known, places, canvas, decided)
+        if memory.held is None and id(form) not in memory.promising:
+            likeliest = (d.likeliest(LOOKED_AT_AGAIN) for k, d in decided.items() if k not in places)
+            memory.promising[id(form)] = sorted({w for found in likeliest for w in found})
         for k in own:
             self._answer(k, decided[k], memory, canvas, out)
         self._spell(own, decided, memory, canvas, out)
@@ -227,7 +259,7 @@ class DefaultModel:
     ) -> None:  # fmt: skip
         """Let the slots of some views look at their windows; note what each view says of its slots."""
         pieces, windows = memory.pieces, memory.windows
-        page = to_device(sheet([(pieces, windows[v.window]) for v in views]), self.device)
+        page = self._page(memory, [v.window for v in views])
         width = page.ids.shape[1]
         board = board_of(views, canvas, known.slots, places, windows, pieces, self.wordpieces, width)
         size = board.question.shape[1]
@@ -271,13 +303,12 @@ class DefaultModel:
         if k in places:
             near = plain_words(memory.pieces.between(places[k].anchor, places[k].until, memory.passage.text))
         else:
-            memory.text = memory.text or plain_words(memory.passage.text)
-            near = memory.text
+            memory.plain = memory.plain or plain_words(memory.passage.text)
+            near = memory.plain
         asked = [known.asked[o] for o in known.options[slot.index]]
         printed = torch.tensor([float(is_printed(o, near)) for o in asked], device=self.device)
         options = known.vectors[known.options[slot.index]]
-        alone = Look(look.slots[i, j][None, None], look.window[:1], look.pointer_bias[:1])
-        scores = self.network.choices(alone, options[None, None], printed[None, None])[0, 0]
+        scores = self.network.choices(look.slots[i, j][None], options[None], printed[None])[0]
         return scores.float().log_softmax(-1).tolist()
 
     def _answer(self, k: int, d: _Decided, memory: Memory, canvas: Canvas, out: _Answers) -> None:

@@ -112,11 +112,38 @@ class Board:
 
 
 @dataclass(slots=True)
+class Held:
+    """N windows of T pieces as the decoder and the pointers want them, whatever is asked of them.
+
+    states: [N, T, H]; keys, values: one [N, heads, T, H / heads] for each layer of the decoder; starts,
+    end_starts, ends, rows: [N, T, P], what the pointers compare slots with.
+    """
+
+    states: Tensor
+    keys: tuple[Tensor, ...]
+    values: tuple[Tensor, ...]
+    starts: Tensor
+    end_starts: Tensor
+    ends: Tensor
+    rows: Tensor
+
+    def windows(self, chosen: Tensor) -> Held:
+        """These windows, in this order; chosen: int64."""
+
+        def taken(x: Tensor) -> Tensor:
+            return x.index_select(0, chosen)
+
+        keys, values = tuple(map(taken, self.keys)), tuple(map(taken, self.values))
+        rest = map(taken, (self.starts, self.end_starts, self.ends, self.rows))
+        return Held(taken(self.states), keys, values, *rest)
+
+
+@dataclass(slots=True)
 class Look:
-    """What the decoder saw: slot states [N, S, H], window states [N, T, H], biases on pointers [N, S, T]."""
+    """What the decoder saw: slot states [N, S, H], the windows, biases on pointers [N, S, T]."""
 
     slots: Tensor
-    window: Tensor
+    held: Held
     pointer_bias: Tensor
 
 
@@ -230,11 +257,25 @@ class Network(nn.Module):
             signal = F.pad(signal, (20, 3))
         return F.gelu(self.match(signal)).view(n, s, 8, -1)
 
-    def look(self, window: Tensor, sheet: Sheet, board: Board, vectors: Tensor, matches: Tensor) -> Look:
+    def hold(self, states: Tensor) -> Held:
+        """What slots look at, from the windows' states, [N, T, H] from `read`: it depends on no slot."""
+        layers = [layer for layer in self.decoder if isinstance(layer, Layer)]
+        return Held(
+            states,
+            tuple(layer.split(layer.key(states)) for layer in layers),
+            tuple(layer.split(layer.value(states)) for layer in layers),
+            self.start_window(states),
+            self.end_start(states),
+            self.end_window(states),
+            self.row_window(states),
+        )
+
+    def look(self, held: Held, sheet: Sheet, board: Board, vectors: Tensor, matches: Tensor) -> Look:
         """Let the slots look at the window and at each other.
 
-        window: [N, T, H] from `read`; vectors: [Q, H] from `understand`; matches from `matches`.
+        held: from `hold`; vectors: [Q, H] from `understand`; matches from `matches`.
         """
+        window = held.states
         n, s = board.question.shape
         x = self.ask(vectors)[board.question] + self.kind(board.kind) + self.state(board.state)
         x = x + self._committed(window, board) + self._anchored(window, board)
@@ -251,13 +292,14 @@ class Network(nn.Module):
             bias = self.region_attention[i][region].permute(0, 3, 1, 2) + hidden_window
             bias = bias + spread[:, None] * self.match_attention[i][None, :, None, None]
             bias = torch.cat([hidden_slots.expand(-1, bias.shape[1], -1, -1), bias], -1)
-            both = torch.cat([x, window.to(x.dtype)], 1)
-            x = layer.attend(x, layer.split(layer.key(both)), layer.split(layer.value(both)), bias)
+            keys = torch.cat([layer.split(layer.key(x)), held.keys[i]], 2)
+            values = torch.cat([layer.split(layer.value(x)), held.values[i]], 2)
+            x = layer.attend(x, keys, values, bias)
         place = torch.arange(sheet.ids.shape[1], device=window.device)
         distance = _distance_buckets(place[None, None, :] - board.anchor[..., None])
         near = self.region_pointer(region)[..., 0] + self.distance_pointer(distance)[..., 0]
         in_row = (board.anchor >= 0)[..., None]
-        return Look(x, window, spread + torch.where(in_row, near, 0.0))
+        return Look(x, held, spread + torch.where(in_row, near, 0.0))
 
     def _committed(self, window: Tensor, board: Board) -> Tensor:
         """What the canvas holds for a slot: the words of its value, and its words as the window has them."""
@@ -277,7 +319,7 @@ class Network(nn.Module):
 
     def starts(self, look: Look) -> Tensor:
         """Logits of the piece at which a value starts: [N, S, T]."""
-        scores = torch.matmul(self.start_slot(look.slots), self.start_window(look.window).transpose(-1, -2))
+        scores = torch.matmul(self.start_slot(look.slots), look.held.starts.transpose(-1, -2))
         return scores / self.pointer_scale + look.pointer_bias
 
     def absences(self, look: Look, starts: Tensor, allowed: Tensor) -> Tensor:
@@ -298,12 +340,12 @@ class Network(nn.Module):
         line: [N, T]. Impossible ends (before the start, or too far behind it) get FLOOR.
         """
         n, s, k = start.shape
-        t = look.window.shape[1]
+        t = line.shape[1]
         flat = start.reshape(n, -1)
-        at_start = self.end_start(look.window).gather(1, flat[..., None].expand(-1, -1, self.size.pointer))
+        at_start = look.held.end_starts.gather(1, flat[..., None].expand(-1, -1, self.size.pointer))
         query = self.end_slot(look.slots)[:, :, None] + at_start.view(n, s, k, -1)
-        keys = self.end_window(look.window)
-        scores = torch.matmul(query.view(n, s * k, -1), keys.transpose(-1, -2)) / self.pointer_scale
+        scores = torch.matmul(query.view(n, s * k, -1), look.held.ends.transpose(-1, -2))
+        scores = scores / self.pointer_scale
         length = torch.arange(t, device=start.device) - start[..., None]
         lines = (line[:, None, :] - line.gather(1, flat)[..., None]).view(n, s, k, t).clamp(0, 3)
         possible = (length >= 0) & (length < LONGEST_SPAN)
@@ -312,12 +354,15 @@ class Network(nn.Module):
 
     def rows(self, look: Look) -> Tensor:
         """Logits that an item of the slot's array begins at a piece: [N, S, T]."""
-        scores = torch.matmul(self.row_slot(look.slots), self.row_window(look.window).transpose(-1, -2))
+        scores = torch.matmul(self.row_slot(look.slots), look.held.rows.transpose(-1, -2))
         return scores / self.pointer_scale + self.row_bias
 
-    def choices(self, look: Look, options: Tensor, printed: Tensor) -> Tensor:
-        """Logits of options: options [N, S, O, H] vectors, printed [N, S, O] whether they are in the text."""
-        query = self.choice_slot(look.slots)[:, :, None]
+    def choices(self, slots: Tensor, options: Tensor, printed: Tensor) -> Tensor:
+        """Logits of options, [C, O], of slots in the states [C, H].
+
+        options: [C, O, H] vectors; printed: [C, O], 1.0 where they are in the text.
+        """
+        query = self.choice_slot(slots)[:, None]
         scores = (query * self.choice_option(options)).sum(-1) / self.pointer_scale
         return scores + self.choice_printed * printed  # type: ignore[no-any-return]
 

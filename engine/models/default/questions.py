@@ -123,7 +123,7 @@ def kind_of(slot: Slot) -> int:
 
 
 def plain_words(text: str) -> str:
-    """A text in small letters with one space between its words and at both ends: what `is_printed` looks in."""
+    """A text in small letters, one space between its words and at both ends: what `is_printed` looks in."""
     return f" {' '.join(_WORD.findall(text.lower()))} "
 
 

@@ -54,13 +54,16 @@ def home_window(windows: Sequence[Window], anchor: int) -> int:
 
 
 def views_of(
-    instances: Sequence[int], places: Sequence[Place | None], windows: Sequence[Window]
+    instances: Sequence[int],
+    places: Sequence[Place | None],
+    windows: Sequence[Window],
+    promising: Sequence[int],
 ) -> list[View]:
-    """Scalar slots look at every window; the slots of a row at the window where the row begins."""
+    """Scalar slots look at every promising window; the slots of a row at the window where the row begins."""
     scalars = [s for s, p in zip(instances, places, strict=True) if p is None]
     views = [
         View(w, tuple(scalars[i : i + SLOTS_IN_VIEW]))
-        for w in range(len(windows))
+        for w in promising
         for i in range(0, len(scalars), SLOTS_IN_VIEW)
     ]
     at_home: dict[int, list[tuple[int, int]]] = {}

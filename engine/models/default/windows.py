@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,10 +46,15 @@ def cut(pieces: Pieces, longest: int = 510, overlap: int = 96) -> list[Window]:
     return windows
 
 
-def sheet(windows: Sequence[tuple[Pieces, Window]], multiple: int = 32) -> Sheet:
-    """The windows as tensors, padded to a multiple of pieces."""
-    longest = max((w.last - w.first + 2 for _, w in windows), default=2)
-    width = -(-longest // multiple) * multiple
+def padded(windows: Iterable[Window], multiple: int = 32) -> int:
+    """The pieces, with [CLS] and [SEP], that the longest window has, rounded up to a multiple."""
+    longest = max((w.last - w.first + 2 for w in windows), default=2)
+    return -(-longest // multiple) * multiple
+
+
+def sheet(windows: Sequence[tuple[Pieces, Window]], width: int = 0) -> Sheet:
+    """The windows as tensors, padded to `width` pieces or what the longest of them needs."""
+    width = max(width, padded(w for _, w in windows))
     n = len(windows)
     ids, mask = np.zeros((n, width), np.int64), np.zeros((n, width), bool)
     around, line = np.zeros((n, width, 4), np.int64), np.full((n, width), -1, np.int64)

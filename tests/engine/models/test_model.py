@@ -14,6 +14,7 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import MASK, Canvas, Row, SlotInstance
 from cinnabar.engine.models.default.model import DefaultModel
 from cinnabar.engine.models.default.rows import ROW_FROM
+from cinnabar.engine.models.default.windows import padded
 from cinnabar.engine.request import Filled, Request, Result
 from cinnabar.schemas import compile_schema
 
@@ -143,9 +144,41 @@ def test_a_long_text_is_read_in_windows_that_do_not_depend_on_what_else_is_read(
     again = model.encode([passage_of(text)])[0]
     assert (len(short.windows), len(long.windows) > 2) == (1, True)
     assert model.count_tokens(text) == len(long.pieces)
-    for window, a, b in zip(long.windows, long.states, again.states, strict=True):
-        assert a.shape == (window.last - window.first + 2, 32)
-        assert torch.equal(a, b)
+    assert long.states.shape == (len(long.windows), padded(long.windows), 32)
+    assert torch.equal(long.states, again.states)
+
+
+def test_a_text_of_many_windows_is_answered_the_same_whether_all_is_kept_or_made_anew(
+    model: DefaultModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = compile_schema(BILL).form
+    answers = []
+    for held in (100, 1):
+        monkeypatch.setattr("cinnabar.engine.models.default.model.WINDOWS_HELD", held)
+        monkeypatch.setattr("cinnabar.engine.models.default.model.LOOKED_AT_AGAIN", 100)
+        assert (model.encode([passage_of(LONG * 2)])[0].held is None) == (held == 1)
+        result = Engine(model).fill([Request("long", form, passage_of(LONG * 2))])[0]
+        answers.append(record_of(result))
+    assert answers[0] == answers[1]
+
+
+def test_slots_look_again_at_the_windows_that_are_likeliest_to_hold_their_values(
+    model: DefaultModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cinnabar.engine.models.default.model.WINDOWS_HELD", 1)
+    monkeypatch.setattr("cinnabar.engine.models.default.model.LOOKED_AT_AGAIN", 1)
+    form = compile_schema(BILL).form
+    memory = model.encode([passage_of(LONG * 4)])[0]
+    scalars = [s for s in form.slots if "*" not in s.path]
+    canvas = Canvas(
+        [SlotInstance(0, s, -1) for s in scalars], [None] * len(scalars), [False] * len(scalars),
+        torch.full((len(scalars), 16), MASK), torch.full((len(scalars),), 16), [()] * len(scalars),
+    )  # fmt: skip
+    model.score([form], [memory], [[]], canvas)
+    (promising,) = memory.promising.values()
+    assert 1 <= len(promising) <= len(scalars) < len(memory.windows)
+    model.score([form], [memory], [[]], canvas)
+    assert list(memory.promising.values()) == [promising]
 
 
 def test_candidates_are_accepted_texts_and_probabilities_are_at_most_one(model: DefaultModel) -> None:

@@ -106,7 +106,7 @@ def test_pointing_goes_to_allowed_starts_and_ends_in_order_of_probability() -> N
     page = sheet([(pieces, window)])
     network = tiny_network().eval()
     width = page.ids.shape[1]
-    look = Look(torch.randn(1, 2, 32), torch.randn(1, width, 32), torch.zeros(1, 2, width))
+    look = Look(torch.randn(1, 2, 32), network.hold(torch.randn(1, width, 32)), torch.zeros(1, 2, width))
     allowed = start_masks(
         [slot_of(type="number"), slot_of(type="string")], [True, False], READER, pieces, window, width
     )[None]
