@@ -194,6 +194,12 @@ class _Builder:
         return ArrayPlace(node, items, demanded, optional, known)
 
 
+def _nothing(text: str | None, value: Value) -> Leaf:
+    """The leaf of a place that has no value."""
+    absence = value.absent_confidence
+    return Leaf(text, absence, origin="absent", allowed_mass=value.allowed_mass, absence=absence)
+
+
 def _cuts(pointer: str) -> list[int]:
     return [0, *(at for at, letter in enumerate(pointer) if letter == "/" and at)]
 
@@ -282,9 +288,7 @@ class Writer:
         value, slot = self.values[place.instance], place.slot
         if value.absent and not place.known and (slot.nullable or place.optional):
             text = "null" if slot.nullable else None
-            self.leaves[pointer] = Leaf(
-                text, value.absent_confidence, origin="absent", allowed_mass=value.allowed_mass
-            )
+            self.leaves[pointer] = _nothing(text, value)
             return None if text is None else text.encode()
         self.leaves[pointer] = Leaf(
             value.text.decode(),
@@ -293,6 +297,7 @@ class Writer:
             value.origin,
             value.missing or (value.absent and not place.known),
             value.allowed_mass,
+            value.absent_confidence,
         )
         return value.text
 
@@ -300,9 +305,7 @@ class Writer:
         """Note the leaves of an object that is left out."""
         if isinstance(place, LeafPlace):
             value = self.values[place.instance]
-            self.leaves[pointer] = Leaf(
-                None, value.absent_confidence, origin="absent", allowed_mass=value.allowed_mass
-            )
+            self.leaves[pointer] = _nothing(None, value)
         elif isinstance(place, ObjectPlace):
             for member, part in place.members:
                 self._close(part, f"{pointer}/{_escaped(member.name)}")

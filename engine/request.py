@@ -53,7 +53,8 @@ class Leaf:
     [start, end) in characters of the whole document, the words that the value was read from. `missing` says
     that the model found no value although the schema demands one: `text` is then its best guess, or minimal.
     `allowed_mass` is the natural logarithm of the share that the model gave to allowed texts, measured before
-    the constraint.
+    the constraint. `absence` is the probability of there being no value, of which `confidence` is one way to
+    be otherwise: with several readings both may be low.
     """
 
     text: str | None
@@ -62,6 +63,7 @@ class Leaf:
     origin: Origin = "copied"
     missing: bool = False
     allowed_mass: float = 0.0
+    absence: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

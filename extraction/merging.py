@@ -1,9 +1,10 @@
 """The records of a document's chunks as the one record of the document.
 
 A value that a chunk found counts for more than its absence elsewhere: that a chunk does not hold it says
-nothing of the others, and each chunk has weighed its own finding against absence already. So the surest of
-the values found stands, and what is absent is as sure as the chunk that doubts it most. This is how the
-default model joins the windows of one passage, too.
+nothing of the others, and each chunk has weighed its own finding against absence already. Of the values found
+the one stands whose odds against absence are best, as the default model joins the windows of one passage: a
+chunk that surely holds the value, and wavers between two readings, knows more than one that hardly does and
+has only one reading to offer. What is absent is as sure as the chunk that doubts it most.
 
 The rows of an array are those of the chunks, in the order of their anchors. Where two chunks overlap, a row
 that both found is one row, its values merged like any others; a row that only one of them found counts where
@@ -105,8 +106,13 @@ def _surer(one: Leaf, other: Leaf) -> Leaf:
     if rank != other_rank:
         return one if rank > other_rank else other
     if rank:
-        return one if one.confidence >= other.confidence else other
+        return one if _odds(one) >= _odds(other) else other
     return one if one.confidence <= other.confidence else other
+
+
+def _odds(leaf: Leaf) -> float:
+    """How much likelier the value is than there being none; probabilities are known to four places."""
+    return leaf.confidence / (leaf.absence + 1e-4)
 
 
 def _rank(leaf: Leaf) -> int:
@@ -222,7 +228,7 @@ def _value(slot: Slot, leaf: Leaf | None) -> Value:
         text=(leaf.text if rank and leaf.text is not None else slot.minimal).encode(),
         absent=rank < 2,
         confidence=leaf.confidence if rank else 0.0,
-        absent_confidence=0.0 if rank else leaf.confidence,
+        absent_confidence=leaf.absence if rank else leaf.confidence,
         spans=leaf.spans,
         origin=leaf.origin if rank else "minimal",
         missing=leaf.missing,

@@ -138,6 +138,13 @@ def test_of_two_values_the_surer_one_stands_and_the_first_of_equals() -> None:
     assert merge(PAIR, TWO, [pair(one, GUESS), pair(equal, GUESS)]).leaves["/a"].text == '"one"'
 
 
+def test_who_wavers_between_two_readings_knows_more_than_who_hardly_sees_one() -> None:
+    wavering = Leaf('"one"', 0.48, ((1, 2),), absence=0.02)
+    faint = Leaf('"other"', 0.55, ((12, 13),), absence=0.45)
+    merged = merge(PAIR, TWO, [pair(faint, GUESS), pair(wavering, GUESS)])
+    assert (merged.leaves["/a"].text, merged.leaves["/a"].absence) == ('"one"', 0.02)
+
+
 def test_what_all_chunks_lack_is_as_absent_as_the_one_that_doubts_it_most() -> None:
     doubt = Leaf("null", 0.6, origin="absent")
     merged = merge(PAIR, TWO, [pair(ABSENT, GUESS), pair(doubt, GUESS)])
