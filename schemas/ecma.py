@@ -77,6 +77,7 @@ _CONTROLS = {"f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09, "v": 0x0B}
 _COUNT = re.compile(r"\{([0-9]+)(,([0-9]*))?\}")
 _PROPERTY = re.compile(r"\{(?:([A-Za-z_]+)=)?([A-Za-z0-9_]+)\}")
 _GROUP_NAME = re.compile(r"<([^\W\d][\w$]*|\$[\w$]*)>")
+_ASSERTIONS = ("^", "$", r"\b", r"\B", "(?=", "(?!", "(?<=", "(?<!")
 # Deeper nesting is no honest pattern, and recursion would end in Python's own limit.
 MAX_DEPTH = 100
 
@@ -131,7 +132,7 @@ class _Parser:
             part = self.atom()
             counts = self.quantifier()
             if counts is not None:
-                if isinstance(part, Edge | Look):
+                if self.text.startswith(_ASSERTIONS, start):
                     self.fail("a quantifier after an assertion", start)
                 part = Repeat(part, *counts)
                 if self.quantifier() is not None:

@@ -12,7 +12,7 @@ from functools import cache, partial
 
 from cinnabar.schemas.automaton import Automaton, concat, literal, union
 from cinnabar.schemas.regex import fullmatch
-from cinnabar.schemas.strings import bounded_length
+from cinnabar.schemas.strings import bounded_length, content_of
 
 # Gregorian dates (RFC 3339 full-date) of the years 0001 to 9999, the range of Python, Arrow and DuckDB.
 _LEAP_YEAR = r"(?:\d\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)"
@@ -134,3 +134,12 @@ def format_content(name: str) -> Automaton | None:
     """The content of all strings of this format; None where the format is not known, so an annotation."""
     build = FORMATS.get(name)
     return build() if build else None
+
+
+def is_format(name: str, text: str) -> bool:
+    """Whether the text is of this format, by the standard that it names; an unknown one holds any."""
+    content = format_content(name)
+    try:
+        return content is None or content.accepts(content_of(text))
+    except ValueError:  # a lone surrogate
+        return False

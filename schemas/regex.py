@@ -15,6 +15,7 @@ from cinnabar.schemas.automaton import MAX_STATES, Automaton
 from cinnabar.schemas.codepoints import ANY, WORD, Ranges
 from cinnabar.schemas.ecma import Chars, Choice, Edge, Look, Repeat, Sequence, Tree, parse
 from cinnabar.schemas.errors import RegexError, TooLarge
+from cinnabar.schemas.matcher import matches_somewhere
 from cinnabar.schemas.spelling import lift
 
 # A thread is a state and the obligations it carries; an obligation is a lookahead and its body's threads.
@@ -45,6 +46,19 @@ def search(pattern: str) -> Automaton:
 def fullmatch(pattern: str) -> Automaton:
     """The content of all strings that the pattern matches from start to end."""
     return _compile(pattern, anywhere=False)
+
+
+def pattern_matches(pattern: str, text: str) -> bool:
+    """Whether the pattern matches somewhere in the text: what `search` accepts, but for texts of any pattern.
+
+    Raises RegexError for what cannot be read or is not regular, never TooLarge.
+    """
+    return matches_somewhere(_tree(pattern), text)
+
+
+@lru_cache(maxsize=2048)
+def _tree(pattern: str) -> Tree:
+    return parse(pattern)
 
 
 def _compile(pattern: str, anywhere: bool) -> Automaton:

@@ -1,0 +1,112 @@
+"""Patterns matched against one text: as Python's `re` and as the automata say, at any size."""
+
+from __future__ import annotations
+
+import re
+import time
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cinnabar.schemas.ecma import parse
+from cinnabar.schemas.errors import RegexError, TooLarge
+from cinnabar.schemas.matcher import matches_somewhere, matches_whole
+from cinnabar.schemas.regex import pattern_matches, search
+from cinnabar.schemas.strings import content_of
+
+# What ECMA-262 and Python read alike over the texts below.
+leaves = st.sampled_from(["a", "b", "c", "[ab]", "[^a]", ".", r"\w", "", "ab", r"\b", r"\B", "^"])
+
+
+def grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    counts = st.sampled_from(["*", "+", "?", "*?", "{2}", "{0,2}", "{1,}", "{2,}", "{1,3}", "{3,17}"])
+    looks = st.sampled_from(["(?={0})", "(?!{0})"])
+    behind = st.sampled_from(["(?<=a)", "(?<!b)", "(?<=ab)", "(?<!c.)"])
+    return st.one_of(
+        st.builds("{}{}".format, inner, inner),
+        st.builds("(?:{}|{})".format, inner, inner),
+        st.builds("(?:{}){}".format, inner, counts),
+        st.builds(lambda look, a: look.format(a), looks, inner),
+        st.builds("{}{}".format, behind, inner),
+    )
+
+
+patterns = st.recursive(leaves, grown, max_leaves=8)
+texts = st.lists(st.text("abc ", max_size=9), min_size=4, max_size=8)
+
+
+@settings(max_examples=400, deadline=None)
+@given(patterns, texts)
+def test_a_text_is_matched_as_python_matches_it(pattern: str, tried: list[str]) -> None:
+    # Python before 3.14 says that \B does not match the empty text.
+    python = re.compile(pattern.replace(r"\B", r"(?!\b)"), re.ASCII)
+    tree = parse(pattern)
+    for text in tried:
+        assert matches_somewhere(tree, text) == (python.search(text) is not None), text
+        assert matches_whole(tree, text) == (python.fullmatch(text) is not None), text
+
+
+@settings(max_examples=100, deadline=None)
+@given(patterns, texts)
+def test_a_text_is_matched_as_its_automaton_says(pattern: str, tried: list[str]) -> None:
+    try:
+        automaton = search(pattern)
+    except TooLarge:
+        return
+    for text in tried:
+        assert pattern_matches(pattern, text) == automaton.accepts(content_of(text))
+
+
+def test_counted_classes_count() -> None:
+    for least, more, before, text in product(range(6), range(6), ("", "b"), ("", "b")):
+        for length in range(12):
+            found = pattern_matches(f"^b?a{{{least},{least + more}}}b?$", before + "a" * length + text)
+            assert found == (least <= length <= least + more)
+            found = pattern_matches(f"(?<=^b?a{{{least},{least + more}}}b?)$", before + "a" * length + text)
+            assert found == (least <= length <= least + more)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "expected"),
+    [
+        ("^(a*)*b", "a" * 20_000, False),
+        ("^(a|aa)+$", "a" * 3_000, True),
+        ("^(a|aa)+$", "a" * 3_000 + "b", False),
+        ("^((.*x|c)*y|c)*$", "c" * 1_000 + "!", False),
+        ("^((a{1,100}){1,100}){1,100}$", "a" * 1_000, True),
+        ("^((a{1,100}){1,100}){1,100}$", "a" * 1_000 + "b", False),
+        ("^.{1,5000}$", "é" * 5_000, True),
+        ("^.{1,5000}$", "é" * 5_001, False),
+        ("^.{0,20000}$", "x" * 20_000, True),
+        ("^.{0,20000}$", "x" * 20_001, False),
+        ("^(?:a?){999999999}$", "a" * 50, True),
+        ("^(?:ab){1,999999999}$", "ab" * 500, True),
+        ("^" + "(?=.*a" * 20 + ")" * 20 + "b", "ba" * 20, True),
+        ("^" + "(?=.*a)" * 20 + "b", "b" * 20, False),
+        ("^" + "(" * 90 + "a" + "+)" * 90 + "$", "a" * 100, True),
+        ("^" + "(" * 90 + "a" + "{1,2})" * 90 + "$", "a" * 100, True),
+        ("^" + "(" * 90 + "(?:a?)" + "{2,})" * 90 + "$", "a" * 100, True),
+    ],
+)
+def test_hostile_patterns_take_no_exponential_time(pattern: str, text: str, expected: bool) -> None:
+    start = time.process_time()
+    assert pattern_matches(pattern, text) == expected
+    assert time.process_time() - start < 2
+
+
+def test_a_lookahead_within_a_lookbehind_is_exact() -> None:
+    assert pattern_matches("(?<=(?=abc)a)b", "abc")
+    assert not pattern_matches("(?<=(?=abc)a)b", "abd")
+    assert pattern_matches("(?<=(?!abc)a)b", "abd")
+
+
+def test_a_lone_surrogate_is_one_code_point() -> None:
+    assert pattern_matches("^.$", "\ud800")
+    assert pattern_matches(r"^\ud800$", "\ud800")
+
+
+def test_backreferences_are_refused() -> None:
+    with pytest.raises(RegexError, match="backreference"):
+        pattern_matches(r"(a)\1", "aa")
