@@ -1,0 +1,280 @@
+"""Keywords that judge a value by itself: type, enum, const, bounds, multiples, lengths, counts, pattern, format.
+
+JSON Schema Validation 2020-12, section 6; `format` is asserted wherever it is known (section 7.2.2).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Hashable
+from decimal import Decimal
+from functools import lru_cache, partial
+from typing import Any
+
+from cinnabar.schemas.canonical import decimal
+from cinnabar.schemas.errors import RegexError, SchemaError, UnsupportedSchema
+from cinnabar.schemas.formats import FORMATS, is_format
+from cinnabar.schemas.judging.checks import Check, Scope, Test
+from cinnabar.schemas.judging.dialects import Draft
+from cinnabar.schemas.judging.resources import Place
+from cinnabar.schemas.judging.values import (
+    ARRAY,
+    KINDS,
+    NUMBER,
+    OBJECT,
+    STRING,
+    TYPES,
+    frozen,
+    is_whole,
+    shown,
+    split,
+)
+from cinnabar.schemas.regex import pattern_matches
+
+# Texts whose verdict a pattern or a format remembers: a record is judged again at every denoising step, and
+# most of it has not changed.
+_REMEMBERED = 1024
+
+
+def never(_value: Any, _scope: Scope) -> bool:
+    """No value."""
+    return False
+
+
+def _whole(value: Any, _scope: Scope) -> bool:
+    return is_whole(value)
+
+
+def _digits_alone(value: Any, _scope: Scope) -> bool:
+    """Draft 4: an integer is spelled without a fraction and without an exponent."""
+    return type(value) is int or (type(value) is Decimal and value.as_tuple().exponent == 0)
+
+
+class Type(Check):
+    """`type`: kinds that it does not name are refused before any other keyword looks at them."""
+
+    __slots__ = ("allowed", "integer", "names")
+
+    def __init__(self, place: Place, value: Any) -> None:
+        super().__init__(place, "type", KINDS)
+        self.names = value if isinstance(value, list) else [value]
+        for name in self.names:
+            if not isinstance(name, str) or name not in TYPES:
+                raise broken(place, f"one of {', '.join(TYPES)}")
+        self.allowed = {kind for name in self.names for kind in TYPES[name]}
+        self.integer: Test | None = None
+        if "integer" in self.names and "number" not in self.names:
+            self.integer = _digits_alone if place.resource.draft is Draft.DRAFT_4 else _whole
+
+    def tests(self, kind: type) -> tuple[Test, ...]:
+        if kind not in self.allowed:
+            return (never,)
+        return (self.integer,) if self.integer and kind in (Decimal, float) else ()
+
+    def holds(self, value: Any, scope: Scope) -> bool:
+        return all(test(value, scope) for test in self.tests(type(value)))
+
+    def admits(self, kind: type) -> bool:
+        return kind in self.allowed
+
+    def expected(self, value: Any) -> str:
+        return " or ".join(self.names)
+
+
+class Never(Check):
+    """The schema `false`."""
+
+    __slots__ = ()
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place, "false", KINDS)
+
+    def holds(self, value: Any, scope: Scope) -> bool:
+        return False
+
+    def admits(self, kind: type) -> bool:
+        return False
+
+    def expected(self, value: Any) -> str:
+        return "no value at all"
+
+
+class Assertion(Check):
+    """A keyword that one function decides."""
+
+    __slots__ = ("test", "wanted")
+
+    def __init__(
+        self, place: Place, keyword: str, kinds: tuple[type, ...], test: Callable[[Any], bool], wanted: str
+    ) -> None:
+        super().__init__(place, keyword, kinds)
+        self.test, self.wanted = test, wanted
+
+    def holds(self, value: Any, scope: Scope) -> bool:
+        return self.test(value)
+
+    def expected(self, value: Any) -> str:
+        return self.wanted
+
+
+def broken(place: Place, wanted: str) -> SchemaError:
+    """The error for a keyword whose own value is not what the standard says."""
+    return SchemaError(f"{place.pointer or '/'}: expected {wanted}, got {shown(place.value)}")
+
+
+def choices(place: Place, keyword: str) -> Check:
+    """`enum` and `const`: equality of JSON values."""
+    if keyword == "enum" and not isinstance(place.value, list):
+        raise broken(place, "a list of values")
+    values = place.value if keyword == "enum" else [place.value]
+    allowed: frozenset[Hashable] = frozenset(map(frozen, values))
+    kinds = {type(value) for value in values}
+    if kinds & set(NUMBER):
+        kinds |= set(NUMBER)
+    wanted = ", ".join(map(shown, values[:6])) + (", …" if len(values) > 6 else "")
+
+    def equal(value: Any) -> bool:
+        # Large values of another kind are not worth a key.
+        return type(value) in kinds and frozen(value) in allowed
+
+    return Assertion(place, keyword, KINDS, equal, f"one of {wanted}" if len(values) != 1 else wanted)
+
+
+_ORDER: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
+    "minimum": (operator.ge, "a number of at least"),
+    "maximum": (operator.le, "a number of at most"),
+    "exclusiveMinimum": (operator.gt, "a number above"),
+    "exclusiveMaximum": (operator.lt, "a number below"),
+}
+
+
+def _number(place: Place) -> Decimal:
+    value = place.value
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+        raise broken(place, "a number")
+    return decimal(value)
+
+
+def bound(place: Place, keyword: str) -> Check:
+    """`minimum`, `maximum`, `exclusiveMinimum`, `exclusiveMaximum`: exact, of any size."""
+    compare, words = _ORDER[keyword]
+    limit = _number(place)
+
+    def within(value: int | Decimal | float) -> bool:
+        return compare(decimal(value) if type(value) is float else value, limit)
+
+    return Assertion(place, keyword, NUMBER, within, f"{words} {limit}")
+
+
+def multiple(place: Place, keyword: str) -> Check:
+    """`multipleOf`, exactly: 10 to the difference of exponents is never written out, only its remainder."""
+    step = _number(place)
+    if step <= 0:
+        raise broken(place, "a number above 0")
+    divisor, places = split(step)
+
+    def divides(value: int | Decimal | float) -> bool:
+        mantissa, exponent = split(value)
+        shift = exponent - places
+        if shift >= 0:
+            return mantissa * pow(10, shift, divisor) % divisor == 0
+        # The mantissa ends in no zero, so it is a multiple of no power of ten; a divisor cannot change that.
+        return mantissa == 0
+
+    whole = int(step) if places >= 0 and places < 30 else 0
+
+    def divides_quickly(value: int | Decimal | float) -> bool:
+        return value % whole == 0 if type(value) is int else divides(value)
+
+    return Assertion(place, keyword, NUMBER, divides_quickly if whole else divides, f"a multiple of {step}")
+
+
+_COUNTED: dict[str, tuple[tuple[type, ...], bool, str]] = {
+    "minLength": (STRING, True, "characters"),
+    "maxLength": (STRING, False, "characters"),
+    "minItems": (ARRAY, True, "items"),
+    "maxItems": (ARRAY, False, "items"),
+    "minProperties": (OBJECT, True, "properties"),
+    "maxProperties": (OBJECT, False, "properties"),
+}
+
+
+def natural(place: Place) -> int:
+    """The value of a keyword that counts; 2.0 is 2."""
+    value = place.value
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)) or not 0 <= value < 1e18:
+        raise broken(place, "a whole number from 0 on")
+    if not is_whole(value):
+        raise broken(place, "a whole number from 0 on")
+    return int(value)
+
+
+def count(place: Place, keyword: str) -> Check:
+    """Lengths in code points, numbers of items and of properties."""
+    kinds, least, unit = _COUNTED[keyword]
+    limit = natural(place)
+    if least:
+        return Assertion(place, keyword, kinds, lambda value: len(value) >= limit, f"at least {limit} {unit}")
+    return Assertion(place, keyword, kinds, lambda value: len(value) <= limit, f"at most {limit} {unit}")
+
+
+def required(place: Place, keyword: str) -> Check:
+    """`required`: each of these names is a property."""
+    names = strings(place)
+    if len(names) == 1:
+        (name,) = names
+        return Assertion(place, keyword, OBJECT, lambda value: name in value, f"the property {name}")
+    wanted = frozenset(names)
+    return Assertion(
+        place, keyword, OBJECT, lambda value: value.keys() >= wanted, f"the properties {', '.join(names)}"
+    )
+
+
+def strings(place: Place) -> list[str]:
+    """The value of a keyword that lists names."""
+    if not isinstance(place.value, list) or not all(isinstance(name, str) for name in place.value):
+        raise broken(place, "a list of names")
+    return place.value
+
+
+def unique(place: Place, keyword: str) -> Check | None:
+    """`uniqueItems`: no two items are equal, 1 and 1.0 among them."""
+    if not isinstance(place.value, bool):
+        raise broken(place, "true or false")
+
+    def differ(value: list[Any]) -> bool:
+        return len(value) < 2 or len(set(map(frozen, value))) == len(value)
+
+    return Assertion(place, keyword, ARRAY, differ, "items of which no two are equal") if place.value else None
+
+
+def matcher(place: Place, keyword: str, pattern: str) -> Callable[[str], bool]:
+    """Whether a pattern is found within a string; raises UnsupportedSchema for what no automaton can say.
+
+    No automaton is built: patterns that count far have large ones, and most texts have been seen before.
+    """
+    try:
+        pattern_matches(pattern, "")
+    except RegexError as problem:
+        reason = f"{pattern!r:.80}: {problem}"
+        raise UnsupportedSchema(place.pointer, keyword, reason, "write a simpler pattern") from None
+    return lru_cache(_REMEMBERED)(partial(pattern_matches, pattern))
+
+
+def pattern(place: Place, keyword: str) -> Check:
+    """`pattern`: ECMA-262, found anywhere in the string."""
+    if not isinstance(place.value, str):
+        raise broken(place, "a pattern")
+    found = matcher(place, keyword, place.value)
+    return Assertion(place, keyword, STRING, found, f"a string with the pattern {place.value:.80}")
+
+
+def format_of(place: Place, keyword: str) -> Check | None:
+    """`format`, where it is known; others are annotations."""
+    name = place.value
+    if not isinstance(name, str):
+        raise broken(place, "the name of a format")
+    if name not in FORMATS:
+        return None
+    found = lru_cache(_REMEMBERED)(partial(is_format, name))
+    return Assertion(place, keyword, STRING, found, f"a string of the format {name}")

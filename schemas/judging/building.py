@@ -1,0 +1,284 @@
+"""From a schema to the nodes that judge with it: every schema that can be reached is read once, before any value.
+
+Raises SchemaError for keywords whose own value is broken, UnsupportedSchema for references that lead nowhere or
+in a circle, patterns that are not regular, and schemas nested too deeply at one value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cinnabar.schemas.errors import UnsupportedSchema
+from cinnabar.schemas.judging import applicators as apply
+from cinnabar.schemas.judging import assertions, containers
+from cinnabar.schemas.judging.checks import Check, Node
+from cinnabar.schemas.judging.dialects import Draft, Entry, modern
+from cinnabar.schemas.judging.resources import RECURSIVE, Documents, Place, Resource
+
+MAX_BESIDE = 100
+"""Schemas that may be nested at one value, each a frame or two of the stack."""
+
+Entries = dict[str, Entry]
+
+
+class Builder:
+    """All nodes of a schema, by their places."""
+
+    def __init__(self, schema: Any) -> None:
+        self.documents = Documents(schema)
+        self.nodes: dict[Place, Node] = {}
+        self._pending: list[Node] = []
+        # By anchor: what dynamic references look it up in. It grows while schemas are still found.
+        self._dynamic: dict[str, dict[Resource, Node]] = {}
+
+    def build(self) -> Node:
+        """The node of the whole schema."""
+        root = self.node(self.documents.root)
+        while self._pending or self._found_anchors():
+            node = self._pending.pop()
+            node.fill(self._checks(node))
+        for node in self.nodes.values():
+            node.seal()
+            if self._dynamic:
+                node.enters = node.place.resource
+        _check_circles(list(self.nodes.values()))
+        return root
+
+    def node(self, place: Place) -> Node:
+        """The node of this place, which is filled later where it is new."""
+        found = self.nodes.get(place)
+        if found is None:
+            if not isinstance(place.value, (dict, bool)):
+                raise assertions.broken(place, "a schema")
+            found = self.nodes[place] = Node(place)
+            self._pending.append(found)
+        return found
+
+    def _found_anchors(self) -> bool:
+        """Whether any schema came to light that a dynamic reference may lead to."""
+        for name, where in self._dynamic.items():
+            for resource in set(self.documents.resources.values()):
+                if name in resource.dynamic and resource not in where:
+                    where[resource] = self.node(resource.dynamic[name])
+        return bool(self._pending)
+
+    def _checks(self, node: Node) -> list[Check]:
+        place = node.place
+        if isinstance(place.value, bool):
+            return [] if place.value else [assertions.Never(place)]
+        entries = modern(place.value, place.resource.draft)
+        found = (make(self, node, entries, keyword) for keyword, make in MAKERS.items() if keyword in entries)
+        return [check for check in found if check is not None]
+
+    def one(self, place: Place) -> Node:
+        """The node of a keyword whose value is a schema."""
+        return self.node(place)
+
+    def listed(self, place: Place) -> list[Node]:
+        """The nodes of a keyword whose value is a list of schemas."""
+        if not isinstance(place.value, list):
+            raise assertions.broken(place, "a list of schemas")
+        return [self.node(place.child(str(i))) for i in range(len(place.value))]
+
+    def mapped(self, place: Place) -> dict[str, Node]:
+        """The nodes of a keyword whose value is schemas by name."""
+        if not isinstance(place.value, dict):
+            raise assertions.broken(place, "schemas by name")
+        return {name: self.node(place.child(name)) for name in place.value}
+
+    def reference(self, node: Node, keyword: str, reference: Any) -> Check:
+        """`$ref`, `$dynamicRef` or `$recursiveRef`."""
+        target, fragment = self.documents.resolve(reference, node.place, keyword)
+        place = node.place.child(keyword)
+        name = RECURSIVE if keyword == "$recursiveRef" else fragment
+        # Only an anchor that is itself dynamic, where the reference leads by its text, is looked up again.
+        if keyword == "$ref" or target.resource.dynamic.get(name) is not target:
+            return apply.All(place, keyword, [self.node(target)])
+        return apply.Dynamic(place, keyword, self.node(target), self._dynamic.setdefault(name, {}))
+
+
+Maker = Callable[[Builder, Node, Entries, str], Check | None]
+
+
+def _at(node: Node, entries: Entries, keyword: str) -> Place:
+    return node.place.child(entries[keyword][0])
+
+
+def _assertion(make: Callable[[Place, str], Check | None]) -> Maker:
+    return lambda _builder, node, entries, keyword: make(_at(node, entries, keyword), keyword)
+
+
+def _type(_builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+    return assertions.Type(_at(node, entries, keyword), entries[keyword][1])
+
+
+def _reference(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+    return builder.reference(node, keyword, entries[keyword][1])
+
+
+def _combined(make: Callable[[Place, str, list[Node]], Check]) -> Maker:
+    def maker(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+        place = _at(node, entries, keyword)
+        return make(place, keyword, builder.listed(place))
+
+    return maker
+
+
+def _not(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+    place = _at(node, entries, keyword)
+    return apply.Not(place, builder.one(place))
+
+
+def _if(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+    then, otherwise = (
+        builder.one(node.place.child(branch)) if branch in entries else None for branch in ("then", "else")
+    )
+    place = _at(node, entries, keyword)
+    return apply.If(place, builder.one(place), then, otherwise)
+
+
+def _dependent_schemas(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+    place = _at(node, entries, keyword)
+    if not isinstance(entries[keyword][1], dict):
+        raise assertions.broken(place, "schemas by name")
+    nodes = {name: builder.one(place.child(name)) for name in entries[keyword][1]}
+    return apply.DependentSchemas(place, entries[keyword][0], nodes)
+
+
+def _dependent_required(_builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+    place = _at(node, entries, keyword)
+    if not isinstance(entries[keyword][1], dict):
+        raise assertions.broken(place, "lists of names by name")
+    names = {name: frozenset(assertions.strings(place.child(name))) for name in entries[keyword][1]}
+    return apply.DependentRequired(place, entries[keyword][0], names)
+
+
+def _properties(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+    place = _at(node, entries, keyword)
+    return containers.Properties(place, builder.mapped(place))
+
+
+def _patterns(node: Node, entries: Entries) -> dict[str, containers.Match]:
+    if "patternProperties" not in entries:
+        return {}
+    place = _at(node, entries, "patternProperties")
+    if not isinstance(place.value, dict):
+        raise assertions.broken(place, "schemas by pattern")
+    return {p: assertions.matcher(place.child(p), "patternProperties", p) for p in place.value}
+
+
+def _pattern_properties(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+    matches, place = _patterns(node, entries), _at(node, entries, keyword)
+    nodes = builder.mapped(place)
+    return containers.PatternProperties(place, [(matches[pattern], nodes[pattern]) for pattern in nodes])
+
+
+def _additional(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+    place = _at(node, entries, keyword)
+    names = frozenset(entries.get("properties", ("", {}))[1])
+    matches = list(_patterns(node, entries).values())
+    return containers.AdditionalProperties(place, builder.one(place), names, matches)
+
+
+def _property_names(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+    place = _at(node, entries, keyword)
+    return containers.PropertyNames(place, builder.one(place))
+
+
+def _prefix(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+    place = _at(node, entries, keyword)
+    return containers.PrefixItems(place, builder.listed(place))
+
+
+def _items(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+    place = _at(node, entries, keyword)
+    return containers.Items(place, builder.one(place), len(entries.get("prefixItems", ("", ()))[1]))
+
+
+def _contains(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+    place = _at(node, entries, keyword)
+    least = assertions.natural(_at(node, entries, "minContains")) if "minContains" in entries else 1
+    most = assertions.natural(_at(node, entries, "maxContains")) if "maxContains" in entries else None
+    evaluates = node.place.resource.draft >= Draft.DRAFT_2020_12
+    return containers.Contains(place, builder.one(place), least, most, evaluates)
+
+
+def _unevaluated(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
+    place = _at(node, entries, keyword)
+    return containers.Unevaluated(place, keyword, builder.one(place), node)
+
+
+MAKERS: dict[str, Maker] = {
+    "type": _type,
+    "enum": _assertion(assertions.choices),
+    "const": _assertion(assertions.choices),
+    "minimum": _assertion(assertions.bound),
+    "maximum": _assertion(assertions.bound),
+    "exclusiveMinimum": _assertion(assertions.bound),
+    "exclusiveMaximum": _assertion(assertions.bound),
+    "multipleOf": _assertion(assertions.multiple),
+    "minLength": _assertion(assertions.count),
+    "maxLength": _assertion(assertions.count),
+    "minItems": _assertion(assertions.count),
+    "maxItems": _assertion(assertions.count),
+    "minProperties": _assertion(assertions.count),
+    "maxProperties": _assertion(assertions.count),
+    "required": _assertion(assertions.required),
+    "dependentRequired": _dependent_required,
+    "dependencies:dependentRequired": _dependent_required,
+    "pattern": _assertion(assertions.pattern),
+    "format": _assertion(assertions.format_of),
+    "propertyNames": _property_names,
+    "properties": _properties,
+    "patternProperties": _pattern_properties,
+    "additionalProperties": _additional,
+    "prefixItems": _prefix,
+    "items": _items,
+    "contains": _contains,
+    "uniqueItems": _assertion(assertions.unique),
+    "$ref": _reference,
+    "$dynamicRef": _reference,
+    "$recursiveRef": _reference,
+    "allOf": _combined(apply.All),
+    "anyOf": _combined(apply.Any_),
+    "oneOf": _combined(apply.One),
+    "not": _not,
+    "if": _if,
+    "dependentSchemas": _dependent_schemas,
+    "dependencies:dependentSchemas": _dependent_schemas,
+    # What is left unevaluated is known when all others have been met.
+    "unevaluatedProperties": _unevaluated,
+    "unevaluatedItems": _unevaluated,
+}
+"""Every keyword that asserts, by its name in 2020-12, in the order in which they are tried: cheap ones first."""
+
+
+def _check_circles(nodes: list[Node]) -> None:
+    """Refuse schemas that come back to themselves at the same value, or are nested too deeply there."""
+    depth: dict[Node, int] = {}
+    for start in nodes:
+        stack = [] if start in depth else [start]
+        open_nodes: set[Node] = set()
+        while stack:
+            node = stack[-1]
+            if node in depth:
+                stack.pop()
+                continue
+            beside = [(check, other) for check in node.checks for other in check.beside()]
+            fresh = [(check, other) for check, other in beside if other not in depth]
+            if node in open_nodes or not fresh:
+                depth[node] = 1 + max((depth[other] for _, other in beside if other in depth), default=0)
+                stack.pop()
+                if depth[node] > MAX_BESIDE:
+                    reason = f"expected at most {MAX_BESIDE} schemas nested at one value, got more"
+                    raise UnsupportedSchema(node.place.pointer, "allOf", reason, "nest fewer")
+                open_nodes.discard(node)
+                continue
+            open_nodes.add(node)
+            for check, other in fresh:
+                if other in open_nodes:
+                    reason = "it leads back to itself without going into the value"
+                    advice = "write what is meant in its place"
+                    raise UnsupportedSchema(check.place.pointer, check.keyword, reason, advice)
+                stack.append(other)

@@ -1,0 +1,109 @@
+"""A schema as a node with checks, which is what judging runs on.
+
+A check belongs to one keyword. A node knows for each kind of value the functions to call, so that a string
+never meets the keywords of objects. The dynamic scope of an evaluation is the tuple of the resources that it
+has entered, the outermost first, each once: only the first that has an anchor matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from cinnabar.schemas.judging.resources import Place, Resource
+from cinnabar.schemas.judging.values import KINDS
+
+Scope = tuple[Resource, ...]
+Test = Callable[[Any, Scope], bool]
+
+
+class Check:
+    """One keyword of one schema. `kinds` are the Python types of values that it says something about."""
+
+    __slots__ = ("keyword", "kinds", "place")
+    marks = False  # whether it leaves properties or items evaluated, in the sense of unevaluatedProperties
+
+    def __init__(self, place: Place, keyword: str, kinds: tuple[type, ...]) -> None:
+        self.place, self.keyword, self.kinds = place, keyword, kinds
+
+    def holds(self, value: Any, scope: Scope) -> bool:
+        """Whether a value of one of `kinds` meets the keyword."""
+        raise NotImplementedError
+
+    def tests(self, kind: type) -> tuple[Test, ...]:
+        """What has to hold, all of it, for a value of this kind; the keyword as a whole, unless it is a list."""
+        return (self.holds,) if kind in self.kinds else ()
+
+    def beside(self) -> tuple[Node, ...]:
+        """The nodes that judge the same value as this one."""
+        return ()
+
+    def admits(self, kind: type) -> bool:
+        """False where no value of this kind can meet the keyword, as far as is plain."""
+        return True
+
+    def below(self, value: Any, scope: Scope) -> Iterator[tuple[str | None, Any, Node]]:
+        """What has to meet further nodes: the step to it (None: the value itself), the part, the node."""
+        yield from ()
+
+    def mark(self, value: Any, scope: Scope, seen: set[Any]) -> None:
+        """Add the names or the indices that a value which meets the keyword has evaluated by it."""
+
+    def expected(self, value: Any) -> str:
+        """What the keyword wants, as the rest of a sentence."""
+        raise NotImplementedError
+
+
+class Tests(dict[type, tuple[Test, ...]]):
+    """What is called for each kind of value."""
+
+    def __missing__(self, kind: type) -> tuple[Test, ...]:
+        raise ValueError(f"expected parsed JSON, got {kind.__name__}")
+
+
+class Node:
+    """A schema that is ready to judge. `enters` is its resource where dynamic references may ask for it."""
+
+    __slots__ = ("checks", "enters", "place", "tests", "whole")
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.enters: Resource | None = None
+        self.whole = place.value is True or place.value == {}
+        self.checks: tuple[Check, ...] = ()
+        self.tests = Tests()
+
+    def fill(self, checks: list[Check]) -> None:
+        """Take these checks, to be run in this order."""
+        self.checks = tuple(checks)
+
+    def seal(self) -> None:
+        """Fix what is called for each kind of value, once all nodes have their checks."""
+        for kind in KINDS:
+            self.tests[kind] = tuple(test for check in self.checks for test in check.tests(kind))
+
+    def holds(self, value: Any, scope: Scope) -> bool:
+        """Whether the value meets the schema; raises ValueError for what is no parsed JSON."""
+        enters = self.enters
+        if enters is not None and enters not in scope:
+            scope = (*scope, enters)
+        for test in self.tests[type(value)]:  # noqa: SIM110, a generator would cost half the speed and a frame
+            if not test(value, scope):
+                return False
+        return True
+
+    def mark(self, value: Any, scope: Scope, seen: set[Any]) -> None:
+        """Add what a value that meets the schema has evaluated by it."""
+        scope = self.entered(scope)
+        for check in self.checks:
+            if check.marks and type(value) in check.kinds:
+                check.mark(value, scope, seen)
+
+    def entered(self, scope: Scope) -> Scope:
+        """The dynamic scope within this node."""
+        enters = self.enters
+        return scope if enters is None or enters in scope else (*scope, enters)
+
+    def admits(self, kind: type) -> bool:
+        """False where plainly no value of this kind meets the schema."""
+        return all(check.admits(kind) for check in self.checks)

@@ -1,0 +1,238 @@
+"""Keywords that apply schemas to the properties of an object and to the items of an array.
+
+JSON Schema Core 2020-12, sections 10.3 and 11. A property or an item that a keyword was applied to, and that
+met it, is evaluated; `unevaluatedProperties` and `unevaluatedItems` apply to the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from cinnabar.schemas.judging.applicators import Below
+from cinnabar.schemas.judging.checks import Check, Node, Scope
+from cinnabar.schemas.judging.resources import Place
+from cinnabar.schemas.judging.values import ARRAY, OBJECT
+
+Match = Callable[[str], bool]
+
+
+class Properties(Check):
+    """`properties`."""
+
+    __slots__ = ("nodes",)
+    marks = True
+
+    def __init__(self, place: Place, nodes: dict[str, Node]) -> None:
+        super().__init__(place, "properties", OBJECT)
+        self.nodes = nodes
+
+    def holds(self, value: Any, scope: Scope) -> bool:
+        nodes = self.nodes
+        for name, part in value.items():
+            if name in nodes and not nodes[name].holds(part, scope):
+                return False
+        return True
+
+    def below(self, value: Any, scope: Scope) -> Below:
+        yield from ((name, part, self.nodes[name]) for name, part in value.items() if name in self.nodes)
+
+    def mark(self, value: Any, scope: Scope, seen: set[Any]) -> None:
+        seen.update(value.keys() & self.nodes.keys())
+
+    def expected(self, value: Any) -> str:
+        return "properties that meet their schemas"
+
+
+class PatternProperties(Check):
+    """`patternProperties`: a property meets the schemas of all patterns that its name has."""
+
+    __slots__ = ("nodes",)
+    marks = True
+
+    def __init__(self, place: Place, nodes: list[tuple[Match, Node]]) -> None:
+        super().__init__(place, "patternProperties", OBJECT)
+        self.nodes = nodes
+
+    def holds(self, value: Any, scope: Scope) -> bool:
+        for matches, node in self.nodes:
+            for name, part in value.items():
+                if matches(name) and not node.holds(part, scope):
+                    return False
+        return True
+
+    def below(self, value: Any, scope: Scope) -> Below:
+        for matches, node in self.nodes:
+            yield from ((name, part, node) for name, part in value.items() if matches(name))
+
+    def mark(self, value: Any, scope: Scope, seen: set[Any]) -> None:
+        seen.update(name for matches, _ in self.nodes for name in value if matches(name))
+
+    def expected(self, value: Any) -> str:
+        return "properties that meet the schemas of their patterns"
+
+
+class AdditionalProperties(Check):
+    """`additionalProperties`: properties that neither name nor pattern beside it covers."""
+
+    __slots__ = ("matches", "names", "node")
+    marks = True
+
+    def __init__(self, place: Place, node: Node, names: frozenset[str], matches: list[Match]) -> None:
+        super().__init__(place, "additionalProperties", OBJECT)
+        self.node, self.names, self.matches = node, names, tuple(matches)
+
+    def _others(self, value: Any) -> list[str]:
+        names = [name for name in value if name not in self.names]
+        return [n for n in names if not any(m(n) for m in self.matches)] if self.matches else names
+
+    def holds(self, value: Any, scope: Scope) -> bool:
+        node = self.node
+        if not node.whole:
+            for name in self._others(value):
+                if not node.holds(value[name], scope):
+                    return False
+        return True
+
+    def below(self, value: Any, scope: Scope) -> Below:
+        yield from ((name, value[name], self.node) for name in self._others(value))
+
+    def mark(self, value: Any, scope: Scope, seen: set[Any]) -> None:
+        seen.update(self._others(value))
+
+    def expected(self, value: Any) -> str:
+        return "undeclared properties that meet their schema"
+
+
+class PropertyNames(Check):
+    """`propertyNames`: every name, as a string, meets a schema."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, place: Place, node: Node) -> None:
+        super().__init__(place, "propertyNames", OBJECT)
+        self.node = node
+
+    def holds(self, value: Any, scope: Scope) -> bool:
+        return all(self.node.holds(name, scope) for name in value)
+
+    def expected(self, value: Any) -> str:
+        return "names of properties that meet their schema"
+
+
+class PrefixItems(Check):
+    """`prefixItems`: the first items, each by its own schema."""
+
+    __slots__ = ("nodes",)
+    marks = True
+
+    def __init__(self, place: Place, nodes: list[Node]) -> None:
+        super().__init__(place, "prefixItems", ARRAY)
+        self.nodes = tuple(nodes)
+
+    def holds(self, value: Any, scope: Scope) -> bool:
+        for node, part in zip(self.nodes, value, strict=False):  # noqa: SIM110, see checks.Node
+            if not node.holds(part, scope):
+                return False
+        return True
+
+    def below(self, value: Any, scope: Scope) -> Below:
+        pairs = enumerate(zip(self.nodes, value, strict=False))
+        yield from ((str(i), part, node) for i, (node, part) in pairs)
+
+    def mark(self, value: Any, scope: Scope, seen: set[Any]) -> None:
+        seen.update(range(min(len(self.nodes), len(value))))
+
+    def expected(self, value: Any) -> str:
+        return "first items that meet their schemas"
+
+
+class Items(Check):
+    """`items`: all items behind those of `prefixItems`."""
+
+    __slots__ = ("node", "start")
+    marks = True
+
+    def __init__(self, place: Place, node: Node, start: int) -> None:
+        super().__init__(place, "items", ARRAY)
+        self.node, self.start = node, start
+
+    def holds(self, value: Any, scope: Scope) -> bool:
+        holds = self.node.holds
+        if not self.node.whole:
+            for part in value[self.start :] if self.start else value:
+                if not holds(part, scope):
+                    return False
+        return True
+
+    def below(self, value: Any, scope: Scope) -> Below:
+        yield from ((str(i), value[i], self.node) for i in range(self.start, len(value)))
+
+    def mark(self, value: Any, scope: Scope, seen: set[Any]) -> None:
+        seen.update(range(len(value)))
+
+    def expected(self, value: Any) -> str:
+        return "items that meet their schema"
+
+
+class Contains(Check):
+    """`contains` with `minContains` and `maxContains`; from 2020-12 on, what it finds is evaluated."""
+
+    __slots__ = ("evaluates", "least", "most", "node")
+    marks = True
+
+    def __init__(self, place: Place, node: Node, least: int, most: int | None, evaluates: bool) -> None:
+        super().__init__(place, "contains", ARRAY)
+        self.node, self.least, self.most, self.evaluates = node, least, most, evaluates
+
+    def holds(self, value: Any, scope: Scope) -> bool:
+        holds, found = self.node.holds, 0
+        for part in value:
+            if holds(part, scope):
+                found += 1
+                if self.most is None and found >= self.least:
+                    return True
+        return found >= self.least and (self.most is None or found <= self.most)
+
+    def mark(self, value: Any, scope: Scope, seen: set[Any]) -> None:
+        if self.evaluates:
+            seen.update(i for i, part in enumerate(value) if self.node.holds(part, scope))
+
+    def expected(self, value: Any) -> str:
+        most = "or more" if self.most is None else f"to {self.most}"
+        return f"{self.least} {most} items that meet its schema"
+
+
+class Unevaluated(Check):
+    """`unevaluatedProperties` and `unevaluatedItems`; runs when all else in its schema has been met."""
+
+    __slots__ = ("node", "owner")
+    marks = True
+
+    def __init__(self, place: Place, keyword: str, node: Node, owner: Node) -> None:
+        super().__init__(place, keyword, OBJECT if keyword == "unevaluatedProperties" else ARRAY)
+        self.node, self.owner = node, owner
+
+    def _others(self, value: Any, scope: Scope) -> Iterator[Any]:
+        seen: set[Any] = set()
+        for check in self.owner.checks:
+            if check.marks and check is not self and type(value) in check.kinds:
+                check.mark(value, scope, seen)
+        every = value if isinstance(value, dict) else range(len(value))
+        return (key for key in every if key not in seen)
+
+    def holds(self, value: Any, scope: Scope) -> bool:
+        if not self.node.whole:
+            for key in self._others(value, scope):
+                if not self.node.holds(value[key], scope):
+                    return False
+        return True
+
+    def below(self, value: Any, scope: Scope) -> Below:
+        yield from ((str(key), value[key], self.node) for key in self._others(value, scope))
+
+    def mark(self, value: Any, scope: Scope, seen: set[Any]) -> None:
+        seen.update(value if isinstance(value, dict) else range(len(value)))
+
+    def expected(self, value: Any) -> str:
+        return "what nothing else describes to meet its schema"

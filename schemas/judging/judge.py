@@ -1,0 +1,82 @@
+"""The judge of values: a schema compiled once, and whether parsed JSON values meet it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cinnabar.schemas.judging.building import Builder
+from cinnabar.schemas.judging.checks import Check, Node, Scope
+from cinnabar.schemas.judging.values import shown
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """Why a value does not meet its schema.
+
+    `pointer` is the place in the value and `schema_pointer` that of the keyword in the schema, both RFC 6901; in
+    a meta-schema its URI stands before it. `str()` gives the whole sentence.
+    """
+
+    pointer: str
+    schema_pointer: str
+    keyword: str
+    expected: str
+    got: str
+
+    def __str__(self) -> str:
+        return f"{self.pointer or '/'}: expected {self.expected}, got {self.got} (by {self.schema_pointer or '/'})"
+
+
+class Judge:
+    """A schema that is ready to judge; may be shared between threads."""
+
+    __slots__ = ("_root",)
+
+    def __init__(self, root: Node) -> None:
+        self._root = root
+
+    def accepts(self, value: Any) -> bool:
+        """Whether this parsed JSON value meets the schema.
+
+        Numbers may be int, Decimal or float. A value that is nested too deeply for the stack is not accepted.
+        Raises ValueError for what no JSON parser gives.
+        """
+        try:
+            return self._root.holds(value, ())
+        except RecursionError:
+            return False
+
+    def violation(self, value: Any) -> Violation | None:
+        """The first keyword that the value does not meet, as far within it as one part is to blame."""
+        try:
+            return None if self._root.holds(value, ()) else _blamed(self._root, value)
+        except RecursionError:
+            return Violation("", "", "depth", "a value with fewer levels", "one that is nested too deeply")
+
+
+def judge_of(schema: dict[str, Any] | bool) -> Judge:
+    """The judge of a schema, of any draft from 4 to 2020-12, each with its own rules.
+
+    Raises SchemaError for a schema that is broken and UnsupportedSchema, with the pointer of the keyword, for one
+    that cannot be judged by.
+    """
+    return Judge(Builder(schema).build())
+
+
+def _blamed(node: Node, value: Any) -> Violation:
+    pointer, scope = "", ()  # type: str, Scope
+    while True:
+        scope = node.entered(scope)
+        check = next(c for c in node.checks if not all(test(value, scope) for test in c.tests(type(value))))
+        step = _step(check, value, scope)
+        if step is None:
+            return Violation(pointer, check.place.pointer, check.keyword, check.expected(value), shown(value))
+        token, value, node = step
+        if token is not None:
+            pointer += "/" + token.replace("~", "~0").replace("/", "~1")
+
+
+def _step(check: Check, value: Any, scope: Scope) -> tuple[str | None, Any, Node] | None:
+    """The part of the value that the keyword fails by, where there is one."""
+    return next((step for step in check.below(value, scope) if not step[2].holds(step[1], scope)), None)

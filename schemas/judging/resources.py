@@ -1,0 +1,244 @@
+"""Where schemas stand and what references lead to: URIs, JSON pointers, anchors, meta-schemas.
+
+URIs as in RFC 3986, JSON pointers as in RFC 6901. Nothing is ever fetched: the meta-schemas of the drafts come
+with a package, any other document that is not within the schema is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+from urllib.parse import unquote, urljoin, urlsplit
+
+from cinnabar.schemas.errors import SchemaError, UnsupportedSchema
+from cinnabar.schemas.judging.dialects import DEFAULT, Draft, draft_named
+
+# Keywords whose value is one schema, a list of schemas, or schemas by name. An older draft knows fewer; an
+# unknown keyword that looks like one of a later draft then names schemas that nobody refers to.
+_ONE = (
+    "additionalItems",
+    "additionalProperties",
+    "contains",
+    "contentSchema",
+    "else",
+    "if",
+    "items",
+    "not",
+    "propertyNames",
+    "then",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+)
+_LISTS = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
+_MAPS = ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
+RECURSIVE = ""
+"""The name under which `$recursiveAnchor` of 2019-09 stands among dynamic anchors, which have longer ones."""
+
+
+class Resource:
+    """A schema with a URI of its own, and the anchors within it; `draft` is what it is written in."""
+
+    __slots__ = ("anchors", "draft", "dynamic", "root", "uri")
+
+    def __init__(self, uri: str, draft: Draft) -> None:
+        self.uri, self.draft = uri, draft
+        self.root: Place
+        self.anchors: dict[str, Place] = {}
+        self.dynamic: dict[str, Place] = {}
+
+
+class Place:
+    """A value within a schema document, and the resource that it belongs to; there is one for each place."""
+
+    __slots__ = ("children", "document", "indexed", "parent", "resource", "token", "value")
+
+    def __init__(self, value: Any, parent: Place | None, token: str, resource: Resource, document: str) -> None:
+        self.value, self.parent, self.token, self.resource = value, parent, token, resource
+        self.document, self.indexed = document, False
+        self.children: dict[str, Place] = {}
+
+    @property
+    def pointer(self) -> str:
+        """The JSON pointer from the root of the schema; for a meta-schema, with its URI before it."""
+        tokens: list[str] = []
+        here: Place | None = self
+        while here is not None and here.parent is not None:
+            tokens.append(here.token.replace("~", "~0").replace("/", "~1"))
+            here = here.parent
+        path = "".join(f"/{token}" for token in reversed(tokens))
+        return f"{self.document}#{path}" if self.document else path
+
+    def child(self, token: str) -> Place:
+        """The place below this one; raises KeyError where there is none."""
+        found = self.children.get(token)
+        if found is None:
+            if isinstance(self.value, dict):
+                value = self.value[token]
+            elif isinstance(self.value, list) and token.isdecimal() and int(token) < len(self.value):
+                value = self.value[int(token)]
+            else:
+                raise KeyError(token)
+            found = self.children[token] = Place(value, self, token, self.resource, self.document)
+        return found
+
+
+class Documents:
+    """The schema and the meta-schemas that it refers to, with every resource and anchor within them."""
+
+    def __init__(self, schema: Any) -> None:
+        self.resources: dict[str, Resource] = {}
+        self._ambiguous: set[str] = set()
+        self.root = self._add(schema, "", "")
+
+    def _add(self, schema: Any, uri: str, document: str) -> Place:
+        resource = Resource(uri, DEFAULT)
+        root = resource.root = Place(schema, None, "", resource, document)
+        if isinstance(schema, dict) and "$schema" in schema:
+            resource.draft = _draft_of(root)
+        self.resources[uri] = resource
+        self._index(root)
+        return root
+
+    def _index(self, start: Place) -> None:
+        """Name what this schema and those below it call themselves; no stack, for schemas may be deep."""
+        pending = [start]
+        while pending:
+            place = pending.pop()
+            if place.indexed or not isinstance(place.value, dict):
+                continue
+            place.indexed = True
+            self._name(place)
+            pending.extend(_subschemas(place))
+
+    def _name(self, place: Place) -> None:
+        schema, draft = place.value, place.resource.draft
+        if "$schema" in schema and place.parent is not None:
+            # An embedded schema of another draft is recognised by that draft's own keyword.
+            draft = draft_named(str(schema["$schema"])) or draft
+        name = schema.get(draft.id_keyword)
+        if isinstance(name, str) and not (draft.ref_stands_alone and isinstance(schema.get("$ref"), str)):
+            head, _, fragment = name.partition("#")
+            if head:
+                self._open(place, joined(place.resource.uri, head, place))
+            if fragment and draft <= Draft.DRAFT_7:
+                place.resource.anchors.setdefault(fragment, place)
+        if draft >= Draft.DRAFT_2019_09:
+            self._anchor(place, place.resource)
+
+    def _open(self, place: Place, uri: str) -> None:
+        """Begin a resource here, whose URI is this."""
+        resource = place.resource
+        if resource.root is not place:
+            resource = Resource(uri, resource.draft)
+            resource.root = place
+            place.resource = resource
+            if "$schema" in place.value:
+                resource.draft = _draft_of(place)
+        resource.uri = uri
+        if self.resources.setdefault(uri, resource) is not resource:
+            self._ambiguous.add(uri)
+
+    def _anchor(self, place: Place, resource: Resource) -> None:
+        schema = place.value
+        if isinstance(schema.get("$anchor"), str):
+            resource.anchors.setdefault(schema["$anchor"], place)
+        if resource.draft is Draft.DRAFT_2019_09:
+            if schema.get("$recursiveAnchor") is True and resource.root is place:
+                resource.dynamic[RECURSIVE] = place
+        elif isinstance(schema.get("$dynamicAnchor"), str):
+            resource.anchors.setdefault(schema["$dynamicAnchor"], place)
+            resource.dynamic.setdefault(schema["$dynamicAnchor"], place)
+
+    def resolve(self, reference: Any, place: Place, keyword: str) -> tuple[Place, str]:
+        """The schema that a reference standing at `place` leads to, and its fragment.
+
+        Raises UnsupportedSchema with the pointer of `keyword` where it leads nowhere or out of the schema.
+        """
+        where = f"{place.pointer}/{keyword}"
+        if not isinstance(reference, str):
+            raise SchemaError(f"{where}: expected a URI reference, got {type(reference).__name__}")
+        base, fragment = place.resource.uri, reference.partition("#")[2]
+        uri = joined(base, reference, place).partition("#")[0]
+        resource = place.resource if uri == base else self._resource(uri, where, keyword, reference)
+        fragment = unquote(fragment)
+        found = self._within(resource, fragment)
+        if found is None:
+            reason = f"{reference} leads nowhere"
+            raise UnsupportedSchema(where, keyword, reason, "add what is meant under $defs")
+        if not isinstance(found.value, (dict, bool)):
+            reason = f"expected a schema at {reference}, got {type(found.value).__name__}"
+            raise UnsupportedSchema(where, keyword, reason, "refer to a schema")
+        self._index(found)
+        return found, fragment
+
+    def _resource(self, uri: str, where: str, keyword: str, reference: str) -> Resource:
+        if uri in self._ambiguous:
+            reason = f"two schemas call themselves {uri}"
+            raise UnsupportedSchema(where, keyword, reason, "give each a name of its own")
+        if uri not in self.resources:
+            text = _meta_schemas().get(uri)
+            if text is None:
+                reason = f"{reference} is not within this schema, and nothing is fetched"
+                raise UnsupportedSchema(where, keyword, reason, "copy the schema that is meant under $defs")
+            self._add(text, uri, uri)
+        return self.resources[uri]
+
+    def _within(self, resource: Resource, fragment: str) -> Place | None:
+        if not fragment:
+            return resource.root
+        if not fragment.startswith("/"):
+            return resource.anchors.get(fragment)
+        place = resource.root
+        try:
+            for token in fragment.split("/")[1:]:
+                # What no known keyword leads to has not been looked at; a name on the way changes the base.
+                place = place.child(token.replace("~1", "/").replace("~0", "~"))
+        except KeyError:
+            return None
+        return place
+
+
+def joined(base: str, reference: str, place: Place) -> str:
+    """This URI reference, resolved against a base; a base that is not hierarchical takes fragments only."""
+    try:
+        scheme = urlsplit(base).scheme
+        if reference.startswith("#") or not reference:
+            return base.partition("#")[0] + reference
+        if scheme in ("http", "https", "file", "") or "://" not in base or urlsplit(reference).scheme:
+            return urljoin(base, reference)
+        # urljoin knows few schemes by name; what it does with http is right for every hierarchical one.
+        return scheme + urljoin("http" + base[len(scheme) :], reference)[len("http") :]
+    except ValueError as problem:
+        raise SchemaError(f"{place.pointer or '/'}: expected a URI, got {reference!r:.80}: {problem}") from None
+
+
+def _draft_of(root: Place) -> Draft:
+    name, where = root.value["$schema"], f"{root.pointer}/$schema"
+    if not isinstance(name, str):
+        raise SchemaError(f"{where}: expected a URI, got {type(name).__name__}")
+    found = draft_named(name)
+    if found is None:
+        reason = f"expected a draft of JSON Schema from 4 to 2020-12, got {name:.80}"
+        raise UnsupportedSchema(where, "$schema", reason, "name one of them, or none for 2020-12")
+    return found
+
+
+def _subschemas(place: Place) -> Iterator[Place]:
+    schema = place.value
+    for keyword in schema.keys() & {*_ONE, *_LISTS, *_MAPS}:
+        value, below = schema[keyword], place.child(keyword)
+        if isinstance(value, dict) and keyword in _MAPS:
+            yield from (below.child(name) for name in value)
+        elif isinstance(value, dict) and keyword in _ONE:
+            yield below
+        elif isinstance(value, list) and keyword in _LISTS:
+            yield from (below.child(str(i)) for i in range(len(value)))
+
+
+@cache
+def _meta_schemas() -> dict[str, Any]:
+    """The meta-schemas of all drafts and their vocabularies, by URI without a fragment."""
+    from jsonschema_specifications import REGISTRY
+
+    return {uri.rstrip("#"): REGISTRY.contents(uri) for uri in REGISTRY}
