@@ -5,10 +5,12 @@ A set is a tuple of (first, last), both inclusive, within 0 .. 0x10FFFF.
 
 from __future__ import annotations
 
-import sys
+import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
+
+import regex
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -30,9 +32,8 @@ SPACES: Ranges = (
     (0x3000, 0x3000),
     (0xFEFF, 0xFEFF),
 )
-WHITE_SPACE: Ranges = ((0x09, 0x0D), (0x20, 0x20), (0x85, 0x85), *SPACES[2:-1])
-HEX_DIGITS: Ranges = ((0x30, 0x39), (0x41, 0x46), (0x61, 0x66))
-FULL_WIDTH_HEX: Ranges = ((0xFF10, 0xFF19), (0xFF21, 0xFF26), (0xFF41, 0xFF46))
+# The name of a script, long or of four letters, as PropertyValueAliases.txt spells it.
+_SCRIPT = re.compile("[A-Z][A-Za-z]+(?:_[A-Z][a-z]+)*")
 
 # The long names of general categories (UAX 44, PropertyValueAliases.txt).
 CATEGORIES = {
@@ -80,6 +81,59 @@ CATEGORIES = {
     "Uppercase_Letter": "Lu",
 }
 
+# The short names of binary properties (ECMA-262, table 68), but for those that the package lacks.
+BINARY_PROPERTIES = {
+    "AHex": "ASCII_Hex_Digit",
+    "Alpha": "Alphabetic",
+    "Bidi_C": "Bidi_Control",
+    "Bidi_M": "Bidi_Mirrored",
+    "CI": "Case_Ignorable",
+    "Cased": "Cased",
+    "CWCF": "Changes_When_Casefolded",
+    "CWCM": "Changes_When_Casemapped",
+    "CWL": "Changes_When_Lowercased",
+    "CWT": "Changes_When_Titlecased",
+    "CWU": "Changes_When_Uppercased",
+    "Dash": "Dash",
+    "DI": "Default_Ignorable_Code_Point",
+    "Dep": "Deprecated",
+    "Dia": "Diacritic",
+    "Emoji": "Emoji",
+    "EComp": "Emoji_Component",
+    "EMod": "Emoji_Modifier",
+    "EBase": "Emoji_Modifier_Base",
+    "EPres": "Emoji_Presentation",
+    "ExtPict": "Extended_Pictographic",
+    "Ext": "Extender",
+    "Gr_Base": "Grapheme_Base",
+    "Gr_Ext": "Grapheme_Extend",
+    "Hex": "Hex_Digit",
+    "IDSB": "IDS_Binary_Operator",
+    "IDST": "IDS_Trinary_Operator",
+    "IDC": "ID_Continue",
+    "IDS": "ID_Start",
+    "Ideo": "Ideographic",
+    "Join_C": "Join_Control",
+    "LOE": "Logical_Order_Exception",
+    "Lower": "Lowercase",
+    "Math": "Math",
+    "NChar": "Noncharacter_Code_Point",
+    "Pat_Syn": "Pattern_Syntax",
+    "Pat_WS": "Pattern_White_Space",
+    "QMark": "Quotation_Mark",
+    "Radical": "Radical",
+    "RI": "Regional_Indicator",
+    "STerm": "Sentence_Terminal",
+    "SD": "Soft_Dotted",
+    "Term": "Terminal_Punctuation",
+    "UIdeo": "Unified_Ideograph",
+    "Upper": "Uppercase",
+    "VS": "Variation_Selector",
+    "space": "White_Space",
+    "XIDC": "XID_Continue",
+    "XIDS": "XID_Start",
+}
+
 
 def normalised(ranges: Iterable[tuple[int, int]]) -> Ranges:
     """The same code points as sorted ranges that neither overlap nor touch."""
@@ -102,20 +156,6 @@ def complement(ranges: Ranges) -> Ranges:
     return (*out, (start, LAST)) if start <= LAST else tuple(out)
 
 
-def where(test: Callable[[str], bool]) -> Ranges:
-    """The code points for which this holds; it takes a second, so callers keep the result."""
-    out: list[tuple[int, int]] = []
-    start = -1
-    for code in range(sys.maxunicode + 2):
-        inside = code <= LAST and test(chr(code))
-        if inside and start < 0:
-            start = code
-        elif not inside and start >= 0:
-            out.append((start, code - 1))
-            start = -1
-    return tuple(out)
-
-
 @lru_cache(maxsize=1)
 def _by_category() -> dict[str, list[tuple[int, int]]]:
     """The ranges of each two-letter general category."""
@@ -134,30 +174,37 @@ def _by_category() -> dict[str, list[tuple[int, int]]]:
 def property_ranges(name: str, value: str) -> Ranges | None:
     """The code points of `\\p{name}` (value "") or `\\p{name=value}`; None where not known here.
 
-    General categories by all their names, and those binary properties that Python's tables hold exactly.
+    All of ECMA-262, tables 67 to 69; scripts and binary properties are those of the package `regex`.
     """
-    if name in ("General_Category", "gc"):
-        return _category(value)
-    if value:
-        return None
     match name:
+        case "General_Category" | "gc":
+            return _category(value)
+        case "Script" | "sc" | "Script_Extensions" | "scx":
+            return _of_package(f"{name}={value}") if _SCRIPT.fullmatch(value) else None
+        case _ if value:
+            return None
         case "Any":
             return ANY
         case "ASCII":
             return ((0, 0x7F),)
         case "Assigned":
             return complement(normalised(_by_category()["Cn"]))
-        case "ASCII_Hex_Digit" | "AHex":
-            return HEX_DIGITS
-        case "Hex_Digit" | "Hex":
-            return HEX_DIGITS + FULL_WIDTH_HEX
-        case "White_Space" | "space":
-            return WHITE_SPACE
-        case "Uppercase" | "Upper":
-            return where(str.isupper)
-        case "Lowercase" | "Lower":
-            return where(str.islower)
-    return _category(name)
+    name = BINARY_PROPERTIES.get(name, name)
+    return _of_package(name) if name in BINARY_PROPERTIES.values() else _category(name)
+
+
+def _of_package(name: str) -> Ranges | None:
+    """The code points of this property by the package `regex`, None where it does not know it."""
+    try:
+        runs = regex.finditer(rf"\p{{{name}}}+", _every())
+    except regex.error:
+        return None
+    return tuple((run.start(), run.end() - 1) for run in runs)
+
+
+@lru_cache(maxsize=1)
+def _every() -> str:
+    return "".join(map(chr, range(LAST + 1)))
 
 
 def _category(name: str) -> Ranges | None:

@@ -2,7 +2,7 @@
 
 Where real schemas are laxer than flag u and nothing is ambiguous, so is the parser: an escaped punctuation
 mark stands for itself, and so do a lone `]`, `}` or `{` and a `-` beside a class escape. Not regular, so
-refused: backreferences. Unknown here, so refused: inline flags, scripts and set notation (flag v).
+refused: backreferences. Unknown here, so refused: inline flags and set notation (flag v).
 """
 
 from __future__ import annotations
@@ -78,18 +78,34 @@ _COUNT = re.compile(r"\{([0-9]+)(,([0-9]*))?\}")
 _PROPERTY = re.compile(r"\{(?:([A-Za-z_]+)=)?([A-Za-z0-9_]+)\}")
 _GROUP_NAME = re.compile(r"<([^\W\d][\w$]*|\$[\w$]*)>")
 _ASSERTIONS = ("^", "$", r"\b", r"\B", "(?=", "(?!", "(?<=", "(?<!")
+_GROUP_NUMBER = re.compile("[1-9][0-9]{0,9}")
 # Deeper nesting is no honest pattern, and recursion would end in Python's own limit.
 MAX_DEPTH = 100
 
 
 def parse(pattern: str) -> Tree:
-    """The tree of this pattern; raises RegexError with the offset of what cannot be read."""
-    return _Parser(pattern).whole()
+    """The tree of this pattern; raises RegexError with the offset of what is no pattern or not regular."""
+    parser = _Parser(pattern)
+    tree = parser.whole()
+    if parser.references:
+        parser.fail("a backreference is not regular", parser.references[0][0])
+    return tree
+
+
+def is_regex(text: str) -> bool:
+    """Whether this is a pattern that can be read, backreferences included, whether regular or not."""
+    try:
+        _Parser(text).whole()
+    except RegexError:
+        return False
+    return True
 
 
 class _Parser:
     def __init__(self, pattern: str) -> None:
-        self.text, self.at, self.depth = pattern, 0, 0
+        self.text, self.at, self.depth, self.groups = pattern, 0, 0, 0
+        self.names: set[str] = set()
+        self.references: list[tuple[int, int | str]] = []  # offset, number or name of the group
 
     def fail(self, reason: str, at: int | None = None) -> NoReturn:
         raise RegexError(self.at if at is None else at, reason)
@@ -113,6 +129,9 @@ class _Parser:
         tree = self.choice()
         if self.at < len(self.text):
             self.fail("')' without its '('")
+        for at, group in self.references:
+            if group not in self.names and not (isinstance(group, int) and group <= self.groups):
+                self.fail(f"a backreference to a group {group}, which is not there", at)
         return tree
 
     def choice(self) -> Tree:
@@ -197,7 +216,13 @@ class _Parser:
                     name = _GROUP_NAME.match(self.text, self.at)
                     if not name:
                         self.fail("expected : = ! <= <! or <name> after '(?'; inline flags are not known")
+                    if name[1] in self.names:
+                        self.fail(f"a second group of the name {name[1]}")
+                    self.names.add(name[1])
+                    self.groups += 1
                     self.at = name.end()
+        else:
+            self.groups += 1
         body = self.choice()
         if not self.take(")"):
             self.fail("'(' without its ')'", start)
@@ -208,12 +233,26 @@ class _Parser:
         if char in "bB":
             return Edge("b" if char == "b" else "B")
         if char in "123456789k":
-            self.fail("a backreference is not regular", start)
+            return self.backreference(char, start)
         found = self.class_escape(char, start)
         if found is not None:
             return Chars(found)
         code = self.code_escape(char, start)
         return Chars(((code, code),))
+
+    def backreference(self, char: str, start: int) -> Tree:
+        """A group that is read and noted; what it matches is not known here."""
+        if char == "k":
+            found = _GROUP_NAME.match(self.text, self.at)
+            if not found:
+                self.fail("expected the <name> of a group after \\k", start)
+            self.references.append((start, found[1]))
+        else:
+            found = _GROUP_NUMBER.match(self.text, start + 1)
+            assert found
+            self.references.append((start, int(found[0])))
+        self.at = found.end()
+        return Sequence(())
 
     def class_escape(self, char: str, start: int) -> Ranges | None:
         """The set that `\\d \\w \\s \\p{..}` and their capitals stand for; None for another escape."""
@@ -227,7 +266,7 @@ class _Parser:
             name, value = (found[1], found[2]) if found[1] else (found[2], "")
             known = property_ranges(name, value)
             if known is None:
-                self.fail(f"the property {found[0]} is not known; general categories are", start)
+                self.fail(f"the property {found[0]} is not known", start)
             ranges = known
         else:
             return None

@@ -1,8 +1,8 @@
-"""The formats of JSON Schema 2020-12 as automata over the content of a string.
+"""The formats of JSON Schema 2020-12: what the standards allow, and what may be written under them.
 
-Each is a subset of what the standard it names allows and of what the independent validator accepts, so that
-what is written under a format always validates. Where it is a proper subset, the line above the pattern says
-what is left out. A format that is not in `FORMATS` is an annotation.
+What is written always validates, so the automaton for it is a subset of the standard and of what the
+independent validator accepts. Where it is a proper subset, the line above the pattern says what is left out,
+and a plain function says what the standard allows. A format that is not in `FORMATS` is an annotation.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache, partial
 
+from cinnabar.schemas import hosts, times, uris
 from cinnabar.schemas.automaton import Automaton, concat, literal, union
+from cinnabar.schemas.ecma import is_regex
 from cinnabar.schemas.regex import fullmatch
 from cinnabar.schemas.strings import bounded_length, content_of
 
@@ -40,38 +42,7 @@ _WIDE = ((_EUROPEAN, 24), (_EAST_ASIAN, 14))
 _ATOM = r"A-Za-z0-9!#$%&'*+/=?^_`{|}~-"
 _LOCAL_LENGTH = 64
 
-_OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
-_IPV4 = rf"{_OCTET}(?:\.{_OCTET}){{3}}"
-
-
-def _ipv6() -> str:
-    """RFC 4291 section 2.2, in the nine cases of RFC 3986."""
-    group = r"[0-9A-Fa-f]{1,4}"
-    last = rf"(?:{group}:{group}|{_IPV4})"
-    cases = [rf"(?:{group}:){{6}}{last}", rf"::(?:{group}:){{5}}{last}"]
-    cases += [rf"(?:(?:{group}:){{0,{n}}}{group})?::(?:{group}:){{{4 - n}}}{last}" for n in range(5)]
-    cases += [rf"(?:(?:{group}:){{0,5}}{group})?::{group}", rf"(?:(?:{group}:){{0,6}}{group})?::"]
-    return "|".join(cases)
-
-
-def _uri(wide: bool, relative: bool) -> str:
-    """RFC 3986, or RFC 3987 where `wide`; without hosts in brackets and with ports of at most five digits."""
-    more = r"\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef" if wide else ""
-    plain = rf"A-Za-z0-9\-._~!$&'()*+,;={more}"
-    percent = r"%[0-9A-Fa-f]{2}"
-    char = rf"(?:[{plain}:@]|{percent})"
-    authority = rf"(?:(?:[{plain}:]|{percent})*@)?(?:[{plain}]|{percent})*(?::\d{{0,5}})?"
-    rest = rf"(?:/{char}*)*"
-    tail = rf"(?:\?(?:{char}|[/?])*)?(?:#(?:{char}|[/?])*)?"
-    rooted = rf"//{authority}{rest}|/(?:{char}+{rest})?"
-    absolute = rf"[A-Za-z][A-Za-z0-9+.-]*:(?:{rooted}|{char}+{rest}|)"
-    if not relative:
-        return absolute + tail
-    return rf"(?:{absolute}|{rooted}|(?:[{plain}@]|{percent})+{rest}|){tail}"
-
-
 _POINTER = r"(?:/(?:[^~/]|~[01])*)*"
-_VARIABLE = r"(?:\w|%[0-9A-Fa-f]{2})(?:\.?(?:\w|%[0-9A-Fa-f]{2}))*(?::[1-9]\d{0,3}|\*)?"
 
 # By name, the pattern of the format, which it matches from start to end; those of host names are built below.
 PATTERNS = {
@@ -79,19 +50,16 @@ PATTERNS = {
     "time": _TIME,
     "date-time": rf"(?:{_DATE})[Tt]{_TIME}",
     "duration": _DURATION,
-    "ipv4": _IPV4,
-    "ipv6": _ipv6(),
-    "uri": _uri(wide=False, relative=False),
-    "uri-reference": _uri(wide=False, relative=True),
-    "iri": _uri(wide=True, relative=False),
-    "iri-reference": _uri(wide=True, relative=True),
+    "ipv4": uris.IPV4,
+    "ipv6": uris.ipv6(),
+    "uri": uris.uri(wide=False, relative=False),
+    "uri-reference": uris.uri(wide=False, relative=True),
+    "iri": uris.uri(wide=True, relative=False),
+    "iri-reference": uris.uri(wide=True, relative=True),
     "uuid": r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}",
     "json-pointer": _POINTER,
     "relative-json-pointer": rf"(?:0|[1-9]\d*)(?:#|{_POINTER})",
-    # RFC 6570, literals of printable ASCII.
-    "uri-template": (
-        rf"(?:[!#$&(-;=?-[\]_a-z~]|%[0-9A-Fa-f]{{2}}|\{{[+#./;?&]?{_VARIABLE}(?:,{_VARIABLE})*\}})*"
-    ),
+    "uri-template": uris.template(),
     # Sequences of literals, dots, escapes and plain classes, each with at most one quantifier: no groups.
     "regex": (
         r"\^?(?:(?:[A-Za-z0-9 _@#%&=:;,<>~/-]|\.|\\[dDwWsS.*+?^$()[\]{}|\\/]|\[[A-Za-z0-9_]+\])[*+?]?)*\$?"
@@ -120,6 +88,7 @@ def _email(wide: bool) -> Automaton:
     return concat(local, literal(b"@"), _host(wide))
 
 
+# What may be written, by name.
 FORMATS: dict[str, Callable[[], Automaton]] = {
     **{name: partial(fullmatch, pattern) for name, pattern in PATTERNS.items()},
     "email": partial(_email, wide=False),
@@ -128,16 +97,36 @@ FORMATS: dict[str, Callable[[], Automaton]] = {
     "idn-hostname": partial(_host, wide=True),
 }
 
+# What is not regular, or is not all written; for the others the automaton is the format.
+_CHECKS: dict[str, Callable[[str], bool]] = {
+    "date": times.is_date,
+    "time": times.is_time,
+    "date-time": times.is_date_time,
+    "email": hosts.is_email,
+    "idn-email": hosts.is_idn_email,
+    "hostname": hosts.is_hostname,
+    "idn-hostname": hosts.is_idn_hostname,
+    "regex": is_regex,
+}
+
+# The formats of which every text may be written: `format_content` and `is_format` say the same.
+EXACT_FORMATS = frozenset(FORMATS) - frozenset(_CHECKS)
+
 
 @cache
 def format_content(name: str) -> Automaton | None:
-    """The content of all strings of this format; None where the format is not known, so an annotation."""
+    """The content of all strings of this format that may be written; None where the format is not known.
+
+    A subset of what `is_format` allows, a proper one for a format that is not in `EXACT_FORMATS`.
+    """
     build = FORMATS.get(name)
     return build() if build else None
 
 
 def is_format(name: str, text: str) -> bool:
     """Whether the text is of this format, by the standard that it names; an unknown one holds any."""
+    if name in _CHECKS:
+        return _CHECKS[name](text)
     content = format_content(name)
     try:
         return content is None or content.accepts(content_of(text))
