@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from decimal import Decimal
+import re
+from collections import Counter
+from decimal import MAX_EMAX, Decimal, InvalidOperation
 from typing import Any
 
 from cinnabar.schemas.numbers import canonical_number
@@ -51,17 +53,40 @@ def parse(text: str) -> Any:
     """The value of a JSON text in any spelling (RFC 8259), with exact numbers.
 
     Numbers come as int, or as Decimal where they have a fraction or an exponent, or too many digits for
-    Python's limit on integer texts. Of duplicate keys the last one counts, as validators read them. Raises
-    ValueError for anything that is not JSON, NaN and Infinity among it, and for nesting that is too deep.
+    Python's limit on integer texts. Raises ValueError for anything that is not JSON, NaN and Infinity among
+    it, and for what readers of JSON do not agree on: two properties of one name in an object, a lone
+    surrogate, an exponent past that of Decimal, nesting that is too deep.
     """
-
-    def refuse(name: str) -> None:
-        raise ValueError(f"expected JSON, got {name}")
-
-    def integer(digits: str) -> int | Decimal:
-        return int(digits) if len(digits) < 4000 else Decimal(digits)
-
     try:
-        return json.loads(text, parse_float=Decimal, parse_int=integer, parse_constant=refuse)
+        value = json.loads(
+            text, parse_float=Decimal, parse_int=_integer, parse_constant=_refuse, object_pairs_hook=_object
+        )
+        if _SURROGATE.search(text):
+            # In a pair they are one code point; one alone is no Unicode.
+            json.dumps(value, ensure_ascii=False, default=str).encode()
     except RecursionError:
         raise ValueError("expected JSON with fewer nested values") from None
+    except UnicodeEncodeError:
+        raise ValueError("expected valid Unicode, got a lone surrogate") from None
+    except InvalidOperation:
+        raise ValueError(f"expected a number with an exponent of at most {MAX_EMAX}") from None
+    return value
+
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"expected JSON, got {name}")
+
+
+def _integer(digits: str) -> int | Decimal:
+    return int(digits) if len(digits) < 4000 else Decimal(digits)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"expected properties of different names, got {twice!r:.80} twice")
+    return found

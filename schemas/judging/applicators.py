@@ -3,6 +3,8 @@
 JSON Schema Core 2020-12, sections 8.2.3 and 10.2.
 """
 
+# ruff: noqa: ARG002, one signature for all keywords, of which few use all of it
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -15,11 +17,12 @@ from cinnabar.schemas.judging.values import KINDS, OBJECT
 Below = Iterator[tuple[str | None, Any, Node]]
 
 
-class All(Check):
+class AllOf(Check):
     """`allOf`, and `$ref` as an `allOf` of one."""
 
     __slots__ = ("nodes",)
     marks = True
+    wanted = "a value that meets every one of these schemas"
 
     def __init__(self, place: Place, keyword: str, nodes: list[Node]) -> None:
         super().__init__(place, keyword, KINDS)
@@ -45,15 +48,13 @@ class All(Check):
         for node in self.nodes:
             node.mark(value, scope, seen)
 
-    def expected(self, value: Any) -> str:
-        return "a value that meets every one of these schemas"
-
 
 class Dynamic(Check):
     """`$dynamicRef`, and `$recursiveRef` of 2019-09: the outermost schema entered that has the anchor."""
 
     __slots__ = ("otherwise", "where")
     marks = True
+    wanted = "a value that meets the schema referred to"
 
     def __init__(self, place: Place, keyword: str, otherwise: Node, where: dict[Resource, Node]) -> None:
         super().__init__(place, keyword, KINDS)
@@ -79,9 +80,6 @@ class Dynamic(Check):
 
     def mark(self, value: Any, scope: Scope, seen: set[Any]) -> None:
         self._target(scope).mark(value, scope, seen)
-
-    def expected(self, value: Any) -> str:
-        return "a value that meets the schema referred to"
 
 
 class Alternatives(Check):
@@ -115,10 +113,11 @@ class Alternatives(Check):
                 node.mark(value, scope, seen)
 
 
-class Any_(Alternatives):
+class AnyOf(Alternatives):
     """`anyOf`."""
 
     __slots__ = ()
+    wanted = "a value that fits at least one of the alternatives"
 
     def holds(self, value: Any, scope: Scope) -> bool:
         for node in self.nodes:  # noqa: SIM110, a generator would take a frame of the stack
@@ -126,14 +125,12 @@ class Any_(Alternatives):
                 return True
         return False
 
-    def expected(self, value: Any) -> str:
-        return f"a value that fits one of {len(self.nodes)} alternatives or more"
 
-
-class One(Alternatives):
+class OneOf(Alternatives):
     """`oneOf`."""
 
     __slots__ = ()
+    wanted = "a value that fits exactly one of the alternatives"
 
     def holds(self, value: Any, scope: Scope) -> bool:
         found = False
@@ -144,14 +141,12 @@ class One(Alternatives):
                 found = True
         return found
 
-    def expected(self, value: Any) -> str:
-        return f"a value that fits exactly one of {len(self.nodes)} alternatives"
-
 
 class Not(Check):
     """`not`; what is evaluated within it does not count outside."""
 
     __slots__ = ("node",)
+    wanted = "a value that does not meet this schema"
 
     def __init__(self, place: Place, node: Node) -> None:
         super().__init__(place, "not", KINDS)
@@ -163,15 +158,13 @@ class Not(Check):
     def beside(self) -> tuple[Node, ...]:
         return (self.node,)
 
-    def expected(self, value: Any) -> str:
-        return "a value that does not meet this schema"
-
 
 class If(Check):
     """`if` with its `then` and `else`; alone it only tells what it has evaluated."""
 
     __slots__ = ("condition", "no", "yes")
     marks = True
+    wanted = "a value that meets the branch of its condition"
 
     def __init__(self, place: Place, condition: Node, yes: Node | None, no: Node | None) -> None:
         super().__init__(place, "if", KINDS)
@@ -200,15 +193,13 @@ class If(Check):
         if node:
             node.mark(value, scope, seen)
 
-    def expected(self, value: Any) -> str:
-        return "a value that meets the branch of its condition"
-
 
 class DependentSchemas(Check):
     """`dependentSchemas`: where a property is, the whole object meets a schema."""
 
     __slots__ = ("nodes",)
     marks = True
+    wanted = "an object that meets the schemas of its properties"
 
     def __init__(self, place: Place, keyword: str, nodes: dict[str, Node]) -> None:
         super().__init__(place, keyword, OBJECT)
@@ -230,22 +221,17 @@ class DependentSchemas(Check):
         for _, _, node in self.below(value, scope):
             node.mark(value, scope, seen)
 
-    def expected(self, value: Any) -> str:
-        return "an object that meets the schemas of its properties"
-
 
 class DependentRequired(Check):
     """`dependentRequired`: where a property is, others are."""
 
-    __slots__ = ("names",)
+    __slots__ = ("names", "wanted")
 
     def __init__(self, place: Place, keyword: str, names: dict[str, frozenset[str]]) -> None:
         super().__init__(place, keyword, OBJECT)
         self.names = names
+        rules = (f"{', '.join(sorted(needed))} beside {name}" for name, needed in names.items())
+        self.wanted = f"the properties {'; '.join(rules)}"
 
     def holds(self, value: Any, scope: Scope) -> bool:
         return all(value.keys() >= needed for name, needed in self.names.items() if name in value)
-
-    def expected(self, value: Any) -> str:
-        name = next((n for n, needed in self.names.items() if n in value and not value.keys() >= needed), "")
-        return f"the properties {', '.join(sorted(self.names.get(name, ())))} beside {name}"

@@ -1,17 +1,20 @@
-"""Keywords that judge a value by itself: type, enum, const, bounds, multiples, lengths, counts, pattern, format.
+"""Keywords that judge a value by itself: its type, choices, bounds, multiples, lengths, counts, texts.
 
 JSON Schema Validation 2020-12, section 6; `format` is asserted wherever it is known (section 7.2.2).
 """
 
+# ruff: noqa: ARG002, one signature for all keywords, of which few use all of it
+
 from __future__ import annotations
 
+import base64
 import operator
 from collections.abc import Callable, Hashable
 from decimal import Decimal
 from functools import lru_cache, partial
 from typing import Any
 
-from cinnabar.schemas.canonical import decimal
+from cinnabar.schemas.canonical import decimal, parse
 from cinnabar.schemas.errors import RegexError, SchemaError, UnsupportedSchema
 from cinnabar.schemas.formats import FORMATS, is_format
 from cinnabar.schemas.judging.checks import Check, Scope, Test
@@ -53,17 +56,18 @@ def _digits_alone(value: Any, _scope: Scope) -> bool:
 class Type(Check):
     """`type`: kinds that it does not name are refused before any other keyword looks at them."""
 
-    __slots__ = ("allowed", "integer", "names")
+    __slots__ = ("allowed", "integer", "wanted")
 
     def __init__(self, place: Place, value: Any) -> None:
         super().__init__(place, "type", KINDS)
-        self.names = value if isinstance(value, list) else [value]
-        for name in self.names:
+        names = value if isinstance(value, list) else [value]
+        for name in names:
             if not isinstance(name, str) or name not in TYPES:
                 raise broken(place, f"one of {', '.join(TYPES)}")
-        self.allowed = {kind for name in self.names for kind in TYPES[name]}
+        self.allowed = {kind for name in names for kind in TYPES[name]}
+        self.wanted = " or ".join(names)
         self.integer: Test | None = None
-        if "integer" in self.names and "number" not in self.names:
+        if "integer" in names and "number" not in names:
             self.integer = _digits_alone if place.resource.draft is Draft.DRAFT_4 else _whole
 
     def tests(self, kind: type) -> tuple[Test, ...]:
@@ -77,14 +81,12 @@ class Type(Check):
     def admits(self, kind: type) -> bool:
         return kind in self.allowed
 
-    def expected(self, value: Any) -> str:
-        return " or ".join(self.names)
-
 
 class Never(Check):
     """The schema `false`."""
 
     __slots__ = ()
+    wanted = "no value at all"
 
     def __init__(self, place: Place) -> None:
         super().__init__(place, "false", KINDS)
@@ -94,9 +96,6 @@ class Never(Check):
 
     def admits(self, kind: type) -> bool:
         return False
-
-    def expected(self, value: Any) -> str:
-        return "no value at all"
 
 
 class Assertion(Check):
@@ -112,9 +111,6 @@ class Assertion(Check):
 
     def holds(self, value: Any, scope: Scope) -> bool:
         return self.test(value)
-
-    def expected(self, value: Any) -> str:
-        return self.wanted
 
 
 def broken(place: Place, wanted: str) -> SchemaError:
@@ -245,7 +241,8 @@ def unique(place: Place, keyword: str) -> Check | None:
     def differ(value: list[Any]) -> bool:
         return len(value) < 2 or len(set(map(frozen, value))) == len(value)
 
-    return Assertion(place, keyword, ARRAY, differ, "items of which no two are equal") if place.value else None
+    wanted = "items of which no two are equal"
+    return Assertion(place, keyword, ARRAY, differ, wanted) if place.value else None
 
 
 def matcher(place: Place, keyword: str, pattern: str) -> Callable[[str], bool]:
@@ -278,3 +275,33 @@ def format_of(place: Place, keyword: str) -> Check | None:
         return None
     found = lru_cache(_REMEMBERED)(partial(is_format, name))
     return Assertion(place, keyword, STRING, found, f"a string of the format {name}")
+
+
+def encoding(place: Place, keyword: str) -> Check | None:
+    """`contentEncoding`, which draft 7 lets assert and later drafts made an annotation: base64 (RFC 4648)."""
+    if place.resource.draft is not Draft.DRAFT_7 or place.value != "base64":
+        return None
+    return Assertion(place, keyword, STRING, lambda text: _decoded(text) is not None, "a string in base64")
+
+
+def media_type(place: Place, encoded: bool) -> Check | None:
+    """`contentMediaType` of draft 7 for JSON, which may be in base64."""
+    if place.resource.draft is not Draft.DRAFT_7 or place.value != "application/json":
+        return None
+
+    def is_json(text: str) -> bool:
+        try:
+            content = (_decoded(text) or b"").decode() if encoded else text
+            parse(content)
+        except ValueError:
+            return False
+        return True
+
+    return Assertion(place, "contentMediaType", STRING, is_json, "a string that holds JSON")
+
+
+def _decoded(text: str) -> bytes | None:
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        return None

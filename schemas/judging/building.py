@@ -1,7 +1,7 @@
-"""From a schema to the nodes that judge with it: every schema that can be reached is read once, before any value.
+"""From a schema to the nodes that judge by it: all that can be reached is read once, before any value.
 
-Raises SchemaError for keywords whose own value is broken, UnsupportedSchema for references that lead nowhere or
-in a circle, patterns that are not regular, and schemas nested too deeply at one value.
+Raises SchemaError for keywords whose own value is broken, UnsupportedSchema for references that lead nowhere
+or in a circle, patterns that are not regular, and schemas nested too deeply at one value.
 """
 
 from __future__ import annotations
@@ -37,10 +37,9 @@ class Builder:
         root = self.node(self.documents.root)
         while self._pending or self._found_anchors():
             node = self._pending.pop()
-            node.fill(self._checks(node))
-        for node in self.nodes.values():
-            node.seal()
-            if self._dynamic:
+            node.tests.checks = tuple(self._checks(node))
+        if self._dynamic:
+            for node in self.nodes.values():
                 node.enters = node.place.resource
         _check_circles(list(self.nodes.values()))
         return root
@@ -94,7 +93,7 @@ class Builder:
         name = RECURSIVE if keyword == "$recursiveRef" else fragment
         # Only an anchor that is itself dynamic, where the reference leads by its text, is looked up again.
         if keyword == "$ref" or target.resource.dynamic.get(name) is not target:
-            return apply.All(place, keyword, [self.node(target)])
+            return apply.AllOf(place, keyword, [self.node(target)])
         return apply.Dynamic(place, keyword, self.node(target), self._dynamic.setdefault(name, {}))
 
 
@@ -111,6 +110,11 @@ def _assertion(make: Callable[[Place, str], Check | None]) -> Maker:
 
 def _type(_builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
     return assertions.Type(_at(node, entries, keyword), entries[keyword][1])
+
+
+def _content(_builder: Builder, node: Node, entries: Entries, keyword: str) -> Check | None:
+    encoded = entries.get("contentEncoding", ("", ""))[1] == "base64"
+    return assertions.media_type(_at(node, entries, keyword), encoded)
 
 
 def _reference(builder: Builder, node: Node, entries: Entries, keyword: str) -> Check:
@@ -229,6 +233,8 @@ MAKERS: dict[str, Maker] = {
     "dependencies:dependentRequired": _dependent_required,
     "pattern": _assertion(assertions.pattern),
     "format": _assertion(assertions.format_of),
+    "contentEncoding": _assertion(assertions.encoding),
+    "contentMediaType": _content,
     "propertyNames": _property_names,
     "properties": _properties,
     "patternProperties": _pattern_properties,
@@ -240,9 +246,9 @@ MAKERS: dict[str, Maker] = {
     "$ref": _reference,
     "$dynamicRef": _reference,
     "$recursiveRef": _reference,
-    "allOf": _combined(apply.All),
-    "anyOf": _combined(apply.Any_),
-    "oneOf": _combined(apply.One),
+    "allOf": _combined(apply.AllOf),
+    "anyOf": _combined(apply.AnyOf),
+    "oneOf": _combined(apply.OneOf),
     "not": _not,
     "if": _if,
     "dependentSchemas": _dependent_schemas,
@@ -251,7 +257,7 @@ MAKERS: dict[str, Maker] = {
     "unevaluatedProperties": _unevaluated,
     "unevaluatedItems": _unevaluated,
 }
-"""Every keyword that asserts, by its name in 2020-12, in the order in which they are tried: cheap ones first."""
+"""Every keyword that asserts, by its name in 2020-12, in the order in which they are tried: cheap first."""
 
 
 def _check_circles(nodes: list[Node]) -> None:
@@ -270,9 +276,6 @@ def _check_circles(nodes: list[Node]) -> None:
             if node in open_nodes or not fresh:
                 depth[node] = 1 + max((depth[other] for _, other in beside if other in depth), default=0)
                 stack.pop()
-                if depth[node] > MAX_BESIDE:
-                    reason = f"expected at most {MAX_BESIDE} schemas nested at one value, got more"
-                    raise UnsupportedSchema(node.place.pointer, "allOf", reason, "nest fewer")
                 open_nodes.discard(node)
                 continue
             open_nodes.add(node)
@@ -282,3 +285,8 @@ def _check_circles(nodes: list[Node]) -> None:
                     advice = "write what is meant in its place"
                     raise UnsupportedSchema(check.place.pointer, check.keyword, reason, advice)
                 stack.append(other)
+    deep = next((node for node in nodes if depth[node] > MAX_BESIDE), None)
+    if deep is not None:
+        check = next(c for c in deep.checks if any(depth[other] >= MAX_BESIDE for other in c.beside()))
+        reason = f"expected at most {MAX_BESIDE} schemas nested at one value, got {depth[deep]}"
+        raise UnsupportedSchema(check.place.pointer, check.keyword, reason, "nest fewer")

@@ -5,6 +5,8 @@ never meets the keywords of objects. The dynamic scope of an evaluation is the t
 has entered, the outermost first, each once: only the first that has an anchor matters.
 """
 
+# ruff: noqa: ARG002, one signature for all keywords, of which few use all of it
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -21,6 +23,7 @@ class Check:
     """One keyword of one schema. `kinds` are the Python types of values that it says something about."""
 
     __slots__ = ("keyword", "kinds", "place")
+    wanted = "what the schema says"  # what the keyword expects, as the rest of a sentence
     marks = False  # whether it leaves properties or items evaluated, in the sense of unevaluatedProperties
 
     def __init__(self, place: Place, keyword: str, kinds: tuple[type, ...]) -> None:
@@ -31,7 +34,7 @@ class Check:
         raise NotImplementedError
 
     def tests(self, kind: type) -> tuple[Test, ...]:
-        """What has to hold, all of it, for a value of this kind; the keyword as a whole, unless it is a list."""
+        """What has to hold, all of it, for a value of this kind: the keyword, or each of its parts."""
         return (self.holds,) if kind in self.kinds else ()
 
     def beside(self) -> tuple[Node, ...]:
@@ -49,38 +52,38 @@ class Check:
     def mark(self, value: Any, scope: Scope, seen: set[Any]) -> None:
         """Add the names or the indices that a value which meets the keyword has evaluated by it."""
 
-    def expected(self, value: Any) -> str:
-        """What the keyword wants, as the rest of a sentence."""
-        raise NotImplementedError
-
 
 class Tests(dict[type, tuple[Test, ...]]):
-    """What is called for each kind of value."""
+    """What is called for each kind of value, found when the first of its kind comes."""
+
+    __slots__ = ("checks",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.checks: tuple[Check, ...] = ()
 
     def __missing__(self, kind: type) -> tuple[Test, ...]:
-        raise ValueError(f"expected parsed JSON, got {kind.__name__}")
+        if kind not in KINDS:
+            raise ValueError(f"expected parsed JSON, got {kind.__name__}")
+        found = self[kind] = tuple(test for check in self.checks for test in check.tests(kind))
+        return found
 
 
 class Node:
     """A schema that is ready to judge. `enters` is its resource where dynamic references may ask for it."""
 
-    __slots__ = ("checks", "enters", "place", "tests", "whole")
+    __slots__ = ("enters", "place", "tests", "whole")
 
     def __init__(self, place: Place) -> None:
         self.place = place
         self.enters: Resource | None = None
         self.whole = place.value is True or place.value == {}
-        self.checks: tuple[Check, ...] = ()
         self.tests = Tests()
 
-    def fill(self, checks: list[Check]) -> None:
-        """Take these checks, to be run in this order."""
-        self.checks = tuple(checks)
-
-    def seal(self) -> None:
-        """Fix what is called for each kind of value, once all nodes have their checks."""
-        for kind in KINDS:
-            self.tests[kind] = tuple(test for check in self.checks for test in check.tests(kind))
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """The checks of its keywords, in the order in which they are tried."""
+        return self.tests.checks
 
     def holds(self, value: Any, scope: Scope) -> bool:
         """Whether the value meets the schema; raises ValueError for what is no parsed JSON."""

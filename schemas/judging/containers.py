@@ -4,6 +4,8 @@ JSON Schema Core 2020-12, sections 10.3 and 11. A property or an item that a key
 met it, is evaluated; `unevaluatedProperties` and `unevaluatedItems` apply to the others.
 """
 
+# ruff: noqa: ARG002, one signature for all keywords, of which few use all of it
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -22,6 +24,7 @@ class Properties(Check):
 
     __slots__ = ("nodes",)
     marks = True
+    wanted = "properties that meet their schemas"
 
     def __init__(self, place: Place, nodes: dict[str, Node]) -> None:
         super().__init__(place, "properties", OBJECT)
@@ -29,7 +32,7 @@ class Properties(Check):
 
     def holds(self, value: Any, scope: Scope) -> bool:
         nodes = self.nodes
-        for name, part in value.items():
+        for name, part in value.items():  # noqa: SIM110, see checks.Node
             if name in nodes and not nodes[name].holds(part, scope):
                 return False
         return True
@@ -40,15 +43,13 @@ class Properties(Check):
     def mark(self, value: Any, scope: Scope, seen: set[Any]) -> None:
         seen.update(value.keys() & self.nodes.keys())
 
-    def expected(self, value: Any) -> str:
-        return "properties that meet their schemas"
-
 
 class PatternProperties(Check):
     """`patternProperties`: a property meets the schemas of all patterns that its name has."""
 
     __slots__ = ("nodes",)
     marks = True
+    wanted = "properties that meet the schemas of their patterns"
 
     def __init__(self, place: Place, nodes: list[tuple[Match, Node]]) -> None:
         super().__init__(place, "patternProperties", OBJECT)
@@ -68,15 +69,13 @@ class PatternProperties(Check):
     def mark(self, value: Any, scope: Scope, seen: set[Any]) -> None:
         seen.update(name for matches, _ in self.nodes for name in value if matches(name))
 
-    def expected(self, value: Any) -> str:
-        return "properties that meet the schemas of their patterns"
-
 
 class AdditionalProperties(Check):
     """`additionalProperties`: properties that neither name nor pattern beside it covers."""
 
     __slots__ = ("matches", "names", "node")
     marks = True
+    wanted = "undeclared properties that meet their schema"
 
     def __init__(self, place: Place, node: Node, names: frozenset[str], matches: list[Match]) -> None:
         super().__init__(place, "additionalProperties", OBJECT)
@@ -100,14 +99,12 @@ class AdditionalProperties(Check):
     def mark(self, value: Any, scope: Scope, seen: set[Any]) -> None:
         seen.update(self._others(value))
 
-    def expected(self, value: Any) -> str:
-        return "undeclared properties that meet their schema"
-
 
 class PropertyNames(Check):
     """`propertyNames`: every name, as a string, meets a schema."""
 
     __slots__ = ("node",)
+    wanted = "names of properties that meet their schema"
 
     def __init__(self, place: Place, node: Node) -> None:
         super().__init__(place, "propertyNames", OBJECT)
@@ -116,15 +113,13 @@ class PropertyNames(Check):
     def holds(self, value: Any, scope: Scope) -> bool:
         return all(self.node.holds(name, scope) for name in value)
 
-    def expected(self, value: Any) -> str:
-        return "names of properties that meet their schema"
-
 
 class PrefixItems(Check):
     """`prefixItems`: the first items, each by its own schema."""
 
     __slots__ = ("nodes",)
     marks = True
+    wanted = "first items that meet their schemas"
 
     def __init__(self, place: Place, nodes: list[Node]) -> None:
         super().__init__(place, "prefixItems", ARRAY)
@@ -143,15 +138,13 @@ class PrefixItems(Check):
     def mark(self, value: Any, scope: Scope, seen: set[Any]) -> None:
         seen.update(range(min(len(self.nodes), len(value))))
 
-    def expected(self, value: Any) -> str:
-        return "first items that meet their schemas"
-
 
 class Items(Check):
     """`items`: all items behind those of `prefixItems`."""
 
     __slots__ = ("node", "start")
     marks = True
+    wanted = "items that meet their schema"
 
     def __init__(self, place: Place, node: Node, start: int) -> None:
         super().__init__(place, "items", ARRAY)
@@ -171,19 +164,17 @@ class Items(Check):
     def mark(self, value: Any, scope: Scope, seen: set[Any]) -> None:
         seen.update(range(len(value)))
 
-    def expected(self, value: Any) -> str:
-        return "items that meet their schema"
-
 
 class Contains(Check):
     """`contains` with `minContains` and `maxContains`; from 2020-12 on, what it finds is evaluated."""
 
-    __slots__ = ("evaluates", "least", "most", "node")
+    __slots__ = ("evaluates", "least", "most", "node", "wanted")
     marks = True
 
     def __init__(self, place: Place, node: Node, least: int, most: int | None, evaluates: bool) -> None:
         super().__init__(place, "contains", ARRAY)
         self.node, self.least, self.most, self.evaluates = node, least, most, evaluates
+        self.wanted = f"{least} {'or more' if most is None else f'to {most}'} items that meet its schema"
 
     def holds(self, value: Any, scope: Scope) -> bool:
         holds, found = self.node.holds, 0
@@ -198,16 +189,13 @@ class Contains(Check):
         if self.evaluates:
             seen.update(i for i, part in enumerate(value) if self.node.holds(part, scope))
 
-    def expected(self, value: Any) -> str:
-        most = "or more" if self.most is None else f"to {self.most}"
-        return f"{self.least} {most} items that meet its schema"
-
 
 class Unevaluated(Check):
     """`unevaluatedProperties` and `unevaluatedItems`; runs when all else in its schema has been met."""
 
     __slots__ = ("node", "owner")
     marks = True
+    wanted = "what nothing else describes to meet its schema"
 
     def __init__(self, place: Place, keyword: str, node: Node, owner: Node) -> None:
         super().__init__(place, keyword, OBJECT if keyword == "unevaluatedProperties" else ARRAY)
@@ -233,6 +221,3 @@ class Unevaluated(Check):
 
     def mark(self, value: Any, scope: Scope, seen: set[Any]) -> None:
         seen.update(value if isinstance(value, dict) else range(len(value)))
-
-    def expected(self, value: Any) -> str:
-        return "what nothing else describes to meet its schema"

@@ -1,6 +1,6 @@
 """Which draft of JSON Schema a schema is written in, and what its keywords mean in draft 2020-12.
 
-Sources: the core and validation documents of drafts 4, 6, 7, 2019-09 and 2020-12; OpenAPI 3.0.3 for `nullable`.
+By the core and validation documents of drafts 4, 6, 7, 2019-09 and 2020-12, and OpenAPI 3.0.3.
 """
 
 from __future__ import annotations
@@ -61,6 +61,8 @@ _SINCE = {
     "const": Draft.DRAFT_6,
     "contains": Draft.DRAFT_6,
     "propertyNames": Draft.DRAFT_6,
+    "contentEncoding": Draft.DRAFT_7,
+    "contentMediaType": Draft.DRAFT_7,
     "if": Draft.DRAFT_7,
     "then": Draft.DRAFT_7,
     "else": Draft.DRAFT_7,
@@ -76,7 +78,7 @@ _SINCE = {
 
 
 def modern(schema: Mapping[str, Any], draft: Draft) -> dict[str, Entry]:
-    """What the keywords of this one schema object mean in 2020-12: the keyword there, and where it stands here.
+    """What the keywords of this one schema object mean in 2020-12: by keyword there, what stands here.
 
     Subschemas are left as they are, for each may be of its own draft. `dependencies` is split and keeps its
     place; later drafts read it too, as their appendix on compatibility and their suite have it.

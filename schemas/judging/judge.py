@@ -14,8 +14,8 @@ from cinnabar.schemas.judging.values import shown
 class Violation:
     """Why a value does not meet its schema.
 
-    `pointer` is the place in the value and `schema_pointer` that of the keyword in the schema, both RFC 6901; in
-    a meta-schema its URI stands before it. `str()` gives the whole sentence.
+    `pointer` is the place in the value and `schema_pointer` that of the keyword in the schema, both RFC 6901;
+    in a meta-schema its URI stands before it. `str()` gives the whole sentence.
     """
 
     pointer: str
@@ -25,7 +25,8 @@ class Violation:
     got: str
 
     def __str__(self) -> str:
-        return f"{self.pointer or '/'}: expected {self.expected}, got {self.got} (by {self.schema_pointer or '/'})"
+        place, rule = self.pointer or "/", self.schema_pointer or "/"
+        return f"{place}: expected {self.expected}, got {self.got} (by {rule})"
 
 
 class Judge:
@@ -58,8 +59,8 @@ class Judge:
 def judge_of(schema: dict[str, Any] | bool) -> Judge:
     """The judge of a schema, of any draft from 4 to 2020-12, each with its own rules.
 
-    Raises SchemaError for a schema that is broken and UnsupportedSchema, with the pointer of the keyword, for one
-    that cannot be judged by.
+    Raises SchemaError for a schema that is broken and UnsupportedSchema, with the pointer of the keyword, for
+    one that cannot be judged by.
     """
     return Judge(Builder(schema).build())
 
@@ -71,7 +72,7 @@ def _blamed(node: Node, value: Any) -> Violation:
         check = next(c for c in node.checks if not all(test(value, scope) for test in c.tests(type(value))))
         step = _step(check, value, scope)
         if step is None:
-            return Violation(pointer, check.place.pointer, check.keyword, check.expected(value), shown(value))
+            return Violation(pointer, check.place.pointer, check.keyword, check.wanted, shown(value))
         token, value, node = step
         if token is not None:
             pointer += "/" + token.replace("~", "~0").replace("/", "~1")

@@ -1,7 +1,7 @@
 """Where schemas stand and what references lead to: URIs, JSON pointers, anchors, meta-schemas.
 
-URIs as in RFC 3986, JSON pointers as in RFC 6901. Nothing is ever fetched: the meta-schemas of the drafts come
-with a package, any other document that is not within the schema is refused.
+URIs as in RFC 3986, JSON pointers as in RFC 6901. Nothing is ever fetched: the meta-schemas of the drafts
+come with a package, any other document that is not within the schema is refused.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ class Place:
 
     __slots__ = ("children", "document", "indexed", "parent", "resource", "token", "value")
 
-    def __init__(self, value: Any, parent: Place | None, token: str, resource: Resource, document: str) -> None:
+    def __init__(
+        self, value: Any, parent: Place | None, token: str, resource: Resource, document: str
+    ) -> None:
         self.value, self.parent, self.token, self.resource = value, parent, token, resource
         self.document, self.indexed = document, False
         self.children: dict[str, Place] = {}
@@ -210,7 +212,8 @@ def joined(base: str, reference: str, place: Place) -> str:
         # urljoin knows few schemes by name; what it does with http is right for every hierarchical one.
         return scheme + urljoin("http" + base[len(scheme) :], reference)[len("http") :]
     except ValueError as problem:
-        raise SchemaError(f"{place.pointer or '/'}: expected a URI, got {reference!r:.80}: {problem}") from None
+        where = place.pointer or "/"
+        raise SchemaError(f"{where}: expected a URI, got {reference!r:.80}: {problem}") from None
 
 
 def _draft_of(root: Place) -> Draft:

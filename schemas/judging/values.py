@@ -1,8 +1,8 @@
 """What JSON values are to the standard: their types, and when two of them are equal.
 
 Numbers are equal by value, however they are spelled; true is no number; the order of properties is no
-difference. A value is what a JSON parser gives: dict, list, str, bool, None, and int, Decimal or float, where a
-float counts as the decimal of its shortest spelling.
+difference. A value is what a JSON parser gives: dict, list, str, bool, None, and int, Decimal or float, where
+a float counts as the decimal of its shortest spelling.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def frozen(value: Any) -> Hashable:
 
 
 def split(value: int | Decimal | float) -> tuple[int, int]:
-    """A number as (mantissa, exponent of ten), without zeros at the end of the mantissa; no exponent is written out."""
+    """The size of a number as (mantissa, exponent of ten), without zeros at the end of the mantissa."""
     _, digits, exponent = decimal(value).as_tuple()
     assert isinstance(exponent, int)
     kept = len(digits)

@@ -1,0 +1,249 @@
+"""A value meets a schema exactly as an independent validator says, and what it fails by is named."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.errors import UnsupportedSchema
+from cinnabar.schemas.judging import Judge, judge_of
+
+NAMES = st.sampled_from(["a", "b", "ab", "c"])
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 3),
+    st.sampled_from([0.5, 1.0, 2.0]),
+    st.sampled_from(["", "a", "ab", "b😀", "2024-02-29"]),
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(NAMES, inner, max_size=4)),
+    max_leaves=8,
+)
+SMALL = st.integers(0, 3)
+KINDS = st.sampled_from(["null", "boolean", "integer", "number", "string", "array", "object"])
+
+
+def keywords(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    """A schema of a few keywords, of all kinds, over these subschemas."""
+    some = st.lists(inner, min_size=1, max_size=3)
+    each: dict[str, st.SearchStrategy[Any]] = {
+        "type": st.one_of(KINDS, st.lists(KINDS, min_size=1, max_size=3, unique=True)),
+        "enum": st.lists(VALUES, min_size=1, max_size=3),
+        "const": VALUES,
+        "minimum": st.sampled_from([-1, 0, 0.5, 2]),
+        "exclusiveMaximum": st.sampled_from([1, 2.5]),
+        "multipleOf": st.sampled_from([1, 2, 0.5]),
+        "minLength": SMALL,
+        "maxLength": SMALL,
+        "pattern": st.sampled_from(["a", "^a", "b$", "^$"]),
+        "format": st.sampled_from(["date", "unheard-of"]),
+        "minItems": SMALL,
+        "maxItems": SMALL,
+        "uniqueItems": st.booleans(),
+        "minProperties": SMALL,
+        "maxProperties": SMALL,
+        "required": st.lists(NAMES, max_size=2, unique=True),
+        "properties": st.dictionaries(NAMES, inner, max_size=3),
+        "patternProperties": st.dictionaries(st.sampled_from(["a", "^b", "c$"]), inner, max_size=2),
+        "additionalProperties": inner,
+        "propertyNames": inner,
+        "prefixItems": some,
+        "items": inner,
+        "contains": inner,
+        "minContains": SMALL,
+        "maxContains": SMALL,
+        "allOf": some,
+        "anyOf": some,
+        "oneOf": some,
+        "not": inner,
+        "if": inner,
+        "then": inner,
+        "else": inner,
+        "dependentSchemas": st.dictionaries(NAMES, inner, max_size=2),
+        "dependentRequired": st.dictionaries(NAMES, st.lists(NAMES, max_size=2, unique=True), max_size=2),
+        "unevaluatedProperties": inner,
+        "unevaluatedItems": inner,
+    }
+    chosen = st.lists(st.sampled_from(sorted(each)), min_size=1, max_size=4, unique=True)
+    return chosen.flatmap(lambda names: st.fixed_dictionaries({name: each[name] for name in names}))
+
+
+SCHEMAS = st.recursive(
+    st.one_of(st.booleans(), keywords(st.booleans())), lambda inner: keywords(inner), max_leaves=10
+)
+WITH_REFERENCES = st.builds(
+    lambda schema, one, two: {"$defs": {"one": one, "two": two}, **schema},
+    keywords(st.one_of(SCHEMAS, st.sampled_from([{"$ref": "#/$defs/one"}, {"$ref": "#/$defs/two"}]))),
+    SCHEMAS,
+    keywords(st.one_of(SCHEMAS, st.just({"$ref": "#/$defs/one"}))),
+)
+
+
+@settings(max_examples=400)
+@given(st.one_of(SCHEMAS, WITH_REFERENCES), st.lists(VALUES, min_size=1, max_size=6))
+def test_a_value_is_accepted_if_an_independent_validator_accepts_it(schema: Any, values: list[Any]) -> None:
+    judge = judge_of(schema)
+    validator = jsonschema_rs.Draft202012Validator(schema, validate_formats=True)
+    for value in values:
+        allowed = validator.is_valid(value)
+        assert judge.accepts(value) == allowed
+        assert judge.accepts(parse(json.dumps(value))) == allowed
+        assert (judge.violation(value) is None) == allowed
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_what_is_left_unevaluated_is_what_an_independent_validator_leaves(data: st.DataObject) -> None:
+    parts = keywords(st.one_of(st.booleans(), st.just({"minLength": 1})))
+    inner = st.recursive(parts, lambda below: keywords(st.one_of(st.just(True), below)), max_leaves=6)
+    keyword = data.draw(st.sampled_from(["unevaluatedProperties", "unevaluatedItems"]))
+    schema = {
+        data.draw(st.sampled_from(["allOf", "anyOf", "oneOf"])): data.draw(
+            st.lists(inner, min_size=1, max_size=3)
+        ),
+        "if": data.draw(inner),
+        "dependentSchemas": {"a": data.draw(inner)},
+        keyword: data.draw(st.sampled_from([False, {"type": "integer"}])),
+    }
+    judge = judge_of(schema)
+    validator = jsonschema_rs.Draft202012Validator(schema, validate_formats=True)
+    for value in data.draw(st.lists(VALUES, min_size=1, max_size=6)):
+        assert judge.accepts(value) == validator.is_valid(value)
+
+
+RECORD = {
+    "$defs": {"money": {"type": "number", "multipleOf": 0.01}},
+    "type": "object",
+    "properties": {
+        "lines": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"total": {"$ref": "#/$defs/money"}, "a/b": {"enum": ["x", "y"]}},
+                "required": ["total"],
+            },
+            "uniqueItems": True,
+        },
+        "seller": {"anyOf": [{"type": "object", "properties": {"name": {"minLength": 2}}}, {"type": "null"}]},
+    },
+    "additionalProperties": False,
+    "if": {"required": ["seller"]},
+    "then": {"required": ["lines"]},
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "pointer", "schema_pointer", "sentence"),
+    [
+        ("[]", "", "/type", "/: expected object, got an array of 0 items (by /type)"),
+        (
+            '{"lines":[{"total":1.005}]}',
+            "/lines/0/total",
+            "/$defs/money/multipleOf",
+            "a multiple of 0.01, got 1.005",
+        ),
+        ('{"lines":[{"total":1},{}]}', "/lines/1", "/properties/lines/items/required", "the property total"),
+        (
+            '{"lines":[{"total":1,"a/b":"z"}]}',
+            "/lines/0/a~1b",
+            "/properties/lines/items/properties/a~1b/enum",
+            'one of "x", "y", got "z"',
+        ),
+        (
+            '{"lines":[{"total":1},{"total":1.0}]}',
+            "/lines",
+            "/properties/lines/uniqueItems",
+            "items of which no two are equal",
+        ),
+        ('{"c":1}', "/c", "/additionalProperties", "no value at all, got 1"),
+        ('{"seller":null}', "", "/then/required", "the property lines"),
+        (
+            '{"lines":[],"seller":{"name":"a"}}',
+            "/seller/name",
+            "/properties/seller/anyOf/0/properties/name/minLength",
+            "at least 2 characters",
+        ),
+        (
+            '{"lines":[],"seller":1}',
+            "/seller",
+            "/properties/seller/anyOf",
+            "at least one of the alternatives",
+        ),
+    ],
+)
+def test_a_violation_says_what_where_and_by_which_keyword(
+    value: str, pointer: str, schema_pointer: str, sentence: str
+) -> None:
+    problem = judge_of(RECORD).violation(parse(value))
+    assert problem is not None
+    assert (problem.pointer, problem.schema_pointer) == (pointer, schema_pointer)
+    assert sentence in str(problem)
+
+
+def test_a_value_that_meets_its_schema_has_no_violation() -> None:
+    assert judge_of(RECORD).violation({"lines": [{"total": 1}], "seller": None}) is None
+
+
+def test_no_value_at_all_is_no_error() -> None:
+    assert not judge_of(False).accepts(None)
+    assert not judge_of({"type": "integer", "minimum": 2, "maximum": 1}).accepts(1)
+
+
+def nested(wrap: Any, inner: Any, levels: int = 10_000) -> Any:
+    """A value or a schema wrapped into itself this often."""
+    for _ in range(levels):
+        inner = wrap(inner)
+    return inner
+
+
+@pytest.mark.timeout(20)
+def test_a_schema_of_ten_thousand_levels_is_ready_or_refused() -> None:
+    deep = judge_of(nested(lambda below: {"properties": {"a": below}}, {"type": "integer"}))
+    assert deep.accepts({"a": {"a": 1}})
+    assert not judge_of(nested(lambda below: {"items": below}, False, 50)).accepts(
+        nested(lambda v: [v], 1, 50)
+    )
+    for wrap in (lambda below: {"not": below}, lambda below: {"allOf": [True, below]}):
+        with pytest.raises(UnsupportedSchema, match="nested at one value") as caught:
+            judge_of(nested(wrap, {"type": "integer"}))
+        assert len(caught.value.pointer) < 10
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "judge",
+    [
+        pytest.param(judge_of({"items": {"$ref": "#"}}), id="items"),
+        pytest.param(judge_of({"not": {"contains": {"$ref": "#"}}}), id="not"),
+        pytest.param(judge_of({"uniqueItems": True}), id="unique"),
+        pytest.param(judge_of({"const": 1}), id="const"),
+    ],
+)
+def test_a_value_of_ten_thousand_levels_is_answered(judge: Judge) -> None:
+    value = nested(lambda below: [below], [])
+    for every in (value, [value, value]):
+        assert judge.accepts(every) in (True, False)
+        problem = judge.violation(every)
+        assert (problem is None) == judge.accepts(every)
+
+
+def test_a_value_that_is_too_deep_for_the_stack_is_not_accepted() -> None:
+    judge = judge_of({"not": {"not": {"items": {"$ref": "#"}}}})
+    deep = nested(lambda below: [below], [])
+    assert not judge.accepts(deep)
+    assert "fewer levels" in str(judge.violation(deep))
+
+
+@pytest.mark.timeout(20)
+def test_a_hundred_thousand_properties_are_ready() -> None:
+    judge = judge_of({"properties": {f"p{i}": {"type": "integer"} for i in range(100_000)}})
+    assert judge.accepts({"p99999": 1})
+    assert not judge.accepts({"p99999": "1"})

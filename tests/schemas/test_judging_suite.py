@@ -1,0 +1,70 @@
+"""The standard's own test suite, and real schemas with their instances, are judged as they are labelled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.errors import UnsupportedSchema
+from cinnabar.schemas.judging import judge_of
+
+pytestmark = pytest.mark.shared
+
+# Groups that need a document which is fetched from elsewhere, by the part of the message that says so.
+ELSEWHERE = ("is not within this schema, and nothing is fetched", "expected a draft of JSON Schema")
+
+
+def text_of(value: Any) -> str:
+    """A value as a text, which is what records come in."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def wrong(schema: Any, tests: list[dict[str, Any]]) -> Iterator[str]:
+    """Descriptions of the tests that are judged otherwise than they are labelled."""
+    judge = judge_of(schema)
+    for i, test in enumerate(tests):
+        if judge.accepts(parse(text_of(test["data"]))) != test["valid"]:
+            yield test.get("description", str(i))
+
+
+def suite(shared: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    folder = shared / "suites" / "json-schema-test-suite" / "tests" / "draft2020-12"
+    for path in sorted([*folder.glob("*.json"), *folder.glob("optional/*.json")]):
+        if path.name not in ("refRemote.json", "format.json"):
+            for group in json.loads(path.read_text(encoding="utf-8")):
+                yield f"{path.stem}: {group['description']}", group
+
+
+def test_every_group_of_the_suite_is_judged_exactly_or_refused(shared: Path) -> None:
+    judged, refused, found = 0, 0, {}
+    for name, group in suite(shared):
+        try:
+            if problems := list(wrong(group["schema"], group["tests"])):
+                found[name] = problems
+            judged += 1
+        except UnsupportedSchema as problem:
+            assert any(part in str(problem) for part in ELSEWHERE), name
+            refused += 1
+    assert not found
+    assert judged > 380
+    assert refused < 0.03 * judged
+
+
+def test_real_schemas_judge_their_instances_as_labelled(shared: Path) -> None:
+    folder = shared / "suites" / "jsonschemabench"
+    lines = (folder / "manifest.jsonl").read_text(encoding="utf-8").splitlines()
+    found = {}
+    for line in lines[::6]:
+        entry = json.loads(line)
+        case = json.loads((folder / entry["file"]).read_text(encoding="utf-8"))
+        doubted = set(entry.get("label_disagree", ()))
+        tests = [test for i, test in enumerate(case["tests"]) if i not in doubted]
+        if problems := list(wrong(case["schema"], tests)):
+            found[entry["file"]] = problems
+    assert len(lines) > 500
+    assert not found
