@@ -123,7 +123,13 @@ def choices(place: Place, keyword: str) -> Check:
     if keyword == "enum" and not isinstance(place.value, list):
         raise broken(place, "a list of values")
     values = place.value if keyword == "enum" else [place.value]
-    allowed: frozenset[Hashable] = frozenset(map(frozen, values))
+    try:
+        allowed: frozenset[Hashable] = frozenset(map(frozen, values))
+    except RecursionError:
+        reason = "expected a value with fewer levels"
+        raise UnsupportedSchema(place.pointer, keyword, reason, "describe the levels as schemas") from None
+    except ValueError:
+        raise broken(place, "JSON") from None
     kinds = {type(value) for value in values}
     if kinds & set(NUMBER):
         kinds |= set(NUMBER)
@@ -148,7 +154,10 @@ def _number(place: Place) -> Decimal:
     value = place.value
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
         raise broken(place, "a number")
-    return decimal(value)
+    try:
+        return decimal(value)
+    except ValueError:
+        raise broken(place, "a finite number") from None
 
 
 def bound(place: Place, keyword: str) -> Check:

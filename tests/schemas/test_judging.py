@@ -215,6 +215,8 @@ def test_a_schema_of_ten_thousand_levels_is_ready_or_refused() -> None:
         with pytest.raises(UnsupportedSchema, match="nested at one value") as caught:
             judge_of(nested(wrap, {"type": "integer"}))
         assert len(caught.value.pointer) < 10
+    with pytest.raises(UnsupportedSchema, match="fewer levels"):
+        judge_of({"const": nested(lambda below: [below], 1)})
 
 
 @pytest.mark.timeout(20)

@@ -115,6 +115,8 @@ def test_a_pair_of_surrogates_is_one_code_point() -> None:
         ({"maxItems": 1.5}, "/maxItems"),
         ({"multipleOf": 0}, "/multipleOf"),
         ({"minimum": "1"}, "/minimum"),
+        ({"minimum": float("inf")}, "/minimum"),
+        ({"const": float("nan")}, "/const"),
         ({"required": "a"}, "/required"),
         ({"enum": 1}, "/enum"),
         ({"uniqueItems": 1}, "/uniqueItems"),
