@@ -1,36 +1,40 @@
-"""ECMA-262 patterns as automata over the canonical JSON spelling of the strings that they match.
+"""ECMA-262 patterns: automata over the canonical JSON spelling of the strings that they match, and matching.
 
 A pattern becomes a nondeterministic machine over classes of code points, that one a deterministic one, and
-its moves are spelled out in bytes. Assertions are regular too: anchors and word boundaries look at the code
-points on either side of a place; a lookbehind is a machine that runs along from the start of the text; a
-lookahead is an obligation that a thread carries until the text has met or broken it.
+its moves are spelled out in bytes. A text at hand is matched without any of these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache, lru_cache
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
 
-from cinnabar.schemas.automaton import MAX_STATES, Automaton
-from cinnabar.schemas.codepoints import ANY, WORD, Ranges
-from cinnabar.schemas.ecma import Chars, Choice, Edge, Look, Repeat, Sequence, Tree, parse
-from cinnabar.schemas.errors import RegexError, TooLarge
+from cinnabar.schemas.automaton import Automaton
+from cinnabar.schemas.counts import clipped, conjuncts, loosened
+from cinnabar.schemas.ecma import Tree, parse
+from cinnabar.schemas.errors import TooLarge
+from cinnabar.schemas.machine import Machine
 from cinnabar.schemas.matcher import matches_somewhere
 from cinnabar.schemas.spelling import lift
 
-# A thread is a state and the obligations it carries; an obligation is a lookahead and its body's threads.
-Obligation = tuple[int, frozenset["Thread"]]
-Thread = tuple[int, frozenset[Obligation]]
-Threads = frozenset[Thread]
-# What precedes a place: the neighbour before it, and the threads of each lookbehind.
-Context = tuple[int, tuple[Threads, ...]]
+# An exact automaton of more states is slower to write by than one whose long counts are a bound on length.
+_FEW_STATES = 2_000
+# Counts are cut to this where nothing else gives an automaton of fair size.
+_CLIPPED = 16
 
-# Neighbours of a place: no code point (start or end of the text), one of a word, another one.
-NONE, IN_WORD, OTHER = 0, 1, 2
-_FREE: frozenset[Obligation] = frozenset()
 
-# The threads that a pattern may take in all; past it the subset construction would run for seconds.
-MAX_WORK = 2_000_000
+@dataclass(frozen=True)
+class Written:
+    """What may be written under a pattern.
+
+    content: of strings of at most `max_length` code points (None is no bound) all match the pattern.
+    exact: whether no other string matches it; if not, judge by `pattern_matches`.
+    """
+
+    content: Automaton
+    max_length: int | None
+    exact: bool
 
 
 @lru_cache(maxsize=512)
@@ -39,21 +43,49 @@ def search(pattern: str) -> Automaton:
 
     Raises RegexError for what cannot be read or is not regular, TooLarge past the cap on states.
     """
-    return _compile(pattern, anywhere=True)
+    return _compile(_tree(pattern), anywhere=True)
 
 
 @lru_cache(maxsize=512)
 def fullmatch(pattern: str) -> Automaton:
     """The content of all strings that the pattern matches from start to end."""
-    return _compile(pattern, anywhere=False)
+    return _compile(_tree(pattern), anywhere=False)
 
 
 def pattern_matches(pattern: str, text: str) -> bool:
-    """Whether the pattern matches somewhere in the text: what `search` accepts, but for texts of any pattern.
+    """Whether the pattern matches somewhere in the text: what `search` accepts, but under any pattern.
 
     Raises RegexError for what cannot be read or is not regular, never TooLarge.
     """
     return matches_somewhere(_tree(pattern), text)
+
+
+@lru_cache(maxsize=512)
+def written(pattern: str) -> Written:
+    """What may be written under this pattern, as JSON Schema's `pattern` asks, with long counts as a bound.
+
+    Raises RegexError for what cannot be read or is not regular, TooLarge past the caps on states.
+    """
+    found = [_written(tree) for tree in conjuncts(_tree(pattern))]
+    content = found[0].content
+    for more in found[1:]:
+        content &= more.content
+    bounds = [each.max_length for each in found if each.max_length is not None]
+    return Written(content, min(bounds, default=None), all(each.exact for each in found))
+
+
+def _written(tree: Tree) -> Written:
+    free, bound, exact = loosened(tree)
+    whole = None
+    if bound is None or not exact:
+        with suppress(TooLarge):
+            whole = Written(_compile(tree, anywhere=True), None, True)
+    if whole is not None and (bound is None or whole.content.states <= _FEW_STATES):
+        return whole
+    try:
+        return Written(_compile(free, anywhere=True), bound, exact)
+    except TooLarge:
+        return Written(_compile(clipped(tree, _CLIPPED), anywhere=True), None, False)
 
 
 @lru_cache(maxsize=2048)
@@ -61,268 +93,7 @@ def _tree(pattern: str) -> Tree:
     return parse(pattern)
 
 
-def _compile(pattern: str, anywhere: bool) -> Automaton:
-    tree = parse(pattern)
-    machine = _Machine(tree, anywhere)
+def _compile(tree: Tree, anywhere: bool) -> Automaton:
+    machine = Machine(tree, anywhere)
     table, accepting = machine.determinise()
     return lift(table, machine.starts, machine.kinds, accepting)
-
-
-def _nodes(tree: Tree) -> Iterator[Tree]:
-    yield tree
-    match tree:
-        case Sequence(parts) | Choice(parts):
-            for part in parts:
-                yield from _nodes(part)
-        case Repeat(body, _, _) | Look(body, _, _):
-            yield from _nodes(body)
-
-
-def _partition(sets: list[Ranges]) -> tuple[list[int], list[int], dict[Ranges, int], int]:
-    """Classes of code points that no set tells apart.
-
-    Returns the first code point of each range, the class of each, the bit mask of classes of each set, and
-    how many classes there are.
-    """
-    marks: dict[int, int] = {0: 0}
-    for number, ranges in enumerate(sets):
-        for first, last in ranges:
-            marks[first] = marks.get(first, 0) ^ (1 << number)
-            marks[last + 1] = marks.get(last + 1, 0) ^ (1 << number)
-    starts: list[int] = []
-    kinds: list[int] = []
-    seen: dict[int, int] = {}
-    member = 0
-    for start in sorted(marks):
-        member ^= marks[start]
-        if start <= ANY[0][1] and (not kinds or kinds[-1] != seen.get(member)):
-            starts.append(start)
-            kinds.append(seen.setdefault(member, len(seen)))
-    masks = {
-        ranges: sum(1 << kind for member, kind in seen.items() if member >> number & 1)
-        for number, ranges in enumerate(sets)
-    }
-    return starts, kinds, masks, len(seen)
-
-
-class _Machine:
-    """The nondeterministic machine of a pattern, and its simulation thread by thread."""
-
-    def __init__(self, tree: Tree, anywhere: bool) -> None:
-        nodes = list(_nodes(tree))
-        self.bounded = any(isinstance(n, Edge) and n.kind in "bB" for n in nodes)
-        sets = {n.ranges: None for n in nodes if isinstance(n, Chars)} | {ANY: None}
-        if self.bounded:
-            sets[WORD] = None
-        self.starts, self.kinds, self.masks, self.classes = _partition(list(sets))
-        self.moves: list[tuple[int, int] | None] = []  # by state: mask of classes, destination
-        self.empty_moves: list[list[tuple[int, Edge | Look | None]]] = []
-        self.looks: dict[Look, int] = {}
-        self.aheads: list[tuple[int, int, bool]] = []  # start, final, negative
-        self.behinds: list[tuple[int, int, bool]] = []
-        self.final = self._new()
-        if anywhere:
-            self.moves[self.final] = (self.masks[ANY], self.final)
-        self.start = self._build(tree, self.final)
-        if anywhere:
-            self.start = self._anywhere(self.start)
-        self.anywhere = anywhere
-        self.work = 0
-        # Cached on the instance, so that the caches end with it.
-        self.close = cache(self._close)
-        self.step_one = cache(self._step_one)
-
-    def _new(self) -> int:
-        if len(self.moves) >= MAX_STATES:
-            raise TooLarge(len(self.moves), MAX_STATES)
-        self.moves.append(None)
-        self.empty_moves.append([])
-        return len(self.moves) - 1
-
-    def _anywhere(self, start: int) -> int:
-        """A state from which any text may come before what follows `start`."""
-        loop, inner = self._new(), self._new()
-        self.empty_moves[loop] = [(start, None), (inner, None)]
-        self.moves[inner] = (self.masks[ANY], loop)
-        return loop
-
-    def _build(self, tree: Tree, after: int) -> int:
-        """The state from which what `tree` matches leads to `after`."""
-        match tree:
-            case Chars(ranges):
-                state = self._new()
-                self.moves[state] = (self.masks[ranges], after)
-                return state
-            case Sequence(parts):
-                for part in reversed(parts):
-                    after = self._build(part, after)
-                return after
-            case Choice(branches):
-                state = self._new()
-                self.empty_moves[state] = [(self._build(branch, after), None) for branch in branches]
-                return state
-            case Repeat(body, least, most):
-                return self._repeat(body, least, most, after)
-            case Look():
-                self._look(tree)
-        state = self._new()
-        self.empty_moves[state] = [(after, tree)]
-        return state
-
-    def _repeat(self, body: Tree, least: int, most: int | None, after: int) -> int:
-        if most is None:
-            loop = self._new()
-            self.empty_moves[loop] = [(self._build(body, loop), None), (after, None)]
-            state = loop
-        else:
-            state = after
-            for _ in range(most - least):
-                again = self._new()
-                self.empty_moves[again] = [(self._build(body, state), None), (after, None)]
-                state = again
-        for _ in range(least):
-            built = self._build(body, state)
-            if built == state:  # the body matches the empty text alone
-                break
-            state = built
-        return state
-
-    def _look(self, look: Look) -> None:
-        if look in self.looks:
-            return
-        if not look.ahead and any(isinstance(n, Look) and n.ahead for n in _nodes(look.body)):
-            raise RegexError(0, "a lookahead within a lookbehind is not supported")
-        final = self._new()
-        if look.ahead:
-            self.moves[final] = (self.masks[ANY], final)
-        start = self._build(look.body, final)
-        kept = self.aheads if look.ahead else self.behinds
-        self.looks[look] = len(kept)
-        kept.append((start if look.ahead else self._anywhere(start), final, look.negative))
-
-    def _neighbour(self, kind: int) -> int:
-        return IN_WORD if self.bounded and self.masks[WORD] >> kind & 1 else OTHER
-
-    def _holds(self, edge: Edge, before: int, after: int) -> bool:
-        match edge.kind:
-            case "^":
-                return before == NONE
-            case "$":
-                return after == NONE
-            case _:
-                return ((before == IN_WORD) != (after == IN_WORD)) == (edge.kind == "b")
-
-    def _close(self, state: int, context: Context, after: int) -> tuple[Thread, ...]:
-        """The threads that reach a move or an end from this state without reading, at a place in the text."""
-        found: dict[Thread, None] = {(state, _FREE): None}
-        queue = [(state, _FREE)]
-        for at, owed in queue:
-            for target, condition in self.empty_moves[at]:
-                carried = owed
-                if isinstance(condition, Edge):
-                    if not self._holds(condition, context[0], after):
-                        continue
-                elif isinstance(condition, Look) and condition.ahead:
-                    number = self.looks[condition]
-                    carried = owed | {(number, frozenset({(self.aheads[number][0], _FREE)}))}
-                elif isinstance(condition, Look):
-                    number = self.looks[condition]
-                    if self._matched(context[1][number], self.behinds[number][1], context, after) == (
-                        condition.negative
-                    ):
-                        continue
-                if (target, carried) not in found:
-                    found[target, carried] = None
-                    queue.append((target, carried))
-        return tuple(t for t in found if self.moves[t[0]] is not None or not self.empty_moves[t[0]])
-
-    def _matched(self, threads: Threads, final: int, context: Context, after: int) -> bool:
-        """Whether a thread is at `final` here and owes nothing."""
-        return any(
-            at == final and not owed and not more
-            for state, owed in threads
-            for at, more in self.close(state, context, after)
-        )
-
-    def _accepts(self, threads: Threads, final: int, context: Context) -> bool:
-        """Whether a thread is at `final` at the end of the text with all that it owes met."""
-        return any(
-            at == final and all(self._met(o, context) for o in owed | more)
-            for state, owed in threads
-            for at, more in self.close(state, context, NONE)
-        )
-
-    def _met(self, obligation: Obligation, context: Context) -> bool:
-        number, threads = obligation
-        _, final, negative = self.aheads[number]
-        return self._accepts(threads, final, context) != negative
-
-    def _owed(self, owed: frozenset[Obligation], context: Context, kind: int) -> frozenset[Obligation] | None:
-        """What is still owed after a code point of this class; None where something was broken."""
-        left = set()
-        for number, threads in owed:
-            _, final, negative = self.aheads[number]
-            if self._matched(threads, final, context, self._neighbour(kind)):
-                if negative:
-                    return None
-                continue
-            moved = self._step(threads, context, kind)
-            if moved:
-                left.add((number, moved))
-            elif not negative:
-                return None
-        return frozenset(left)
-
-    def _step_one(self, state: int, context: Context, kind: int) -> Threads:
-        out = set()
-        for at, owed in self.close(state, context, self._neighbour(kind)):
-            move = self.moves[at]
-            if move is not None and move[0] >> kind & 1:
-                left = self._owed(owed, context, kind) if owed else owed
-                if left is not None:
-                    out.add((move[1], left))
-        return frozenset(out)
-
-    def _step(self, threads: Threads, context: Context, kind: int) -> Threads:
-        self.work += len(threads)
-        out: set[Thread] = set()
-        for state, owed in threads:
-            if not owed:
-                out |= self.step_one(state, context, kind)
-                continue
-            left = self._owed(owed, context, kind)
-            if left is not None:
-                out |= {(at, left | more) for at, more in self.step_one(state, context, kind)}
-        return frozenset(out)
-
-    def determinise(self) -> tuple[list[list[int]], list[bool]]:
-        """The deterministic table [S, K] over classes of code points, -1 where none, and what accepts."""
-        tracks = tuple(frozenset({(start, _FREE)}) for start, _, _ in self.behinds)
-        first: tuple[Context, Threads] = ((NONE, tracks), frozenset({(self.start, _FREE)}))
-        done: tuple[Context, Threads] = ((OTHER, ()), frozenset({(self.final, _FREE)}))
-        number, queue = {first: 0}, [first]
-        table, accepting = [], []
-        for state in queue:
-            context, threads = state
-            accepting.append(self._accepts(threads, self.final, context))
-            row = []
-            if self.anywhere and state == done:
-                table.append([number[done]] * self.classes)
-                continue
-            for kind in range(self.classes):
-                moved = self._step(threads, context, kind)
-                if not moved:
-                    row.append(-1)
-                    continue
-                before = self._neighbour(kind)
-                target = (before, tuple(self._step(t, context, kind) for t in context[1])), moved
-                if self.anywhere and (self.final, _FREE) in moved:
-                    target = done
-                if target not in number:
-                    number[target] = len(queue)
-                    queue.append(target)
-                    if len(queue) > MAX_STATES or self.work > MAX_WORK:
-                        raise TooLarge(len(queue), MAX_STATES)
-                row.append(number[target])
-            table.append(row)
-        return table, accepting

@@ -15,9 +15,11 @@ import numpy.typing as npt
 
 from cinnabar.schemas.automaton import Automaton, from_dfa
 from cinnabar.schemas.errors import TooLarge
-from cinnabar.schemas.minimise import MAX_RAW_STATES, merge_columns
+from cinnabar.schemas.minimise import MAX_RAW_STATES, merge_columns, nearest, reverse_edges
 
 LAST = 0x10FFFF
+# Numbers that a table may have before it is minimised, which takes some 60 bytes for each.
+MAX_RAW_CELLS = 12_000_000
 SHORT_ESCAPES = {0x08: "b", 0x09: "t", 0x0A: "n", 0x0C: "f", 0x0D: "r", 0x22: '"', 0x5C: "\\"}
 
 
@@ -102,7 +104,19 @@ class Classifier:
 
 @lru_cache(maxsize=256)
 def _classifier(starts: tuple[int, ...], kinds: tuple[int, ...]) -> tuple[npt.NDArray[np.int32], ...]:
-    return merge_columns(Classifier(starts, kinds).table, np.arange(256, dtype=np.int32))
+    """The nodes by byte class, the class of each byte, and which classes are read from each node, [N, K]."""
+    classifier = Classifier(starts, kinds)
+    table, classes = classifier.table, classifier.classes
+    reach = np.zeros((len(table), classes + len(table) + 1), np.int32)
+    # Nodes lie deeper than those that lead to them, or were made before them: a few turns settle it.
+    np.put_along_axis(reach, np.where(table < 0, reach.shape[1] - 1, table), 1, axis=1)
+    direct, inner = reach[:, :classes], reach[:, classes:-1]
+    read = direct
+    while True:
+        grown = np.minimum(direct + inner @ read, 1)
+        if (grown == read).all():
+            return (*merge_columns(table, np.arange(256, dtype=np.int32)), read)
+        read = grown
 
 
 def lift(
@@ -114,17 +128,22 @@ def lift(
     starts, kinds: range i goes from starts[i] up to the next start, exclusive, and has class kinds[i].
     Raises TooLarge past the caps on states.
     """
-    moves = np.asarray(table, np.int32)
-    nodes, byte_class = _classifier(tuple(starts), tuple(kinds))
-    states, classes = moves.shape
-    if states * len(nodes) > MAX_RAW_STATES:
-        raise TooLarge(states * len(nodes), MAX_RAW_STATES)
-    # The pair (s, n), "in state s at node n of the spelling", is state s * N + n; node 0 is between two.
-    target = np.empty((states, classes + len(nodes) + 1), np.int64)
-    target[:, :classes] = np.where(moves < 0, -1, moves * len(nodes))
-    target[:, classes:-1] = np.arange(states)[:, None] * len(nodes) + np.arange(len(nodes))
+    moves, ends = np.asarray(table, np.int32), np.asarray(accepting, np.bool_)
+    least = nearest(ends, reverse_edges(moves))
+    moves = np.where((moves >= 0) & (least[moves] >= 0), moves, -1).astype(np.int32)
+    nodes, byte_class, read = _classifier(tuple(starts), tuple(kinds))
+    # The pair (s, n) is "in state s at node n of the spelling"; node 0 is between two code points. Most pairs
+    # of a large class lead nowhere, and are not made.
+    classes = moves.shape[1]
+    alive = (moves >= 0).astype(np.int32) @ read[:, :classes].T > 0
+    alive[:, 0] = True
+    state, node = np.nonzero(alive)
+    if len(state) > MAX_RAW_STATES or len(state) * nodes.shape[1] > MAX_RAW_CELLS:
+        raise TooLarge(len(state), min(MAX_RAW_STATES, MAX_RAW_CELLS // nodes.shape[1]))
+    number = np.where(alive, np.cumsum(alive).reshape(alive.shape) - 1, -1).astype(np.int32)
+    target = np.empty((len(moves), classes + nodes.shape[0] + 1), np.int32)
+    target[:, :classes] = np.where(moves < 0, -1, number[moves, 0])
+    target[:, classes:-1] = number
     target[:, -1] = -1
-    pairs = target[:, nodes].reshape(states * len(nodes), -1)
-    final = np.zeros((states, len(nodes)), np.bool_)
-    final[:, 0] = accepting
-    return from_dfa(pairs, byte_class, final.ravel())
+    final = ends[state] & (node == 0)
+    return from_dfa(target[state[:, None], nodes[node]], byte_class, final)

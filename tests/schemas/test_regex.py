@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from cinnabar.schemas.automaton import epsilon
 from cinnabar.schemas.errors import RegexError, SchemaError, TooLarge
-from cinnabar.schemas.regex import fullmatch, search
+from cinnabar.schemas.regex import fullmatch, pattern_matches, search, written
 from cinnabar.schemas.strings import content_of
 
 SUITE = Path(__file__).parents[2].parent / "shared/suites/json-schema-test-suite/tests/draft2020-12"
@@ -199,6 +199,63 @@ def test_a_pattern_past_the_caps_is_refused_soon(pattern: str) -> None:
     with pytest.raises(TooLarge):
         search(pattern)
     assert time.process_time() - start < 10
+
+
+def test_a_large_class_costs_states_only_where_it_stands() -> None:
+    assert search(r"^[a-z]{900}\p{L}[0-9]{900}$").states < 2_200
+
+
+@pytest.mark.parametrize(
+    ("pattern", "states", "bound", "exact"),
+    [
+        ("^.{0,20000}$", 20, 20_000, True),
+        ("^(?:[A-Z]{3}-){1,2000}$", 10, 8_000, True),
+        ("^ab[a-z]{200,1000}[0-9]$", 210, 1_003, True),
+        (r"^(?=.{1,254}$)((?!-)[a-zA-Z0-9-]{1,63}(?<!-)\.)+[a-zA-Z]{2,63}$", 200, 254, True),
+        ("^https?://.{1,2000}$", 30, 2_007, False),
+        ("^([a-z ]{1,3000}\\.){1,9}$", 40, 3_000, False),
+        ("^[a-z]{1,200}:[a-z]{1,200}$", 410, None, True),
+        ("^.{1,128}$", 2_100, None, True),
+        ("(a{1,1000}){1,1000}", 60, 1_000, False),
+        ("^((a|b){1,100}){1,100}$", 300, None, False),
+        ("^(?=.*a.{10})(?=.*b.{10}).*$", 300, None, True),
+    ],
+)
+def test_long_counts_are_bounds_on_length(pattern: str, states: int, bound: int | None, exact: bool) -> None:
+    found = written(pattern)
+    assert found.content.states <= states
+    assert (found.max_length, found.exact) == (bound, exact)
+
+
+counted = st.sampled_from(["{0,129}", "{1,130}", "{2,200}", "{129}", "*", "+", "{1,3}"])
+counted_patterns = st.builds(
+    lambda start, look, items, end: start + look + "".join(items) + end,
+    st.sampled_from(["^", "^", ""]),
+    st.sampled_from(["", "", "(?=.{0,131}$)", "(?!b{1,140}$)", "(?=a{129,140})"]),
+    st.lists(
+        st.builds(
+            lambda atom, count: atom + count, st.sampled_from(["a", "[ab]", "(?:ab)", "(?:a|bb)"]), counted
+        ),
+        min_size=1,
+        max_size=2,
+    ),
+    st.sampled_from(["$", "c$", ""]),
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(counted_patterns, st.lists(st.integers(0, 210), min_size=1, max_size=4), st.text("abc", max_size=2))
+def test_what_is_written_under_long_counts_matches(pattern: str, lengths: list[int], end: str) -> None:
+    try:
+        found = written(pattern)
+    except TooLarge:
+        return
+    for length in lengths:
+        for text in ("a" * length + end, ("ab" * length)[:length] + end, end + "b" * length):
+            fits = found.max_length is None or len(text) <= found.max_length
+            accepted = fits and found.content.accepts(content_of(text))
+            matches = pattern_matches(pattern, text)
+            assert accepted == matches if found.exact else accepted <= matches, text
 
 
 def test_repeating_nothing_ends() -> None:
