@@ -7,13 +7,15 @@ carries until the text has met or broken it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import product
+from math import prod
 
 from cinnabar.schemas.automaton import MAX_STATES
 from cinnabar.schemas.codepoints import ANY, WORD, Ranges
 from cinnabar.schemas.ecma import Chars, Choice, Edge, Look, Repeat, Sequence, Tree
-from cinnabar.schemas.errors import RegexError, TooLarge
+from cinnabar.schemas.errors import TooLarge
 
 # A thread is a state and the obligations it carries; an obligation is a lookahead and its body's threads.
 Obligation = tuple[int, frozenset["Thread"]]
@@ -154,15 +156,17 @@ class Machine:
     def _look(self, look: Look) -> None:
         if look in self.looks:
             return
-        if not look.ahead and any(isinstance(n, Look) and n.ahead for n in _nodes(look.body)):
-            raise RegexError(0, "a lookahead within a lookbehind is not supported")
         final = self._new()
         if look.ahead:
             self.moves[final] = (self.masks[ANY], final)
         start = self._build(look.body, final)
-        kept = self.aheads if look.ahead else self.behinds
-        self.looks[look] = len(kept)
-        kept.append((start if look.ahead else self._anywhere(start), final, look.negative))
+        if look.ahead:
+            # Each lies beside its opposite, number ^ 1.
+            self.looks[look] = len(self.aheads)
+            self.aheads += [(start, final, look.negative), (start, final, not look.negative)]
+        else:
+            self.looks[look] = len(self.behinds)
+            self.behinds.append((self._anywhere(start), final, look.negative))
 
     def _neighbour(self, kind: int) -> int:
         return IN_WORD if self.bounded and self.masks[WORD] >> kind & 1 else OTHER
@@ -182,23 +186,40 @@ class Machine:
         queue = [(state, _FREE)]
         for at, owed in queue:
             for target, condition in self.empty_moves[at]:
-                carried = owed
+                options: Iterable[frozenset[Obligation]] = (_FREE,)
                 if isinstance(condition, Edge):
                     if not self._holds(condition, context[0], after):
                         continue
                 elif isinstance(condition, Look) and condition.ahead:
                     number = self.looks[condition]
-                    carried = owed | {(number, frozenset({(self.aheads[number][0], _FREE)}))}
+                    options = (frozenset({(number, frozenset({(self.aheads[number][0], _FREE)}))}),)
                 elif isinstance(condition, Look):
-                    number = self.looks[condition]
-                    if self._matched(context[1][number], self.behinds[number][1], context, after) == (
-                        condition.negative
-                    ):
-                        continue
-                if (target, carried) not in found:
-                    found[target, carried] = None
-                    queue.append((target, carried))
+                    options = self._behind(condition, context, after)
+                for option in options:
+                    thread = target, owed | option
+                    if thread not in found:
+                        found[thread] = None
+                        queue.append(thread)
         return tuple(t for t in found if self.moves[t[0]] is not None or not self.empty_moves[t[0]])
+
+    def _behind(self, look: Look, context: Context, after: int) -> Iterable[frozenset[Obligation]]:
+        """What has to be owed for the lookbehind to hold here, by the ways in which it may."""
+        number = self.looks[look]
+        final = self.behinds[number][1]
+        ways = {
+            owed | more
+            for state, owed in context[1][number]
+            for at, more in self.close(state, context, after)
+            if at == final
+        }
+        if not look.negative:
+            return ways
+        # Each way in which the body matched has to fail, by the opposite of something that it owes.
+        self.work += prod(map(len, ways))
+        if self.work > MAX_WORK:
+            raise TooLarge(self.work, MAX_WORK)
+        opposites = [[(owed ^ 1, threads) for owed, threads in way] for way in ways]
+        return {frozenset(choice) for choice in product(*opposites)}
 
     def _matched(self, threads: Threads, final: int, context: Context, after: int) -> bool:
         """Whether a thread is at `final` here and owes nothing."""

@@ -59,6 +59,29 @@ def test_a_text_is_matched_as_its_automaton_says(pattern: str, tried: list[str])
         assert pattern_matches(pattern, text) == automaton.accepts(content_of(text))
 
 
+behind_patterns = st.builds(
+    "{}{}(?<{}(?:{}{}|{}))c?{}".format,
+    st.sampled_from(["", "a", "^.?"]),
+    st.sampled_from(["", "b", "[ab]*"]),
+    st.sampled_from("=!"),
+    patterns,
+    st.sampled_from(["a", "b", "", "(?<!(?=.c)a)b?"]),
+    st.sampled_from(["(?=abc)a", "(?!.?b)c", "(?=.?c)(?!.c)b", "a(?=b|$)"]),
+    patterns,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(behind_patterns, texts)
+def test_lookaheads_within_lookbehinds_are_regular_too(pattern: str, tried: list[str]) -> None:
+    try:
+        automaton = search(pattern)
+    except TooLarge:
+        return
+    for text in tried:
+        assert pattern_matches(pattern, text) == automaton.accepts(content_of(text)), text
+
+
 def test_counted_classes_count() -> None:
     for least, more, before, text in product(range(6), range(6), ("", "b"), ("", "b")):
         for length in range(12):
