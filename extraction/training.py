@@ -13,6 +13,7 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.default.model import DefaultModel
 from cinnabar.engine.models.default.network import Network
 from cinnabar.engine.models.default.wordpieces import WordPieces
+from cinnabar.engine.models.identity import about as about_model
 from cinnabar.engine.models.identity import fingerprint_of, model_folder
 from cinnabar.engine.models.loading import device_of, load_network, save_network
 from cinnabar.engine.training import pool
@@ -75,19 +76,34 @@ def shipped_sources(data: Path, cache: Path, say: Callable[[str], None]) -> list
 
 
 def train_shipped(
-    data: Path, out: Path, minutes: float, device: str, report: Report, say: Callable[[str], None]
+    data: Path,
+    out: Path,
+    base: str | None,
+    minutes: float,
+    device: str,
+    report: Report,
+    say: Callable[[str], None],
 ) -> None:
-    """Train the shipped weights from the pretrained encoder; a cut run goes on from its checkpoint."""
+    """Train the shipped weights by their recipe; a cut run goes on from its checkpoint.
+
+    It begins with the pretrained encoder, or goes on from the weights of `base`, more gently.
+    """
     sources = shipped_sources(data, out / "pool", say)
     torch.manual_seed(0)
-    network = Network()
-    start_from_pretrained(network)
+    config, spent = TrainingConfig(minutes), 0.0
+    if base is None:
+        network = Network()
+        start_from_pretrained(network)
+    else:
+        network, _ = load_network(model_folder(base))
+        config = replace(config, decoder_rate=2e-4, new_rate=1e-3, decay=0.35, seed=1)
+        spent = float(about_model(model_folder(base)).get("minutes", 0.0))
     vocabulary = pretrained_folder() / "vocab.txt"
-    train(network, sources, WordPieces(vocabulary), TrainingConfig(minutes), out, report, device_of(device))
+    train(network, sources, WordPieces(vocabulary), config, out, report, device_of(device))
     about = {
         "name": "cinnabar-default",
         "encoder": {"from": "all-MiniLM-L6-v2", "licence": "Apache-2.0", "sha256": SHA256},
-        "minutes": minutes,
+        "minutes": round(spent + minutes, 1),
         "sources": sorted(s.name for s in sources if s.train),
     }
     save_network(out / "model", network.cpu(), vocabulary, about)

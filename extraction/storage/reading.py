@@ -73,6 +73,9 @@ def connect(out: Path) -> duckdb.DuckDBPyConnection:
     return connection
 
 
+_EXPLAIN = re.compile(r"^(?:\s|--[^\n]*\n|/\*.*?\*/)*explain\s*(?:analyze\b)?\s*(?:\([^)]*\))?", re.I | re.S)
+
+
 def query(out: Path, sql: str) -> Answer:
     """The answer to this query. Raises UsageError where it fails, and where it is no query, or several."""
     with connect(out) as connection:
@@ -89,9 +92,13 @@ def _question(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Stateme
     if len(statements) != 1:
         raise UsageError(f"sql: expected one query, got {len(statements) or 'none'}")
     (statement,) = statements
-    if statement.type not in _QUERIES:
+    # What is explained with ANALYZE is also done.
+    explained = _EXPLAIN.sub("", sql, count=1) if statement.type == duckdb.StatementType.EXPLAIN else sql
+    kinds = [s.type for s in (statement, *connection.extract_statements(explained))]
+    kind = next((kind for kind in kinds if kind not in _QUERIES), None)
+    if kind is not None:
         raise UsageError(
-            f"sql: expected a query, got {statement.type.name}; results are read only here, and DuckDB"
+            f"sql: expected a query, got {kind.name}; results are read only here, and DuckDB"
             f" itself, on a copy of them or on {DATABASE}, can do the rest"
         )
     return statement

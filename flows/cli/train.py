@@ -17,13 +17,17 @@ def train(
         list[Path], typer.Argument(metavar="SET...", help="Folders with schema.json and truth.jsonl.")
     ],
     out: Annotated[Path, typer.Option(metavar="MODEL", help="Folder of the new model.")],
-    model: Annotated[str, typer.Option(metavar="BASE", help="The model to start from.")] = "default",
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="BASE", help="The model to start from; the shipped one, or its encoder alone."),
+    ] = None,
     device: Annotated[Device, typer.Option(help="Where training runs.")] = Device.AUTO,
     minutes: Annotated[float, typer.Option(metavar="N", help="How long training takes.")] = 4.0,
     recipe: Annotated[
         bool,
         typer.Option(
-            "--recipe", help="Train the shipped weights anew; SET is the folder that holds the sets."
+            "--recipe",
+            help="Train the shipped weights, anew or on from BASE; SET is the folder that holds the sets.",
         ),
     ] = False,
 ) -> None:
@@ -47,8 +51,8 @@ def train(
         )
     if recipe and len(sets) != 1:
         raise UsageError(f"--recipe: expected one folder that holds the sets, got {len(sets)}")
-    if not recipe:
-        model_folder(model)
+    if model is not None or not recipe:
+        model_folder(model or "default")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -58,18 +62,19 @@ def train(
     if recipe:
         from cinnabar.extraction.training import train_shipped
 
-        train_shipped(sets[0], out, minutes, device.value, _Progress(minutes), print)
+        train_shipped(sets[0], out, model, minutes, device.value, _Progress(minutes), print)
         print(f"measure the new weights with: cinnabar eval SETS --model {out / 'model'}")
         return
     from cinnabar.extraction.training import FineTuning, fine_tune
 
-    result = fine_tune(sets, model, out, FineTuning(minutes=minutes), device.value, _Progress(minutes))
+    base = model or "default"
+    result = fine_tune(sets, base, out, FineTuning(minutes=minutes), device.value, _Progress(minutes))
     rows = [(r.name, r.trained, r.measured, r.before, r.after) for r in result.sets]
     standard_output().print(table(("set", "trained on", "measured on", "f1 before", "f1 after"), rows))
     if result.kept:
         print(f"use it with: --model {out}")
     else:
-        print(f"not better than {model}: nothing was kept; more or other documents may help")
+        print(f"not better than {base}: nothing was kept; more or other documents may help")
 
 
 class _Progress:

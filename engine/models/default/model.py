@@ -56,6 +56,8 @@ VIEWS_AT_ONCE = 8
 WINDOWS_HELD = 32
 #: Of longer passages each slot looks again, in later steps, at as many windows that likely hold its value.
 LOOKED_AT_AGAIN = 4
+#: Forms whose questions are kept read; the oldest goes first.
+FORMS_KEPT = 64
 TYPED = (KINDS.index("number"), KINDS.index("date"), KINDS.index("time"))
 
 
@@ -167,6 +169,8 @@ class DefaultModel:
                 list(range(len(asked.slots))),
                 list(range(len(asked.slots), len(asked.slots) + len(asked.arrays))), options,
             )  # fmt: skip
+            if len(self._forms) >= FORMS_KEPT:
+                self._forms.pop(next(iter(self._forms)))
             self._forms[id(form)] = (form, memory)
         return self._forms[id(form)][1]
 

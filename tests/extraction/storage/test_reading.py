@@ -80,6 +80,7 @@ def test_sql_gives_columns_and_rows_or_an_arrow_table(out, workload):
         ("SELECT 1; SELECT 2", "expected one query, got 2"),
         ("DROP VIEW note", "expected a query, got DROP"),
         ("COPY note TO 'copied.csv'", "expected a query, got COPY"),
+        ("EXPLAIN ANALYZE COPY note TO 'copied.csv'", "expected a query, got COPY"),
         ("INSTALL httpfs", "expected a query, got LOAD"),
         ("SET autoinstall_known_extensions = true", "expected a query, got SET"),
     ],
