@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,8 +11,11 @@ import torch
 from cinnabar.engine.constraint import first_length
 from cinnabar.engine.layout import Value, Writer, lay_out
 from cinnabar.engine.models.base import MASK, Canvas, Row, SlotInstance
-from cinnabar.engine.request import Filled, Request
+from cinnabar.engine.repair import Alternatives, repaired
+from cinnabar.engine.request import Filled, Leaf, Request
 from cinnabar.engine.tokenizer import text_of
+from cinnabar.schemas.canonical import parse, scalar_text
+from cinnabar.schemas.pointers import escape
 
 
 @dataclass(slots=True)
@@ -30,6 +33,15 @@ class Reopenings:
         self.changed += other.changed
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A record that its schema allows, with its leaves and rows as in `Filled`."""
+
+    record: str
+    leaves: Mapping[str, Leaf]
+    rows: Mapping[str, tuple[int, float]]
+
+
 class Board:
     """The canvas of a batch and what the engine knows of each of its S slots.
 
@@ -39,7 +51,8 @@ class Board:
     firm: [S, L] bool, positions committed by choice, not because nothing else was possible.
     sureness: [S, L] float32, their posterior when they were committed; 1 elsewhere.
     value_reopened: [S], position_reopened: [S, L] int64, how often each was opened again.
-    values: what is written for each slot now: together a whole valid record at any time.
+    values: what is written for each slot now.
+    kept: of each request of the batch the last record that its schema allows, valid at any time.
     """
 
     def __init__(
@@ -82,6 +95,7 @@ class Board:
             _known(text) if text is not None else Value(instance.slot.minimal.encode(), flag)
             for text, flag, instance in zip(known, excusable, instances, strict=True)
         ]
+        self.kept = [self._first(batch) for batch in range(len(requests))]
         self.before: list[dict[int, bytes | int]] = [{} for _ in instances]
         self.request = self._tensor([instance.request for instance in instances], torch.long)
         self.excusable = self._tensor(excusable, torch.bool)
@@ -181,30 +195,53 @@ class Board:
 
     def records(self) -> list[str]:
         """The record of each request of the batch as it stands: whole and valid at any time."""
-        done = {batch: result.record for batch, result in enumerate(self.results) if result is not None}
-        open_ones = {self.active[r]: self._write(r).record for r in range(len(self.active))}
-        return [text for _, text in sorted({**done, **open_ones}.items())]
+        return [kept.record for kept in self.kept]
 
-    def _slots_of(self, r: int) -> list[int]:
-        return [at for at, instance in enumerate(self.canvas.instances) if instance.request == r]
+    def judge(self, alternatives: Alternatives = lambda _: ()) -> None:
+        """Keep each request's record as it is now if its schema allows it.
 
-    def _write(self, r: int) -> Writer:
-        batch = self.active[r]
-        values = [self.values[at] for at in self._slots_of(r)]
-        return Writer(self.layouts[batch], values, self.requests[batch].passage.offset)
+        A record that is done and not allowed is repaired: `alternatives` are what a slot might be as well.
+        """
+        pending = torch.bincount(self.request[~self.closed], minlength=len(self.active)).tolist()
+        slots: list[list[int]] = [[] for _ in self.active]
+        for at, instance in enumerate(self.canvas.instances):
+            slots[instance.request].append(at)
+        for batch, own, waiting in zip(self.active, slots, pending, strict=True):
+            layout, values = self.layouts[batch], [self.values[at] for at in own]
+            offset, judge = self.requests[batch].passage.offset, self.requests[batch].form.judge
+            writer: Writer | None = Writer(layout, values, offset)
+            assert writer is not None
+            if judge is not None and not judge.accepts(parse(writer.record)):
+                writer = None
+                if not waiting:
+                    writer = repaired(layout, values, offset, judge, _of(own, alternatives))
+            if writer is not None:
+                self.kept[batch] = Kept(writer.record, writer.leaves, writer.rows)
+
+    def _first(self, batch: int) -> Kept:
+        """What is kept before anything is known: as little as the form can be, or the schema's instance."""
+        request, layout = self.requests[batch], self.layouts[batch]
+        own = [v for v, i in zip(self.values, self.canvas.instances, strict=True) if i.request == batch]
+        writer = Writer(layout, own, request.passage.offset)
+        judge = request.form.judge
+        if judge is None or judge.accepts(parse(writer.record)):
+            return Kept(writer.record, writer.leaves, writer.rows)
+        return Kept(request.form.instance, dict(_leaves(parse(request.form.instance), "")), {})
 
     def _collect(self, r: int) -> None:
-        batch, writer = self.active[r], self._write(r)
-        for at in self._slots_of(r):
+        batch, kept = self.active[r], self.kept[self.active[r]]
+        for at, instance in enumerate(self.canvas.instances):
+            if instance.request != r:
+                continue
             text = self.canvas.values[at] or b""
             for position, old in self.before[at].items():
                 new = text if position < 0 else text[position] if position < len(text) else -1
                 self.reopenings.changed += new != old
         self.results[batch] = Filled(
             id=self.requests[batch].id,
-            record=writer.record,
-            leaves=writer.leaves,
-            rows=writer.rows,
+            record=kept.record,
+            leaves=kept.leaves,
+            rows=kept.rows,
             steps=self.steps[batch],
             reopened=self.reopened[batch],
         )
@@ -235,6 +272,23 @@ class Board:
             setattr(self, name, getattr(self, name)[index])
         for name in ("firm", "sureness", "position_reopened"):
             setattr(self, name, getattr(self, name)[index, :width])
+
+
+def _of(own: Sequence[int], alternatives: Alternatives) -> Alternatives:
+    """The alternatives of a request's slots, by their number within the request."""
+    return lambda at: alternatives(own[at])
+
+
+def _leaves(value: Any, pointer: str) -> Iterator[tuple[str, Leaf]]:
+    """The scalars of a record that nobody filled."""
+    if isinstance(value, dict):
+        for name, part in value.items():
+            yield from _leaves(part, f"{pointer}/{escape(name)}")
+    elif isinstance(value, list):
+        for at, part in enumerate(value):
+            yield from _leaves(part, f"{pointer}/{at}")
+    else:
+        yield pointer, Leaf(scalar_text(value), 0.0, origin="minimal", missing=value is not None)
 
 
 def _known(text: bytes) -> Value:

@@ -72,6 +72,7 @@ class Engine:
         with self._timed("rows"):
             rows = self.model.find_rows([request.form for request in requests], memories)
             board = Board(requests, memories, rows, self.model.device)
+        board.judge()
         board.finish()
         step = 0
         _show(board, step, observer)
@@ -81,7 +82,7 @@ class Engine:
             with self._timed("constrain"):
                 judgement = constrain(board, scores, self.constraint)
             with self._timed("commit"):
-                commit(board, judgement, self.effort)
+                board.judge(commit(board, judgement, self.effort))
                 board.finish()
             step += 1
             _show(board, step, observer)

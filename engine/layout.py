@@ -3,7 +3,8 @@
 What is absent is written so: an optional property is left out, or `null` where it may be null; so is an
 object of whose leaves none has a value. An array without items is `[]`; only where `min_items` forbids that
 it is `null` or left out if it may be. A row all of whose leaves are absent is dropped as far as `min_items`
-allows.
+allows. Of a choice the branch is written that its selector names, or, where that one has no value at all, one
+that has. Open properties are rows too: one without a name, or with a name that is taken, is not written.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from dataclasses import dataclass, field, replace
 from cinnabar.engine.models.base import Row
 from cinnabar.engine.request import Leaf, Origin
 from cinnabar.schemas.errors import EngineFailure
-from cinnabar.schemas.form import ArrayNode, Form, Node, ObjectNode, Property, Slot
+from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot
+from cinnabar.schemas.pointers import escape
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +50,21 @@ class LeafPlace:
 
 @dataclass(frozen=True, slots=True)
 class ObjectPlace:
-    """An object's place."""
+    """An object's place; `rest` has the rows that are its open properties."""
 
     node: ObjectNode
     members: tuple[tuple[Property, Place], ...]
     optional: bool
     known: bool
+    rest: ArrayPlace | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayPlace:
     """An array's place: its rows, each with its index in the request's rows.
 
-    The first `demanded` ones stay even if they are empty: known values stand in them or after them.
+    The first `demanded` ones stay even if they are empty: known values stand in them or after them. `prefix`
+    are the items before the rows, `keys` the names of the rows where they are open properties.
     """
 
     node: ArrayNode
@@ -68,9 +72,22 @@ class ArrayPlace:
     demanded: int
     optional: bool
     known: bool
+    prefix: tuple[Place, ...] = ()
+    keys: tuple[LeafPlace, ...] = ()
 
 
-Place = LeafPlace | ObjectPlace | ArrayPlace
+@dataclass(frozen=True, slots=True)
+class ChoicePlace:
+    """A choice's place; a branch is None where what is known has no place in it."""
+
+    node: ChoiceNode
+    selector: LeafPlace
+    branches: tuple[Place | None, ...]
+    optional: bool
+    known: bool
+
+
+Place = LeafPlace | ObjectPlace | ArrayPlace | ChoicePlace
 
 
 @dataclass(slots=True)
@@ -118,7 +135,8 @@ def choose_rows(form: Form, rows: Sequence[Row]) -> list[Row]:
         groups.setdefault((row.array, row.parent), []).append(index)
     within: set[int] = set()
     for (array, _), members in groups.items():
-        limit = form.arrays[array].max_items
+        node = form.arrays[array]
+        limit = None if node.max_items is None else max(0, node.max_items - len(node.prefix))
         members.sort(key=lambda index: (-rows[index].probability, index))
         within.update(members[:limit])
     for index, row in enumerate(rows):
@@ -150,7 +168,7 @@ class _Builder:
                     member,
                     self.place(
                         member.node,
-                        f"{pointer}/{_escaped(member.name)}",
+                        f"{pointer}/{escape(member.name)}",
                         row,
                         optional=not member.required,
                         excusable=may_close,
@@ -158,11 +176,34 @@ class _Builder:
                 )
                 for member in node.properties
             )
-            return ObjectPlace(node, members, optional, known)
+            rest = None if node.rest is None else self._array(node.rest, pointer, row, True, False)
+            return ObjectPlace(node, members, optional, known, rest)
+        if isinstance(node, ChoiceNode):
+            return self._choice(node, pointer, row, optional, known)
         return self._array(node, pointer, row, optional, known)
 
+    def _choice(self, node: ChoiceNode, pointer: str, row: int, optional: bool, known: bool) -> ChoicePlace:
+        selector = self._leaf(node.selector, "", row, False, False)
+        branches: list[Place | None] = []
+        problem: EngineFailure | None = None
+        for branch in node.branches:
+            layout = self.layout
+            held = len(layout.slots), len(layout.rows)
+            try:
+                branches.append(self.place(branch, pointer, row, optional=False, excusable=True))
+            except EngineFailure as failure:
+                problem = problem or failure
+                branches.append(None)
+                for column in (layout.slots, layout.row_of, layout.excusable, layout.known):
+                    del column[held[0] :]
+                del layout.rows[held[1] :]
+        if problem is not None and not any(branches):
+            raise problem
+        return ChoicePlace(node, selector, tuple(branches), optional, known)
+
     def _leaf(self, slot: Slot, pointer: str, row: int, optional: bool, excusable: bool) -> LeafPlace:
-        layout, text = self.layout, self.known.get(pointer)
+        # Nothing is known of what is not written: of selectors, and of the names of open properties.
+        layout, text = self.layout, self.known.get(pointer) if pointer or self.layout.form.root is slot else None
         if text is not None:
             self.used.add(pointer)
             if not slot.accepts(text.encode()):
@@ -187,11 +228,22 @@ class _Builder:
             anchor = rows[children[-1]].anchor if children else rows[row].anchor if row >= 0 else 0
             children.append(len(rows))
             rows.append(Row(node.index, row, anchor, 1.0))
-        items = tuple(
-            (child, self.place(node.item, f"{pointer}/{at}", child, optional=False, excusable=at >= demanded))
-            for at, child in enumerate(children)
+        prefix = tuple(
+            self.place(part, f"{pointer}/{at}", row, optional=False, excusable=True)
+            for at, part in enumerate(node.prefix)
         )
-        return ArrayPlace(node, items, demanded, optional, known)
+        demanded = max(0, demanded - len(prefix))
+        items: list[tuple[int, Place]] = []
+        keys: list[LeafPlace] = []
+        for at, child in enumerate(children if node.item is not None else ()):
+            assert node.item is not None
+            if node.key is not None:
+                keys.append(self._leaf(node.key, "", child, True, True))
+            # What an open property is called is not known yet, so nothing can be known of its value.
+            below = f"{pointer}/{len(prefix) + at}" if node.key is None else f"{pointer}/*"
+            excusable = at >= demanded
+            items.append((child, self.place(node.item, below, child, optional=False, excusable=excusable)))
+        return ArrayPlace(node, tuple(items), demanded, optional, known, prefix, tuple(keys))
 
 
 def _nothing(text: str | None, value: Value) -> Leaf:
@@ -202,11 +254,6 @@ def _nothing(text: str | None, value: Value) -> Leaf:
 
 def _cuts(pointer: str) -> list[int]:
     return [0, *(at for at, letter in enumerate(pointer) if letter == "/" and at)]
-
-
-def _escaped(name: str) -> str:
-    """The name as a reference token of a JSON pointer (RFC 6901)."""
-    return name.replace("~", "~0").replace("/", "~1")
 
 
 def _key(name: str) -> bytes:
@@ -229,27 +276,37 @@ def minimal(node: Node, pointer: str = "", leaves: dict[str, Leaf] | None = None
         if node.nullable:
             return b"null"
         members = [
-            _key(member.name) + minimal(member.node, f"{pointer}/{_escaped(member.name)}", leaves)
+            _key(member.name) + minimal(member.node, f"{pointer}/{escape(member.name)}", leaves)
             for member in node.properties
             if member.required or _written_empty(member.node)
         ]
         return b"{" + b",".join(members) + b"}"
+    if isinstance(node, ChoiceNode):
+        return b"null" if node.nullable else minimal(node.branches[0], pointer, leaves)
     if node.nullable and node.min_items:
         return b"null"
-    items = [minimal(node.item, f"{pointer}/{at}", leaves) for at in range(node.min_items)]
+    items = [minimal(_item(node, at), f"{pointer}/{at}", leaves) for at in range(node.min_items)]
     return b"[" + b",".join(items) + b"]"
+
+
+def _item(node: ArrayNode, at: int) -> Node:
+    part = node.prefix[at] if at < len(node.prefix) else node.item
+    assert part is not None, "an array demands no more items than it may have"
+    return part
 
 
 class Writer:
     """Writes the record that these values make, and notes its leaves and rows by their final pointers.
 
-    `offset` is where the passage begins in its document.
+    `offset` is where the passage begins in its document. `instances` has, by pointer, the slots that were
+    asked for the value there, the selectors of choices among them.
     """
 
     def __init__(self, layout: Layout, values: Sequence[Value], offset: int = 0) -> None:
         self.layout, self.values, self.offset = layout, values, offset
         self.leaves: dict[str, Leaf] = {}
         self.rows: dict[str, tuple[int, float]] = {}
+        self.instances: dict[str, list[int]] = {}
         self._vacant: dict[int, bool] = {}
         text = self._write(layout.root, "")
         assert text is not None, "the root is never left out"
@@ -257,15 +314,32 @@ class Writer:
 
     def _empty(self, place: Place) -> bool:
         """Whether nothing below has a value."""
+        if isinstance(place, LeafPlace):
+            return not place.known and self.values[place.instance].absent
         if place.known:
             return False
-        if isinstance(place, LeafPlace):
-            return self.values[place.instance].absent
         key = id(place)
         if key not in self._vacant:
-            parts = place.members if isinstance(place, ObjectPlace) else place.items
-            self._vacant[key] = all(self._empty(part) for _, part in parts)
+            if isinstance(place, ChoicePlace):
+                parts: list[Place] = [self._branch(place)]
+            elif isinstance(place, ArrayPlace):
+                parts = [*place.prefix, *(part for _, part in place.items)]
+            else:
+                parts = [part for _, part in place.members]
+                parts += [place.rest] if place.rest is not None else []
+            self._vacant[key] = all(self._empty(part) for part in parts)
         return self._vacant[key]
+
+    def _branch(self, place: ChoicePlace) -> Place:
+        """The branch that the selector names; one that has a value where that one has none."""
+        options = place.selector.slot.options
+        named = options.index(self.values[place.selector.instance].text.decode())
+        first = place.branches[named]
+        if first is not None and not self._empty(first):
+            return first
+        others = [branch for branch in place.branches if branch is not None]
+        filled = next((branch for branch in others if not self._empty(branch)), None)
+        return filled or first or others[0]
 
     def _write(self, place: Place, pointer: str) -> bytes | None:
         """The text of this place, None where it is left out."""
@@ -274,18 +348,44 @@ class Writer:
         if isinstance(place, ArrayPlace):
             return self._array(place, pointer)
         node = place.node
-        if place.members and (node.nullable or place.optional) and self._empty(place):
+        if (node.nullable or place.optional) and not self._bare(place) and self._empty(place):
             self._close(place, pointer)
             return b"null" if node.nullable else None
-        members = []
+        if isinstance(place, ChoicePlace):
+            self.instances.setdefault(pointer, []).append(place.selector.instance)
+            return self._write(self._branch(place), pointer)
+        members: dict[bytes, bytes] = {}
         for member, part in place.members:
-            text = self._write(part, f"{pointer}/{_escaped(member.name)}")
+            text = self._write(part, f"{pointer}/{escape(member.name)}")
             if text is not None:
-                members.append(_key(member.name) + text)
-        return b"{" + b",".join(members) + b"}"
+                members[_key(member.name)] = text
+        if place.rest is not None:
+            self._open(place.rest, pointer, members)
+        return b"{" + b",".join(name + text for name, text in members.items()) + b"}"
+
+    @staticmethod
+    def _bare(place: ObjectPlace | ChoicePlace) -> bool:
+        """Whether this is an object that can have no properties: nothing tells whether it is there."""
+        return isinstance(place, ObjectPlace) and not place.members and place.rest is None
+
+    def _open(self, rest: ArrayPlace, pointer: str, members: dict[bytes, bytes]) -> None:
+        """Add the open properties whose names are new."""
+        for (row, part), key in zip(rest.items, rest.keys, strict=True):
+            name = self.values[key.instance]
+            spelled = name.text + b":"
+            if name.absent or self._empty(part) or spelled in members:
+                continue
+            at = f"{pointer}/{escape(json.loads(name.text))}"
+            text = self._write(part, at)
+            assert text is not None, "a property's value is never left out by itself"
+            self.instances.setdefault(at, []).append(key.instance)
+            members[spelled] = text
+            found = self.layout.rows[row]
+            self.rows[at] = (self.offset + found.anchor, found.probability)
 
     def _leaf(self, place: LeafPlace, pointer: str) -> bytes | None:
         value, slot = self.values[place.instance], place.slot
+        self.instances.setdefault(pointer, []).append(place.instance)
         if value.absent and not place.known and (slot.nullable or place.optional):
             text = "null" if slot.nullable else None
             self.leaves[pointer] = _nothing(text, value)
@@ -304,11 +404,11 @@ class Writer:
     def _close(self, place: Place, pointer: str) -> None:
         """Note the leaves of an object that is left out."""
         if isinstance(place, LeafPlace):
-            value = self.values[place.instance]
-            self.leaves[pointer] = _nothing(None, value)
+            self.instances.setdefault(pointer, []).append(place.instance)
+            self.leaves[pointer] = _nothing(None, self.values[place.instance])
         elif isinstance(place, ObjectPlace):
             for member, part in place.members:
-                self._close(part, f"{pointer}/{_escaped(member.name)}")
+                self._close(part, f"{pointer}/{escape(member.name)}")
 
     def _array(self, place: ArrayPlace, pointer: str) -> bytes | None:
         node = place.node
@@ -320,8 +420,8 @@ class Writer:
         filled = {
             row for at, (row, part) in enumerate(place.items) if at < place.demanded or not self._empty(part)
         }
-        spare = node.min_items - len(filled)
-        items: list[bytes] = []
+        items = self._prefix(place, pointer, bool(filled))
+        spare = node.min_items - len(items) - len(filled)
         for row, part in place.items:
             if row not in filled:
                 if spare <= 0:
@@ -334,5 +434,15 @@ class Writer:
             found = self.layout.rows[row]
             self.rows[at] = (self.offset + found.anchor, found.probability)
         while len(items) < node.min_items:
-            items.append(minimal(node.item, f"{pointer}/{len(items)}", self.leaves))
+            items.append(minimal(_item(node, len(items)), f"{pointer}/{len(items)}", self.leaves))
         return b"[" + b",".join(items) + b"]"
+
+    def _prefix(self, place: ArrayPlace, pointer: str, rows: bool) -> list[bytes]:
+        """The items before the rows: all of them if there are rows, else up to the last that has a value."""
+        wanted = [at for at, part in enumerate(place.prefix, 1) if not self._empty(part)]
+        least = len(place.prefix) if rows else max([0, *wanted])
+        least = max(least, min(place.node.min_items, len(place.prefix)))
+        if place.node.max_items is not None:
+            least = min(least, place.node.max_items)
+        texts = (self._write(part, f"{pointer}/{at}") for at, part in enumerate(place.prefix[:least]))
+        return [text for text in texts if text is not None]

@@ -10,7 +10,9 @@ from cinnabar.engine.canvas import Board
 from cinnabar.engine.constraint import LONGEST, Constraint
 from cinnabar.engine.denoising import Shares, doubted, rounded, select, weigh
 from cinnabar.engine.effort import Effort
+from cinnabar.engine.layout import Value
 from cinnabar.engine.models.base import Candidate, Scores
+from cinnabar.engine.repair import Alternatives
 from cinnabar.engine.tokenizer import PAD, spell, text_of
 from cinnabar.kernels.constrained_scan import FLOOR
 from cinnabar.schemas.errors import EngineFailure
@@ -79,10 +81,11 @@ def constrain(board: Board, scores: Scores, constraint: Constraint) -> Judgement
     return result
 
 
-def commit(board: Board, judged: Judgement, effort: Effort) -> None:
+def commit(board: Board, judged: Judgement, effort: Effort) -> Alternatives:
     """Open again what is doubted, commit what is certain or due, and let slots grow whose value goes on.
 
-    Positions are committed from the witness only, so that what is committed can always be completed.
+    Positions are committed from the witness only, so that what is committed can always be completed. Gives
+    what each slot might be as well.
     """
     canvas, scores = board.canvas, judged.scores
     last = scores.candidate_logits.shape[1] + 1
@@ -148,6 +151,25 @@ def commit(board: Board, judged: Judgement, effort: Effort) -> None:
     board.closed |= whole | finished
     if bool(growing.any()):
         board.grow(growing)
+    return lambda slot: _alternatives(board, scores, shares, slot)
+
+
+def _alternatives(board: Board, scores: Scores, shares: Shares, slot: int) -> list[tuple[float, Value]]:
+    """What a slot might be, with the posterior of each, the best text that was noted for it among them."""
+    noted, form_slot = board.values[slot], board.canvas.instances[slot].slot
+    posterior = shares.posterior[slot].tolist()
+    found = [(posterior[0], replace(noted, absent=True, absent_confidence=posterior[0]))]
+    for chance, candidate in zip(posterior[1:-1], scores.candidates[slot], strict=False):
+        if form_slot.accepts(candidate.text):
+            value = replace(
+                noted, text=candidate.text, absent=False, confidence=chance, spans=candidate.spans,
+                origin=candidate.origin, missing=False,
+            )  # fmt: skip
+            found.append((chance, value))
+    if noted.absent or not found[1:]:
+        found.append((noted.confidence, replace(noted, absent=False)))
+    found.append((0.0, replace(noted, text=form_slot.minimal.encode(), absent=False, confidence=0.0, spans=(), origin="minimal")))
+    return found
 
 
 def _decide(shares: Shares, excusable: torch.Tensor, answer: float) -> tuple[torch.Tensor, torch.Tensor]:

@@ -14,14 +14,19 @@ its anchor lies on that one's side of the middle, as the other one saw more of w
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from cinnabar.engine.layout import Value, Writer, lay_out
 from cinnabar.engine.models.base import Row
+from cinnabar.engine.repair import repaired
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.chunking import Chunk
-from cinnabar.schemas.form import Form, Node, ObjectNode, Slot
+from cinnabar.schemas.canonical import parse, scalar_text
+from cinnabar.schemas.fitting import branch_of
+from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
+from cinnabar.schemas.pointers import escape
 
 _Spans = dict[int, list[tuple[int, int]]]
 
@@ -54,7 +59,7 @@ def merge(form: Form, chunks: Sequence[Chunk], filled: Sequence[Filled]) -> Fill
     merged = _part_of(form, filled[0])
     for before, chunk, other in zip(chunks, chunks[1:], filled[1:], strict=False):
         merged = _join(merged, _part_of(form, other), chunk.start, before.end)
-    leaves, rows, record = _write(form, merged)
+    leaves, rows, record = _write(form, merged) or _fullest(filled)
     return Filled(
         id=filled[0].id,
         record=record,
@@ -68,24 +73,44 @@ def merge(form: Form, chunks: Sequence[Chunk], filled: Sequence[Filled]) -> Fill
 def _part_of(form: Form, filled: Filled) -> _Part:
     """A record taken apart; fillers, which have no anchor, are not among its rows."""
 
-    def visit(node: Node, pointer: str, part: _Part) -> None:
+    def visit(node: Node, value: Any, pointer: str, part: _Part) -> None:
         if isinstance(node, Slot):
             if pointer in filled.leaves:
                 part.leaves[node.index] = filled.leaves[pointer]
         elif isinstance(node, ObjectNode):
+            known = value if isinstance(value, Mapping) else {}
             for member in node.properties:
-                name = member.name.replace("~", "~0").replace("/", "~1")
-                visit(member.node, f"{pointer}/{name}", part)
+                visit(member.node, known.get(member.name), f"{pointer}/{escape(member.name)}", part)
+            if node.rest is not None:
+                declared = {member.name for member in node.properties}
+                for name in known.keys() - declared:
+                    row(node.rest, known[name], f"{pointer}/{escape(name)}", part, name)
+        elif isinstance(node, ChoiceNode):
+            branch = None if value is None else branch_of(node, value)
+            if branch is not None:
+                below = [leaf for at, leaf in filled.leaves.items() if at.startswith(pointer) and _rank(leaf) == 2]
+                sure = max((leaf.confidence for leaf in below), default=0.0)
+                part.leaves[node.selector.index] = Leaf(node.selector.options[branch], sure, origin="chosen")
+                visit(node.branches[branch], value, pointer, part)
         else:
-            at = 0
-            while (row := filled.rows.get(f"{pointer}/{at}")) is not None:
-                found = _Found(*row, _Part())
-                part.rows[node.index].append(found)
-                visit(node.item, f"{pointer}/{at}", found.part)
-                at += 1
+            items = value if isinstance(value, list) else []
+            for at, (place, item) in enumerate(zip(node.prefix, items, strict=False)):
+                visit(place, item, f"{pointer}/{at}", part)
+            for at, item in enumerate(items[len(node.prefix) :], len(node.prefix)):
+                row(node, item, f"{pointer}/{at}", part, None)
+
+    def row(node: ArrayNode, value: Any, pointer: str, part: _Part, name: str | None) -> None:
+        place = filled.rows.get(pointer)
+        if place is None or node.item is None:
+            return
+        found = _Found(*place, _Part())
+        part.rows[node.index].append(found)
+        if node.key is not None and name is not None:
+            found.part.leaves[node.key.index] = Leaf(scalar_text(name), place[1])
+        visit(node.item, value, pointer, found.part)
 
     whole = _Part()
-    visit(form.root, "", whole)
+    visit(form.root, parse(filled.record), "", whole)
     return whole
 
 
@@ -191,8 +216,11 @@ def _shared(one: _Spans, other: _Spans) -> float:
     return hits / least if least else 0.0
 
 
-def _write(form: Form, whole: _Part) -> tuple[dict[str, Leaf], dict[str, tuple[int, float]], str]:
-    """The leaves, the rows and the text of a record, as the engine writes them."""
+_Written = tuple[Mapping[str, Leaf], Mapping[str, tuple[int, float]], str]
+
+
+def _write(form: Form, whole: _Part) -> _Written | None:
+    """The leaves, the rows and the text of a record, as the engine writes them; None if the schema objects."""
     found = list(_flat(whole))
     # The place in `found` stands in for the anchor, so that rows are known again after `max_items` took some.
     rows = [Row(array, parent, at, row.probability) for at, (array, parent, row) in enumerate(found)]
@@ -201,9 +229,25 @@ def _write(form: Form, whole: _Part) -> tuple[dict[str, Leaf], dict[str, tuple[i
     for slot, row in zip(layout.slots, layout.row_of, strict=True):
         part = whole if row < 0 else found[layout.rows[row].anchor][2].part
         values.append(_value(slot, part.leaves.get(slot.index)))
-    writer = Writer(layout, values)
+    writer: Writer | None = Writer(layout, values)
+    if writer is not None and form.judge is not None and not form.judge.accepts(parse(writer.record)):
+        writer = repaired(layout, values, 0, form.judge, lambda at: _others(layout.slots[at], values[at]))
+    if writer is None:
+        return None
     anchors = {pointer: (found[at][2].anchor, chance) for pointer, (at, chance) in writer.rows.items()}
     return writer.leaves, anchors, writer.record
+
+
+def _others(slot: Slot, value: Value) -> list[tuple[float, Value]]:
+    """What a slot may be instead of what was found: nothing, or its least text."""
+    least = replace(value, text=slot.minimal.encode(), absent=False, confidence=0.0, spans=(), missing=True)
+    return [(value.absent_confidence, replace(value, absent=True)), (0.0, least)]
+
+
+def _fullest(filled: Sequence[Filled]) -> _Written:
+    """The record of the chunk that found most, where the chunks' records do not go together."""
+    best = max(filled, key=lambda one: sum(x.confidence for x in one.leaves.values() if _rank(x) == 2))
+    return best.leaves, best.rows, best.record
 
 
 def _flat(whole: _Part) -> Iterator[tuple[int, int, _Found]]:

@@ -1,4 +1,8 @@
-"""Operations on shapes: union, restriction to JSON types, and the intersection of scalars."""
+"""Operations on shapes: union, restriction to JSON types, and intersection.
+
+Where two shapes have values in common that no shape describes exactly, the intersection is the nearest shape:
+the judge decides on the whole record.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 
+from cinnabar.schemas.errors import RegexError, TooLarge
 from cinnabar.schemas.language import holds
+from cinnabar.schemas.regex import search
+from cinnabar.schemas.strings import content_of
 from cinnabar.schemas.shape import (
+    Anything,
     Array,
     Boolean,
     Enum,
+    Field,
     Null,
     Number,
     Object,
@@ -23,8 +32,8 @@ from cinnabar.schemas.shape import (
 TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 
 
-class NotClosed(Exception):
-    """Two shapes whose intersection this algebra cannot express yet."""
+#: Branches that a union may have; of more, the first ones are written.
+MAX_BRANCHES = 48
 
 
 def text_type(text: str) -> str:
@@ -48,6 +57,8 @@ def types_of(shape: Shape) -> frozenset[str]:
             found |= {text_type(text) for text in branch.options}
         elif isinstance(branch, Number):
             found.add("integer" if branch.integer else "number")
+        elif isinstance(branch, Anything):
+            found |= set(TYPES)
         else:
             found.add(_NAMES[type(branch)])
     return frozenset(found)
@@ -71,9 +82,11 @@ def union(parts: list[Shape]) -> Shape | None:
             flat[twin] = _joined(flat[twin], branch)
         elif not any(replace(branch, notes=other.notes) == other for other in flat):
             flat.append(branch)
+    if any(isinstance(branch, Anything) for branch in flat):
+        return next(branch for branch in flat if isinstance(branch, Anything))
     if len(flat) < 2:
         return flat[0] if flat else None
-    return Union(tuple(flat))
+    return Union(tuple(flat[:MAX_BRANCHES]))
 
 
 def _joined(first: Shape, second: Enum) -> Enum:
@@ -97,10 +110,23 @@ def restrict(shape: Shape, types: frozenset[str]) -> Shape | None:
                 kept.append(branch)
             elif "integer" in types:
                 kept.append(replace(branch, integer=True))
+        elif isinstance(branch, Anything):
+            kept += [anything_of(kind) for kind in TYPES if kind in types]
         elif _NAMES[type(branch)] in types:
             kept.append(branch)
     found = union(kept)
     return replace(found, notes=shape.notes.over(found.notes)) if found is not None else None
+
+
+def anything_of(kind: str) -> Shape:
+    """All values of a JSON type."""
+    if kind == "array":
+        return Array(Anything())
+    if kind == "object":
+        return Object((), Anything())
+    if kind in ("integer", "number"):
+        return Number(integer=kind == "integer")
+    return Null() if kind == "null" else Boolean() if kind == "boolean" else String()
 
 
 def _allowed(kind: str, types: frozenset[str]) -> bool:
@@ -113,11 +139,11 @@ def _picked(shape: Enum, keep: list[int]) -> Enum:
 
 def intersect(first: Shape, second: Shape) -> Shape | None:
     """The values of both shapes, with the notes of the first over those of the second; None where there are
-    none.
-
-    Raises NotClosed for two objects or two arrays.
-    """
+    none."""
     notes = first.notes.over(second.notes)
+    for one, other in ((first, second), (second, first)):
+        if isinstance(one, Anything):
+            return replace(other, notes=notes)
     met: list[Shape | None] = []
     # Choices are filtered as a whole, so that they stay in their order.
     for a in branches(first):
@@ -133,7 +159,7 @@ def intersect(first: Shape, second: Shape) -> Shape | None:
 
 def _filtered(shape: Enum, others: tuple[Shape, ...]) -> Enum | None:
     """The choices that any of the others has too."""
-    scalar = [other for other in others if not isinstance(other, (Array, Object))]
+    scalar = tuple(other for other in others if not isinstance(other, (Array, Object)))
     keep = [i for i, text in enumerate(shape.options) if any(holds(other, text) for other in scalar)]
     return _picked(shape, keep) if keep else None
 
@@ -159,11 +185,90 @@ def _meet(a: Shape, b: Shape) -> Shape | None:
             tuple(dict.fromkeys(a.multiples + b.multiples)),
             a.notes.over(b.notes),
         )
-    if type(a) is not type(b):
+    if isinstance(a, Array) and isinstance(b, Array):
+        return _arrays(a, b)
+    if isinstance(a, Object) and isinstance(b, Object):
+        return _objects(a, b)
+    return a if type(a) is type(b) else None
+
+
+def _both(a: Shape | None, b: Shape | None) -> Shape | None:
+    return None if a is None or b is None else intersect(a, b)
+
+
+def _arrays(a: Array, b: Array) -> Array | None:
+    bounds = [bound for bound in (a.max_items, b.max_items) if bound is not None]
+    least, most = max(a.min_items, b.min_items), min(bounds, default=None)
+    prefix: list[Shape] = []
+    item = _both(a.item, b.item)
+    for at in range(max(len(a.prefix), len(b.prefix))):
+        met = _both(
+            a.prefix[at] if at < len(a.prefix) else a.item, b.prefix[at] if at < len(b.prefix) else b.item
+        )
+        if met is None:
+            item = None
+            break
+        prefix.append(met)
+    longest = most if item is not None else min(len(prefix), len(prefix) if most is None else most)
+    if longest is not None and least > longest:
         return None
-    if isinstance(a, (Array, Object)):
-        raise NotClosed(f"two descriptions of one {_NAMES[type(a)]}")
-    return a
+    contained = a.contained or b.contained
+    if a.contained is not None and b.contained is not None:
+        contained = intersect(a.contained, b.contained) or a.contained
+    return Array(
+        item, least, most, a.notes.over(b.notes), tuple(prefix), a.unique or b.unique, contained,
+        max(a.min_contained, b.min_contained),
+    )  # fmt: skip
+
+
+def _objects(a: Object, b: Object) -> Object | None:
+    ours = {f.name: f for f in a.fields}
+    theirs = {f.name: f for f in b.fields}
+    fields: list[Field] = []
+    for name in dict.fromkeys((*ours, *theirs)):
+        one, other = ours.get(name), theirs.get(name)
+        met = _both(one.shape if one else undeclared(a, name), other.shape if other else undeclared(b, name))
+        required = bool(one and one.required) or bool(other and other.required)
+        if met is not None:
+            fields.append(Field(name, met, required))
+        elif required:
+            return None
+    additional = _both(a.additional, b.additional)
+    patterns = dict(a.patterns)
+    for pattern, shape in b.patterns:
+        patterns[pattern] = _both(patterns[pattern], shape) if pattern in patterns else shape
+    # Names that only one of them has a pattern for are, to the other, like any undeclared one.
+    for pattern, one_sided in patterns.items():
+        for side in (a, b):
+            if pattern not in dict(side.patterns) and one_sided is not None:
+                patterns[pattern] = _both(one_sided, side.additional)
+                one_sided = patterns[pattern]
+    names = a.names or b.names
+    if a.names is not None and b.names is not None:
+        names = intersect(a.names, b.names)
+    bounds = [bound for bound in (a.max_properties, b.max_properties) if bound is not None]
+    return Object(
+        tuple(fields), additional, a.notes.over(b.notes), tuple(patterns.items()), names,
+        max(a.min_properties, b.min_properties), min(bounds, default=None),
+    )  # fmt: skip
+
+
+def undeclared(shape: Object, name: str) -> Shape | None:
+    """What a property of this name is that the object does not declare; None where it may not be."""
+    found: Shape | None = None
+    matched = False
+    for pattern, described in shape.patterns:
+        if _finds(pattern, name):
+            found = _both(found, described) if matched else described
+            matched = True
+    return found if matched else shape.additional
+
+
+def _finds(pattern: str, name: str) -> bool:
+    try:
+        return search(pattern).accepts(content_of(name))
+    except (RegexError, TooLarge, ValueError):
+        return False
 
 
 def _tighter(

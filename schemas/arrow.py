@@ -12,7 +12,19 @@ import pyarrow as pa
 from cinnabar.schemas.algebra import text_type
 from cinnabar.schemas.canonical import decimal, json_text
 from cinnabar.schemas.compile import CompiledSchema
-from cinnabar.schemas.shape import Array, Boolean, Enum, Null, Number, Object, Shape, String, without_null
+from cinnabar.schemas.shape import (
+    Anything,
+    Array,
+    Boolean,
+    Enum,
+    Null,
+    Number,
+    Object,
+    Shape,
+    String,
+    is_open,
+    without_null,
+)
 
 # The digits that decimal128 holds.
 PRECISION = 38
@@ -35,8 +47,9 @@ def arrow_type(shape: Shape) -> pa.DataType:
 
     Dates are date32, date-times timestamp in UTC to the microsecond, numbers with a `multipleOf` of a power
     of ten decimal128, other numbers float64, integers int64 (decimal128 where a bound lies beyond). What has
-    no type of its own is text: a union of different scalars, and an object without properties, which Parquet
-    cannot store.
+    no type of its own is text, canonical JSON where it is no string: alternatives of different types, objects
+    with open properties, arrays whose first items differ from the others, and an object without properties,
+    which Parquet cannot store.
     """
     found = {_branch(branch) for branch in without_null(shape)}
     if found == {pa.int64(), pa.float64()}:
@@ -46,9 +59,11 @@ def arrow_type(shape: Shape) -> pa.DataType:
 
 def _branch(shape: Shape) -> pa.DataType:
     if isinstance(shape, Array):
-        return pa.list_(arrow_type(shape.item))
+        return pa.string() if shape.prefix or shape.item is None else pa.list_(arrow_type(shape.item))
+    if isinstance(shape, Anything):
+        return pa.string()
     if isinstance(shape, Object):
-        if not shape.fields:
+        if not shape.fields or is_open(shape):
             return pa.string()
         return pa.struct([pa.field(f.name, arrow_type(f.shape)) for f in shape.fields])
     if isinstance(shape, Boolean):

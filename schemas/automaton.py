@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
+from heapq import heappop, heappush
 
 import numpy as np
 import numpy.typing as npt
@@ -118,6 +119,35 @@ class Automaton:
                     state = target
                     break
         return bytes(text)
+
+    def shortest_texts(self, count: int) -> list[bytes]:
+        """Up to `count` texts, all different, the shortest first; printable ASCII is smaller than all else."""
+        if self.is_empty:
+            return []
+        best: dict[int, int] = {}
+        for byte in (*range(0x30, 0x7B), *range(0x20, 0x30), *range(0x7B, 0x7F), *range(0x20), *range(0x7F, 0x100)):
+            best.setdefault(self._classes[byte], byte)
+        several: dict[int, list[int]] = {}
+        for byte in range(0x21, 0x7F):
+            if len(several.setdefault(self._classes[byte], [])) < count:
+                several[self._classes[byte]].append(byte)
+        distance, found = self.distance.tolist(), []
+        waiting: list[tuple[int, bytes, int]] = [(distance[0], b"", 0)]
+        taken: dict[int, int] = {}
+        while waiting and len(found) < count:
+            _, text, state = heappop(waiting)
+            if self.accepting[state]:
+                found.append(text)
+            taken[state] = taken.get(state, 0) + 1
+            if taken[state] > count:
+                continue
+            for kind, byte in best.items():
+                target = self._rows[state][kind]
+                if target >= 0:
+                    for one in several.get(kind) or [byte]:
+                        further = text + bytes([one])
+                        heappush(waiting, (len(further) + distance[target], further, target))
+        return found
 
     def edges(self) -> tuple[Ints, Ints, Ints]:
         """All transitions as (source, destination, byte class), each [E] int32, sorted by source."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 from cinnabar.schemas.compile import CompiledSchema
-from cinnabar.schemas.form import ArrayNode, Node, ObjectNode, Slot, walk
+from cinnabar.schemas.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot, walk
 from cinnabar.schemas.loading import SchemaSource
 
 
@@ -45,7 +46,9 @@ def _values(node: Node) -> str:
     if isinstance(node, ObjectNode):
         what = "object"
     elif isinstance(node, ArrayNode):
-        what = "array"
+        what = "array" if node.key is None else "open properties"
+    elif isinstance(node, ChoiceNode):
+        what = "one of " + ", ".join(json.loads(name) for name in node.selector.options)
     else:
         what = node.format or node.kind
     return f"{what} or null" if node.nullable and what != "null" else what
@@ -57,7 +60,10 @@ def _enforced(node: Node) -> str:
         return f"{_number(len(node.properties), 'property', 'properties')}, {needed} required"
     if isinstance(node, ArrayNode):
         most = "or more" if node.max_items is None else f"to {node.max_items}"
-        return f"{node.min_items} {most} rows"
+        fixed = f", the first {len(node.prefix)} by place" if node.prefix else ""
+        return f"{node.min_items} {most} rows{fixed}"
+    if isinstance(node, ChoiceNode):
+        return _number(len(node.branches), "alternative")
     return _slot(node)
 
 

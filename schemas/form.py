@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cinnabar.schemas.automaton import Automaton
+from cinnabar.schemas.judging.judge import Judge
 
 Kind = Literal["string", "number", "integer", "boolean", "enum", "null"]
 
@@ -72,7 +73,10 @@ class Property:
 
 @dataclass(frozen=True, slots=True)
 class ObjectNode:
-    """An object with these properties, in schema order. `index` is its place in `Form.objects`."""
+    """An object with these properties, in schema order. `index` is its place in `Form.objects`.
+
+    `rest` are its open properties, whose names are read from the document; None where there are none.
+    """
 
     index: int
     path: str
@@ -80,42 +84,88 @@ class ObjectNode:
     nullable: bool = False
     title: str = ""
     description: str = ""
+    rest: ArrayNode | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayNode:
-    """An array of rows that all have the shape `item`. `index` is its place in `Form.arrays`."""
+    """An array: `prefix`, whose items have places of their own, and rows that all have the shape `item`.
+
+    `index` is its place in `Form.arrays`. `min_items` and `max_items` count both; there are no rows where
+    `item` is None. With a `key` it is the open properties of an object: a row is a property, `key` its name.
+    At least `min_contained` rows are like `contained`, which is no part of the form: its slots are not filled.
+    """
 
     index: int
     path: str
-    item: Node
+    item: Node | None
     min_items: int = 0
     max_items: int | None = None
     nullable: bool = False
     title: str = ""
     description: str = ""
+    prefix: tuple[Node, ...] = ()
+    key: Slot | None = None
+    contained: Node | None = None
+    min_contained: int = 0
 
 
-Node = Slot | ObjectNode | ArrayNode
+@dataclass(frozen=True, slots=True)
+class ChoiceNode:
+    """One of several kinds of value: the `branches`, all of them at this path.
+
+    `index` is its place in `Form.choices`. `selector` is a slot that is decided like any other and never
+    written: its options name the branches, in their order.
+    """
+
+    index: int
+    path: str
+    selector: Slot
+    branches: tuple[Node, ...]
+    nullable: bool = False
+    title: str = ""
+    description: str = ""
+
+
+Node = Slot | ObjectNode | ArrayNode | ChoiceNode
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The whole form: its tree, and its slots, arrays and objects in document order."""
+    """The whole form: its tree, and its slots, arrays, objects and choices in document order.
+
+    `slots` holds the selectors of choices and the keys of open properties too. `judge` decides on a whole
+    record, parsed: what the automata of the slots cannot hold is cut by it. `instance` is a smallest record
+    that it accepts.
+    """
 
     root: Node
     slots: tuple[Slot, ...]
     arrays: tuple[ArrayNode, ...]
     objects: tuple[ObjectNode, ...]
+    choices: tuple[ChoiceNode, ...] = ()
     title: str = ""
     description: str = ""
+    judge: Judge | None = None
+    instance: str = ""
+
+
+def children(node: Node) -> Iterator[Node]:
+    """The nodes right below this one, a choice's selector and an open property's key among them."""
+    if isinstance(node, ObjectNode):
+        yield from (p.node for p in node.properties)
+        if node.rest is not None:
+            yield node.rest
+    elif isinstance(node, ArrayNode):
+        yield from node.prefix
+        yield from (part for part in (node.key, node.item) if part is not None)
+    elif isinstance(node, ChoiceNode):
+        yield node.selector
+        yield from node.branches
 
 
 def walk(node: Node) -> Iterator[Node]:
     """The nodes below and with this one, parents before children."""
     yield node
-    if isinstance(node, ObjectNode):
-        for p in node.properties:
-            yield from walk(p.node)
-    elif isinstance(node, ArrayNode):
-        yield from walk(node.item)
+    for part in children(node):
+        yield from walk(part)

@@ -11,13 +11,16 @@ from cinnabar.schemas import numbers, strings
 from cinnabar.schemas.automaton import Automaton
 from cinnabar.schemas.formats import format_content
 from cinnabar.schemas.regex import search
-from cinnabar.schemas.shape import Boolean, Enum, Null, Number, Shape, String, branches
+from cinnabar.schemas.shape import Anything, Boolean, Enum, Null, Number, Shape, String, Union, branches
 
 # Up to here a length bound becomes states. Beyond, an upper bound is checked on the finished text instead: it
 # is slack for nearly every value, and a string of 3,000 states costs 280 ms a canvas.
 UNROLLED_LENGTH = 128
 # A lower bound, and an upper one where a slot has several kinds of strings, cannot be checked that way.
 MAX_UNROLLED_LENGTH = 512
+
+#: What is written where any value may stand.
+SCALARS = Union((Null(), Boolean(), Number(), String()))
 
 _INTERNED: dict[str, Automaton] = {}
 
@@ -76,6 +79,8 @@ def _length(text: str) -> int:
 def _branch(shape: Shape, unroll: int) -> Automaton:
     if isinstance(shape, Null):
         return _literals(("null",))
+    if isinstance(shape, Anything):
+        return language(SCALARS, unroll)
     if isinstance(shape, Boolean):
         return _literals(("false", "true"))
     if isinstance(shape, Enum):

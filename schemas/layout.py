@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain, count
+from typing import TypeGuard
 
-from cinnabar.schemas.form import ArrayNode, Form, Kind, Node, ObjectNode, Property, Slot
-from cinnabar.schemas.language import holds, language, left_out, smallest
+from cinnabar.schemas.algebra import intersect
+from cinnabar.schemas.canonical import scalar_text
+from cinnabar.schemas.errors import RegexError, TooLarge
+from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, Kind, Node, ObjectNode, Property, Slot
+from cinnabar.schemas.language import SCALARS, holds, language, left_out, smallest
 from cinnabar.schemas.meanings import meanings
-from cinnabar.schemas.normalise import escape
+from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.shape import (
+    Anything,
     Array,
     Boolean,
     Enum,
+    Notes,
     Number,
     Object,
     Shape,
     String,
+    Union,
     branches,
     is_nullable,
     notes_of,
@@ -26,63 +34,187 @@ from cinnabar.schemas.shape import (
 
 @dataclass(slots=True)
 class Layout:
-    """Counts the nodes of one form; `additional` has what each object accepts undeclared, by its index."""
+    """Counts the nodes of one form."""
 
-    slots: list[Slot] = field(default_factory=list)
+    slots: list[Slot | None] = field(default_factory=list)
     arrays: list[ArrayNode | None] = field(default_factory=list)
     objects: list[ObjectNode | None] = field(default_factory=list)
-    additional: dict[int, Shape | bool] = field(default_factory=dict)
+    choices: list[ChoiceNode | None] = field(default_factory=list)
 
     def node(self, shape: Shape, path: str) -> Node:
         """The node for a shape at this path; parents are numbered before their children."""
+        if isinstance(shape, Anything):
+            shape = replace(SCALARS, notes=shape.notes)
         notes, nullable = notes_of(shape), is_nullable(shape)
-        for branch in branches(shape):
-            if isinstance(branch, Array):
-                index = len(self.arrays)
-                self.arrays.append(None)
-                item = self.node(branch.item, f"{path}/*")
-                array = ArrayNode(
-                    index,
-                    path,
-                    item,
-                    branch.min_items,
-                    branch.max_items,
-                    nullable,
-                    notes.title,
-                    notes.description,
-                )
-                self.arrays[index] = array
-                return array
-            if isinstance(branch, Object):
-                index = len(self.objects)
-                self.objects.append(None)
-                self.additional[index] = branch.additional
-                properties = tuple(
-                    Property(f.name, self.node(f.shape, f"{path}/{escape(f.name)}"), f.required)
-                    for f in branch.fields
-                )
-                made = ObjectNode(index, path, properties, nullable, notes.title, notes.description)
-                self.objects[index] = made
-                return made
+        others = without_null(shape)
+        scalars = tuple(b for b in others if not isinstance(b, (Array, Object)))
+        containers = [b for b in others if isinstance(b, (Array, Object))]
+        kinds: list[Shape] = [*_merged(containers)]
+        if scalars and kinds:
+            kinds.append(scalars[0] if len(scalars) == 1 else Union(scalars))
+        if not kinds:
+            return self._slot(shape, path)
+        if len(kinds) > 1:
+            return self._choice(kinds, path, nullable, notes)
+        (only,) = kinds
+        if isinstance(only, Array):
+            return self._array(only, path, nullable, notes)
+        assert isinstance(only, Object)
+        return self._object(only, path, nullable, notes)
+
+    def _slot(self, shape: Shape, path: str) -> Slot:
         slot = make_slot(shape, path, len(self.slots))
         self.slots.append(slot)
         return slot
 
+    def _array(self, shape: Array, path: str, nullable: bool, notes: Notes) -> ArrayNode:
+        index = len(self.arrays)
+        self.arrays.append(None)
+        prefix = tuple(self.node(part, f"{path}/{at}") for at, part in enumerate(shape.prefix))
+        item = None if shape.item is None else self.node(shape.item, f"{path}/*")
+        contained = None
+        if shape.contained is not None and shape.item is not None:
+            met = intersect(shape.item, shape.contained)
+            # Laid out by itself: its slots are not filled, they only say what a row that is wanted may be.
+            contained = None if met is None else Layout().node(met, f"{path}/*")
+        array = ArrayNode(
+            index, path, item, shape.min_items, shape.max_items, nullable, notes.title, notes.description,
+            prefix, contained=contained, min_contained=shape.min_contained,
+        )  # fmt: skip
+        self.arrays[index] = array
+        return array
 
-def lay_out(shape: Shape) -> tuple[Form, dict[int, Shape | bool]]:
-    """The form of a shape, and what each of its objects accepts beside its declared properties."""
+    def _object(self, shape: Object, path: str, nullable: bool, notes: Notes) -> ObjectNode:
+        index = len(self.objects)
+        self.objects.append(None)
+        properties = tuple(
+            Property(f.name, self.node(f.shape, f"{path}/{escape(f.name)}"), f.required) for f in shape.fields
+        )
+        rest = self._rest(shape, path)
+        made = ObjectNode(index, path, properties, nullable, notes.title, notes.description, rest)
+        self.objects[index] = made
+        return made
+
+    def _rest(self, shape: Object, path: str) -> ArrayNode | None:
+        """The open properties that are written: those whose values the schema describes."""
+        described = [(None, shape.additional), *shape.patterns]
+        for pattern, value in described:
+            if value is None or isinstance(value, Anything):
+                continue
+            key: Shape = String() if pattern is None else String((pattern,))
+            if shape.names is not None:
+                met = intersect(key, shape.names)
+                if met is None:
+                    continue
+                key = met
+            try:
+                if smallest(key) is None:
+                    continue
+            except (RegexError, TooLarge):
+                continue
+            index = len(self.arrays)
+            self.arrays.append(None)
+            name = self._slot(key, f"{path}/*/name")
+            node = self.node(value, f"{path}/*")
+            low = shape.min_properties if not shape.fields else 0
+            most = shape.max_properties
+            rest = ArrayNode(
+                index, path, node, low, None if most is None else max(0, most - len(shape.fields)), key=name
+            )
+            self.arrays[index] = rest
+            return rest
+        return None
+
+    def _choice(self, kinds: list[Shape], path: str, nullable: bool, notes: Notes) -> ChoiceNode:
+        index = len(self.choices)
+        self.choices.append(None)
+        names = _names_of(kinds)
+        selector = self._slot(
+            Enum(tuple(scalar_text(n) for n, _ in names), tuple(told for _, told in names), notes), path
+        )
+        branches = tuple(self.node(kind, path) for kind in kinds)
+        made = ChoiceNode(index, path, selector, branches, nullable, notes.title, notes.description)
+        self.choices[index] = made
+        return made
+
+
+def lay_out(shape: Shape) -> Form:
+    """The form of a shape."""
     layout = Layout()
     root = layout.node(shape, "")
     notes = notes_of(shape)
-    form = Form(
+    return Form(
         root,
-        tuple(layout.slots),
+        tuple(s for s in layout.slots if s is not None),
         tuple(a for a in layout.arrays if a is not None),
         tuple(o for o in layout.objects if o is not None),
+        tuple(c for c in layout.choices if c is not None),
         notes.title,
         notes.description,
     )
-    return form, layout.additional
+
+
+def _merged(containers: list[Shape]) -> list[Shape]:
+    """Alternatives that differ only in what they require are one: the judge knows which may go together."""
+    kept: list[Shape] = []
+    for shape in containers:
+        twin = next((i for i, other in enumerate(kept) if _alike(shape, other)), None)
+        if twin is None:
+            kept.append(shape)
+            continue
+        other = kept[twin]
+        assert isinstance(other, Object) and isinstance(shape, Object)
+        needed = {f.name for f in shape.fields if f.required}
+        fields = tuple(replace(f, required=f.required and f.name in needed) for f in other.fields)
+        kept[twin] = replace(other, fields=fields, min_properties=min(other.min_properties, shape.min_properties))
+    return kept
+
+
+def _alike(a: Shape, b: Shape) -> bool:
+    if not isinstance(a, Object) or not isinstance(b, Object):
+        return a == b
+    mine, theirs = ({f.name: f.shape for f in x.fields} for x in (a, b))
+    return mine == theirs and (a.additional, a.patterns, a.names) == (b.additional, b.patterns, b.names)
+
+
+def _names_of(kinds: list[Shape]) -> list[tuple[str, str]]:
+    """A name for each kind of value, all different, and what its author says of it.
+
+    A title is a name; so is the one constant that tells the kinds apart; else it is what the value is.
+    """
+    constants = [
+        {f.name: f.shape.options[0] for f in kind.fields if f.required and _constant(f.shape)}
+        if isinstance(kind, Object)
+        else {}
+        for kind in kinds
+    ]
+    shared = [n for n in constants[0] if all(n in c for c in constants)] if constants else []
+    telling = next((n for n in shared if len({c[n] for c in constants}) == len(kinds)), None)
+    names: list[tuple[str, str]] = []
+    taken: set[str] = set()
+    for kind, own in zip(kinds, constants, strict=True):
+        name = kind.notes.title or (_plain(own[telling]) if telling is not None else _words_for(kind))
+        unique = next(n for n in chain((name,), (f"{name} {i}" for i in count(2))) if n not in taken)
+        taken.add(unique)
+        names.append((unique, kind.notes.description or (_words_for(kind) if name != _words_for(kind) else "")))
+    return names
+
+
+def _constant(shape: Shape) -> TypeGuard[Enum]:
+    return isinstance(shape, Enum) and len(shape.options) == 1
+
+
+def _words_for(shape: Shape) -> str:
+    if isinstance(shape, Object):
+        named = ", ".join(f.name for f in shape.fields[:6])
+        return f"object with {named}" if named else "object"
+    if isinstance(shape, Array):
+        return "list"
+    kinds = {_KINDS.get(type(b), "text") for b in branches(shape)}
+    return " or ".join(sorted(kinds))
+
+
+_KINDS: dict[type, str] = {Boolean: "yes or no", Number: "number", Enum: "choice"}
 
 
 def make_slot(shape: Shape, path: str, index: int) -> Slot:

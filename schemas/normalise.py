@@ -1,34 +1,29 @@
-"""JSON Schema to a shape: what constrains is taken over exactly, or refused with its JSON pointer.
+"""JSON Schema to a shape: what may be written under a schema, as the form is laid out from it.
 
-Drafts 4 to 2020-12 are read as `$schema` says, 2020-12 where it says nothing. References within the schema
-are inlined, and what stands beside a reference, `allOf`, `anyOf` or `enum` is intersected with it. A keyword
-that would constrain and cannot be enforced raises UnsupportedSchema; there is no silent pass.
+Everything that the closed algebra of shapes can say is taken over exactly: bounds, choices, alternatives,
+what stands beside a reference, `allOf` as an intersection, closed objects. Of the rest the shape has the nearest
+thing that can be written: a condition becomes two alternatives, a recursive schema is followed a few levels, of
+a schema of thousands of values the optional ones that lie deepest are left out. Whether a record is allowed,
+the judge decides (`cinnabar.schemas.judging`); nothing is written that it has not seen.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import unquote
 
-from cinnabar.schemas.algebra import TYPES, NotClosed, intersect, restrict, types_of, union
+from cinnabar.schemas.algebra import TYPES, anything_of, intersect, restrict, types_of, undeclared, union
 from cinnabar.schemas.canonical import json_text
 from cinnabar.schemas.errors import NoValue, UnsupportedSchema
 from cinnabar.schemas.formats import format_content
-from cinnabar.schemas.keywords import CONTAINER_ASSERTIONS, REFUSED, SCALAR_ASSERTIONS, refuse
-from cinnabar.schemas.language import MAX_UNROLLED_LENGTH, smallest
-from cinnabar.schemas.metaschema import check_schema
-from cinnabar.schemas.scalars import (
-    constant_meaning,
-    enum_shape,
-    located,
-    number_shape,
-    string_shape,
-    whole,
-)
+from cinnabar.schemas.judging.dialects import Entry, modern
+from cinnabar.schemas.judging.resources import Documents, Place
+from cinnabar.schemas.language import smallest
+from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.scalars import constant_meaning, located, number_shape, string_shape, value_shape, whole
 from cinnabar.schemas.shape import (
+    Anything,
     Array,
     Boolean,
     Enum,
@@ -37,264 +32,380 @@ from cinnabar.schemas.shape import (
     Null,
     Object,
     Shape,
-    String,
     branches,
     is_scalar,
     with_notes,
 )
 
-# References are inlined, so a chain of definitions that each use the next one twice grows without bound.
-MAX_SHAPES = 10_000
+#: Shapes that a form is laid out from; references are inlined, so schemas may grow without bound.
+MAX_SHAPES = 4_000
+#: Containers within containers that are followed, the most first; at the last one only what is required is.
+LEVELS = (40, 9, 7, 5, 4, 3, 2, 1)
+#: How often a reference is followed within itself; more where nothing could be written otherwise.
+UNROLLED = (2, 4, 8)
+#: Rows that an array may demand; a form with more of them is none that anybody fills.
 MAX_MIN_ITEMS = 512
+#: Conditions on the presence of properties that become alternatives of their own.
+MAX_DEPENDENT = 3
 ANY_TYPE = frozenset(TYPES)
+
+#: Keywords by the JSON type that they are about; a schema without `type` is read as of these types.
+ABOUT = {
+    "string": ("pattern", "format", "minLength", "maxLength"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    "object": (
+        "properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties",
+        "maxProperties", "dependentRequired", "dependentSchemas", "unevaluatedProperties",
+    ),
+    "array": ("items", "prefixItems", "minItems", "maxItems", "contains", "uniqueItems", "unevaluatedItems"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Normalised:
-    """A shape, and what its schema says that nobody checks, as (pointer, what) in the order of the schema."""
+    """A shape, and what its schema says that the form leaves out, as (pointer, what) in the schema's order."""
 
     shape: Shape
-    unenforced: tuple[tuple[str, str], ...]
+    left_out: tuple[tuple[str, str], ...]
+
+
+class _TooMany(Exception):
+    """More shapes than a form is laid out from."""
 
 
 def normalise(schema: dict[str, Any] | bool) -> Normalised:
-    """The shape of a JSON Schema.
+    """The shape of a JSON Schema, of the draft that it names.
 
-    Raises SchemaError for what is no schema, and UnsupportedSchema with the pointer of the keyword that
-    cannot be enforced.
+    Raises UnsupportedSchema with the pointer of a keyword that cannot be written under, and NoValue where
+    nothing can be.
     """
-    check_schema(schema)
-    reader = _Reader(schema)
-    try:
-        shape = reader.read(schema, "", ANY_TYPE, typed=False)
-    except RecursionError:
-        raise UnsupportedSchema("", "$ref", "too many levels", "flatten the schema") from None
-    return Normalised(shape, tuple(dict.fromkeys(reader.unenforced)))
+    documents = Documents(schema)
+    problem: UnsupportedSchema | None = None
+    for unrolled in UNROLLED:
+        for levels in LEVELS:
+            reader = _Reader(documents, levels, unrolled)
+            try:
+                shape = reader.read(documents.root, ANY_TYPE, 0)
+            except _TooMany:
+                continue
+            except RecursionError:
+                problem = UnsupportedSchema("", "$ref", "too many levels", "flatten the schema")
+                continue
+            if shape is not None:
+                return Normalised(shape, tuple(dict.fromkeys(reader.left_out)))
+            problem = reader.problem
+            break
+        if not reader.stopped:
+            break
+    raise problem or NoValue("", "type")
 
 
-def escape(name: str) -> str:
-    """A property's name as a token of a JSON pointer (RFC 6901)."""
-    return name.replace("~", "~0").replace("/", "~1")
+@dataclass(frozen=True, slots=True)
+class _Schema:
+    """One schema object: its place, and what its keywords mean in 2020-12."""
+
+    place: Place
+    entries: dict[str, Entry]
+
+    def __contains__(self, keyword: str) -> bool:
+        return keyword in self.entries
+
+    def get(self, keyword: str, default: Any = None) -> Any:
+        """The value under a keyword."""
+        return self.entries[keyword][1] if keyword in self.entries else default
+
+    def below(self, keyword: str, *tokens: str) -> Place:
+        """The place of a schema under this keyword."""
+        found = self.place.child(self.entries[keyword][0])
+        for token in tokens:
+            found = found.child(token)
+        return found
+
+    def pointer(self, keyword: str = "") -> str:
+        """The pointer of this schema, or of a keyword of it."""
+        own = self.place.pointer
+        if keyword not in self.entries:
+            return own
+        return f"{own}/{escape(self.entries[keyword][0])}"
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """All values by keyword."""
+        return {keyword: value for keyword, (_, value) in self.entries.items()}
 
 
 @dataclass(slots=True)
 class _Reader:
-    """One walk over one schema."""
+    """One walk over one schema, with what it may not go beyond."""
 
-    root: dict[str, Any] | bool
-    unenforced: list[tuple[str, str]] = field(default_factory=list)
-    following: list[str] = field(default_factory=list)
-    targets: dict[str, Any] = field(default_factory=dict)
+    documents: Documents
+    levels: int
+    unrolled: int
+    left_out: list[tuple[str, str]] = field(default_factory=list)
+    following: list[int] = field(default_factory=list)
     shapes: int = 0
+    stopped: bool = False
+    problem: UnsupportedSchema | None = None
 
-    def read(self, schema: Any, pointer: str, types: frozenset[str], typed: bool) -> Shape:
-        """The shape of the schema at `pointer`.
+    def read(self, place: Place, types: frozenset[str], level: int) -> Shape | None:
+        """The shape of the schema at a place, `level` containers deep; None where nothing can be written.
 
-        `types` are the JSON types that its surroundings leave, `typed` whether they chose them: a schema that
-        names no type takes the chosen ones, and is refused where nothing chose.
+        `types` are the JSON types that its surroundings leave.
         """
-        if schema is False:
-            raise NoValue(pointer, "false", "no value is allowed here", "leave it out of the schema")
-        if schema is True:
-            schema = {}
+        if place.value is False:
+            return self._nothing(NoValue(place.pointer, "false", "no value is allowed here"))
+        if not isinstance(place.value, Mapping) or not place.value:
+            return Anything() if types == ANY_TYPE else restrict(Anything(), types)
         self.shapes += 1
         if self.shapes > MAX_SHAPES:
-            reason = f"more than {MAX_SHAPES} values once references are inlined"
-            raise UnsupportedSchema(pointer, "$ref", reason, "describe fewer values")
-        if "$ref" in schema and _ignores_siblings(self.root):
-            shape = self._reference(schema["$ref"], f"{pointer}/$ref", types, typed)
-            return with_notes(shape, _notes(schema))
-        refuse(schema, pointer)
-        self._tell(schema, pointer)
+            raise _TooMany
+        schema = _Schema(place, modern(place.value, place.resource.draft))
+        self._tell(schema)
         if "type" in schema:
-            named = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-            types, typed = _common(types, frozenset(named)), True
-        bases = list(self._bases(schema, pointer, types, typed))
-        if bases:
-            shape = self._meet_all(bases, schema, pointer, types)
-        elif typed:
-            shape = self._typed(schema, pointer, types)
-        else:
-            advice = 'write the "type" that is wanted'
-            raise UnsupportedSchema(pointer, "type", "any JSON value at all is allowed here", advice)
-        return with_notes(shape, _notes(schema))
+            named = schema.get("type")
+            types = _common(types, frozenset(named if isinstance(named, list) else [named]))
+        found: Shape | None = Anything()
+        for keyword, part in self._parts(schema, types, level):
+            if part is None:
+                return self._nothing(NoValue(schema.pointer(keyword), keyword))
+            assert found is not None
+            found = intersect(found, part)
+            if found is None or not _inhabited(found, schema, keyword):
+                return self._nothing(NoValue(schema.pointer(keyword), keyword))
+        found = found if types == ANY_TYPE else restrict(found, types)
+        if found is None:
+            return self._nothing(NoValue(schema.pointer("type"), "type"))
+        found = self._denied(found, schema)
+        return None if found is None else with_notes(found, notes_of(place.value))
 
-    def _tell(self, schema: Mapping[str, Any], pointer: str) -> None:
+    def _nothing(self, problem: UnsupportedSchema) -> None:
+        self.problem = self.problem or problem
+
+    def _tell(self, schema: _Schema) -> None:
         name = schema.get("format")
-        if name is not None and format_content(name) is None:
-            self.unenforced.append((f"{pointer}/format", f"format {name} is unknown and not checked"))
+        if isinstance(name, str) and format_content(name) is None:
+            self.left_out.append((schema.pointer("format"), f"format {name} is unknown and not checked"))
         for keyword in ("contentEncoding", "contentMediaType"):
             if keyword in schema:
-                what = f"{keyword} {schema[keyword]} is an annotation and not checked"
-                self.unenforced.append((f"{pointer}/{keyword}", what))
+                what = f"{keyword} {schema.get(keyword)} is an annotation and not checked"
+                self.left_out.append((schema.pointer(keyword), what))
 
-    def _bases(
-        self, schema: Mapping[str, Any], pointer: str, types: frozenset[str], typed: bool
-    ) -> Iterator[Shape]:
-        """The shapes that `$ref`, `allOf`, `anyOf`, `oneOf`, `enum` and `const` give."""
-        if "$ref" in schema:
-            yield self._reference(schema["$ref"], f"{pointer}/$ref", types, typed)
-        if "allOf" in schema:
-            if len(schema["allOf"]) != 1:
-                reason = f"expected one schema, got {len(schema['allOf'])}"
-                raise UnsupportedSchema(f"{pointer}/allOf", "allOf", reason, "merge them into one")
-            yield self.read(schema["allOf"][0], f"{pointer}/allOf/0", types, typed)
+    def _parts(
+        self, schema: _Schema, types: frozenset[str], level: int
+    ) -> Iterator[tuple[str, Shape | None]]:
+        """The shapes that a value has to have all at once, each with its keyword.
+
+        What references and `allOf` leave of the types is what the keywords beside them are read for.
+        """
+        for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
+            if keyword in schema:
+                part = self._reference(schema, keyword, types, level)
+                types = _left(types, part)
+                yield keyword, part
+        for at in range(len(schema.get("allOf", ()))):
+            part = self.read(schema.below("allOf", str(at)), types, level)
+            types = _left(types, part)
+            yield "allOf", part
+        if "enum" in schema:
+            yield "enum", union([s for v in schema.get("enum") if (s := value_shape(v)) is not None])
+        if "const" in schema:
+            yield "const", value_shape(schema.get("const"))
+        about = {kind for kind, keywords in ABOUT.items() if any(k in schema for k in keywords)}
+        if "type" in schema or any(_group(kind) in about for kind in types):
+            own = self._own(schema, about, types, level)
+            types = _left(types, own)
+            yield next((k for k in (*_flat(ABOUT), "type") if k in schema), "type"), own
         for keyword in ("anyOf", "oneOf"):
             if keyword in schema:
-                yield self._alternatives(schema, keyword, f"{pointer}/{keyword}", types, typed)
-        if "enum" in schema:
-            yield enum_shape(schema["enum"], f"{pointer}/enum", "enum")
-        if "const" in schema:
-            yield enum_shape([schema["const"]], f"{pointer}/const", "const")
+                count = len(schema.get(keyword))
+                parts = (self.read(schema.below(keyword, str(at)), types, level) for at in range(count))
+                yield keyword, union([constant_meaning(part) for part in parts if part is not None])
+        if "if" in schema and ("then" in schema or "else" in schema):
+            yield "if", self._condition(schema, types, level)
+        for keyword in ("dependentSchemas", "dependencies:dependentSchemas"):
+            for name in list(schema.get(keyword, {}))[:MAX_DEPENDENT]:
+                yield keyword, self._dependent(schema, keyword, name, types, level)
 
-    def _reference(self, target: str, pointer: str, types: frozenset[str], typed: bool) -> Shape:
-        if target != "#" and not target.startswith("#/"):
-            reason = f"expected a reference within this schema, #/$defs/…, got {target}"
-            raise UnsupportedSchema(pointer, "$ref", reason, "copy the schema that is meant under $defs")
-        if target in self.following or target == "#":
+    def _reference(self, schema: _Schema, keyword: str, types: frozenset[str], level: int) -> Shape | None:
+        target, _ = self.documents.resolve(schema.get(keyword), schema.place, keyword)
+        if self.following.count(id(target)) >= self.unrolled:
+            self.stopped = True
             advice = "write the levels that are wanted one by one"
-            raise UnsupportedSchema(pointer, "$ref", f"{target} contains itself", advice)
-        place = unquote(target[1:])
-        if target not in self.targets:
-            self.targets[target] = _resolve(self.root, place, pointer, target)
-        self.following.append(target)
+            reason = "it contains itself without an end"
+            return self._nothing(UnsupportedSchema(schema.pointer(keyword), keyword, reason, advice))
+        self.following.append(id(target))
         try:
-            return self.read(self.targets[target], place, types, typed)
+            return self.read(target, types, level)
         finally:
             self.following.pop()
 
-    def _alternatives(
-        self, schema: Mapping[str, Any], keyword: str, pointer: str, types: frozenset[str], typed: bool
-    ) -> Shape:
-        beside = next((k for k in CONTAINER_ASSERTIONS if k in schema), None)
-        if beside is not None:
-            reason = f"alternatives beside {beside} are not enforced"
-            advice = "describe the object or the array once, without alternatives"
-            raise UnsupportedSchema(pointer, keyword, reason, advice)
-        parts: list[Shape] = []
-        dropped: NoValue | None = None
-        for i, part in enumerate(schema[keyword]):
-            try:
-                parts.append(constant_meaning(self.read(part, f"{pointer}/{i}", types, typed)))
-            except NoValue as problem:
-                dropped = problem
-        flat = [branch for part in parts for branch in branches(part)]
-        containers = [b for b in flat if isinstance(b, (Array, Object))]
-        if containers and any(b is not containers[0] and not isinstance(b, Null) for b in flat):
-            reason = "a choice between an object or an array and other values is not enforced"
-            advice = "use one object with all the properties, optional where they may be missing"
-            raise UnsupportedSchema(pointer, keyword, reason, advice)
-        if keyword == "oneOf":
-            _check_exclusive(parts, pointer)
-        found = union(parts)
-        if found is None:
-            raise dropped or NoValue(pointer, keyword)
-        _check_lengths(found, pointer, keyword)
-        return found
+    def _condition(self, schema: _Schema, types: frozenset[str], level: int) -> Shape | None:
+        """What meets the condition and its consequence, or else the other one: the judge tells them apart."""
+        met = self.read(schema.below("if"), types, level)
+        parts = [
+            self.read(schema.below(k), types, level) if k in schema else restrict(Anything(), types)
+            for k in ("then", "else")
+        ]
+        both = None if met is None or parts[0] is None else intersect(met, parts[0])
+        return union([part for part in (both, parts[1]) if part is not None])
 
-    def _meet_all(
-        self, bases: list[Shape], schema: Mapping[str, Any], pointer: str, types: frozenset[str]
-    ) -> Shape:
-        """The values of all bases that are of these types and meet the keywords that stand beside them."""
-        found: Shape | None = bases[0]
-        for base in bases[1:]:
-            found = None if found is None else self._meet(found, base, pointer)
-        found = None if found is None else restrict(found, types)
-        if found is None:
-            keyword = next(k for k in ("enum", "const", "anyOf", "oneOf", "allOf", "$ref") if k in schema)
-            raise NoValue(f"{pointer}/{keyword}", keyword)
-        held = types_of(found)
-        for keyword, kind in CONTAINER_ASSERTIONS.items():
-            if keyword in schema and kind in held:
-                reason = "it stands beside another description of the same value"
-                raise UnsupportedSchema(f"{pointer}/{keyword}", keyword, reason, "write both in one place")
-        beside = [k for k in SCALAR_ASSERTIONS if k in schema]
-        if not beside or not is_scalar(found):
-            return found
-        met = self._meet(found, self._typed(schema, pointer, held), pointer)
-        with located(f"{pointer}/{beside[0]}", beside[0]):
-            if met is None or smallest(met) is None:
-                raise NoValue(f"{pointer}/{beside[0]}", beside[0])
-        return met
+    def _dependent(
+        self, schema: _Schema, keyword: str, name: str, types: frozenset[str], level: int
+    ) -> Shape | None:
+        """Objects that have the property and what depends on it, or that do not have it; and all else."""
+        part = self.read(schema.below(keyword, name), types, level)
+        with_it = Object((Field(name, Anything(), True),), Anything())
+        # Nothing may stand under a pattern that only this name matches: so a property is forbidden.
+        without = Object((), Anything(), patterns=((f"^{_literally(name)}$", None),))
+        both = None if part is None else intersect(part, with_it)
+        others = restrict(Anything(), types - {"object"})
+        return union([s for s in (both, without, others) if s is not None])
 
-    def _meet(self, first: Shape, second: Shape, pointer: str) -> Shape | None:
-        try:
-            return intersect(first, second)
-        except NotClosed as problem:
-            advice = "write them in one place"
-            raise UnsupportedSchema(pointer, "allOf", f"{problem} are not merged", advice) from None
+    def _denied(self, shape: Shape, schema: _Schema) -> Shape | None:
+        """The shape without what `not` denies, as far as that is types or choices."""
+        denied = schema.get("not", False)
+        left: Shape | None = shape
+        if denied is True or denied == {}:
+            left = None
+        elif isinstance(denied, Mapping) and set(denied) == {"type"}:
+            named = denied["type"] if isinstance(denied["type"], list) else [denied["type"]]
+            gone = frozenset(named) | ({"integer"} if "number" in named else set())
+            left = restrict(shape, types_of(shape) - gone)
+        elif isinstance(denied, Mapping) and denied.keys() <= {"enum", "const"}:
+            values = [*denied.get("enum", ()), *([denied["const"]] if "const" in denied else ())]
+            texts = {_annotation(value) for value in values}
+            parts = [_without(branch, texts) for branch in branches(shape)]
+            left = union([part for part in parts if part is not None])
+        if left is None:
+            return self._nothing(NoValue(schema.pointer("not"), "not"))
+        return with_notes(left, shape.notes)
 
-    def _typed(self, schema: Mapping[str, Any], pointer: str, types: frozenset[str]) -> Shape:
-        """What the keywords of each of these types leave of its values."""
-        if types & {"array", "object"} and len(types - {"null"}) > 1:
-            reason = f"a choice between {', '.join(t for t in TYPES if t in types)} is not enforced"
-            raise UnsupportedSchema(f"{pointer}/type", "type", reason, "choose one type, or it and null")
+    def _own(
+        self, schema: _Schema, about: set[str], types: frozenset[str], level: int
+    ) -> Shape | None:
+        """What the schema's own keywords leave of the values of each type.
+
+        Without `type`, values of the types that no keyword is about are allowed and not written.
+        """
         kinds = [k for k in TYPES if k in types and not (k == "integer" and "number" in types)]
-        found = union([self._of_type(kind, schema, pointer) for kind in kinds])
-        if found is None:
-            raise NoValue(f"{pointer}/type", "type")
-        return found
+        found: list[Shape] = []
+        for kind in kinds:
+            if _group(kind) not in about:
+                if "type" in schema:
+                    found.append(anything_of(kind))
+                continue
+            try:
+                part = self._of_type(kind, schema, level)
+            except NoValue as problem:
+                self._nothing(problem)
+                continue
+            if part is not None:
+                found.append(part)
+        return union(found)
 
-    def _of_type(self, kind: str, schema: Mapping[str, Any], pointer: str) -> Shape:
-        if kind == "null":
-            return Null()
-        if kind == "boolean":
-            return Boolean()
+    def _of_type(self, kind: str, schema: _Schema, level: int) -> Shape | None:
         if kind == "string":
-            return string_shape(schema, pointer)
+            return string_shape(schema.values, schema.pointer())
         if kind == "array":
-            return self._array(schema, pointer)
+            return self._array(schema, level)
         if kind == "object":
-            return self._object(schema, pointer)
-        return number_shape(schema, pointer, integer=kind == "integer")
+            return self._object(schema, level)
+        return number_shape(schema.values, schema.pointer(), integer=kind == "integer")
 
-    def _array(self, schema: Mapping[str, Any], pointer: str) -> Array:
-        items = schema.get("items")
-        if items is None:
-            reason = "the items of this array are not described"
-            raise UnsupportedSchema(pointer, "items", reason, "say under items what they are")
-        if isinstance(items, list):
-            raise UnsupportedSchema(f"{pointer}/items", "items", *REFUSED["prefixItems"])
-        low, high = whole(schema, "minItems", pointer) or 0, whole(schema, "maxItems", pointer)
-        place = f"{pointer}/minItems"
+    def _array(self, schema: _Schema, level: int) -> Shape | None:
+        low, high = self._whole(schema, "minItems") or 0, self._whole(schema, "maxItems")
         if high is not None and low > high:
-            raise NoValue(place, "minItems", f"no array has both {low} items or more and {high} or fewer")
+            reason = f"no array has both {low} items or more and {high} or fewer"
+            return self._nothing(NoValue(schema.pointer("minItems"), "minItems", reason))
         if low > MAX_MIN_ITEMS:
             reason = f"expected at most {MAX_MIN_ITEMS}, got {low}"
-            raise UnsupportedSchema(place, "minItems", reason, "lower the bound")
-        return Array(self._part(items, f"{pointer}/items"), low, high)
+            raise UnsupportedSchema(schema.pointer("minItems"), "minItems", reason, "lower the bound")
+        wanted = 0
+        if "contains" in schema:
+            wanted = self._whole(schema, "minContains") if "minContains" in schema else 1
+            wanted = wanted or 0
+        if level >= self.levels and not low and not wanted:
+            return Array(None, 0, high)
+        prefix: list[Shape] = []
+        item: Shape | None = None
+        for at in range(len(schema.get("prefixItems", ()))):
+            shape = self.read(schema.below("prefixItems", str(at)), ANY_TYPE, level + 1)
+            if shape is None:
+                break
+            prefix.append(shape)
+        else:
+            keyword = "items" if "items" in schema else "unevaluatedItems"
+            item = self.read(schema.below(keyword), ANY_TYPE, level + 1) if keyword in schema else Anything()
+        held = self.read(schema.below("contains"), ANY_TYPE, level + 1) if "contains" in schema else None
+        if wanted and held is None:
+            return self._nothing(NoValue(schema.pointer("contains"), "contains"))
+        if item is None and max(low, wanted) > len(prefix):
+            return self._nothing(NoValue(schema.pointer("minItems"), "minItems"))
+        return Array(
+            item, max(low, wanted), high, prefix=tuple(prefix), unique=schema.get("uniqueItems") is True,
+            contained=held, min_contained=wanted,
+        )  # fmt: skip
 
-    def _object(self, schema: Mapping[str, Any], pointer: str) -> Object:
-        declared, required = schema.get("properties", {}), schema.get("required", [])
-        for name in required:
-            if name not in declared:
-                reason = f"{name!r} is required and not declared"
-                raise UnsupportedSchema(
-                    f"{pointer}/required", "required", reason, "describe it under properties"
-                )
-        additional = schema.get("additionalProperties", True)
-        if "properties" not in schema and additional is not False:
-            keyword = "additionalProperties" if "additionalProperties" in schema else "properties"
-            place = f"{pointer}/{keyword}" if keyword in schema else pointer
-            reason = "no property is declared here, and undeclared ones are never written"
-            raise UnsupportedSchema(place, keyword, reason, "declare each wanted property under properties")
-        fields = []
-        for name, part in declared.items():
-            place = f"{pointer}/properties/{escape(name)}"
-            fields.append(Field(name, self._part(part, place), name in required))
-        if not isinstance(additional, bool):
-            place = f"{pointer}/additionalProperties"
-            additional = self._part(additional, place) if additional else True
-        return Object(tuple(fields), additional)
+    def _whole(self, schema: _Schema, keyword: str) -> int | None:
+        return whole(schema.values, keyword, schema.pointer())
 
-    def _part(self, schema: Any, pointer: str) -> Shape:
-        """The shape of a value within a container, which has to have a value for its own sake."""
-        try:
-            return self.read(schema, pointer, ANY_TYPE, typed=False)
-        except NoValue as problem:
-            raise UnsupportedSchema(
-                problem.pointer, problem.keyword, problem.reason, problem.advice
-            ) from None
+    def _object(self, schema: _Schema, level: int) -> Shape | None:
+        declared = schema.get("properties", {})
+        required = [name for name in schema.get("required", ()) if isinstance(name, str)]
+        last = level >= self.levels
+        patterns = tuple(
+            (p, Anything() if last else self.read(schema.below("patternProperties", p), ANY_TYPE, level + 1))
+            for p in schema.get("patternProperties", {})
+        )
+        names = None
+        if "propertyNames" in schema:
+            names = self.read(schema.below("propertyNames"), frozenset({"string"}), level)
+        frame = Object((), self._rest(schema, last, level), patterns=patterns, names=names)
+        fields: list[Field] = []
+        for name in dict.fromkeys((*declared, *required)):
+            needed = name in required
+            if last and not needed:
+                continue
+            shape = undeclared(frame, name)
+            if name in declared:
+                shape = self.read(schema.below("properties", name), ANY_TYPE, level + 1)
+                matched = undeclared(replace(frame, additional=Anything()), name)
+                shape = None if shape is None or matched is None else intersect(shape, matched)
+            if shape is not None:
+                fields.append(Field(name, shape, needed))
+            elif needed:
+                return self._nothing(NoValue(schema.pointer("required"), "required"))
+            elif declared[name] is not False:
+                place = f"{schema.pointer('properties')}/{escape(name)}"
+                self.left_out.append((place, "left out of the form: nothing can be written here"))
+        if last and len(declared) > len(fields):
+            what = "left out of the form, which is as large as it gets"
+            self.left_out.append((schema.pointer("properties"), what))
+        low, high = self._whole(schema, "minProperties") or 0, self._whole(schema, "maxProperties")
+        return replace(frame, fields=tuple(fields), min_properties=low, max_properties=high)
+
+    def _rest(self, schema: _Schema, last: bool, level: int) -> Shape | None:
+        """The shape of undeclared properties that match no pattern, None where there are none.
+
+        What other keywords declare is not known here, so `unevaluatedProperties` says nothing of the rest.
+        """
+        if "additionalProperties" not in schema or (last and schema.get("additionalProperties") is not False):
+            return Anything()
+        return self.read(schema.below("additionalProperties"), ANY_TYPE, level + 1)
+
+
+def _group(kind: str) -> str:
+    return "number" if kind == "integer" else kind
+
+
+def _flat(about: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    for keywords in about.values():
+        yield from keywords
+
+
+def _left(types: frozenset[str], part: Shape | None) -> frozenset[str]:
+    """The types that are left beside a part; a part of any value leaves them all."""
+    return types if part is None else _common(types, types_of(part))
 
 
 def _common(first: frozenset[str], second: frozenset[str]) -> frozenset[str]:
@@ -307,56 +418,33 @@ def _common(first: frozenset[str], second: frozenset[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _check_exclusive(parts: list[Shape], pointer: str) -> None:
-    """Refuse a `oneOf` in which one value fits two alternatives, for exactly one may fit."""
-    for i, first in enumerate(parts):
-        for j, second in enumerate(parts[:i]):
-            for a in branches(first):
-                for b in branches(second):
-                    both = intersect(a, b)
-                    with located(pointer, "oneOf"):
-                        if both is not None and smallest(both) is not None:
-                            reason = f"a value can fit alternatives {j} and {i} at once, and only one may"
-                            raise UnsupportedSchema(pointer, "oneOf", reason, "write anyOf")
+def _inhabited(shape: Shape, schema: _Schema, keyword: str) -> bool:
+    """Whether a shape has a value, as far as automata tell: containers have been looked at by themselves."""
+    with located(schema.pointer(keyword), keyword):
+        return not is_scalar(shape) or smallest(shape) is not None
 
 
-def _check_lengths(shape: Shape, pointer: str, keyword: str) -> None:
-    """Refuse large bounds on length that differ between alternatives; a slot has one that is not unrolled."""
-    strings = [b for b in branches(shape) if isinstance(b, String)]
-    if len(strings) + any(isinstance(b, Enum) for b in branches(shape)) < 2:
-        return
-    if any((b.max_length or 0) > MAX_UNROLLED_LENGTH for b in strings):
-        reason = f"alternatives of strings with a maxLength above {MAX_UNROLLED_LENGTH} are not enforced"
-        raise UnsupportedSchema(pointer, keyword, reason, "lower the bound, or write one string")
+def _without(shape: Shape, texts: set[str | None]) -> Shape | None:
+    """A branch without these canonical texts, as far as it is choices."""
+    if isinstance(shape, Null):
+        return None if "null" in texts else shape
+    if isinstance(shape, Boolean):
+        shape = Enum(("true", "false"), ("", ""), shape.notes) if texts & {"true", "false"} else shape
+    if not isinstance(shape, Enum):
+        return shape
+    keep = [i for i, text in enumerate(shape.options) if text not in texts]
+    if not keep:
+        return None
+    return Enum(tuple(shape.options[i] for i in keep), tuple(shape.meanings[i] for i in keep), shape.notes)
 
 
-def _resolve(root: Any, place: str, pointer: str, target: str) -> Any:
-    """The schema that `place` points at, checked by itself: it may stand where no meta-schema looks."""
-    found = root
-    for token in place.split("/")[1:]:
-        name = token.replace("~1", "/").replace("~0", "~")
-        try:
-            found = found[int(name)] if isinstance(found, list) else found[name]
-        except (KeyError, IndexError, ValueError, TypeError):
-            reason = f"{target} leads nowhere"
-            raise UnsupportedSchema(pointer, "$ref", reason, "add what is meant under $defs") from None
-    if isinstance(found, bool):
-        return found
-    if not isinstance(found, dict):
-        reason = f"expected a schema at {target}, got {type(found).__name__}"
-        raise UnsupportedSchema(pointer, "$ref", reason, "refer to a schema")
-    draft = {"$schema": root["$schema"]} if "$schema" in root else {}
-    check_schema({**found, **draft}, target)
-    return found
+def _literally(name: str) -> str:
+    """A pattern that this text alone matches."""
+    return "".join(c if c.isalnum() else f"\\u{{{ord(c):x}}}" for c in name)
 
 
-def _ignores_siblings(root: Any) -> bool:
-    """Whether the draft that `$schema` names ignores what stands beside a `$ref` (all before 2019-09)."""
-    name = root.get("$schema", "") if isinstance(root, Mapping) else ""
-    return re.search(r"draft-0?[3-7]\b", name) is not None
-
-
-def _notes(schema: Mapping[str, Any]) -> Notes:
+def notes_of(schema: Mapping[str, Any]) -> Notes:
+    """What the schema's annotations say of its values."""
     examples = schema.get("examples", [schema["example"]] if "example" in schema else [])
     texts = [_annotation(example) for example in examples] if isinstance(examples, list) else []
     return Notes(
@@ -372,7 +460,7 @@ def _words(value: Any) -> str:
 
 
 def _annotation(value: Any) -> str | None:
-    """An example or a default as canonical text; None where it has none, for it constrains nothing."""
+    """A value as canonical text; None where it has none, for it constrains nothing."""
     try:
         return json_text(value)
     except ValueError:

@@ -7,12 +7,11 @@ from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any
 
-from cinnabar.schemas.algebra import union
 from cinnabar.schemas.canonical import decimal, scalar_text
 from cinnabar.schemas.errors import NoValue, RegexError, TooLarge, UnsupportedNumber, UnsupportedSchema
 from cinnabar.schemas.formats import format_content
 from cinnabar.schemas.language import MAX_UNROLLED_LENGTH, smallest
-from cinnabar.schemas.shape import Enum, Null, Number, Shape, String
+from cinnabar.schemas.shape import Array, Enum, Field, Null, Number, Object, Shape, String
 
 BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 
@@ -73,23 +72,25 @@ def number_shape(schema: Mapping[str, Any], pointer: str, integer: bool) -> Numb
     return found
 
 
-def enum_shape(values: list[Any], pointer: str, keyword: str) -> Shape:
-    """These scalars, each once."""
-    texts: dict[str, None] = {}
-    for value in values:
-        if isinstance(value, (dict, list)):
-            reason = "an object or an array as a choice is not enforced"
-            raise UnsupportedSchema(pointer, keyword, reason, "list scalars only")
-        try:
-            texts[scalar_text(value)] = None
-        except ValueError as problem:
-            raise UnsupportedSchema(pointer, keyword, str(problem), "correct the choice") from None
-    options = tuple(text for text in texts if text != "null")
-    parts: list[Shape] = [Enum(options, ("",) * len(options))] if options else []
-    found = union([*parts, Null()] if "null" in texts else parts)
-    if found is None:
-        raise NoValue(pointer, keyword)
-    return found
+def value_shape(value: Any) -> Shape | None:
+    """This value alone; None for one that no text spells, such as a string with a lone surrogate."""
+    if isinstance(value, Mapping):
+        parts = {name: value_shape(part) for name, part in value.items()}
+        if any(part is None for part in parts.values()):
+            return None
+        return Object(tuple(Field(name, part, True) for name, part in parts.items() if part is not None))
+    if isinstance(value, list):
+        items = [value_shape(part) for part in value]
+        if any(item is None for item in items):
+            return None
+        return Array(
+            None, len(items), len(items), prefix=tuple(item for item in items if item is not None)
+        )
+    try:
+        text = scalar_text(value)
+    except ValueError:
+        return None
+    return Null() if text == "null" else Enum((text,), ("",))
 
 
 def constant_meaning(shape: Shape) -> Shape:

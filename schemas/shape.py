@@ -1,7 +1,9 @@
 """The shape of a schema: a small closed algebra that JSON Schema is normalised to.
 
 Every shape is a set of JSON values and carries the words that its author wrote about it. Nothing here knows
-JSON Schema's keywords, and nothing knows automata: `normalise` comes before, `language` and `compile` after.
+JSON Schema's keywords, and nothing knows automata: `normalise` comes before, `language` and `layout` after.
+A shape says what may be *written*: where the algebra has no exact word for what a schema allows (conditions,
+exclusive alternatives, counts), the shape has the nearest one, and the judge decides on the whole record.
 """
 
 from __future__ import annotations
@@ -86,13 +88,28 @@ class Enum:
 
 
 @dataclass(frozen=True, slots=True)
-class Array:
-    """Arrays of `item`; `max_items` is inclusive."""
+class Anything:
+    """Any JSON value. Written is any scalar."""
 
-    item: Shape
+    notes: Notes = NO_NOTES
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """Arrays that begin with `prefix` and go on with items of `item`, or end there where that is None.
+
+    `max_items` is inclusive. `unique`: no two items are equal. At least `min_contained` items are of
+    `contained`.
+    """
+
+    item: Shape | None
     min_items: int = 0
     max_items: int | None = None
     notes: Notes = NO_NOTES
+    prefix: tuple[Shape, ...] = ()
+    unique: bool = False
+    contained: Shape | None = None
+    min_contained: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +125,18 @@ class Field:
 class Object:
     """Objects with these properties, in schema order.
 
-    Undeclared properties are never written. `additional` says which are accepted in a record that comes from
-    elsewhere: False for none, True for any, or the shape of their values.
+    `patterns` are the shapes of undeclared properties whose names match a pattern, `additional` that of all
+    others, None where there may be none. `names` is what all names are. Undeclared properties are written
+    only where their values are described; `Anything` is no description.
     """
 
     fields: tuple[Field, ...]
-    additional: Shape | bool = False
+    additional: Shape | None = None
     notes: Notes = NO_NOTES
+    patterns: tuple[tuple[str, Shape | None], ...] = ()
+    names: Shape | None = None
+    min_properties: int = 0
+    max_properties: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +147,7 @@ class Union:
     notes: Notes = NO_NOTES
 
 
-Shape = Null | Boolean | Number | String | Enum | Array | Object | Union
+Shape = Null | Boolean | Number | String | Enum | Anything | Array | Object | Union
 
 
 def branches(shape: Shape) -> tuple[Shape, ...]:
@@ -139,13 +161,19 @@ def with_notes(shape: Shape, notes: Notes) -> Shape:
 
 
 def is_scalar(shape: Shape) -> bool:
-    """Whether no value of this shape is an object or an array."""
+    """Whether no value of this shape that is written is an object or an array."""
     return not any(isinstance(b, (Array, Object)) for b in branches(shape))
+
+
+def is_open(shape: Object) -> bool:
+    """Whether properties are written that the object does not declare."""
+    described = (shape.additional, *(value for _, value in shape.patterns))
+    return any(value is not None and not isinstance(value, Anything) for value in described)
 
 
 def is_nullable(shape: Shape) -> bool:
     """Whether null is a value of this shape."""
-    return any(isinstance(b, Null) for b in branches(shape))
+    return any(isinstance(b, (Null, Anything)) for b in branches(shape))
 
 
 def without_null(shape: Shape) -> tuple[Shape, ...]:

@@ -7,14 +7,17 @@ values stand together, in the order of the record (a dynamic programme over cand
 from __future__ import annotations
 
 import bisect
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cinnabar.engine.readings.align import find_value
 from cinnabar.engine.readings.locale import Locale, document_locale
 from cinnabar.engine.readings.scan import Mention, scan
-from cinnabar.schemas.form import ArrayNode, Form, Node, ObjectNode, Slot
+from cinnabar.schemas.fitting import branch_of
+from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
+from cinnabar.schemas.pointers import escape
 
 #: How far behind a row's anchor its values are looked for, in characters.
 ROW_REACH = 400
@@ -91,25 +94,57 @@ def label_by_pointers(
     def visit(node: Node, value: Any, pointer: str, row: int) -> None:
         if isinstance(node, Slot):
             labels.leaves.append(LabelledLeaf(node, value, list(spans.get(pointer, [])), row))
-        elif isinstance(node, ObjectNode):
-            for p in node.properties:
-                below = value.get(p.name) if isinstance(value, Mapping) else None
-                visit(p.node, below, f"{pointer}/{_escaped(p.name)}", row)
-        else:
-            items = value if isinstance(value, list) else []
-            places = [anchors.get(f"{pointer}/{i}", -1) for i in range(len(items))]
+            return
+        if isinstance(node, ArrayNode):
+            items = list(_rows_of(node, value))
+            fixed = len(node.prefix)
+            places = [anchors.get(f"{pointer}/{fixed + i}", -1) for i in range(len(items))]
             limit = labels.rows[row].until if row >= 0 else len(text)
-            for i, (item, anchor) in enumerate(zip(items, places, strict=True)):
+            for i, (parts, anchor) in enumerate(zip(items, places, strict=True)):
                 after = [a for a in places[i + 1 :] if a > anchor]
                 labels.rows.append(LabelledRow(node, row, anchor, min(after, default=limit)))
-                visit(node.item, item, f"{pointer}/{i}", len(labels.rows) - 1)
+                for part, item in parts:
+                    visit(part, item, f"{pointer}/{fixed + i}", len(labels.rows) - 1)
+        for token, part, below in _parts(node, value):
+            visit(part, below, f"{pointer}/{escape(token)}" if token is not None else pointer, row)
 
     visit(form.root, truth, "", -1)
     return labels
 
 
-def _escaped(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")
+def _parts(node: Node, value: Any) -> Iterator[tuple[str | None, Node, Any]]:
+    """The nodes below this one that are not in rows, each with its token of the pointer and its value.
+
+    Of a choice these are the selector and the branch that holds the value; of the others nothing is known.
+    """
+    if isinstance(node, ObjectNode):
+        known = value if isinstance(value, Mapping) else {}
+        yield from ((p.name, p.node, known.get(p.name)) for p in node.properties)
+        if node.rest is not None:
+            declared = {p.name for p in node.properties}
+            yield None, node.rest, {k: v for k, v in known.items() if k not in declared}
+    elif isinstance(node, ArrayNode):
+        items = value if isinstance(value, list) else []
+        yield from (
+            (str(at), part, items[at] if at < len(items) else None) for at, part in enumerate(node.prefix)
+        )
+    elif isinstance(node, ChoiceNode):
+        branch = None if value is None else branch_of(node, value)
+        yield None, node.selector, None if branch is None else json.loads(node.selector.options[branch])
+        if branch is not None:
+            yield None, node.branches[branch], value
+
+
+def _rows_of(node: ArrayNode, value: Any) -> Iterator[list[tuple[Node, Any]]]:
+    """For each row of an array what is in it: its item, and before that its name if it is an open property."""
+    if node.item is None:
+        return
+    if node.key is not None:
+        for name, item in value.items() if isinstance(value, Mapping) else ():
+            yield [(node.key, name), (node.item, item)]
+    elif isinstance(value, list):
+        for item in value[len(node.prefix) :]:
+            yield [(node.item, item)]
 
 
 def _walk(node: Node, value: Any, row: int, region: tuple[int, int], labels: Labels, finder: Finder) -> None:
@@ -117,19 +152,19 @@ def _walk(node: Node, value: Any, row: int, region: tuple[int, int], labels: Lab
         known = value is not None and not isinstance(value, dict | list) and not node.options
         spans = finder(node, value) if known else []
         labels.leaves.append(LabelledLeaf(node, value, _within(spans, region) if row >= 0 else spans, row))
-    elif isinstance(node, ObjectNode):
-        for p in node.properties:
-            _walk(
-                p.node, value.get(p.name) if isinstance(value, Mapping) else None, row, region, labels, finder
-            )
-    else:
-        items = value if isinstance(value, list) else []
-        anchors = _anchors(node.item, items, region, finder)
-        for i, (item, anchor) in enumerate(zip(items, anchors, strict=True)):
+        return
+    if isinstance(node, ArrayNode):
+        rows = list(_rows_of(node, value))
+        anchors = _anchors(rows, region, finder)
+        for i, (parts, anchor) in enumerate(zip(rows, anchors, strict=True)):
             until = next((a for a in anchors[i + 1 :] if a >= 0), region[1])
             labels.rows.append(LabelledRow(node, row, anchor, until))
             inner = (anchor, until) if anchor >= 0 else region
-            _walk(node.item, item, len(labels.rows) - 1, inner, labels, finder)
+            at = len(labels.rows) - 1
+            for part, item in parts:
+                _walk(part, item, at, inner, labels, finder)
+    for _, part, below in _parts(node, value):
+        _walk(part, below, row, region, labels, finder)
 
 
 def _within(spans: Spans, region: tuple[int, int]) -> Spans:
@@ -145,23 +180,26 @@ def _leaves_of(node: Node, value: Any) -> list[tuple[Slot, Any]]:
     if isinstance(node, Slot):
         usable = value is not None and not node.options and not isinstance(value, bool | dict | list)
         return [(node, value)] if usable else []
-    if isinstance(node, ObjectNode) and isinstance(value, Mapping):
-        return [leaf for p in node.properties for leaf in _leaves_of(p.node, value.get(p.name))]
-    if isinstance(node, ArrayNode) and isinstance(value, list):
-        return [leaf for item in value[:3] for leaf in _leaves_of(node.item, item)]
-    return []
+    found = [leaf for _, part, below in _parts(node, value) for leaf in _leaves_of(part, below)]
+    if isinstance(node, ArrayNode):
+        rows = list(_rows_of(node, value))[:3]
+        found += [leaf for parts in rows for part, item in parts for leaf in _leaves_of(part, item)]
+    return found
 
 
-def _anchors(item: Node, values: Sequence[Any], region: tuple[int, int], finder: Finder) -> list[int]:
+def _anchors(
+    rows: Sequence[list[tuple[Node, Any]]], region: tuple[int, int], finder: Finder
+) -> list[int]:
     """For each row the character where it begins, ascending, -1 where it was not found."""
-    rows = []
-    for value in values:
+    found = []
+    for parts in rows:
         starts = [
             sorted({s for s, _ in finder(slot, v) if region[0] <= s < region[1]})
-            for slot, v in _leaves_of(item, value)
+            for part, item in parts
+            for slot, v in _leaves_of(part, item)
         ]
-        rows.append([s for s in starts if s])
-    return _ascending(rows, *region)
+        found.append([s for s in starts if s])
+    return _ascending(found, *region)
 
 
 def _worth(starts: list[list[int]], place: int, until: int) -> float:

@@ -12,7 +12,7 @@ import torch
 
 from cinnabar.engine.models.default.network import KINDS, LABEL_PIECES, NOTE_PIECES, Questions
 from cinnabar.engine.models.default.wordpieces import CLS_ID, SEP_ID, WordPieces
-from cinnabar.schemas.form import ArrayNode, Form, ObjectNode, Slot, walk
+from cinnabar.schemas.form import ArrayNode, Form, Slot, walk
 
 #: Pieces of a question that are read; longer descriptions are cut.
 QUESTION_PIECES = 40
@@ -54,7 +54,7 @@ def form_questions(form: Form) -> FormQuestions:
     """The questions of a form, from its names, titles and descriptions."""
     names: dict[str, str] = {}
     for node in walk(form.root):
-        if isinstance(node, ObjectNode | ArrayNode) and node.path:
+        if not isinstance(node, Slot) and node.path:
             names[node.path] = _label(node.path, node.title)
     slots = tuple(_question(s.path, s.title, _note(s), names) for s in form.slots)
     arrays = tuple(_array_question(a, names) for a in form.arrays)
@@ -86,7 +86,7 @@ def _question(path: str, title: str, note: str, names: dict[str, str]) -> Questi
 def _array_question(array: ArrayNode, names: dict[str, str]) -> Question:
     below = [
         _label(n.path, n.title)
-        for n in walk(array.item)
+        for n in (walk(array.item) if array.item is not None else ())
         if isinstance(n, Slot) and n.path != array.path + "/*"
     ]
     listed = f" ({', '.join(below[:6])})" if below else ""
