@@ -105,6 +105,10 @@ class Automaton:
 
     def shortest(self) -> bytes | None:
         """A shortest text; of those the smallest, where printable ASCII is smaller than all else."""
+        return self._shortest
+
+    @cached_property
+    def _shortest(self) -> bytes | None:
         if self.is_empty:
             return None
         best: dict[int, int] = {}

@@ -38,9 +38,9 @@ from cinnabar.schemas.shape import (
 )
 
 #: Shapes that a form is laid out from; references are inlined, so schemas may grow without bound.
-MAX_SHAPES = 4_000
+MAX_SHAPES = 2_000
 #: Containers within containers that are followed, the most first; at the last one only what is required is.
-LEVELS = (40, 9, 7, 5, 4, 3, 2, 1)
+LEVELS = (40, 7, 5, 4, 3, 2, 1)
 #: How often a reference is followed within itself; more where nothing could be written otherwise.
 UNROLLED = (2, 4, 8)
 #: Rows that an array may demand; a form with more of them is none that anybody fills.
@@ -169,8 +169,10 @@ class _Reader:
             if part is None:
                 return self._nothing(NoValue(schema.pointer(keyword), keyword))
             assert found is not None
+            alone = isinstance(found, Anything)
             found = intersect(found, part)
-            if found is None or not _inhabited(found, schema, keyword):
+            # What came alone was looked at when it was made.
+            if found is None or not (alone or _inhabited(found, schema, keyword)):
                 return self._nothing(NoValue(schema.pointer(keyword), keyword))
         found = found if types == ANY_TYPE else restrict(found, types)
         if found is None:
