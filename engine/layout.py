@@ -203,7 +203,8 @@ class _Builder:
 
     def _leaf(self, slot: Slot, pointer: str, row: int, optional: bool, excusable: bool) -> LeafPlace:
         # Nothing is known of what is not written: of selectors, and of the names of open properties.
-        layout, text = self.layout, self.known.get(pointer) if pointer or self.layout.form.root is slot else None
+        layout = self.layout
+        text = self.known.get(pointer) if pointer or layout.form.root is slot else None
         if text is not None:
             self.used.add(pointer)
             if not slot.accepts(text.encode()):
@@ -219,8 +220,8 @@ class _Builder:
         children = self.children.get((node.index, row), [])
         demanded = 0
         if known:
-            below = (key for key in self.known if key.startswith(f"{pointer}/"))
-            heads = (key[len(pointer) + 1 :].split("/")[0] for key in below)
+            under = (key for key in self.known if key.startswith(f"{pointer}/"))
+            heads = (key[len(pointer) + 1 :].split("/")[0] for key in under)
             demanded = max(int(head) + 1 if head.isdecimal() else 0 for head in heads)
         if node.max_items is not None and demanded > node.max_items:
             raise EngineFailure("known", f"{pointer}: {demanded} known items, {node.max_items} are allowed")

@@ -1,8 +1,8 @@
 """Cuts: what no automaton holds is judged on the whole record, and a record that fails is changed a little.
 
-A record is made of values that each fit their slot. Where they do not fit together (an item twice, a property
-without the one that it depends on, values of two alternatives at once), what lies near the place that the judge
-names is exchanged for the next likelier thing, the changes that cost the least probability first.
+A record is made of values that each fit their slot. Where they do not fit together (an item twice, a
+property without the one that it depends on, values of two alternatives at once), what lies near the place
+that the judge names is exchanged for the next likelier thing, the changes that cost the least first.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _changes(
     near = [
         (at, abs(place.count("/") - pointer.count("/")))
         for place, slots in writer.instances.items()
-        if place == pointer or place.startswith(f"{pointer}/") or pointer.startswith(f"{place}/") or place == ""
+        if place == pointer or place.startswith(f"{pointer}/") or pointer.startswith(f"{place}/")
         for at in slots
         if layout.known[at] is None
     ]

@@ -168,7 +168,8 @@ def _alternatives(board: Board, scores: Scores, shares: Shares, slot: int) -> li
             found.append((chance, value))
     if noted.absent or not found[1:]:
         found.append((noted.confidence, replace(noted, absent=False)))
-    found.append((0.0, replace(noted, text=form_slot.minimal.encode(), absent=False, confidence=0.0, spans=(), origin="minimal")))
+    least = form_slot.minimal.encode()
+    found.append((0.0, replace(noted, text=least, absent=False, confidence=0.0, spans=(), origin="minimal")))
     return found
 
 

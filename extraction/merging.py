@@ -88,8 +88,8 @@ def _part_of(form: Form, filled: Filled) -> _Part:
         elif isinstance(node, ChoiceNode):
             branch = None if value is None else branch_of(node, value)
             if branch is not None:
-                below = [leaf for at, leaf in filled.leaves.items() if at.startswith(pointer) and _rank(leaf) == 2]
-                sure = max((leaf.confidence for leaf in below), default=0.0)
+                below = (leaf for at, leaf in filled.leaves.items() if at.startswith(pointer))
+                sure = max((leaf.confidence for leaf in below if _rank(leaf) == 2), default=0.0)
                 part.leaves[node.selector.index] = Leaf(node.selector.options[branch], sure, origin="chosen")
                 visit(node.branches[branch], value, pointer, part)
         else:
@@ -220,7 +220,7 @@ _Written = tuple[Mapping[str, Leaf], Mapping[str, tuple[int, float]], str]
 
 
 def _write(form: Form, whole: _Part) -> _Written | None:
-    """The leaves, the rows and the text of a record, as the engine writes them; None if the schema objects."""
+    """The leaves, the rows and the text of a record, as the engine writes them; None if it is not allowed."""
     found = list(_flat(whole))
     # The place in `found` stands in for the anchor, so that rows are known again after `max_items` took some.
     rows = [Row(array, parent, at, row.probability) for at, (array, parent, row) in enumerate(found)]

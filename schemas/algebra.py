@@ -10,10 +10,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 
-from cinnabar.schemas.errors import RegexError, TooLarge
+from cinnabar.schemas.errors import RegexError
 from cinnabar.schemas.language import holds
-from cinnabar.schemas.regex import search
-from cinnabar.schemas.strings import content_of
+from cinnabar.schemas.regex import pattern_matches
 from cinnabar.schemas.shape import (
     Anything,
     Array,
@@ -266,8 +265,8 @@ def undeclared(shape: Object, name: str) -> Shape | None:
 
 def _finds(pattern: str, name: str) -> bool:
     try:
-        return search(pattern).accepts(content_of(name))
-    except (RegexError, TooLarge, ValueError):
+        return pattern_matches(pattern, name)
+    except RegexError:
         return False
 
 

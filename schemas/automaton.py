@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
 from heapq import heappop, heappush
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -125,17 +126,18 @@ class Automaton:
         return bytes(text)
 
     def shortest_texts(self, count: int) -> list[bytes]:
-        """Up to `count` texts, all different, the shortest first; printable ASCII is smaller than all else."""
+        """Up to `count` different texts, the shortest first; printable ASCII is smaller than all else."""
         if self.is_empty:
             return []
         best: dict[int, int] = {}
-        for byte in (*range(0x30, 0x7B), *range(0x20, 0x30), *range(0x7B, 0x7F), *range(0x20), *range(0x7F, 0x100)):
+        plain, other = (range(0x30, 0x7B), range(0x20, 0x30)), (range(0x7B, 0x100), range(0x20))
+        for byte in chain(*plain, *other):
             best.setdefault(self._classes[byte], byte)
         several: dict[int, list[int]] = {}
         for byte in range(0x21, 0x7F):
             if len(several.setdefault(self._classes[byte], [])) < count:
                 several[self._classes[byte]].append(byte)
-        distance, found = self.distance.tolist(), []
+        distance, found = self.distance.tolist(), list[bytes]()
         waiting: list[tuple[int, bytes, int]] = [(distance[0], b"", 0)]
         taken: dict[int, int] = {}
         while waiting and len(found) < count:

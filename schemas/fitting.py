@@ -123,7 +123,8 @@ class _Fitter:
             declared.add(place.name)
             below = f"{pointer}/{escape(place.name)}"
             if place.name in value:
-                parts.append(f"{scalar_text(place.name)}:{self.text(place.node, value[place.name], below, row)}")
+                text = self.text(place.node, value[place.name], below, row)
+                parts.append(f"{scalar_text(place.name)}:{text}")
             elif place.required:
                 raise NotAccepted(below, "a value, for it is required", "none")
         others = [name for name in value if name not in declared]

@@ -93,7 +93,7 @@ class ArrayNode:
 
     `index` is its place in `Form.arrays`. `min_items` and `max_items` count both; there are no rows where
     `item` is None. With a `key` it is the open properties of an object: a row is a property, `key` its name.
-    At least `min_contained` rows are like `contained`, which is no part of the form: its slots are not filled.
+    At least `min_contained` rows are like `contained`, which is no part of the form: nothing fills it.
     """
 
     index: int

@@ -10,7 +10,7 @@ from cinnabar.schemas import automaton as automata
 from cinnabar.schemas import numbers, strings
 from cinnabar.schemas.automaton import Automaton
 from cinnabar.schemas.formats import format_content
-from cinnabar.schemas.regex import search
+from cinnabar.schemas.regex import written
 from cinnabar.schemas.shape import Anything, Boolean, Enum, Null, Number, Shape, String, Union, branches
 
 # Up to here a length bound becomes states. Beyond, an upper bound is checked on the finished text instead: it
@@ -137,7 +137,7 @@ def _number(
 def _string(
     patterns: tuple[str, ...], formats: tuple[str, ...], min_length: int, max_length: int | None
 ) -> Automaton:
-    parts = [search(pattern) for pattern in patterns]
+    parts = [written(pattern).content for pattern in patterns]
     parts += [content for name in formats if (content := format_content(name)) is not None]
     if min_length or max_length is not None:
         parts.append(strings.bounded_length(min_length, max_length))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from typing import TypeGuard
@@ -154,7 +155,7 @@ def lay_out(shape: Shape) -> Form:
     )
 
 
-def _merged(containers: list[Shape]) -> list[Shape]:
+def _merged(containers: Sequence[Shape]) -> list[Shape]:
     """Alternatives that differ only in what they require are one: the judge knows which may go together."""
     kept: list[Shape] = []
     for shape in containers:
@@ -166,7 +167,8 @@ def _merged(containers: list[Shape]) -> list[Shape]:
         assert isinstance(other, Object) and isinstance(shape, Object)
         needed = {f.name for f in shape.fields if f.required}
         fields = tuple(replace(f, required=f.required and f.name in needed) for f in other.fields)
-        kept[twin] = replace(other, fields=fields, min_properties=min(other.min_properties, shape.min_properties))
+        least = min(other.min_properties, shape.min_properties)
+        kept[twin] = replace(other, fields=fields, min_properties=least)
     return kept
 
 
@@ -196,7 +198,8 @@ def _names_of(kinds: list[Shape]) -> list[tuple[str, str]]:
         name = kind.notes.title or (_plain(own[telling]) if telling is not None else _words_for(kind))
         unique = next(n for n in chain((name,), (f"{name} {i}" for i in count(2))) if n not in taken)
         taken.add(unique)
-        names.append((unique, kind.notes.description or (_words_for(kind) if name != _words_for(kind) else "")))
+        told = _words_for(kind)
+        names.append((unique, kind.notes.description or (told if name != told else "")))
     return names
 
 

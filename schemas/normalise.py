@@ -1,10 +1,10 @@
 """JSON Schema to a shape: what may be written under a schema, as the form is laid out from it.
 
 Everything that the closed algebra of shapes can say is taken over exactly: bounds, choices, alternatives,
-what stands beside a reference, `allOf` as an intersection, closed objects. Of the rest the shape has the nearest
-thing that can be written: a condition becomes two alternatives, a recursive schema is followed a few levels, of
-a schema of thousands of values the optional ones that lie deepest are left out. Whether a record is allowed,
-the judge decides (`cinnabar.schemas.judging`); nothing is written that it has not seen.
+what stands beside a reference, `allOf` as an intersection, closed objects. Of the rest the shape has the
+nearest thing that can be written: a condition becomes two alternatives, a recursive schema is followed a few
+levels, of a schema of thousands of values the optional ones that lie deepest are left out. Whether a record
+is allowed, the judge decides (`cinnabar.schemas.judging`); nothing is written that it has not seen.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ ABOUT = {
     "string": ("pattern", "format", "minLength", "maxLength"),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
     "object": (
-        "properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties",
-        "maxProperties", "dependentRequired", "dependentSchemas", "unevaluatedProperties",
+        "properties", "required", "additionalProperties", "patternProperties", "propertyNames",
+        "minProperties", "maxProperties", "dependentRequired", "dependentSchemas", "unevaluatedProperties",
     ),
     "array": ("items", "prefixItems", "minItems", "maxItems", "contains", "uniqueItems", "unevaluatedItems"),
 }  # fmt: skip
@@ -63,7 +63,7 @@ ABOUT = {
 
 @dataclass(frozen=True, slots=True)
 class Normalised:
-    """A shape, and what its schema says that the form leaves out, as (pointer, what) in the schema's order."""
+    """A shape, and what its schema says and the form leaves out, as (pointer, what) in its order."""
 
     shape: Shape
     left_out: tuple[tuple[str, str], ...]
@@ -153,7 +153,8 @@ class _Reader:
         `types` are the JSON types that its surroundings leave.
         """
         if place.value is False:
-            return self._nothing(NoValue(place.pointer, "false", "no value is allowed here"))
+            self._nothing(NoValue(place.pointer, "false", "no value is allowed here"))
+            return None
         if not isinstance(place.value, Mapping) or not place.value:
             return Anything() if types == ANY_TYPE else restrict(Anything(), types)
         self.shapes += 1
@@ -167,16 +168,20 @@ class _Reader:
         found: Shape | None = Anything()
         for keyword, part in self._parts(schema, types, level):
             if part is None:
-                return self._nothing(NoValue(schema.pointer(keyword), keyword))
+                self._nothing(NoValue(schema.pointer(keyword), keyword))
+                return None
             assert found is not None
             alone = isinstance(found, Anything)
             found = intersect(found, part)
             # What came alone was looked at when it was made.
             if found is None or not (alone or _inhabited(found, schema, keyword)):
-                return self._nothing(NoValue(schema.pointer(keyword), keyword))
+                self._nothing(NoValue(schema.pointer(keyword), keyword))
+                return None
+        assert found is not None
         found = found if types == ANY_TYPE else restrict(found, types)
         if found is None:
-            return self._nothing(NoValue(schema.pointer("type"), "type"))
+            self._nothing(NoValue(schema.pointer("type"), "type"))
+            return None
         found = self._denied(found, schema)
         return None if found is None else with_notes(found, notes_of(place.value))
 
@@ -234,7 +239,8 @@ class _Reader:
             self.stopped = True
             advice = "write the levels that are wanted one by one"
             reason = "it contains itself without an end"
-            return self._nothing(UnsupportedSchema(schema.pointer(keyword), keyword, reason, advice))
+            self._nothing(UnsupportedSchema(schema.pointer(keyword), keyword, reason, advice))
+            return None
         self.following.append(id(target))
         try:
             return self.read(target, types, level)
@@ -279,7 +285,8 @@ class _Reader:
             parts = [_without(branch, texts) for branch in branches(shape)]
             left = union([part for part in parts if part is not None])
         if left is None:
-            return self._nothing(NoValue(schema.pointer("not"), "not"))
+            self._nothing(NoValue(schema.pointer("not"), "not"))
+            return None
         return with_notes(left, shape.notes)
 
     def _own(
@@ -318,14 +325,14 @@ class _Reader:
         low, high = self._whole(schema, "minItems") or 0, self._whole(schema, "maxItems")
         if high is not None and low > high:
             reason = f"no array has both {low} items or more and {high} or fewer"
-            return self._nothing(NoValue(schema.pointer("minItems"), "minItems", reason))
+            self._nothing(NoValue(schema.pointer("minItems"), "minItems", reason))
+            return None
         if low > MAX_MIN_ITEMS:
             reason = f"expected at most {MAX_MIN_ITEMS}, got {low}"
             raise UnsupportedSchema(schema.pointer("minItems"), "minItems", reason, "lower the bound")
         wanted = 0
         if "contains" in schema:
-            wanted = self._whole(schema, "minContains") if "minContains" in schema else 1
-            wanted = wanted or 0
+            wanted = (self._whole(schema, "minContains") if "minContains" in schema else 1) or 0
         if level >= self.levels and not low and not wanted:
             return Array(None, 0, high)
         prefix: list[Shape] = []
@@ -340,9 +347,11 @@ class _Reader:
             item = self.read(schema.below(keyword), ANY_TYPE, level + 1) if keyword in schema else Anything()
         held = self.read(schema.below("contains"), ANY_TYPE, level + 1) if "contains" in schema else None
         if wanted and held is None:
-            return self._nothing(NoValue(schema.pointer("contains"), "contains"))
+            self._nothing(NoValue(schema.pointer("contains"), "contains"))
+            return None
         if item is None and max(low, wanted) > len(prefix):
-            return self._nothing(NoValue(schema.pointer("minItems"), "minItems"))
+            self._nothing(NoValue(schema.pointer("minItems"), "minItems"))
+            return None
         return Array(
             item, max(low, wanted), high, prefix=tuple(prefix), unique=schema.get("uniqueItems") is True,
             contained=held, min_contained=wanted,
@@ -376,7 +385,8 @@ class _Reader:
             if shape is not None:
                 fields.append(Field(name, shape, needed))
             elif needed:
-                return self._nothing(NoValue(schema.pointer("required"), "required"))
+                self._nothing(NoValue(schema.pointer("required"), "required"))
+                return None
             elif declared[name] is not False:
                 place = f"{schema.pointer('properties')}/{escape(name)}"
                 self.left_out.append((place, "left out of the form: nothing can be written here"))

@@ -11,6 +11,7 @@ from cinnabar.schemas.canonical import decimal, scalar_text
 from cinnabar.schemas.errors import NoValue, RegexError, TooLarge, UnsupportedNumber, UnsupportedSchema
 from cinnabar.schemas.formats import format_content
 from cinnabar.schemas.language import MAX_UNROLLED_LENGTH, smallest
+from cinnabar.schemas.regex import written
 from cinnabar.schemas.shape import Array, Enum, Field, Null, Number, Object, Shape, String
 
 BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
@@ -40,6 +41,11 @@ def string_shape(schema: Mapping[str, Any], pointer: str) -> String:
     name = schema.get("format")
     known = (name,) if name is not None and format_content(name) is not None else ()
     patterns = (schema["pattern"],) if "pattern" in schema else ()
+    if patterns:
+        with located(f"{pointer}/pattern", "pattern"):
+            # A long count within the pattern is a bound like `maxLength`: as states it would be thousands.
+            bounds = [bound for bound in (high, written(patterns[0]).max_length) if bound is not None]
+        high = min(bounds, default=None)
     found = String(patterns, known, low, high)
     if patterns:
         _inhabited(String(patterns), f"{pointer}/pattern", "pattern")

@@ -136,7 +136,7 @@ def _parts(node: Node, value: Any) -> Iterator[tuple[str | None, Node, Any]]:
 
 
 def _rows_of(node: ArrayNode, value: Any) -> Iterator[list[tuple[Node, Any]]]:
-    """For each row of an array what is in it: its item, and before that its name if it is an open property."""
+    """For each row of an array what is in it: its item, before that its name where it has one."""
     if node.item is None:
         return
     if node.key is not None:

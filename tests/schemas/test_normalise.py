@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cinnabar.schemas.keywords import CONTAINER_ASSERTIONS, REFUSED, SCALAR_ASSERTIONS
 
 from cinnabar.schemas import SchemaError, UnsupportedSchema
 from cinnabar.schemas.automaton import MAX_STATES
 from cinnabar.schemas.formats import FORMATS
-from cinnabar.schemas.keywords import CONTAINER_ASSERTIONS, REFUSED, SCALAR_ASSERTIONS
 from cinnabar.schemas.language import MAX_UNROLLED_LENGTH, UNROLLED_LENGTH
 from cinnabar.schemas.normalise import MAX_MIN_ITEMS, MAX_SHAPES, normalise
 from cinnabar.schemas.shape import Array, Boolean, Enum, Null, Number, Object, Shape, String, Union, notes_of
