@@ -9,6 +9,7 @@ from functools import lru_cache, reduce
 from cinnabar.schemas import automaton as automata
 from cinnabar.schemas import numbers, strings
 from cinnabar.schemas.automaton import Automaton
+from cinnabar.schemas.cache import remembered
 from cinnabar.schemas.formats import format_content
 from cinnabar.schemas.regex import written
 from cinnabar.schemas.shape import Anything, Boolean, Enum, Null, Number, Shape, String, Union, branches
@@ -102,7 +103,8 @@ def _branch(shape: Shape, unroll: int) -> Automaton:
 
 @lru_cache(maxsize=1024)
 def _union(*parts: Automaton) -> Automaton:
-    return intern(automata.union(*parts))
+    key = ("union", *(part.fingerprint for part in parts))
+    return intern(remembered(key, lambda: automata.union(*parts)))
 
 
 @lru_cache(maxsize=1024)
@@ -120,27 +122,33 @@ def _number(
     multiples: tuple[Decimal, ...],
 ) -> Automaton:
     make = numbers.integer if integer else numbers.number
-    parts = [
-        make(
-            minimum=minimum,
-            maximum=maximum,
-            exclusive_minimum=exclusive_minimum,
-            exclusive_maximum=exclusive_maximum,
-            multiple_of=multiple,
-        )
-        for multiple in multiples or (None,)
-    ]
-    return intern(reduce(automata.intersect, parts))
+
+    def build() -> Automaton:
+        parts = [
+            make(
+                minimum=minimum,
+                maximum=maximum,
+                exclusive_minimum=exclusive_minimum,
+                exclusive_maximum=exclusive_maximum,
+                multiple_of=multiple,
+            )
+            for multiple in multiples or (None,)
+        ]
+        return reduce(automata.intersect, parts)
+
+    key = ("number", integer, minimum, maximum, exclusive_minimum, exclusive_maximum, multiples)
+    return intern(remembered(key, build))
 
 
 @lru_cache(maxsize=1024)
 def _string(
     patterns: tuple[str, ...], formats: tuple[str, ...], min_length: int, max_length: int | None
 ) -> Automaton:
-    parts = [written(pattern).content for pattern in patterns]
-    parts += [content for name in formats if (content := format_content(name)) is not None]
-    if min_length or max_length is not None:
-        parts.append(strings.bounded_length(min_length, max_length))
-    if not parts:
-        return intern(strings.any_string())
-    return intern(strings.string(reduce(automata.intersect, parts)))
+    def build() -> Automaton:
+        parts = [written(pattern).content for pattern in patterns]
+        parts += [content for name in formats if (content := format_content(name)) is not None]
+        if min_length or max_length is not None:
+            parts.append(strings.bounded_length(min_length, max_length))
+        return strings.string(reduce(automata.intersect, parts)) if parts else strings.any_string()
+
+    return intern(remembered(("string", patterns, formats, min_length, max_length), build))
