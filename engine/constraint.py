@@ -1,8 +1,7 @@
 """The automata of a batch as device tables; the constrained posterior and the witness of every slot.
 
-An automaton over bytes is lifted once to the slot alphabet: after acceptance PAD fills the slot up to its
-end, and at the last position MORE says that the value goes on. Bytes that the automaton cannot tell apart are
-one class.
+Automata are lifted once (`cinnabar.engine.lifting`) and kept side by side, so that the tables of any slots
+are a gather.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from cinnabar.engine.lifting import Lifted, lift
 from cinnabar.engine.tokenizer import PAD, VOCABULARY
 from cinnabar.kernels.class_logits import LEAST, ClassTables, class_logits
 from cinnabar.kernels.constrained_scan import (
@@ -26,70 +26,12 @@ from cinnabar.kernels.constrained_scan import (
     segment_max,
     segment_sum,
 )
-from cinnabar.schemas.automaton import Automaton
 from cinnabar.schemas.form import Slot
 
 Ints = npt.NDArray[np.int64]
 
 #: Positions of a slot at first, and at most after growing.
 FIRST_LENGTH, LONGEST = 16, 64
-
-
-@dataclass(frozen=True, eq=False)
-class Lifted:
-    """An automaton over the slot alphabet.
-
-    source, target, label: [E] int64, its edges in no order that matters. final: [N] bool. tokens: [T] int64,
-    the allowed tokens by class. token_class: [VOCABULARY] int64, -1 where a token is never allowed. PAD's
-    class is the last but one, MORE's the last.
-    """
-
-    source: Ints
-    target: Ints
-    label: Ints
-    final: npt.NDArray[np.bool_]
-    tokens: Ints
-    token_class: Ints
-    classes: int
-
-
-def lift(automaton: Automaton, without_null: bool = False) -> Lifted:
-    """The automaton over bytes, PAD and MORE; `without_null` leaves out the text `null`, which is "absent".
-
-    No other JSON text begins with `n`, so the start without that byte is the language without `null`.
-    """
-    states = max(automaton.states, 1)
-    done, beyond = states, states + 1
-    source, kind = np.nonzero(automaton.transitions >= 0)
-    target = automaton.transitions[source, kind]
-    if without_null:
-        kept = (source != 0) | (kind != automaton.byte_class[ord("n")])
-        source, kind, target = source[kept], kind[kept], target[kept]
-    live = np.unique(kind)
-    number = np.full(max(automaton.transitions.shape[1], int(automaton.byte_class.max()) + 1), -1, np.int64)
-    number[live] = np.arange(len(live))
-    pad, more = len(live), len(live) + 1
-    token_class = np.append(number[automaton.byte_class], [pad, more])
-    accepting = np.zeros(states, np.bool_)
-    accepting[: automaton.states] = automaton.accepting
-    ends = np.flatnonzero(accepting)
-    # A state that nothing can follow has no MORE.
-    goes_on = np.unique(source)
-    allowed = np.flatnonzero(token_class >= 0)
-    padded = np.append(ends, done)
-    return Lifted(
-        source=np.concatenate([source, padded, goes_on]).astype(np.int64),
-        target=np.concatenate([target, np.full_like(padded, done), np.full_like(goes_on, beyond)]).astype(
-            np.int64
-        ),
-        label=np.concatenate([number[kind], np.full_like(padded, pad), np.full_like(goes_on, more)]).astype(
-            np.int64
-        ),
-        final=np.concatenate([accepting, [True, True]]),
-        tokens=allowed[np.argsort(token_class[allowed], kind="stable")],
-        token_class=token_class,
-        classes=len(live) + 2,
-    )
 
 
 @dataclass(frozen=True, slots=True)

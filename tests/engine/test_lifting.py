@@ -1,0 +1,111 @@
+"""An automaton over tokens holds the sequences of tokens that spell what the automaton over bytes holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cinnabar.engine.lifting import BYTES, Lifted, Vocabulary, lift
+from cinnabar.engine.tokenizer import MORE, PAD
+from cinnabar.schemas import compile_schema
+from cinnabar.schemas.automaton import Automaton, empty
+from cinnabar.schemas.errors import ModelError
+
+SCHEMAS = (
+    {"type": "string", "pattern": "^[a-c]{1,3}-\\d+$"},
+    {"type": ["string", "null"], "maxLength": 3},
+    {"type": "integer", "minimum": -20, "maximum": 120},
+    {"enum": ["nun", "null", "no", None, True]},
+    {"type": ["number", "boolean", "null"]},
+    {"type": "string", "format": "date"},
+)
+TEXTS = [
+    b'"', b"a", b"b", b"ab", b'"a', b"-", b"-1", b"1", b"12", b"20", b"0", b"n", b"nu", b"null", b"ll", b"u",
+    b"l", b"true", b"t", b"rue", b"no", b'o"', b'"n', b"\xc3", b"\xa4", b"\xc3\xa4", b".", b"1.5", b"e",
+    b"-0", b"2024-0", b"2-29",
+]  # fmt: skip
+TOKENS = Vocabulary([*TEXTS, None, None, None], len(TEXTS), len(TEXTS) + 2)
+
+
+def automaton_of(schema: dict[str, object]) -> tuple[Automaton, bool]:
+    (slot,) = compile_schema(schema).form.slots
+    return slot.automaton, slot.nullable
+
+
+def accepts(lifted: Lifted, tokens: list[int], length: int, pad: int) -> bool:
+    """Whether the tokens, padded to a length, lead from the start to a final state."""
+    states = {0}
+    for token in [*tokens, *[pad] * (length - len(tokens))]:
+        kind = lifted.token_class[token]
+        edges = (lifted.label == kind) & np.isin(lifted.source, list(states))
+        states = set(lifted.target[edges].tolist()) if kind >= 0 else set()
+    return any(lifted.final[state] for state in states)
+
+
+@pytest.mark.parametrize("without_null", [False, True])
+@pytest.mark.parametrize("schema", SCHEMAS, ids=str)
+@settings(max_examples=60)
+@given(data=st.data())
+def test_tokens_are_accepted_where_the_bytes_that_they_spell_are(
+    schema: dict[str, object], without_null: bool, data: st.DataObject
+) -> None:
+    automaton, nullable = automaton_of(schema)
+    without_null &= nullable
+    lifted = lift(automaton, TOKENS, without_null)
+    tokens = data.draw(st.lists(st.sampled_from(TOKENS.tokens.tolist()), max_size=6))
+    if data.draw(st.booleans()):
+        # A text that the automaton holds, cut into tokens at random where the vocabulary allows it.
+        left = data.draw(st.sampled_from(automaton.shortest_texts(12)))
+        tokens = []
+        while left and (fits := [t for t, text in enumerate(TEXTS) if left.startswith(text)]):
+            tokens.append(data.draw(st.sampled_from(fits)))
+            left = left[len(TEXTS[tokens[-1]]) :]
+    text = b"".join(TEXTS[token] for token in tokens)
+    wanted = automaton.accepts(text) and not (without_null and text == b"null")
+    assert accepts(lifted, tokens, len(tokens) + 2, TOKENS.pad) == wanted
+
+
+@pytest.mark.parametrize("schema", SCHEMAS, ids=str)
+def test_bytes_are_the_automaton_itself(schema: dict[str, object]) -> None:
+    automaton, _ = automaton_of(schema)
+    lifted = lift(automaton)
+    assert lifted.classes == len(np.unique(automaton.byte_class[np.isin(
+        automaton.byte_class, np.flatnonzero((automaton.transitions >= 0).any(0)))])) + 2  # fmt: skip
+    assert (lifted.token_class[PAD], lifted.token_class[MORE]) == (lifted.classes - 2, lifted.classes - 1)
+    inner = int((automaton.transitions >= 0).sum())
+    assert len(lifted.source) == inner + int(automaton.accepting.sum()) + 1 + len(
+        np.flatnonzero((automaton.transitions >= 0).any(1))
+    )
+
+
+def test_tokens_that_no_state_tells_apart_are_one_class() -> None:
+    automaton, _ = automaton_of({"type": "string"})
+    lifted = lift(automaton, TOKENS)
+    kinds = [lifted.token_class[TEXTS.index(text)] for text in (b"-", b"l", b".", b"ll", b"-1")]
+    assert len(set(kinds)) == 1 and kinds[0] >= 0
+    assert lifted.token_class[TEXTS.index(b'"')] != kinds[0]
+    assert lifted.token_class[TOKENS.size - 2] == -1, "what spells nothing is never allowed"
+
+
+def test_what_the_tokens_cannot_end_is_left_out() -> None:
+    automaton, _ = automaton_of({"enum": ["ab", "zz"]})
+    lifted = lift(automaton, TOKENS)
+    assert not accepts(lifted, [0], 3, TOKENS.pad)
+    reached = set(lifted.source.tolist())
+    # Nothing spells "z", so only the states of "ab" are left, and the two after its end.
+    assert len(lifted.final) == 5 + 2 and reached <= set(range(6))
+
+
+def test_an_empty_language_has_no_text() -> None:
+    lifted = lift(empty(), TOKENS)
+    assert not accepts(lifted, [], 2, TOKENS.pad) and not accepts(lifted, [1], 2, TOKENS.pad)
+
+
+def test_a_vocabulary_needs_two_tokens_without_a_text() -> None:
+    with pytest.raises(ModelError, match="PAD and MORE"):
+        Vocabulary([b"a", None], 0, 1)
+    with pytest.raises(ModelError, match="token 0"):
+        Vocabulary([b"", None, None], 1, 2)
+    assert BYTES.size == 258 and BYTES.longest == 1
