@@ -29,6 +29,7 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Model
 from cinnabar.engine.models.loading import load_model
 from cinnabar.engine.request import Request
+from cinnabar.engine.scan_speed import scan_speed
 from cinnabar.engine.training.generator import generate
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.evaluation import find_sets
@@ -165,6 +166,26 @@ def constraint(model: Model, samples: Path, effort: str, repeat: int = 2) -> Ite
     yield table(head, rows)
 
 
+def scan_report(model: Model) -> Iterator[str]:
+    """The constrained pass over many slots at once, against the plain ways, in one run."""
+    found = scan_speed(model.device)
+    yield (
+        f"{found.slots} slots of {found.positions} positions, {found.edges} edges in all, {found.fewest} of the "
+        "smallest automaton, milliseconds:"
+    )
+    rows = (
+        ("posterior and witness", found.at_once, "one slot after the other", found.one_by_one),
+        ("token classes", found.classes, "a mask over the vocabulary for each class", found.masks),
+    )
+    yield table(
+        ("what", "all at once", "plain way", "milliseconds", "ratio"),
+        [
+            (what, f"{fast:.1f}", plain, f"{slow:.1f}", f"{slow / fast:.1f}")
+            for what, fast, plain, slow in rows
+        ],
+    )
+
+
 def steps_report(model: Model, sets: Sequence[OpenSet]) -> Iterator[str]:
     """The table of steps."""
     yield "## Steps"
@@ -262,6 +283,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parts: dict[str, Callable[[], Iterator[str]]] = {
         "throughput": lambda: throughput(model, documents(), a.effort, a.workers),
         "constraint": lambda: constraint(model, a.samples, a.effort),
+        "scan": lambda: scan_report(model),
         "steps": lambda: steps_report(model, sets()),
         "context": lambda: context_report(model, sets(), a.context, a.effort),
         "long": lambda: long_report(model, a.effort),
