@@ -110,7 +110,8 @@ def restrict(shape: Shape, types: frozenset[str]) -> Shape | None:
             elif "integer" in types:
                 kept.append(replace(branch, integer=True))
         elif isinstance(branch, Anything):
-            kept += [anything_of(kind) for kind in TYPES if kind in types]
+            kinds = types - {"integer"} if "number" in types else types
+            kept += [anything_of(kind) for kind in TYPES if kind in kinds]
         elif _NAMES[type(branch)] in types:
             kept.append(branch)
     found = union(kept)

@@ -10,7 +10,7 @@ from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import NotAccepted, NoValue
 from cinnabar.schemas.fitting import fit
 from cinnabar.schemas.form import Form
-from cinnabar.schemas.instances import smallest_instance
+from cinnabar.schemas.instances import Sketch, smallest_instance
 from cinnabar.schemas.judging.judge import Judge, judge_of
 from cinnabar.schemas.layout import lay_out
 from cinnabar.schemas.metaschema import check_schema, fingerprint
@@ -78,7 +78,10 @@ class CompiledSchema:
         form = lay_out(self.shape)
         instance = smallest_instance(form, self.judge)
         if instance is None:
-            raise NoValue("", "schema", "no record was found that meets all of it", "loosen what it demands")
+            found = self.judge.violation(parse(Sketch(form, {}).text))
+            assert found is not None, "the first record that was looked at would have been the instance"
+            reason = "no record was found that meets it with all else"
+            raise NoValue(found.schema_pointer, found.keyword, reason, "loosen what it demands")
         return replace(form, judge=self.judge, instance=instance)
 
 

@@ -1,18 +1,22 @@
-"""What a schema comes to, place by place: what will be enforced, and by what."""
+"""What a schema comes to, place by place: what will be written there, and what holds it to the schema."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cinnabar.schemas.compile import CompiledSchema
-from cinnabar.schemas.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot, walk
+from cinnabar.schemas.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
 from cinnabar.schemas.loading import SchemaSource
+
+#: The names of alternatives that a row shows, at most.
+MAX_NAMES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One place of the form: its pointer (`*` for any index), its values, and how that is enforced."""
+    """One place of the form: its pointer (`*` for any index or open name), its values, and what holds them."""
 
     pointer: str
     values: str
@@ -20,50 +24,91 @@ class Row:
 
 
 def describe(compiled: CompiledSchema, source: SchemaSource) -> list[Row]:
-    """One row for the schema, one for each node in document order, and one for what nobody checks."""
+    """Two rows for the whole schema, one for each place in document order, and one for what is left out."""
     form = compiled.form
+    parts = [_number(len(form.slots) - len(form.choices), "slot"), _number(len(form.arrays), "array")]
+    if form.choices:
+        parts.append(_number(len(form.choices), "choice"))
     rows = [
         Row(
             "",
             source.name,
-            f"fingerprint {source.fingerprint[:12]}, {_number(len(form.slots), 'slot')}, "
-            f"{_number(len(form.arrays), 'array')}, {len(compiled.minimal())} characters at least",
-        )
+            f"fingerprint {source.fingerprint[:12]}, {', '.join(parts)}, "
+            f"{_number(len(compiled.minimal()), 'character')} at least",
+        ),
+        Row("", "the whole record", "judged by every keyword of the schema before it is shown or written"),
+        *_places(form.root, "", ""),
     ]
-    required = {id(p.node): p.required for o in form.objects for p in o.properties}
-    for node in walk(form.root):
-        optional = "" if required.get(id(node), True) else ", may be left out"
-        rows.append(Row(node.path or "/", _values(node) + optional, _enforced(node)))
-    rows += [Row(pointer, "not enforced", what) for pointer, what in compiled.unenforced]
+    for pointer, what in compiled.unenforced:
+        kind = "not checked" if what.endswith("not checked") else "not in the form"
+        rows.append(Row(pointer or "/", kind, what))
     return rows
 
 
+def _places(node: Node, before: str, behind: str) -> Iterator[Row]:
+    """The rows of a node and of all below it; `before` and `behind` stand around what its values are."""
+    yield Row(node.path or "/", before + _values(node) + behind, _enforced(node))
+    if isinstance(node, ObjectNode):
+        for place in node.properties:
+            yield from _places(place.node, "", "" if place.required else ", may be left out")
+        if node.rest is not None:
+            yield from _open(node.rest)
+    elif isinstance(node, ArrayNode):
+        for part in node.prefix:
+            yield from _places(part, "", "")
+        if node.item is not None:
+            yield from _places(node.item, "", "")
+    elif isinstance(node, ChoiceNode):
+        for name, branch in zip(_names(node), node.branches, strict=True):
+            yield from _places(branch, f"{name}: ", "")
+
+
+def _open(rest: ArrayNode) -> Iterator[Row]:
+    assert rest.key is not None and rest.item is not None
+    yield Row(f"{rest.path}/*", f"names of open properties, {_count(rest)}", _slot(rest.key))
+    yield from _places(rest.item, "", "")
+
+
+def _names(node: ChoiceNode) -> list[str]:
+    return [json.loads(name) for name in node.selector.options]
+
+
 def _number(count: int, noun: str, plural: str = "") -> str:
-    return f"{count} {noun if count == 1 else plural or noun + 's'}"
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def _values(node: Node) -> str:
     if isinstance(node, ObjectNode):
         what = "object"
     elif isinstance(node, ArrayNode):
-        what = "array" if node.key is None else "open properties"
+        what = "array"
     elif isinstance(node, ChoiceNode):
-        what = "one of " + ", ".join(json.loads(name) for name in node.selector.options)
+        names = _names(node)
+        more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+        what = "one of " + "; ".join(names[:MAX_NAMES]) + more
     else:
         what = node.format or node.kind
     return f"{what} or null" if node.nullable and what != "null" else what
 
 
+def _count(node: ArrayNode) -> str:
+    return f"{node.min_items} or more" if node.max_items is None else f"{node.min_items} to {node.max_items}"
+
+
 def _enforced(node: Node) -> str:
     if isinstance(node, ObjectNode):
+        if not node.properties:
+            return "open properties" if node.rest is not None else "no property is described"
         needed = sum(p.required for p in node.properties)
-        return f"{_number(len(node.properties), 'property', 'properties')}, {needed} required"
+        found = f"{_number(len(node.properties), 'property', 'properties')}, {needed} required"
+        return f"{found}, and open ones" if node.rest is not None else found
     if isinstance(node, ArrayNode):
-        most = "or more" if node.max_items is None else f"to {node.max_items}"
+        if node.item is None:
+            return f"{len(node.prefix)} items by place, {node.min_items} required" if node.prefix else "empty"
         fixed = f", the first {len(node.prefix)} by place" if node.prefix else ""
-        return f"{node.min_items} {most} rows{fixed}"
+        return f"{_count(node)} rows{fixed}"
     if isinstance(node, ChoiceNode):
-        return _number(len(node.branches), "alternative")
+        return f"{_number(len(node.branches), 'alternative')}, chosen before they are filled"
     return _slot(node)
 
 

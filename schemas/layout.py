@@ -16,10 +16,12 @@ from cinnabar.schemas.language import SCALARS, holds, language, left_out, smalle
 from cinnabar.schemas.meanings import meanings
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.shape import (
+    NO_NOTES,
     Anything,
     Array,
     Boolean,
     Enum,
+    Field,
     Notes,
     Number,
     Object,
@@ -156,27 +158,69 @@ def lay_out(shape: Shape) -> Form:
 
 
 def _merged(containers: Sequence[Shape]) -> list[Shape]:
-    """Alternatives that differ only in what they require are one: the judge knows which may go together."""
+    """Alternatives without those that another one holds: the judge knows which values go together."""
     kept: list[Shape] = []
     for shape in containers:
-        twin = next((i for i, other in enumerate(kept) if _alike(shape, other)), None)
-        if twin is None:
+        made: Shape | None = None
+        for at, other in enumerate(kept):
+            made = _joined(other, shape)
+            if made is not None:
+                kept[at] = made
+                break
+        if made is None:
             kept.append(shape)
-            continue
-        other = kept[twin]
-        assert isinstance(other, Object) and isinstance(shape, Object)
-        needed = {f.name for f in shape.fields if f.required}
-        fields = tuple(replace(f, required=f.required and f.name in needed) for f in other.fields)
-        least = min(other.min_properties, shape.min_properties)
-        kept[twin] = replace(other, fields=fields, min_properties=least)
     return kept
 
 
-def _alike(a: Shape, b: Shape) -> bool:
+def _joined(a: Shape, b: Shape) -> Shape | None:
+    """One shape in which all is written that is written in either, None where these are two kinds of value.
+
+    Objects are one kind if one of them has all the properties of the other, and each of these is the same in
+    both or wider in one: so a condition and its consequence make no second object.
+    """
     if not isinstance(a, Object) or not isinstance(b, Object):
-        return a == b
-    mine, theirs = ({f.name: f.shape for f in x.fields} for x in (a, b))
-    return mine == theirs and (a.additional, a.patterns, a.names) == (b.additional, b.patterns, b.names)
+        return a if a == b else None
+    if (a.additional, _open_patterns(a), a.names) != (b.additional, _open_patterns(b), b.names):
+        return None
+    mine, theirs = ({f.name: f for f in x.fields} for x in (a, b))
+    named_apart = a.notes.title and b.notes.title and a.notes.title != b.notes.title
+    same = mine.keys() == theirs.keys() and all(mine[n].shape == theirs[n].shape for n in mine)
+    if not same and (named_apart or not (mine.keys() <= theirs.keys() or mine.keys() >= theirs.keys())):
+        return None
+    fields: list[Field] = []
+    for name in dict.fromkeys((*mine, *theirs)):
+        one, other = mine.get(name), theirs.get(name)
+        shape = _wider(one.shape, other.shape) if one and other else (one or theirs[name]).shape
+        if shape is None:
+            return None
+        fields.append(Field(name, shape, bool(one and other and one.required and other.required)))
+    most = None
+    if a.max_properties is not None and b.max_properties is not None:
+        most = max(a.max_properties, b.max_properties)
+    return Object(
+        tuple(fields), a.additional, a.notes.over(b.notes), tuple(p for p in a.patterns if p in b.patterns),
+        a.names, min(a.min_properties, b.min_properties), most,
+    )  # fmt: skip
+
+
+def _open_patterns(shape: Object) -> list[tuple[str, Shape | None]]:
+    return [(pattern, value) for pattern, value in shape.patterns if value is not None]
+
+
+def _wider(a: Shape, b: Shape) -> Shape | None:
+    """The one of two shapes that has all values of the other, as far as that is plain to see."""
+    if a == b:
+        return a
+    if isinstance(a, Anything) or isinstance(b, Anything):
+        return None
+    met = intersect(a, b)
+    if met is None:
+        return None
+    met = replace(met, notes=NO_NOTES)
+    for narrow, wide in ((b, a), (a, b)):
+        if met == replace(narrow, notes=NO_NOTES):
+            return replace(wide, notes=wide.notes.over(narrow.notes))
+    return None
 
 
 def _names_of(kinds: list[Shape]) -> list[tuple[str, str]]:

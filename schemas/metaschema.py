@@ -9,10 +9,28 @@ from typing import Any
 import jsonschema_rs
 
 from cinnabar.schemas.errors import SchemaError
+from cinnabar.schemas.judging.dialects import Draft, draft_named
+
+META_SCHEMAS = {
+    Draft.DRAFT_4: "http://json-schema.org/draft-04/schema#",
+    Draft.DRAFT_6: "http://json-schema.org/draft-06/schema#",
+    Draft.DRAFT_7: "http://json-schema.org/draft-07/schema#",
+    Draft.DRAFT_2019_09: "https://json-schema.org/draft/2019-09/schema",
+    Draft.DRAFT_2020_12: "https://json-schema.org/draft/2020-12/schema",
+}
 
 
 def check_schema(schema: dict[str, Any] | bool, name: str = "schema") -> None:
-    """Raise SchemaError where the meta-schema that `$schema` names (2020-12 by default) is not met."""
+    """Raise SchemaError where the meta-schema that `$schema` names (2020-12 by default) is not met.
+
+    Nothing is fetched: a meta-schema that is not the standard's own is refused.
+    """
+    if isinstance(schema, dict) and isinstance(schema.get("$schema"), str):
+        draft = draft_named(schema["$schema"])
+        if draft is None:
+            wanted = "the meta-schema of a draft of JSON Schema from 4 to 2020-12"
+            raise SchemaError(f"{name}: /$schema: expected {wanted}, got {schema['$schema']:.80}")
+        schema = {**schema, "$schema": META_SCHEMAS[draft]}
     try:
         jsonschema_rs.meta.validate(schema)
     except jsonschema_rs.ValidationError as problem:

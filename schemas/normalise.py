@@ -9,7 +9,7 @@ is allowed, the judge decides (`cinnabar.schemas.judging`); nothing is written t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from cinnabar.schemas.algebra import TYPES, anything_of, intersect, restrict, ty
 from cinnabar.schemas.canonical import json_text
 from cinnabar.schemas.errors import NoValue, UnsupportedSchema
 from cinnabar.schemas.formats import format_content
-from cinnabar.schemas.judging.dialects import Entry, modern
+from cinnabar.schemas.judging.dialects import Draft, Entry, modern
 from cinnabar.schemas.judging.resources import Documents, Place
 from cinnabar.schemas.language import smallest
 from cinnabar.schemas.pointers import escape
@@ -48,10 +48,11 @@ MAX_MIN_ITEMS = 512
 #: Conditions on the presence of properties that become alternatives of their own.
 MAX_DEPENDENT = 3
 ANY_TYPE = frozenset(TYPES)
+_CUT = "left out, for the form is as large as it gets"
 
 #: Keywords by the JSON type that they are about; a schema without `type` is read as of these types.
 ABOUT = {
-    "string": ("pattern", "format", "minLength", "maxLength"),
+    "string": ("pattern", "format", "minLength", "maxLength", "contentEncoding", "contentMediaType"),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
     "object": (
         "properties", "required", "additionalProperties", "patternProperties", "propertyNames",
@@ -59,6 +60,14 @@ ABOUT = {
     ),
     "array": ("items", "prefixItems", "minItems", "maxItems", "contains", "uniqueItems", "unevaluatedItems"),
 }  # fmt: skip
+
+#: What draft 7 asserts of the content of strings, as patterns to write by; the judge knows exactly.
+CONTENT = {
+    ("contentEncoding", "base64"): r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
+    ("contentMediaType", "application/json"): (
+        r'^(?:\{[\s\S]*\}|\[[\s\S]*\]|"[^"\\]*"|-?(?:0|[1-9][0-9]*)|true|false|null)$'
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,12 +197,27 @@ class _Reader:
     def _nothing(self, problem: UnsupportedSchema) -> None:
         self.problem = self.problem or problem
 
+    def _either(self, places: Iterable[Place], types: frozenset[str], level: int) -> list[Shape]:
+        """The shapes of those places under which something can be written; the others matter if all are so."""
+        before = self.problem
+        found = [part for place in places if (part := self.read(place, types, level)) is not None]
+        if found:
+            self.problem = before
+        return found
+
+    def _optional(self, place: Place, types: frozenset[str], level: int) -> Shape | None:
+        """The shape of a place that need not be written under."""
+        before = self.problem
+        found = self.read(place, types, level)
+        self.problem = before
+        return found
+
     def _tell(self, schema: _Schema) -> None:
         name = schema.get("format")
         if isinstance(name, str) and format_content(name) is None:
             self.left_out.append((schema.pointer("format"), f"format {name} is unknown and not checked"))
         for keyword in ("contentEncoding", "contentMediaType"):
-            if keyword in schema:
+            if keyword in schema and not _asserted(schema, keyword):
                 what = f"{keyword} {schema.get(keyword)} is an annotation and not checked"
                 self.left_out.append((schema.pointer(keyword), what))
 
@@ -225,8 +249,8 @@ class _Reader:
         for keyword in ("anyOf", "oneOf"):
             if keyword in schema:
                 count = len(schema.get(keyword))
-                parts = (self.read(schema.below(keyword, str(at)), types, level) for at in range(count))
-                yield keyword, union([constant_meaning(part) for part in parts if part is not None])
+                parts = self._either((schema.below(keyword, str(at)) for at in range(count)), types, level)
+                yield keyword, union([constant_meaning(part) for part in parts])
         if "if" in schema and ("then" in schema or "else" in schema):
             yield "if", self._condition(schema, types, level)
         for keyword in ("dependentSchemas", "dependencies:dependentSchemas"):
@@ -237,6 +261,8 @@ class _Reader:
         target, _ = self.documents.resolve(schema.get(keyword), schema.place, keyword)
         if self.following.count(id(target)) >= self.unrolled:
             self.stopped = True
+            what = f"the form has {self.unrolled} levels of a schema that contains itself, and no more"
+            self.left_out.append((schema.pointer(keyword), what))
             advice = "write the levels that are wanted one by one"
             reason = "it contains itself without an end"
             self._nothing(UnsupportedSchema(schema.pointer(keyword), keyword, reason, advice))
@@ -249,9 +275,9 @@ class _Reader:
 
     def _condition(self, schema: _Schema, types: frozenset[str], level: int) -> Shape | None:
         """What meets the condition and its consequence, or else the other one: the judge tells them apart."""
-        met = self.read(schema.below("if"), types, level)
+        met = self._optional(schema.below("if"), types, level)
         parts = [
-            self.read(schema.below(k), types, level) if k in schema else restrict(Anything(), types)
+            self._optional(schema.below(k), types, level) if k in schema else restrict(Anything(), types)
             for k in ("then", "else")
         ]
         both = None if met is None or parts[0] is None else intersect(met, parts[0])
@@ -261,10 +287,9 @@ class _Reader:
         self, schema: _Schema, keyword: str, name: str, types: frozenset[str], level: int
     ) -> Shape | None:
         """Objects that have the property and what depends on it, or that do not have it; and all else."""
-        part = self.read(schema.below(keyword, name), types, level)
+        part = self._optional(schema.below(keyword, name), types, level)
         with_it = Object((Field(name, Anything(), True),), Anything())
-        # Nothing may stand under a pattern that only this name matches: so a property is forbidden.
-        without = Object((), Anything(), patterns=((f"^{_literally(name)}$", None),))
+        without = Object((), Anything(), patterns=(_forbidden(name),))
         both = None if part is None else intersect(part, with_it)
         others = restrict(Anything(), types - {"object"})
         return union([s for s in (both, without, others) if s is not None])
@@ -298,6 +323,7 @@ class _Reader:
         """
         kinds = [k for k in TYPES if k in types and not (k == "integer" and "number" in types)]
         found: list[Shape] = []
+        before = self.problem
         for kind in kinds:
             if _group(kind) not in about:
                 if "type" in schema:
@@ -310,11 +336,15 @@ class _Reader:
                 continue
             if part is not None:
                 found.append(part)
+        if found:
+            self.problem = before
         return union(found)
 
     def _of_type(self, kind: str, schema: _Schema, level: int) -> Shape | None:
         if kind == "string":
-            return string_shape(schema.values, schema.pointer())
+            found = string_shape(schema.values, schema.pointer())
+            content = next((CONTENT[k, schema.get(k)] for k, _ in CONTENT if _asserted(schema, k)), None)
+            return found if content is None else replace(found, patterns=(*found.patterns, content))
         if kind == "array":
             return self._array(schema, level)
         if kind == "object":
@@ -334,18 +364,23 @@ class _Reader:
         if "contains" in schema:
             wanted = (self._whole(schema, "minContains") if "minContains" in schema else 1) or 0
         if level >= self.levels and not low and not wanted:
+            cut = next((k for k in ("items", "prefixItems", "contains") if k in schema), None)
+            if cut is not None:
+                self.left_out.append((schema.pointer(cut), _CUT))
             return Array(None, 0, high)
         prefix: list[Shape] = []
         item: Shape | None = None
         for at in range(len(schema.get("prefixItems", ()))):
-            shape = self.read(schema.below("prefixItems", str(at)), ANY_TYPE, level + 1)
+            shape = self._optional(schema.below("prefixItems", str(at)), ANY_TYPE, level + 1)
             if shape is None:
                 break
             prefix.append(shape)
         else:
             keyword = "items" if "items" in schema else "unevaluatedItems"
-            item = self.read(schema.below(keyword), ANY_TYPE, level + 1) if keyword in schema else Anything()
-        held = self.read(schema.below("contains"), ANY_TYPE, level + 1) if "contains" in schema else None
+            item = (
+                self._optional(schema.below(keyword), ANY_TYPE, level + 1) if keyword in schema else Anything()
+            )
+        held = self._optional(schema.below("contains"), ANY_TYPE, level + 1) if "contains" in schema else None
         if wanted and held is None:
             self._nothing(NoValue(schema.pointer("contains"), "contains"))
             return None
@@ -365,18 +400,20 @@ class _Reader:
         required = [name for name in schema.get("required", ()) if isinstance(name, str)]
         last = level >= self.levels
         patterns = tuple(
-            (p, Anything() if last else self.read(schema.below("patternProperties", p), ANY_TYPE, level + 1))
+            (p, Anything() if last else self._optional(schema.below("patternProperties", p), ANY_TYPE, level + 1))
             for p in schema.get("patternProperties", {})
         )
         names = None
         if "propertyNames" in schema:
-            names = self.read(schema.below("propertyNames"), frozenset({"string"}), level)
+            names = self._optional(schema.below("propertyNames"), frozenset({"string"}), level)
         frame = Object((), self._rest(schema, last, level), patterns=patterns, names=names)
         fields: list[Field] = []
+        forbidden: list[tuple[str, Shape | None]] = []
         for name in dict.fromkeys((*declared, *required)):
             needed = name in required
             if last and not needed:
                 continue
+            told, before = len(self.left_out), self.problem
             shape = undeclared(frame, name)
             if name in declared:
                 shape = self.read(schema.below("properties", name), ANY_TYPE, level + 1)
@@ -387,14 +424,20 @@ class _Reader:
             elif needed:
                 self._nothing(NoValue(schema.pointer("required"), "required"))
                 return None
-            elif declared[name] is not False:
+            else:
+                self.problem = before
+                # Said of a property by itself, it would be like any undeclared one to what stands beside.
+                forbidden.append(_forbidden(name))
+            if shape is None and declared[name] is not False and len(self.left_out) == told:
                 place = f"{schema.pointer('properties')}/{escape(name)}"
-                self.left_out.append((place, "left out of the form: nothing can be written here"))
+                self.left_out.append((place, "left out, for nothing can be written here"))
         if last and len(declared) > len(fields):
-            what = "left out of the form, which is as large as it gets"
-            self.left_out.append((schema.pointer("properties"), what))
+            self.left_out.append((schema.pointer("properties"), _CUT))
         low, high = self._whole(schema, "minProperties") or 0, self._whole(schema, "maxProperties")
-        return replace(frame, fields=tuple(fields), min_properties=low, max_properties=high)
+        patterns = (*patterns, *forbidden) if frame.additional is not None or patterns else ()
+        return replace(
+            frame, fields=tuple(fields), patterns=patterns, min_properties=low, max_properties=high
+        )
 
     def _rest(self, schema: _Schema, last: bool, level: int) -> Shape | None:
         """The shape of undeclared properties that match no pattern, None where there are none.
@@ -403,7 +446,13 @@ class _Reader:
         """
         if "additionalProperties" not in schema or (last and schema.get("additionalProperties") is not False):
             return Anything()
-        return self.read(schema.below("additionalProperties"), ANY_TYPE, level + 1)
+        return self._optional(schema.below("additionalProperties"), ANY_TYPE, level + 1)
+
+
+def _asserted(schema: _Schema, keyword: str) -> bool:
+    """Whether this keyword about the content of strings asserts anything, as it does in draft 7."""
+    named = schema.get(keyword)
+    return schema.place.resource.draft is Draft.DRAFT_7 and (keyword, str(named)) in CONTENT
 
 
 def _group(kind: str) -> str:
@@ -450,9 +499,10 @@ def _without(shape: Shape, texts: set[str | None]) -> Shape | None:
     return Enum(tuple(shape.options[i] for i in keep), tuple(shape.meanings[i] for i in keep), shape.notes)
 
 
-def _literally(name: str) -> str:
-    """A pattern that this text alone matches."""
-    return "".join(c if c.isalnum() else f"\\u{{{ord(c):x}}}" for c in name)
+def _forbidden(name: str) -> tuple[str, None]:
+    """A pattern of an object that this name alone matches, with nothing to stand under it."""
+    literally = "".join(c if c.isalnum() else f"\\u{{{ord(c):x}}}" for c in name)
+    return f"^{literally}$", None
 
 
 def notes_of(schema: Mapping[str, Any]) -> Notes:

@@ -110,11 +110,11 @@ def test_texts_of_one_scalar(schema: dict[str, Any], text: str, allowed: bool) -
     assert compile_schema(schema).accepts(text) == allowed
 
 
-def test_deep_nesting_and_huge_exponents_are_refused_and_do_no_harm() -> None:
+def test_deep_nesting_and_huge_numbers_do_no_harm() -> None:
     compiled = compile_schema({"type": "object", "properties": {"n": {"type": "integer"}}})
     assert compiled.accepts('{"n":1e400000}') and not compiled.accepts('{"n":1e-400000}')
     assert not compiled.accepts('{"x":' + "[" * 100_000 + "]" * 100_000 + "}")
-    assert not compiled.accepts('{"n":' + "9" * 100_000 + "}")
+    assert compiled.accepts('{"n":' + "9" * 100_000 + "}")
 
 
 def test_properties_are_written_in_schema_order_and_undeclared_ones_never() -> None:
