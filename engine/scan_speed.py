@@ -1,4 +1,4 @@
-"""How fast the constrained pass is: all slots at once against one after the other, and classes against masks."""
+"""How fast the constrained pass is: all slots at once or one after the other, classes or masks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cinnabar.schemas.form import Slot
 SCALARS: tuple[dict[str, object], ...] = (
     {"type": "string", "format": "date"},
     {"type": "string", "maxLength": 12},
-    {"type": "string", "format": "uuid"},
+    {"type": "string", "format": "ipv4"},
     {"type": ["string", "null"], "pattern": "^[A-Z]{2}[0-9]{2}( ?[A-Z0-9]{4}){3,7}$"},
     {"type": "integer", "minimum": -1999, "maximum": 123456, "multipleOf": 7},
     {"enum": ["complaint", "enquiry", "claim", "cancellation", "change of address", "change of vehicle",
@@ -44,8 +44,8 @@ class ScanSpeed:
 def scan_speed(device: torch.device, slots: int = 512, positions: int = 16, repeat: int = 5) -> ScanSpeed:
     """Times of posterior and witness for so many slots, all open, the best of some calls each.
 
-    One by one is the same pass over a batch of one slot; masks is the plain way to reduce the logits of tokens
-    to classes: a row of the vocabulary for each class, and a maximum and a log-sum-exp over each.
+    One by one is the same pass over a batch of one slot; masks is the plain way to reduce the logits of
+    tokens to classes: a row of the vocabulary for each class, a maximum and a log-sum-exp over each.
     """
     kinds = [compile_schema(schema).form.slots[0] for schema in SCALARS]
     chosen = [kinds[at % len(kinds)] for at in range(slots)]

@@ -170,8 +170,8 @@ def scan_report(model: Model) -> Iterator[str]:
     """The constrained pass over many slots at once, against the plain ways, in one run."""
     found = scan_speed(model.device)
     yield (
-        f"{found.slots} slots of {found.positions} positions, {found.edges} edges in all, {found.fewest} of the "
-        "smallest automaton, milliseconds:"
+        f"{found.slots} slots of {found.positions} positions, {found.edges} edges in all, {found.fewest} of "
+        "the smallest automaton, milliseconds:"
     )
     rows = (
         ("posterior and witness", found.at_once, "one slot after the other", found.one_by_one),
