@@ -93,7 +93,8 @@ class ArrayNode:
 
     `index` is its place in `Form.arrays`. `min_items` and `max_items` count both; there are no rows where
     `item` is None. With a `key` it is the open properties of an object: a row is a property, `key` its name.
-    At least `min_contained` rows are like `contained`, which is no part of the form: nothing fills it.
+    At least `min_contained` rows are like `contained`, which is no part of the form: nothing fills it. With
+    `unique` no item is written twice.
     """
 
     index: int
@@ -108,6 +109,7 @@ class ArrayNode:
     key: Slot | None = None
     contained: Node | None = None
     min_contained: int = 0
+    unique: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ class Layout:
             contained = None if met is None else Layout().node(met, f"{path}/*")
         array = ArrayNode(
             index, path, item, shape.min_items, shape.max_items, nullable, notes.title, notes.description,
-            prefix, contained=contained, min_contained=shape.min_contained,
+            prefix, contained=contained, min_contained=shape.min_contained, unique=shape.unique,
         )  # fmt: skip
         self.arrays[index] = array
         return array

@@ -18,7 +18,9 @@ from cinnabar.engine.models.base import MORE, PAD, VOCABULARY, Candidate, Canvas
 from cinnabar.engine.request import Passage, Request
 from cinnabar.schemas.automaton import Automaton
 from cinnabar.schemas.canonical import scalar_text
-from cinnabar.schemas.form import ArrayNode, Form, Node, ObjectNode, Slot
+from cinnabar.schemas.errors import NotAccepted
+from cinnabar.schemas.fitting import Fitted, branch_of, fit
+from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot, children
 
 
 def request(form: Form, name: str = "0", known: Mapping[str, str] | None = None, text: str = "") -> Request:
@@ -48,16 +50,19 @@ def random_text(automaton: Automaton, draw: random.Random, longest: int = 24) ->
 
 
 def enclosing(form: Form) -> dict[int, int]:
-    """For each array the array that its rows lie in, -1 for none."""
+    """For each array the array that its rows lie in, -1 for none; open properties are rows too."""
     found: dict[int, int] = {}
 
     def visit(node: Node, around: int) -> None:
-        if isinstance(node, ObjectNode):
-            for member in node.properties:
-                visit(member.node, around)
-        elif isinstance(node, ArrayNode):
+        if isinstance(node, ArrayNode):
             found[node.index] = around
-            visit(node.item, node.index)
+            for part in node.prefix:
+                visit(part, around)
+            if node.item is not None:
+                visit(node.item, node.index)
+            return
+        for part in children(node):
+            visit(part, around)
 
     visit(form.root, -1)
     return found
@@ -193,32 +198,17 @@ class SteeredModel(RandomModel):
         return [json.loads(passage.text, parse_float=Decimal) for passage in passages]
 
     def find_rows(self, forms: Sequence[Form], memories: Sequence[Any]) -> list[list[Row]]:
-        return [self._rows_of(form, record)[0] for form, record in zip(forms, memories, strict=True)]
-
-    def _rows_of(self, form: Form, record: Any) -> tuple[list[Row], dict[int, Any]]:
-        """The rows of this record, and the value of each."""
-        rows: list[Row] = []
-        items: dict[int, Any] = {-1: record}
-
-        def visit(node: Node, value: Any, row: int) -> None:
-            if isinstance(node, ObjectNode) and isinstance(value, dict):
-                for member in node.properties:
-                    visit(member.node, value.get(member.name), row)
-            elif isinstance(node, ArrayNode) and isinstance(value, list):
-                for item in value:
-                    rows.append(Row(node.index, row, len(rows), 1.0))
-                    items[len(rows) - 1] = item
-                    visit(node.item, item, len(rows) - 1)
-
-        visit(form.root, record, -1)
-        return rows, items
+        return [
+            [Row(array, parent, at, 1.0) for at, (array, parent) in enumerate(wished(form, record).rows)]
+            for form, record in zip(forms, memories, strict=True)
+        ]
 
     def score(
         self, forms: Sequence[Form], memories: Sequence[Any], rows: Sequence[Sequence[Row]], canvas: Canvas
     ) -> Scores:
         size, width = canvas.tokens.shape
-        items = [self._rows_of(form, record)[1] for form, record in zip(forms, memories, strict=True)]
-        texts = [self._text(instance, items[instance.request]) for instance in canvas.instances]
+        wanted = [wished(form, record).texts for form, record in zip(forms, memories, strict=True)]
+        texts = [_text(instance, wanted[instance.request]) for instance in canvas.instances]
         there = torch.tensor([self.peak if text is not None else -self.peak for text in texts])
         token_logits = torch.zeros(size, width, VOCABULARY)
         for at, text in enumerate(texts):
@@ -242,9 +232,58 @@ class SteeredModel(RandomModel):
             refused_logit=torch.full((size,), float("-inf")),
         )
 
-    @staticmethod
-    def _text(instance: SlotInstance, items: Mapping[int, Any]) -> bytes | None:
-        value = items[instance.row]
-        for part in instance.slot.path.rpartition("*")[2].split("/")[1:]:
-            value = None if value is None else value.get(part.replace("~1", "/").replace("~0", "~"))
-        return None if value is None else scalar_text(value).encode()
+
+def _text(instance: SlotInstance, texts: Mapping[tuple[int, int], str]) -> bytes | None:
+    """What the record has in this slot, None for null and for nothing."""
+    text = texts.get((instance.slot.index, instance.row), "null")
+    return None if text == "null" else text.encode()
+
+
+def wished(form: Form, record: Any) -> Fitted:
+    """The record in the form; of one that the form does not hold, as much as there is a place for."""
+    try:
+        return fit(form, record)
+    except NotAccepted:
+        found = Fitted()
+        _squeeze(form.root, record, -1, found)
+        return found
+
+
+def _squeeze(node: Node, value: Any, row: int, found: Fitted) -> None:
+    """Put a value where it belongs, whether it is allowed there or not."""
+    if isinstance(node, ChoiceNode):
+        held = branch_of(node, value)
+        at = (
+            held
+            if held is not None
+            else max(range(len(node.branches)), key=lambda k: _near(node.branches[k], value))
+        )
+        found.texts[node.selector.index, row] = node.selector.options[at]
+        _squeeze(node.branches[at], value, row, found)
+    elif isinstance(node, ObjectNode) and isinstance(value, dict):
+        for member in node.properties:
+            if member.name in value:
+                _squeeze(member.node, value[member.name], row, found)
+        names = {member.name for member in node.properties}
+        for name in value.keys() - names if node.rest is not None else ():
+            assert node.rest is not None and node.rest.key is not None and node.rest.item is not None
+            found.rows.append((node.rest.index, row))
+            here = len(found.rows) - 1
+            found.texts[node.rest.key.index, here] = scalar_text(name)
+            _squeeze(node.rest.item, value[name], here, found)
+    elif isinstance(node, ArrayNode) and isinstance(value, list):
+        for part, item in zip(node.prefix, value, strict=False):
+            _squeeze(part, item, row, found)
+        for item in value[len(node.prefix) :] if node.item is not None else ():
+            assert node.item is not None
+            found.rows.append((node.index, row))
+            _squeeze(node.item, item, len(found.rows) - 1, found)
+    elif isinstance(node, Slot) and not isinstance(value, (dict, list)):
+        found.texts[node.index, row] = scalar_text(value)
+
+
+def _near(node: Node, value: Any) -> int:
+    """How much of a value there is a place for."""
+    if isinstance(node, ObjectNode) and isinstance(value, dict):
+        return 1 + len({member.name for member in node.properties} & value.keys())
+    return int(isinstance(node, ArrayNode) == isinstance(value, list) and not isinstance(value, dict))

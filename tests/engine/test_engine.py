@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 from random_model import RandomModel, SteeredModel, request
-from random_schemas import random_schema
+from random_schemas import forms as random_forms
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import PAD, VOCABULARY, Candidate, Canvas, Row, Scores
@@ -30,8 +30,7 @@ def form_of(**properties: Any) -> Form:
 
 
 def many(count: int, seed: int = 0) -> list[Request]:
-    draw = random.Random(seed)
-    return [request(compile_schema(random_schema(draw)).form, f"r{k}") for k in range(count)]
+    return [request(c.form, f"r{k}") for k, c in enumerate(random_forms(seed, count))]
 
 
 def filled(result: Result) -> Filled:
