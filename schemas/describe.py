@@ -16,7 +16,7 @@ MAX_NAMES = 8
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One place of the form: its pointer (`*` for any index or open name), its values, and what holds them."""
+    """One place of the form: its pointer (`*` for any index or name), its values, and what holds them."""
 
     pointer: str
     values: str
@@ -104,7 +104,8 @@ def _enforced(node: Node) -> str:
         return f"{found}, and open ones" if node.rest is not None else found
     if isinstance(node, ArrayNode):
         if node.item is None:
-            return f"{len(node.prefix)} items by place, {node.min_items} required" if node.prefix else "empty"
+            places = _number(len(node.prefix), "item")
+            return f"{places} by place, {node.min_items} required" if node.prefix else "empty"
         fixed = f", the first {len(node.prefix)} by place" if node.prefix else ""
         return f"{_count(node)} rows{fixed}"
     if isinstance(node, ChoiceNode):

@@ -77,6 +77,9 @@ class Sketch:
     def __init__(self, form: Form, decided: Decided) -> None:
         self.decided = decided
         self.decisions: list[Decision] = []
+        # Which text the next slot that has so many takes, where it is not decided: so items differ.
+        self.skew = 0
+        self.texts = TEXTS
         self.text = self._text(form.root, "")
 
     def _way(self, pointer: str, kind: str, ways: int) -> int:
@@ -87,8 +90,11 @@ class Sketch:
 
     def _text(self, node: Node, pointer: str) -> str:
         if isinstance(node, Slot):
-            texts = texts_of(node)
-            return texts[self._way(pointer, "text", len(texts))]
+            texts = texts_of(node, self.texts)
+            way = self._way(pointer, "text", len(texts))
+            if self.skew < len(texts) and (pointer, "text") not in self.decided:
+                way, self.skew = self.skew, 0
+            return texts[way]
         if node.nullable and self._way(pointer, "null", 2) == 0:
             return "null"
         if isinstance(node, ChoiceNode):
@@ -105,13 +111,34 @@ class Sketch:
         return least + self._way(pointer, "open" if node.key else "items", most - least + 1)
 
     def _items(self, node: ArrayNode, pointer: str) -> Iterator[str]:
+        seen: set[str] = set()
         size = self._size(node, pointer)
+        outside, self.texts = self.texts, max(self.texts, size if node.unique else 0)
         for at in range(size):
             part = node.prefix[at] if at < len(node.prefix) else node.item
             assert part is not None, "an array without rows is no longer than its prefix"
             if node.contained is not None and len(node.prefix) <= at < len(node.prefix) + node.min_contained:
                 part = node.contained
-            yield self._text(part, f"{pointer}/{at}")
+            text = self._text(part, f"{pointer}/{at}")
+            if node.unique and text in seen:
+                text = self._other(part, f"{pointer}/{at}", seen)
+            seen.add(text)
+            yield text
+        self.texts = outside
+
+    def _other(self, part: Node, pointer: str, seen: set[str]) -> str:
+        """The item with another text in one of its slots: none of those seen, if that is enough."""
+        other = ""
+        for skew in (len(seen), *range(1, self.texts)):
+            self.skew = skew
+            known = len(self.decisions)
+            other = self._text(part, pointer)
+            # These are the decisions that the item rests on already.
+            del self.decisions[known:]
+            if other not in seen:
+                break
+        self.skew = 0
+        return other
 
     def _object(self, node: ObjectNode, pointer: str) -> str:
         members = []
@@ -131,11 +158,9 @@ class Sketch:
             yield f"{name}:{self._text(rest.item, f'{pointer}/{escape(parse(name))}')}"
 
 
-def texts_of(slot: Slot) -> list[str]:
-    """Some texts that a slot accepts, the minimal one first."""
-    found = dict.fromkeys((slot.minimal, *slot.options[:TEXTS], *slot.examples[:2]))
+def texts_of(slot: Slot, count: int = TEXTS) -> list[str]:
+    """Some texts that a slot accepts, about `count` of them, the minimal one first."""
+    found = dict.fromkeys((slot.minimal, *slot.options[:count], *slot.examples[:2]))
     if not slot.options:
-        found.update(dict.fromkeys(t.decode() for t in slot.automaton.shortest_texts(TEXTS)))
+        found.update(dict.fromkeys(t.decode() for t in slot.automaton.shortest_texts(count)))
     return [text for text in found if slot.accepts(text.encode())]
-
-

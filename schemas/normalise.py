@@ -198,7 +198,7 @@ class _Reader:
         self.problem = self.problem or problem
 
     def _either(self, places: Iterable[Place], types: frozenset[str], level: int) -> list[Shape]:
-        """The shapes of those places under which something can be written; the others matter if all are so."""
+        """The shapes of those places under which something can be written."""
         before = self.problem
         found = [part for place in places if (part := self.read(place, types, level)) is not None]
         if found:
@@ -314,9 +314,7 @@ class _Reader:
             return None
         return with_notes(left, shape.notes)
 
-    def _own(
-        self, schema: _Schema, about: set[str], types: frozenset[str], level: int
-    ) -> Shape | None:
+    def _own(self, schema: _Schema, about: set[str], types: frozenset[str], level: int) -> Shape | None:
         """What the schema's own keywords leave of the values of each type.
 
         Without `type`, values of the types that no keyword is about are allowed and not written.
@@ -377,9 +375,8 @@ class _Reader:
             prefix.append(shape)
         else:
             keyword = "items" if "items" in schema else "unevaluatedItems"
-            item = (
-                self._optional(schema.below(keyword), ANY_TYPE, level + 1) if keyword in schema else Anything()
-            )
+            rest = schema.below(keyword) if keyword in schema else None
+            item = Anything() if rest is None else self._optional(rest, ANY_TYPE, level + 1)
         held = self._optional(schema.below("contains"), ANY_TYPE, level + 1) if "contains" in schema else None
         if wanted and held is None:
             self._nothing(NoValue(schema.pointer("contains"), "contains"))
@@ -399,10 +396,10 @@ class _Reader:
         declared = schema.get("properties", {})
         required = [name for name in schema.get("required", ()) if isinstance(name, str)]
         last = level >= self.levels
-        patterns = tuple(
-            (p, Anything() if last else self._optional(schema.below("patternProperties", p), ANY_TYPE, level + 1))
-            for p in schema.get("patternProperties", {})
-        )
+        patterns: tuple[tuple[str, Shape | None], ...] = ()
+        for pattern in schema.get("patternProperties", {}):
+            below = schema.below("patternProperties", pattern)
+            patterns += ((pattern, Anything() if last else self._optional(below, ANY_TYPE, level + 1)),)
         names = None
         if "propertyNames" in schema:
             names = self._optional(schema.below("propertyNames"), frozenset({"string"}), level)

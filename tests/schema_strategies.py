@@ -162,3 +162,76 @@ def near(schema: Schema, root: Schema | None = None) -> st.SearchStrategy[Any]:
         rows = st.lists(near(schema["items"], root), max_size=3)
         options = [rows, rows, *options]
     return st.one_of(options)
+
+
+# Schemas of any kind: conditions, exclusive alternatives, counts, open properties, references.
+
+_WORDS = st.sampled_from(["a", "b", "ab", "c"])
+_FEW = st.integers(0, 3)
+hard_values = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-2, 3),
+        st.sampled_from([0.5, 2.5]),
+        st.sampled_from(["", "a", "ab", "b😀", "2024-02-29"]),
+    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(_WORDS, inner, max_size=4)),
+    max_leaves=8,
+)
+_small: st.SearchStrategy[Any] = st.one_of(
+    st.sampled_from(
+        [{"type": "integer"}, {"type": "string"}, {"type": "boolean"}, {"type": "null"}, {}, True]
+    ),
+    st.sampled_from([{"type": "integer", "minimum": 2}, {"type": "string", "pattern": "^a"}, {"const": 1}]),
+    st.sampled_from([{"enum": ["a", 1, None]}, {"type": ["string", "null"], "maxLength": 1}, {"$ref": "#"}]),
+)
+
+
+def _hard(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Schema]:
+    named = st.dictionaries(_WORDS, inner, min_size=1, max_size=3)
+    words = st.lists(_WORDS, max_size=2, unique=True)
+    some = st.lists(inner, min_size=1, max_size=3)
+    any_of: dict[str, st.SearchStrategy[Any]] = {"anyOf": some, "oneOf": some, "allOf": some, "not": inner}
+    any_of |= {"if": inner, "then": inner, "else": inner}
+    of_objects: dict[str, st.SearchStrategy[Any]] = {
+        "required": words,
+        "minProperties": _FEW,
+        "maxProperties": st.integers(1, 3),
+        "propertyNames": inner,
+        "additionalProperties": inner | st.booleans(),
+        "unevaluatedProperties": st.booleans(),
+        "patternProperties": st.dictionaries(st.sampled_from(["a", "^b", "c$"]), inner, max_size=2),
+        "dependentRequired": st.dictionaries(_WORDS, words, max_size=2),
+        "dependentSchemas": st.dictionaries(_WORDS, inner, max_size=2),
+    }
+    of_arrays: dict[str, st.SearchStrategy[Any]] = {
+        "minItems": _FEW,
+        "maxItems": st.integers(1, 4),
+        "uniqueItems": st.booleans(),
+        "contains": inner,
+        "minContains": _FEW,
+        "maxContains": st.integers(1, 3),
+        "prefixItems": some,
+    }
+    objects = st.fixed_dictionaries(
+        {"type": st.just("object"), "properties": named}, optional=of_objects | any_of
+    )
+    arrays = st.fixed_dictionaries({"type": st.just("array"), "items": inner}, optional=of_arrays | any_of)
+    return st.one_of(objects, objects, arrays, st.fixed_dictionaries({"anyOf": some}))
+
+
+def hard_schemas() -> st.SearchStrategy[Schema]:
+    """A schema of any keywords, which may have no value at all."""
+    thinned = st.recursive(_small, lambda inner: _thinned(_hard(inner)), max_leaves=6)
+    return _thinned(_hard(thinned))
+
+
+@st.composite
+def _thinned(draw: st.DrawFn, whole: st.SearchStrategy[Schema]) -> Schema:
+    """A schema with at most three of its keywords beside type, properties and items."""
+    schema = draw(whole)
+    kept = ("type", "properties", "items", "anyOf")
+    others = [keyword for keyword in schema if keyword not in kept]
+    chosen = draw(st.lists(st.sampled_from(others), max_size=3, unique=True)) if others else []
+    return {k: v for k, v in schema.items() if k in kept or k in chosen}

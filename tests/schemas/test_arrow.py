@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from schema_strategies import near, schemas
+from schema_strategies import hard_schemas, near, schemas
 
-from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.schemas import UnsupportedSchema, compile_schema, load_schema
 from cinnabar.schemas.arrow import arrow_schema, arrow_type, arrow_value
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import NotAccepted
@@ -44,7 +44,20 @@ TYPES: list[tuple[dict[str, Any], pa.DataType]] = [
     ({"type": "array", "items": {"type": "integer"}}, pa.list_(pa.int64())),
     ({"type": "object", "properties": {}, "additionalProperties": False}, pa.string()),
     ({"type": "object", "properties": {"a": {"type": "boolean"}}}, pa.struct([pa.field("a", pa.bool_())])),
-]
+    # What may be of several kinds is text: alternatives, any value, open properties, items that differ.
+    ({}, pa.string()),
+    ({"type": "array"}, pa.list_(pa.string())),
+    ({"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "string"}]}, pa.string()),
+    ({"anyOf": [{"type": "object", "properties": {"a": {}}}, {"type": "object", "properties": {"b": {}}}]},
+     pa.string()),
+    ({"type": "object", "additionalProperties": {"type": "integer"}}, pa.string()),
+    ({"type": "object", "properties": {"a": {}}, "patternProperties": {"^x": {"type": "null"}}},
+     pa.string()),
+    ({"type": "array", "prefixItems": [{"type": "integer"}], "items": {"type": "integer"}}, pa.string()),
+    ({"type": "array", "items": False}, pa.string()),
+    ({"anyOf": [{"type": "object", "properties": {"a": {"type": "integer"}}}, {"type": "null"}]},
+     pa.struct([pa.field("a", pa.int64())])),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("schema", "expected"), TYPES, ids=lambda v: str(v)[:60])
@@ -88,6 +101,50 @@ def test_values_come_back_with_their_types() -> None:
         "nothing": "{}",
         "rows": [{"n": 1}, {"n": None}],
     }
+
+
+def test_values_of_several_kinds_come_back_as_their_json_text() -> None:
+    either = {
+        "anyOf": [
+            {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": False},
+            {"type": "object", "properties": {"b": {"type": "string"}}, "additionalProperties": False},
+            {"type": "array", "items": {"type": "integer"}},
+            {"type": "string"},
+        ]
+    }
+    marks = {"type": "object", "additionalProperties": {"type": "number"}}
+    pair = {"type": "array", "prefixItems": [{"type": "string"}, {"type": "boolean"}], "items": False}
+    schema = {"type": "object", "properties": {"e": either, "m": marks, "p": pair, "any": {}}}
+    compiled = compile_schema(schema)
+    records = [
+        {"e": {"a": 1}, "m": {"z": 1.50, "a": 2}, "p": ["x", True], "any": 1.0},
+        {"e": {"b": "x"}, "m": {}, "p": [], "any": "x"},
+        {"e": [1, 2], "any": False},
+        {"e": "[1]", "any": None},
+    ]
+    texts = [parse(compiled.canonical(record)) for record in records]
+    found = through_parquet(texts, arrow_schema(compiled))
+    assert found == [
+        {"e": '{"a":1}', "m": '{"z":1.5,"a":2}', "p": '["x",true]', "any": "1"},
+        {"e": '{"b":"x"}', "m": "{}", "p": "[]", "any": "x"},
+        {"e": "[1,2]", "m": None, "p": None, "any": "false"},
+        {"e": "[1]", "m": None, "p": None, "any": None},
+    ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_every_record_of_any_schema_goes_through_parquet(data: st.DataObject) -> None:
+    try:
+        compiled = compile_schema(data.draw(hard_schemas()))
+        columns = arrow_schema(compiled)
+    except UnsupportedSchema:
+        return
+    record = parse(compiled.minimal())
+    if not isinstance(record, dict) or columns.names == ["value"]:
+        assert len(through_parquet([{"value": record}], pa.schema([pa.field("value", columns[0].type)]))) == 1
+    else:
+        assert len(through_parquet([record], columns)) == 1
 
 
 @settings(max_examples=30, deadline=None)

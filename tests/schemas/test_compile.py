@@ -10,10 +10,11 @@ import jsonschema_rs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from schema_strategies import near, schemas
+from schema_strategies import hard_schemas, hard_values, near, schemas
 
 from cinnabar.schemas import UnsupportedSchema, compile_schema
-from cinnabar.schemas.errors import NotAccepted
+from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.errors import NotAccepted, NoValue, SchemaError
 from cinnabar.schemas.form import ArrayNode, ObjectNode, Slot, walk
 from cinnabar.schemas.language import MAX_UNROLLED_LENGTH, UNROLLED_LENGTH
 
@@ -231,6 +232,111 @@ def test_nullable_containers_are_flagged() -> None:
     assert compiled.minimal() == '{"o":null,"r":null}'
     assert compiled.accepts('{"r":[{"n":1}],"o":{"n":2}}')
     assert not compiled.accepts('{"r":[],"o":null}')
+
+
+PEOPLE = {
+    "type": "object",
+    "properties": {
+        "who": {
+            "oneOf": [
+                {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+                {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]},
+            ]
+        },
+        "marks": {"type": "object", "additionalProperties": {"type": "number"}, "maxProperties": 2},
+        "pair": {"type": "array", "prefixItems": [{"type": "string"}, {"type": "boolean"}], "items": False},
+    },
+    "dependentRequired": {"marks": ["pair"]},
+    "required": ["who"],
+}
+
+
+def test_alternatives_open_properties_and_first_items_have_one_canonical_text() -> None:
+    compiled = compile_schema(PEOPLE)
+    record = {"pair": ["x", True], "marks": {"z": 1.50, "a": 2}, "who": {"id": 7}}
+    assert compiled.canonical(record) == '{"who":{"id":7},"marks":{"z":1.5,"a":2},"pair":["x",true]}'
+    assert compiled.minimal() == '{"who":{"name":""}}'
+
+
+@pytest.mark.parametrize(
+    ("record", "pointer"),
+    [
+        ({"who": {"id": 7}, "marks": {}}, ""),
+        ({"who": {"id": 7, "name": "x"}}, "/who/id"),
+        ({"who": {}}, "/who/name"),
+        ({"who": {"id": 7}, "pair": ["x", True, 1]}, "/pair"),
+        ({"who": {"id": 7}, "pair": [], "marks": {"a": 1, "b": 2, "c": 3}}, "/marks"),
+    ],
+)
+def test_what_does_not_go_together_is_no_record(record: dict[str, Any], pointer: str) -> None:
+    compiled = compile_schema(PEOPLE)
+    assert not compiled.accepts(json.dumps(record))
+    with pytest.raises(NotAccepted) as caught:
+        compiled.canonical(record)
+    assert caught.value.pointer.startswith(pointer)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_the_form_is_a_sublanguage_of_what_is_accepted(data: st.DataObject) -> None:
+    schema, value = data.draw(hard_schemas()), data.draw(hard_values)
+    try:
+        compiled = compile_schema(schema)
+        allowed = compiled.judge.accepts(value)
+        text = compiled.canonical(value)
+    except (UnsupportedSchema, NotAccepted):
+        return
+    assert allowed
+    assert compiled.accepts(text) and parse(text) == value
+    assert jsonschema_rs.Draft202012Validator(schema, validate_formats=True).is_valid(json.loads(text))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data())
+def test_every_spelling_of_a_value_is_accepted_or_none_is(data: st.DataObject) -> None:
+    schema, value = data.draw(hard_schemas()), data.draw(hard_values)
+    try:
+        compiled = compile_schema(schema)
+    except UnsupportedSchema:
+        return
+    spellings = [
+        json.dumps(value),
+        json.dumps(value, ensure_ascii=False, indent=1),
+        json.dumps(value, sort_keys=True, separators=(",", ":")),
+        json.dumps(value).replace("0.5", "5e-1").replace("2.5", "0.25E1"),
+    ]
+    assert {compiled.accepts(text) for text in spellings} == {compiled.judge.accepts(value)}
+
+
+def test_what_readers_of_json_do_not_agree_on_is_not_accepted() -> None:
+    compiled = compile_schema({"type": "object", "additionalProperties": {"type": "string"}})
+    assert compiled.accepts('{"b":"s","c":"t"}')
+    assert not compiled.accepts('{"b":"s","b":"t"}')
+    assert not compiled.accepts('{"b":"s","\\u0062":"t"}')
+
+
+def test_a_schema_that_no_value_meets_compiles_and_accepts_nothing() -> None:
+    for schema in (False, {"not": {}}, {"type": "integer", "minimum": 3, "maximum": 2}):
+        compiled = compile_schema(schema)
+        assert not any(compiled.accepts(text) for text in ("null", "1", '""', "{}", "[]"))
+        for read in ("form", "shape", "unenforced"):
+            with pytest.raises(NoValue):
+                getattr(compiled, read)
+
+
+def test_a_meta_schema_that_is_not_the_standards_is_refused_and_not_fetched() -> None:
+    for named in ("https://127.0.0.1:9/own", "http://json-schema.org/draft-05/schema#"):
+        with pytest.raises(SchemaError, match=r"/\$schema: expected the meta-schema of a draft"):
+            compile_schema({"$schema": named, "type": "string"})
+    assert compile_schema({"$schema": "https://spec.openapis.org/oas/3.1/dialect/base"}).accepts("1")
+
+
+def test_a_bound_that_no_record_passes_is_named_where_no_record_is_found() -> None:
+    with pytest.raises(NoValue) as caught:
+        _ = compile_schema(
+            {"properties": {"a": {"type": "object", "minProperties": 1}}, "required": ["a"]}
+        ).form
+    assert (caught.value.pointer, caught.value.keyword) == ("/properties/a/minProperties", "minProperties")
 
 
 def test_what_is_not_checked_is_listed() -> None:

@@ -93,7 +93,8 @@ TAKEN_OVER: list[tuple[Any, Shape]] = [
      Object((), None, patterns=(("^x", String()),))),
     ({**OPEN, "minProperties": 1, "maxProperties": 2},
      Object((Field("a", String(), False),), Anything(), min_properties=1, max_properties=2)),
-    ({"type": "object", "propertyNames": {"maxLength": 2}}, Object((), Anything(), names=String((), (), 0, 2))),
+    ({"type": "object", "propertyNames": {"maxLength": 2}},
+     Object((), Anything(), names=String((), (), 0, 2))),
     ({"const": {"a": [1]}}, Object((Field("a", Array(None, 1, 1, prefix=(one("1"),)), True),))),
     ({"type": ["array", "string"], "items": TEXT}, Union((String(), Array(String())))),
 ]  # fmt: skip
@@ -141,7 +142,9 @@ def test_a_declared_property_meets_every_pattern_that_its_name_matches() -> None
 def test_a_keyword_without_a_type_is_written_as_the_type_that_it_is_about() -> None:
     assert shape({"minimum": 3}) == Number(minimum=Decimal(3))
     assert shape({"properties": {"a": TEXT}}) == Object((Field("a", String(), False),), Anything())
-    assert shape({"type": ["string", "integer"], "minLength": 2}) == Union((Number(True), String(min_length=2)))
+    assert shape({"type": ["string", "integer"], "minLength": 2}) == Union(
+        (Number(True), String(min_length=2))
+    )
 
 
 def test_types_and_choices_under_not_are_taken_away() -> None:
@@ -177,7 +180,11 @@ def test_what_depends_on_a_property_is_there_with_it_or_the_property_is_not() ->
     with_it, without = branches(shape(schema))
     assert {name: field.required for name, field in fields(with_it).items()} == {"a": True, "b": True}
     assert not fields(without)
-    old = {"$schema": DRAFTS[7], **OPEN, "dependencies": {"a": {"required": ["b"], "properties": {"b": TEXT}}}}
+    old = {
+        "$schema": DRAFTS[7],
+        **OPEN,
+        "dependencies": {"a": {"required": ["b"], "properties": {"b": TEXT}}},
+    }
     assert shape(old) == shape(schema)
 
 
@@ -269,7 +276,11 @@ def test_an_optional_property_that_cannot_be_written_is_left_out_and_told() -> N
 
 
 def test_what_nobody_checks_is_told() -> None:
-    said = {"c": {**TEXT, "format": "colour"}, "d": {**TEXT, "contentEncoding": "base64"}, "e": {"format": "date"}}
+    said = {
+        "c": {**TEXT, "format": "colour"},
+        "d": {**TEXT, "contentEncoding": "base64"},
+        "e": {"format": "date"},
+    }
     found = normalise({"type": "object", "properties": said})
     assert [pointer for pointer, _ in found.left_out] == [
         "/properties/c/format",
@@ -335,7 +346,9 @@ REFUSED: list[tuple[Any, str, str]] = [
 
 
 @pytest.mark.parametrize(("schema", "pointer", "keyword"), REFUSED, ids=lambda v: str(v)[:60])
-def test_what_cannot_be_written_under_is_refused_by_its_pointer(schema: Any, pointer: str, keyword: str) -> None:
+def test_what_cannot_be_written_under_is_refused_by_its_pointer(
+    schema: Any, pointer: str, keyword: str
+) -> None:
     with pytest.raises(UnsupportedSchema) as caught:
         normalise(schema)
     assert (caught.value.pointer, caught.value.keyword) == (pointer, keyword)

@@ -1,0 +1,158 @@
+"""A record that meets all of a schema is found before any document is read, or the schema is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from hypothesis import given, settings
+from schema_strategies import hard_schemas
+
+from cinnabar.schemas import UnsupportedSchema, compile_schema
+from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.errors import NoValue
+from cinnabar.schemas.fitting import fit
+from cinnabar.schemas.form import Form
+from cinnabar.schemas.instances import Decision, near, smallest_instance, texts_of
+from cinnabar.schemas.layout import lay_out
+from cinnabar.schemas.normalise import normalise
+
+TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
+ABC = {"type": "object", "properties": {"a": NUMBER, "b": NUMBER, "c": NUMBER}, "additionalProperties": False}
+
+
+def nested(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema within rows within objects, each demanded."""
+    rows = {"type": "array", "items": {"type": "object", "properties": {"x": schema}, "required": ["x"]}}
+    return {"type": "object", "properties": {"r": {**rows, "minItems": 1}}, "required": ["r"]}
+
+
+HARD: list[tuple[dict[str, Any], str]] = [
+    ({**ABC, "minProperties": 2}, '{"a":0,"b":0}'),
+    ({**ABC, "minProperties": 3}, '{"a":0,"b":0,"c":0}'),
+    ({"type": "object", "additionalProperties": NUMBER, "minProperties": 2}, ""),
+    ({"type": "array", "items": NUMBER, "contains": {"minimum": 10}}, "[10]"),
+    ({"type": "array", "items": NUMBER, "contains": {"minimum": 10}, "minContains": 3}, "[10,10,10]"),
+    ({"type": "array", "items": NUMBER, "contains": {"minimum": 10}, "minContains": 2,
+      "uniqueItems": True}, ""),
+    ({"type": "array", "items": {"enum": ["a", "b", "c"]}, "uniqueItems": True, "minItems": 3}, ""),
+    ({"type": "array", "items": NUMBER, "uniqueItems": True, "minItems": 9}, "[0,1,2,3,4,5,6,7,8]"),
+    ({"type": "array", "items": {"type": "object", "properties": {"n": NUMBER}, "required": ["n"]},
+      "uniqueItems": True, "minItems": 5}, ""),
+    ({**ABC, "required": ["a"], "dependentRequired": {"a": ["b"], "b": ["c"]}}, '{"a":0,"b":0,"c":0}'),
+    ({**ABC, "required": ["a"], "dependentSchemas": {"a": {"required": ["c"]}}}, '{"a":0,"c":0}'),
+    ({**ABC, "required": ["a"], "if": {"required": ["a"]}, "then": {"required": ["b"]}}, '{"a":0,"b":0}'),
+    ({**ABC, "if": {"required": ["a"]}, "else": {"required": ["c"]}}, ""),
+    ({**ABC, "if": {"properties": {"a": {"minimum": 1}}}, "then": {"required": ["b"]}}, '{"a":0}'),
+    ({"oneOf": [NUMBER, {"type": "number", "minimum": 0}]}, ""),
+    ({**ABC, "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}, '{"a":0}'),
+    ({**ABC, "required": ["a"], "not": {"required": ["a", "b"]}, "minProperties": 2}, '{"a":0,"c":0}'),
+    ({**ABC, "not": {"properties": {"a": NUMBER, "b": NUMBER}, "maxProperties": 0}}, '{"a":0}'),
+    ({"type": "object", "patternProperties": {"^a": NUMBER, "b$": {"minimum": 4}}, "required": ["ab"]},
+     '{"ab":4}'),
+    ({"type": "object", "patternProperties": {"^x-": NUMBER}, "additionalProperties": False,
+      "minProperties": 1}, '{"x-":0}'),
+    ({"type": "array", "prefixItems": [{"const": 1}, {"const": 1}], "items": NUMBER, "minItems": 3,
+      "contains": {"minimum": 5}}, ""),
+    ({"allOf": [{"anyOf": [{"const": 1}, {"const": 2}]}, {"not": {"const": 1}}]}, "2"),
+    ({"type": "object", "properties": {"a": NUMBER, "b": NUMBER}, "required": ["a", "b"],
+      "anyOf": [{"properties": {"a": {"const": 3}, "b": {"const": 3}}}]}, '{"a":3,"b":3}'),
+    ({"$defs": {"t": {"type": "object", "properties": {"t": {"$ref": "#/$defs/t"}}, "maxProperties": 1}},
+      "$ref": "#/$defs/t", "minProperties": 1}, '{"t":{}}'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("schema", "expected"), HARD, ids=lambda v: str(v)[:70])
+def test_a_record_is_found_where_keywords_go_together(schema: dict[str, Any], expected: str) -> None:
+    text = compile_schema(schema).minimal()
+    assert jsonschema_rs.Draft202012Validator(schema).is_valid(json.loads(text)), text
+    if expected:
+        assert text == expected
+
+
+@pytest.mark.parametrize("schema", [schema for schema, _ in HARD if "$ref" not in schema], ids=str)
+def test_a_record_is_found_however_deep_the_keywords_stand(schema: dict[str, Any]) -> None:
+    text = compile_schema(nested(schema)).minimal()
+    assert jsonschema_rs.Draft202012Validator(nested(schema)).is_valid(json.loads(text)), text
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer"),
+    [
+        ({**ABC, "required": ["a"], "not": {"required": ["a"]}}, "/not"),
+        ({**ABC, "minProperties": 4}, "/minProperties"),
+        ({"type": "array", "items": {"type": "boolean"}, "uniqueItems": True, "minItems": 3}, "/uniqueItems"),
+        (
+            {"type": "array", "items": NUMBER, "contains": NUMBER, "minItems": 3, "maxContains": 2},
+            "/contains",
+        ),
+        ({"type": "object", "minProperties": 1}, "/minProperties"),
+        ({**ABC, "required": ["a"], "dependentSchemas": {"a": False}}, "/dependentSchemas"),
+    ],
+)
+def test_a_schema_without_a_record_is_refused_by_the_keyword_in_the_way(
+    schema: dict[str, Any], pointer: str
+) -> None:
+    with pytest.raises(NoValue) as caught:
+        _ = compile_schema(schema).form
+    assert caught.value.pointer.startswith(pointer)
+    assert caught.value.reason
+
+
+@pytest.mark.parametrize("item", [NUMBER, TEXT, {"format": "date"}, {"type": ["integer", "null"]}], ids=str)
+def test_many_items_may_have_to_differ(item: dict[str, Any]) -> None:
+    rows = {"type": "array", "items": item, "uniqueItems": True, "minItems": 100}
+    objects = {**rows, "items": {"type": "object", "properties": {"a": TEXT, "b": item}, "required": ["b"]}}
+    for schema in (rows, objects):
+        assert len(set(map(json.dumps, json.loads(compile_schema(schema).minimal())))) == 100
+
+
+def parts(schema: Any) -> tuple[Form, Any]:
+    return lay_out(normalise(schema).shape), compile_schema(schema).judge
+
+
+def test_nothing_is_tried_beyond_the_budget() -> None:
+    form, judge = parts({**ABC, "minProperties": 3})
+    assert smallest_instance(form, judge, budget=1) is None
+    assert smallest_instance(form, judge) == '{"a":0,"b":0,"c":0}'
+
+
+def test_what_may_be_left_out_or_null_is() -> None:
+    optional = {"a": {"type": ["object", "null"], "properties": {}}, "b": NUMBER}
+    assert (
+        compile_schema({"type": "object", "properties": optional, "required": ["a"]}).minimal()
+        == '{"a":null}'
+    )
+
+
+def test_decisions_are_near_a_place_at_it_below_it_and_above_it() -> None:
+    decisions = [Decision(pointer, "text", 2) for pointer in ("", "/a", "/a/b", "/ab", "/a/b/c")]
+    found = {decision.pointer: far for decision, far in near(decisions, "/a/b")}
+    assert found == {"": 4, "/a": 2, "/a/b": 0, "/a/b/c": 1}
+
+
+def test_texts_of_a_slot_are_accepted_and_differ() -> None:
+    form, _ = parts(
+        {"type": "array", "items": {"enum": [1, "x", None]}, "prefixItems": [TEXT, {"format": "date"}]}
+    )
+    for slot in form.slots:
+        texts = texts_of(slot)
+        assert texts[0] == slot.minimal
+        assert len(set(texts)) == len(texts) > 1
+        assert all(slot.accepts(text.encode()) for text in texts)
+
+
+@settings(max_examples=150, deadline=None)
+@given(hard_schemas())
+def test_where_a_record_is_found_an_independent_validator_accepts_it(schema: dict[str, Any]) -> None:
+    try:
+        compiled = compile_schema(schema)
+        text = compiled.form.instance
+    except UnsupportedSchema:
+        return
+    assert jsonschema_rs.Draft202012Validator(schema, validate_formats=True).is_valid(json.loads(text)), text
+    assert compiled.accepts(text)
+    assert fit(compiled.form, parse(text)).text == text
+    assert compiled.canonical(parse(text)) == text
