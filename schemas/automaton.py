@@ -127,6 +127,16 @@ class Automaton:
 
     def shortest_texts(self, count: int) -> list[bytes]:
         """Up to `count` different texts, the shortest first; printable ASCII is smaller than all else."""
+        # The search for a record asks again and again for the same ones.
+        if count not in self._texts:
+            self._texts[count] = self._find_texts(count)
+        return self._texts[count]
+
+    @cached_property
+    def _texts(self) -> dict[int, list[bytes]]:
+        return {}
+
+    def _find_texts(self, count: int) -> list[bytes]:
         if self.is_empty:
             return []
         best: dict[int, int] = {}
@@ -149,7 +159,7 @@ class Automaton:
                 continue
             for kind, byte in best.items():
                 target = self._rows[state][kind]
-                if target >= 0:
+                if target >= 0 and taken.get(target, 0) <= count:
                     for one in several.get(kind) or [byte]:
                         further = text + bytes([one])
                         heappush(waiting, (len(further) + distance[target], further, target))
