@@ -5,6 +5,7 @@ SETS ?= data/samples
 DOCUMENTS ?= 2000
 DEVICE ?= auto
 DATA ?= ../shared/data
+SUITES ?= ../shared/suites
 MINUTES ?= 240
 RUN ?= runs/default
 
@@ -20,10 +21,10 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint docs samples eval bench bench-gpu train train-gpu constraints clean
+.PHONY: help setup demo test lint docs samples eval bench bench-gpu train train-gpu schema-report constraints clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
 setup:  ## make .venv, once and again when the dependencies change (PYTHON=… chooses the interpreter)
 	@scripts/setup.sh
@@ -61,6 +62,9 @@ train: setup  ## train the shipped weights by their recipe, or go on with it (DA
 train-gpu: DEVICE = cuda
 train-gpu: MINUTES = 30
 train-gpu: train  ## the same on a CUDA device
+
+schema-report: setup  ## measure what is promised of any JSON Schema (SUITES=folder ARGS="--sample 40 --details")
+	@PYTHONPATH=tests/engine:scripts OMP_NUM_THREADS=1 $(PY) scripts/schema_report.py "$(SUITES)" $(ARGS)
 
 constraints: setup  ## write the installed releases to constraints.txt, after the tests passed with them
 	@$(PY) scripts/constraints.py >constraints.tmp && mv constraints.tmp constraints.txt

@@ -8,34 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from cinnabar.schemas.canonical import parse
-from cinnabar.schemas.judging import Judge, judge_of
-from cinnabar.schemas.metaschema import check_schema
-
-
-class Accepting:
-    """Texts that a schema allows."""
-
-    def __init__(self, judge: Judge) -> None:
-        self.judge = judge
-
-    def accepts(self, text: str) -> bool:
-        """Whether this is a JSON text of a value that the schema allows."""
-        try:
-            return self.judge.accepts(parse(text))
-        except ValueError:
-            return False
+from cinnabar.schemas import CompiledSchema, compile_schema
 
 
 class Adapter:
-    """Schemas, checked and compiled for judging."""
+    """Schemas, checked and compiled."""
 
     name = "cinnabar"
 
     def __init__(self, tokenizer: str = "") -> None:
         del tokenizer  # texts are judged as they are
 
-    def compile(self, schema: dict[str, Any] | bool) -> Accepting:
+    def compile(self, schema: dict[str, Any] | bool) -> CompiledSchema:
         """The schema ready to judge texts; raises what says why it cannot."""
-        check_schema(schema)
-        return Accepting(judge_of(schema))
+        return compile_schema(schema)

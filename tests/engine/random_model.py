@@ -9,6 +9,7 @@ import json
 import random
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ from cinnabar.schemas.canonical import scalar_text
 from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.fitting import Fitted, branch_of, fit
 from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot, children
+
+#: Rows of one form; arrays within arrays would have more of them than anybody fills.
+MOST_ROWS = 200
 
 
 def request(form: Form, name: str = "0", known: Mapping[str, str] | None = None, text: str = "") -> Request:
@@ -38,15 +42,25 @@ def random_text(automaton: Automaton, draw: random.Random, longest: int = 24) ->
     while True:
         if automaton.accepting[state] and (len(text) >= longest or draw.random() < 0.3):
             return bytes(text)
-        moves = np.flatnonzero(automaton.transitions[state] >= 0)
+        moves = _moves(automaton, state)
         if not len(moves):
             return bytes(text)
         ahead = automaton.transitions[state, moves]
         if len(text) >= longest:
             moves = moves[automaton.distance[ahead] == automaton.distance[ahead].min()]
         move = int(draw.choice(list(moves)))
-        text.append(draw.choice(list(np.flatnonzero(automaton.byte_class == move))))
+        text.append(draw.choice(_bytes(automaton, move)))
         state = int(automaton.transitions[state, move])
+
+
+@lru_cache(maxsize=100_000)
+def _moves(automaton: Automaton, state: int) -> Any:
+    return np.flatnonzero(automaton.transitions[state] >= 0)
+
+
+@lru_cache(maxsize=100_000)
+def _bytes(automaton: Automaton, kind: int) -> list[int]:
+    return [int(byte) for byte in np.flatnonzero(automaton.byte_class == kind)]
 
 
 def enclosing(form: Form) -> dict[int, int]:
@@ -108,7 +122,7 @@ class RandomModel:
         for array, around in enclosing(form).items():
             parents = [-1] if around < 0 else [at for at, row in enumerate(rows) if row.array == around]
             for parent in parents:
-                for _ in range(draw.randint(0, self.most_rows)):
+                for _ in range(draw.randint(0, self.most_rows) if len(rows) < MOST_ROWS else 0):
                     rows.append(Row(array, parent, draw.randrange(40), draw.random()))
         return rows
 
@@ -121,11 +135,12 @@ class RandomModel:
         refused = torch.full((size,), float("-inf"))
         generating, token_logits = [], []
         spread: list[float] = []
-        draw, request = random.Random(0), -1
+        draw, request, first, own_number = random.Random(0), -1, 0, list[int]()
         for at, instance in enumerate(canvas.instances):
             if instance.request != request:
-                request = instance.request
+                request, first = instance.request, at
                 draw = self._draw(memories[request], *self._own(canvas, request))
+            own_number.append(at - first)
             scale = draw.choice(list(self.scales))
             spread.append(scale)
             texts = self.candidates(instance.slot, draw)
@@ -150,7 +165,7 @@ class RandomModel:
         logits = torch.full((size, most), float("-inf"))
         for at, texts in enumerate(candidates):
             for k, candidate in enumerate(texts):
-                own_draw = self._draw(candidate.text, at - self._first(canvas, at), spread[at])
+                own_draw = self._draw(candidate.text, own_number[at], spread[at])
                 logits[at, k] = own_draw.gauss(0, spread[at])
         return Scores(
             candidates,
@@ -169,11 +184,6 @@ class RandomModel:
             return []
         texts = {random_text(slot.automaton, draw) for _ in range(draw.randint(1, 4))}
         return sorted(texts - {b"null"} if slot.nullable else texts)
-
-    def _first(self, canvas: Canvas, at: int) -> int:
-        while at and canvas.instances[at - 1].request == canvas.instances[at].request:
-            at -= 1
-        return at
 
     def _own(self, canvas: Canvas, request: int) -> list[object]:
         """What a model may know of its canvas: the request's own part, whatever surrounds it."""
@@ -210,24 +220,30 @@ class SteeredModel(RandomModel):
         wanted = [wished(form, record).texts for form, record in zip(forms, memories, strict=True)]
         texts = [_text(instance, wanted[instance.request]) for instance in canvas.instances]
         there = torch.tensor([self.peak if text is not None else -self.peak for text in texts])
-        token_logits = torch.zeros(size, width, VOCABULARY)
-        for at, text in enumerate(texts):
-            length = int(canvas.length[at])
+        copied = [
+            self.how == "copy" and text is not None and instance.slot.accepts(text)
+            for text, instance in zip(texts, canvas.instances, strict=True)
+        ]
+        # What is copied need not be spelled; what is not allowed can only be spelled.
+        generating = [at for at in range(size) if not copied[at] and (self.how == "spell" or texts[at])]
+        spelled = torch.full((size,), float("-inf"))
+        spelled[generating] = there[generating]
+        token_logits = torch.zeros(len(generating), width, VOCABULARY)
+        for row, at in enumerate(generating):
+            text, length = texts[at], int(canvas.length[at])
             for i in range(length):
-                token_logits[at, i, PAD if text is None or i >= len(text) else text[i]] = self.peak
+                token_logits[row, i, PAD if text is None or i >= len(text) else text[i]] = self.peak
             if text is not None and len(text) > length:
-                token_logits[at, length - 1, MORE] = 2 * self.peak
-        copied = self.how == "copy"
+                token_logits[row, length - 1, MORE] = 2 * self.peak
         return Scores(
             candidates=[
-                [Candidate(text, ((0, 2),))] if copied and text is not None else [] for text in texts
+                [Candidate(text, ((0, 2),))] if text is not None and here else []
+                for text, here in zip(texts, copied, strict=True)
             ],
-            candidate_logits=torch.where(there > 0, there, float("-inf")).unsqueeze(1)
-            if copied
-            else torch.zeros(size, 0),
+            candidate_logits=torch.where(torch.tensor(copied), there, float("-inf")).unsqueeze(1),
             absent_logit=-there,
-            generate_logit=torch.full((size,), -2 * self.peak) if copied else there,
-            generating=torch.arange(size),
+            generate_logit=spelled,
+            generating=torch.tensor(generating, dtype=torch.long),
             token_logits=token_logits,
             refused_logit=torch.full((size,), float("-inf")),
         )
