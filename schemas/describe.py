@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
+from cinnabar.schemas.language import language
 from cinnabar.schemas.loading import SchemaSource
+from cinnabar.schemas.shape import Boolean, Number
 
 #: The names of alternatives that a row shows, at most.
 MAX_NAMES = 8
@@ -36,7 +38,7 @@ def describe(compiled: CompiledSchema, source: SchemaSource) -> list[Row]:
             f"fingerprint {source.fingerprint[:12]}, {', '.join(parts)}, "
             f"{_number(len(compiled.minimal()), 'character')} at least",
         ),
-        Row("", "the whole record", "judged by every keyword of the schema before it is shown or written"),
+        Row("", "the whole record", "judged by every keyword before it is shown or written"),
         *_places(form.root, "", ""),
     ]
     for pointer, what in compiled.unenforced:
@@ -60,7 +62,11 @@ def _places(node: Node, before: str, behind: str) -> Iterator[Row]:
             yield from _places(node.item, "", "")
     elif isinstance(node, ChoiceNode):
         for name, branch in zip(_names(node), node.branches, strict=True):
-            yield from _places(branch, f"{name}: ", "")
+            # A name that was made up may say already what the values are.
+            known = name.startswith(_values(branch))
+            first, *below = _places(branch, "" if known else f"{name}: ", "")
+            yield Row(first.pointer, name, first.enforced) if known else first
+            yield from below
 
 
 def _open(rest: ArrayNode) -> Iterator[Row]:
@@ -87,8 +93,14 @@ def _values(node: Node) -> str:
         more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
         what = "one of " + "; ".join(names[:MAX_NAMES]) + more
     else:
-        what = node.format or node.kind
+        what = node.format or " or ".join(_kinds(node))
     return f"{what} or null" if node.nullable and what != "null" else what
+
+
+def _kinds(slot: Slot) -> list[str]:
+    """What the values of a slot are beside null; a slot that may hold strings may hold others too."""
+    others = (("number", Number()), ("boolean", Boolean())) if slot.kind == "string" else ()
+    return [slot.kind, *(name for name, shape in others if not (slot.automaton & language(shape)).is_empty)]
 
 
 def _count(node: ArrayNode) -> str:

@@ -7,7 +7,7 @@ CinnabarError
 │   ├── TooLarge               an automaton past the cap on states
 │   ├── UnsupportedNumber      bounds or a multipleOf that no automaton of fair size holds
 │   └── UnsupportedSchema      a keyword that cannot be enforced: pointer, keyword, reason, advice
-│       └── NoValue            a schema that no value meets
+│       └── NoValue            a schema that no value meets, or of which no record was found
 ├── NotAccepted                a value that its schema does not allow: pointer
 ├── DocumentError              a document that cannot be read: quarantine, with `code`
 ├── ModelError                 weights or settings that do not fit

@@ -22,9 +22,10 @@ def check(
         str, typer.Argument(metavar="S", help="A name of the library, a JSON Schema file, or module:Class.")
     ],
 ) -> None:
-    """Say what of a schema will be enforced and how, and what it says that nobody checks.
+    """Show the form of a schema, what holds each place to it, and what the form leaves out.
 
-    Exit status 2, with the JSON pointer of the keyword and the reason, where it cannot be enforced.
+    Exit status 2, with the JSON pointer of the keyword and the reason, where it cannot be enforced or no
+    record meets it.
 
     \b
     Examples:

@@ -209,6 +209,23 @@ def test_schema_check_says_what_is_enforced(capsys: CaptureResult) -> None:
     assert "automaton" in said
 
 
+def test_schema_check_shows_alternatives_and_refuses_what_no_record_meets(
+    tmp_path: Path, capsys: CaptureResult
+) -> None:
+    person = {"type": "object", "title": "Person", "properties": {"name": {"type": "string"}}}
+    fleet = {"type": "object", "title": "Fleet", "additionalProperties": {"type": "integer"}}
+    schema: dict[str, Any] = {"type": "object", "properties": {"owner": {"anyOf": [person, fleet]}}}
+    (tmp_path / "s.json").write_text(json.dumps(schema))
+    assert run(["schema", "check", str(tmp_path / "s.json")]) == 0
+    said = capsys.readouterr().out
+    for part in ("the whole record", "one of Person; Fleet", "Fleet: object", "names of open properties"):
+        assert part in said
+    schema |= {"required": ["owner"], "maxProperties": 0}
+    (tmp_path / "s.json").write_text(json.dumps(schema))
+    assert run(["schema", "check", str(tmp_path / "s.json")]) == 2
+    assert "/maxProperties" in capsys.readouterr().err
+
+
 @pytest.fixture
 def labelled(notes: Path) -> Path:
     folder = notes.parent

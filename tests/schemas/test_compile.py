@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from decimal import Decimal
 from typing import Any
@@ -369,3 +370,22 @@ def test_every_development_schema_compiles(shared: Any) -> None:
         compiled = compile_schema(json.loads(path.read_text()))
         assert compiled.accepts(compiled.minimal()), path
         assert not compiled.unenforced, path
+
+
+@pytest.mark.shared
+def test_the_traps_of_decoders_are_answered_exactly(shared: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(shared / "tools"))
+    probes = importlib.import_module("schema_traps").P
+    refused, wrong, unknown = [], [], []
+    for name, schema, good, bad, spellings in probes:
+        try:
+            compiled = compile_schema(schema)
+        except UnsupportedSchema:
+            refused.append(name)
+            continue
+        accepts = compiled.accepts
+        wrong += [text for text in good if not accepts(text)] + [text for text in bad if accepts(text)]
+        unknown += [text for text in spellings if not accepts(text)]
+    assert refused == ["ECMA backreference"]
+    assert not wrong
+    assert unknown == ['"\\ud800"']

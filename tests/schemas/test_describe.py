@@ -123,6 +123,29 @@ def test_open_properties_and_first_items_are_told_of() -> None:
     ]
 
 
+def test_a_place_of_several_kinds_of_value_names_them_all() -> None:
+    said = {
+        "a": {"type": ["string", "number", "null"]},
+        "b": {},
+        "c": {"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 1000}]},
+        "d": {"type": ["boolean", "string"]},
+    }
+    schema = {"type": "object", "properties": said, "required": list(said)}
+    assert [values for _, values, _ in table(schema)[1:]] == [
+        "string or number or null",
+        "string or number or boolean or null",
+        "string or number",
+        "string or boolean",
+    ]
+
+
+def test_an_alternative_whose_name_says_what_it_is_says_it_once() -> None:
+    parts = [{"type": "object", "properties": {name: {"type": "null"}}} for name in "ab"]
+    found = [values for _, values, _ in table({"anyOf": parts})]
+    assert found[0] == "one of object with a; object with b"
+    assert found[1::2] == ["object with a", "object with b"]
+
+
 def test_what_the_form_leaves_out_is_told() -> None:
     node = {
         "type": "object",

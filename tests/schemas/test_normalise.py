@@ -3,16 +3,24 @@ cannot be written at all."""
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cinnabar.schemas import UnsupportedSchema, compile_schema
+from cinnabar.schemas.algebra import MAX_BRANCHES
+from cinnabar.schemas.automaton import MAX_STATES
+from cinnabar.schemas.ecma import MAX_DEPTH
 from cinnabar.schemas.errors import NoValue
-from cinnabar.schemas.language import MAX_UNROLLED_LENGTH
+from cinnabar.schemas.formats import FORMATS
+from cinnabar.schemas.instances import BUDGET
+from cinnabar.schemas.judging.building import MAKERS, MAX_BESIDE
+from cinnabar.schemas.language import MAX_UNROLLED_LENGTH, UNROLLED_LENGTH
 from cinnabar.schemas.layout import lay_out
-from cinnabar.schemas.normalise import MAX_MIN_ITEMS, MAX_SHAPES, UNROLLED, normalise
+from cinnabar.schemas.normalise import ABOUT, MAX_MIN_ITEMS, MAX_SHAPES, UNROLLED, normalise
 from cinnabar.schemas.shape import (
     Anything,
     Array,
@@ -425,3 +433,16 @@ def test_choices_that_are_too_long_are_dropped_whatever_the_bound() -> None:
     for bound in (5, 140, 900):
         found = shape({"enum": ["x" * bound, "x" * (bound + 1)], "maxLength": bound})
         assert found == one('"' + "x" * bound + '"')
+
+
+def test_the_page_of_json_schema_names_every_keyword_and_format_and_the_limits_that_hold() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "json-schema.md").read_text(encoding="utf-8")
+    for name in (*MAKERS, *FORMATS, *(keyword for group in ABOUT.values() for keyword in group)):
+        assert f"`{name.partition(':')[0]}`" in page, name
+    limits = (
+        *(UNROLLED_LENGTH, MAX_UNROLLED_LENGTH, MAX_MIN_ITEMS, MAX_STATES, MAX_SHAPES, MAX_BRANCHES),
+        *(MAX_DEPTH, MAX_BESIDE, BUDGET),
+    )
+    for limit in limits:
+        assert re.search(rf"(?<![\d,]){limit:,}(?![\d,])", page), limit
+    assert UNROLLED[0] == 2 and UNROLLED[-1] == 8 and "below two levels (up to eight" in page
