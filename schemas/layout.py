@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from typing import TypeGuard
 
-from cinnabar.schemas.algebra import intersect
+from cinnabar.schemas.algebra import intersect, union
 from cinnabar.schemas.canonical import scalar_text
 from cinnabar.schemas.errors import RegexError, TooLarge
 from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, Kind, Node, ObjectNode, Property, Slot
@@ -74,12 +74,15 @@ class Layout:
         index = len(self.arrays)
         self.arrays.append(None)
         prefix = tuple(self.node(part, f"{path}/{at}") for at, part in enumerate(shape.prefix))
-        item = None if shape.item is None else self.node(shape.item, f"{path}/*")
-        contained = None
+        row, met = shape.item, None
         if shape.contained is not None and shape.item is not None:
             met = intersect(shape.item, shape.contained)
+            row = shape.item if met is None else _described(shape.item, met)
+        item = None if row is None else self.node(row, f"{path}/*")
+        contained = None
+        if met is not None:
             # Laid out by itself: its slots are not filled, they only say what a row that is wanted may be.
-            contained = None if met is None else Layout().node(met, f"{path}/*")
+            contained = Layout().node(met, f"{path}/*")
         array = ArrayNode(
             index, path, item, shape.min_items, shape.max_items, nullable, notes.title, notes.description,
             prefix, contained=contained, min_contained=shape.min_contained, unique=shape.unique,
@@ -201,6 +204,30 @@ def _joined(a: Shape, b: Shape) -> Shape | None:
         tuple(fields), a.additional, a.notes.over(b.notes), tuple(p for p in a.patterns if p in b.patterns),
         a.names, min(a.min_properties, b.min_properties), most,
     )  # fmt: skip
+
+
+def _described(shape: Shape, some: Shape) -> Shape:
+    """The shape, where it says nothing of a value with what `some` of its values are said to be there."""
+    if isinstance(shape, Anything):
+        containers = [part for part in branches(some) if isinstance(part, (Array, Object))]
+        return union([*containers, SCALARS]) or shape
+    if (
+        isinstance(shape, Array)
+        and isinstance(some, Array)
+        and shape.item is not None
+        and some.item is not None
+    ):
+        return replace(shape, item=_described(shape.item, some.item))
+    if not isinstance(shape, Object) or not isinstance(some, Object):
+        return shape
+    theirs = {field.name: field for field in some.fields}
+    fields = [
+        replace(field, shape=_described(field.shape, theirs.pop(field.name).shape))
+        if field.name in theirs
+        else field
+        for field in shape.fields
+    ]
+    return replace(shape, fields=(*fields, *(replace(field, required=False) for field in theirs.values())))
 
 
 def _open_patterns(shape: Object) -> list[tuple[str, Shape | None]]:

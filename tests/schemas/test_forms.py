@@ -208,6 +208,19 @@ def test_rows_that_are_wanted_have_a_shape_of_their_own_and_no_slots_in_the_form
     assert not found.root.contained.automaton.accepts(b"9")
 
 
+def test_rows_of_which_only_some_are_described_have_places_for_what_is_said_of_these() -> None:
+    wanted = {
+        "type": "object",
+        "properties": {"id": TEXT, "more": closed("x", x=TEXT)},
+        "required": ["id", "more"],
+    }
+    for items in ({}, {"type": "object"}, {"type": "object", "properties": {"more": {}}}):
+        compiled = compile_schema({"type": "array", "items": items, "contains": wanted})
+        record = '[{"id":"","more":{"x":""}}]'
+        assert compiled.canonical(json.loads(record)) in (record, '[{"more":{"x":""},"id":""}]')
+        assert compiled.canonical(json.loads(compiled.minimal())) == compiled.minimal()
+
+
 def test_where_any_value_may_stand_any_scalar_is_written() -> None:
     (slot,) = form({}).slots
     assert all(slot.automaton.accepts(text) for text in (b"null", b"true", b"1.5", b'"x"'))
