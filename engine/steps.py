@@ -91,12 +91,14 @@ def commit(board: Board, judged: Judgement, effort: Effort) -> Alternatives:
     last = scores.candidate_logits.shape[1] + 1
     left = [max(effort.steps - board.steps[batch], 1) for batch in board.active]
     remaining = torch.tensor(left, device=board.device)
+    # Steps beyond the effort are there for values that grow; nothing else is begun in them.
+    over = torch.tensor([board.steps[batch] >= effort.steps for batch in board.active], device=board.device)
     for batch in board.active:
         board.steps[batch] += 1
 
     no_absence = torch.zeros(len(canvas.instances), last + 1, dtype=torch.bool, device=board.device)
     no_absence[:, 0] = ~board.excusable
-    ruled_out = _reopen_values(board, judged, effort, no_absence)
+    ruled_out = _reopen_values(board, judged, effort, no_absence, over[board.request])
     shares = judged.shares(_contradicting(board, scores, ruled_out))
     choice, sure = _decide(shares, board.excusable, effort.answer)
     _note_values(board, judged, shares, choice)
@@ -182,13 +184,18 @@ def _decide(shares: Shares, excusable: torch.Tensor, answer: float) -> tuple[tor
     return torch.where(absent, 0, value), torch.where(absent, shares.posterior[:, 0], sure)
 
 
-def _reopen_values(board: Board, judged: Judgement, effort: Effort, no_absence: torch.Tensor) -> torch.Tensor:
-    """Open again the slots whose value is doubted; [S, K + 2] bool, the choices that were so given up."""
+def _reopen_values(
+    board: Board, judged: Judgement, effort: Effort, no_absence: torch.Tensor, over: torch.Tensor
+) -> torch.Tensor:
+    """Open again the slots whose value is doubted; [S, K + 2] bool, the choices that were so given up.
+
+    over: [S] bool, the slots for which it is too late.
+    """
     canvas, scores = board.canvas, judged.scores
     last = no_absence.shape[1] - 1
     ruled_out = torch.zeros_like(no_absence)
     started = board.firm.any(1)
-    judgeable = (board.closed | started) & ~board.known & (board.value_reopened < effort.reopenings)
+    judgeable = (board.closed | started) & ~board.known & ~over & (board.value_reopened < effort.reopenings)
     if not bool(judgeable.any()):
         return ruled_out
     held = torch.full((len(canvas.instances),), -1, dtype=torch.long)

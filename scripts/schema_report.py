@@ -264,6 +264,7 @@ def any_step(report: Report, compiled: Sequence[tuple[Case, CompiledSchema]]) ->
         seen.append(result.record)
         states += len(seen)
         wrong = [text for text in dict.fromkeys(seen) if not schema.accepts(text)]
+        wrong += [f"{result.steps} steps"] if result.steps > engine.effort.steps + 2 else []
         count.note(case.name, f"not valid: {wrong[0][:160]}" if wrong else "", spent)
         doubted = [text for text in dict.fromkeys(seen) if not agrees(json.loads(text))]
         other.note(case.name, f"not valid to the other: {doubted[0][:160]}" if doubted else "")

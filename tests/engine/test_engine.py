@@ -297,6 +297,14 @@ def test_an_uncertain_answer_takes_no_more_steps_than_its_effort() -> None:
         assert set(json.loads(filled(got).record).values()) == {"A"}
 
 
+def test_no_form_takes_more_than_two_steps_beyond_its_effort_however_many_slots_it_has() -> None:
+    # Among so many there are some whose value is doubted again and again.
+    form = form_of(**{f"{at}": {"type": "string"} for at in range(300)})
+    for seed in range(2):
+        (got,) = Engine(RandomModel(seed), "instant").fill([request(form)])
+        assert filled(got).steps <= 1 + 2
+
+
 def test_a_value_that_is_demanded_but_not_found_is_guessed_and_flagged() -> None:
     form = form_of(a={"type": "string"}, b={"type": ["string", "null"]}, maybe={"type": "string"})
     (got,) = Engine(Scripted(['"A"', '"B"'], [[1, 0]], absent=4.0)).fill([request(form)])
