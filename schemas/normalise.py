@@ -238,24 +238,44 @@ class _Reader:
             types = _left(types, part)
             yield "allOf", part
         if "enum" in schema:
-            yield "enum", union([s for v in schema.get("enum") if (s := value_shape(v)) is not None])
+            part = union([s for v in schema.get("enum") if (s := value_shape(v)) is not None])
+            types = _left(types, part)
+            yield "enum", part
         if "const" in schema:
-            yield "const", value_shape(schema.get("const"))
+            part = value_shape(schema.get("const"))
+            types = _left(types, part)
+            yield "const", part
         about = {kind for kind, keywords in ABOUT.items() if any(k in schema for k in keywords)}
+        either: dict[str, Shape | None] = {}
         if "type" in schema or any(_group(kind) in about for kind in types):
             own = self._own(schema, about, types, level)
-            types = _left(types, own)
-            yield next((k for k in (*_flat(ABOUT), "type") if k in schema), "type"), own
+            left = _left(types, own)
+            if "type" not in schema:
+                either = {
+                    keyword: self._alternatives(schema, keyword, left, level)
+                    for keyword in ("anyOf", "oneOf")
+                    if keyword in schema
+                }
+            if None in either.values():
+                # Keywords about arrays say nothing of alternatives that are all strings, say.
+                either = {}
+            else:
+                types = left
+                yield next((k for k in (*_flat(ABOUT), "type") if k in schema), "type"), own
         for keyword in ("anyOf", "oneOf"):
             if keyword in schema:
-                count = len(schema.get(keyword))
-                parts = self._either((schema.below(keyword, str(at)) for at in range(count)), types, level)
-                yield keyword, union([constant_meaning(part) for part in parts])
+                made = keyword in either
+                yield keyword, either[keyword] if made else self._alternatives(schema, keyword, types, level)
         if "if" in schema and ("then" in schema or "else" in schema):
             yield "if", self._condition(schema, types, level)
         for keyword in ("dependentSchemas", "dependencies:dependentSchemas"):
             for name in list(schema.get(keyword, {}))[:MAX_DEPENDENT]:
                 yield keyword, self._dependent(schema, keyword, name, types, level)
+
+    def _alternatives(self, schema: _Schema, keyword: str, types: frozenset[str], level: int) -> Shape | None:
+        """What may be written under `anyOf` or `oneOf`."""
+        places = (schema.below(keyword, str(at)) for at in range(len(schema.get(keyword))))
+        return union([constant_meaning(part) for part in self._either(places, types, level)])
 
     def _reference(self, schema: _Schema, keyword: str, types: frozenset[str], level: int) -> Shape | None:
         target, _ = self.documents.resolve(schema.get(keyword), schema.place, keyword)

@@ -155,6 +155,13 @@ def test_a_keyword_without_a_type_is_written_as_the_type_that_it_is_about() -> N
     )
 
 
+def test_keywords_about_another_type_leave_alternatives_and_choices_as_they_are() -> None:
+    kinds = [TEXT, {"type": "object", "properties": {"a": TEXT}, "additionalProperties": False}]
+    assert shape({"uniqueItems": True, "oneOf": kinds}) == shape({"oneOf": kinds})
+    assert shape({"minLength": 2, "enum": [3, None]}) == shape({"enum": [3, None]})
+    assert shape({"minLength": 2, "anyOf": kinds}) == String(min_length=2)
+
+
 def test_types_and_choices_under_not_are_taken_away() -> None:
     assert shape({"type": ["string", "null"], "not": {"type": "null"}}) == String()
     assert shape({"enum": ["a", "b", None], "not": {"enum": ["a", None]}}) == one('"b"')
