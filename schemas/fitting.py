@@ -77,20 +77,24 @@ class _Fitter:
         return text
 
     def _choice(self, node: ChoiceNode, value: Any, pointer: str, row: int) -> str:
-        first: NotAccepted | None = None
+        nearest: NotAccepted | None = None
+        rows, texts = len(self.rows), self.texts
         for branch, option in zip(node.branches, node.selector.options, strict=True):
-            attempt = _Fitter()
-            attempt.rows, attempt.texts = list(self.rows), dict(self.texts)
+            self.texts = {(node.selector.index, row): option}
             try:
-                text = attempt.text(branch, value, pointer, row)
+                text = self.text(branch, value, pointer, row)
             except NotAccepted as problem:
-                first = first or problem
+                del self.rows[rows:]
+                # The branch that the value goes furthest in is the one that was meant.
+                if nearest is None or problem.pointer.count("/") > nearest.pointer.count("/"):
+                    nearest = problem
                 continue
-            self.rows, self.texts = attempt.rows, attempt.texts
-            self.texts[node.selector.index, row] = option
+            texts.update(self.texts)
+            self.texts = texts
             return text
-        assert first is not None, "a choice has branches"
-        raise first
+        self.texts = texts
+        assert nearest is not None, "a choice has branches"
+        raise nearest
 
     def _array(self, node: ArrayNode, value: Any, pointer: str, row: int) -> str:
         if not isinstance(value, (list, tuple)):
