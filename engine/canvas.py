@@ -15,6 +15,7 @@ from cinnabar.engine.repair import Alternatives, repaired
 from cinnabar.engine.request import Filled, Leaf, Request
 from cinnabar.engine.tokenizer import text_of
 from cinnabar.schemas.canonical import parse, scalar_text
+from cinnabar.schemas.errors import EngineFailure
 from cinnabar.schemas.pointers import escape
 
 
@@ -35,11 +36,15 @@ class Reopenings:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A record that its schema allows, with its leaves and rows as in `Filled`."""
+    """A record that its schema allows, with its leaves and rows as in `Filled`.
+
+    `filled`: it is made of the request's slots, else the form's own instance, in which nothing is known.
+    """
 
     record: str
     leaves: Mapping[str, Leaf]
     rows: Mapping[str, tuple[int, float]]
+    filled: bool = True
 
 
 class Board:
@@ -226,10 +231,12 @@ class Board:
         judge = request.form.judge
         if judge is None or judge.accepts(parse(writer.record)):
             return Kept(writer.record, writer.leaves, writer.rows)
-        return Kept(request.form.instance, dict(_leaves(parse(request.form.instance), "")), {})
+        return Kept(request.form.instance, dict(_leaves(parse(request.form.instance), "")), {}, False)
 
     def _collect(self, r: int) -> None:
         batch, kept = self.active[r], self.kept[self.active[r]]
+        if self.requests[batch].known and not kept.filled:
+            raise EngineFailure("known", "no record was found that has these known values and is allowed")
         for at, instance in enumerate(self.canvas.instances):
             if instance.request != r:
                 continue

@@ -11,7 +11,7 @@ from random_model import SteeredModel, request
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.layout import Value, Writer, lay_out
 from cinnabar.engine.models.base import Row
-from cinnabar.engine.request import Filled
+from cinnabar.engine.request import Failed, Filled
 from cinnabar.schemas import compile_schema
 
 TEXT = {"type": "string"}
@@ -100,3 +100,15 @@ def test_open_properties_never_take_the_name_of_a_declared_one() -> None:
     assert absent.record == "{}"
     there = Writer(layout, [Value(values[slot.path], False) for slot in layout.slots])
     assert there.record == '{"a":1}'
+
+
+def test_known_values_that_no_record_may_have_together_fail_their_request_only() -> None:
+    compiled = compile_schema(obj([], {"not": {"required": ["a", "b"]}}, a=TEXT, b=TEXT, c=TEXT))
+    requests = [
+        request(compiled.form, str(k), known=known, text='{"c":"z"}')
+        for k, known in enumerate([{"/a": '"x"'}, {"/a": '"x"', "/b": '"y"'}, {}])
+    ]
+    one, both, none = Engine(SteeredModel("copy"), "low").fill(requests)
+    assert isinstance(one, Filled) and json.loads(one.record) == {"a": "x", "c": "z"}
+    assert isinstance(both, Failed) and both.code == "known"
+    assert isinstance(none, Filled) and json.loads(none.record) == {"c": "z"}
