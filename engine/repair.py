@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from heapq import heappop, heappush, nsmallest
 from itertools import count
 
@@ -36,7 +37,7 @@ WIDTH, FEW = 96, 100
 Alternatives = Callable[[int], Sequence[tuple[float, Value]]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Change:
     """Values of slots, and what is decided of places, that are not as they came."""
 
@@ -50,7 +51,7 @@ class Change:
         """Whether both say something of the same."""
         return bool(self.values.keys() & other.values.keys() or self.decided.keys() & other.decided.keys())
 
-    @property
+    @cached_property
     def mark(self) -> frozenset[object]:
         """The same for the same changes, in whatever order they were made."""
         values = ((at, value.text, value.absent) for at, value in self.values.items())
@@ -85,10 +86,10 @@ def repaired(
             (c, more) for c, more in search.changes(writer, violation.pointer) if not change.touches(more)
         )
         for more, further in nsmallest(WIDTH, found, key=lambda pair: pair[0]):
-            both = change | further
-            if both.mark not in seen:
-                seen.add(both.mark)
-                heappush(waiting, (cost + more, next(order), both, met))
+            mark = change.mark | further.mark
+            if mark not in seen:
+                seen.add(mark)
+                heappush(waiting, (cost + more, next(order), change | further, met))
     return None
 
 
@@ -116,8 +117,7 @@ class _Search:
                 if (other.text, other.absent) != (value.text, value.absent):
                     # Rather something less than something made up.
                     cost = _cost(now, chance) + 0.01 * far + (chance <= 0.0)
-                    found = other.absent or not value.absent
-                    yield cost, Change({at: other if found else replace(other, missing=True)})
+                    yield cost, Change({at: other})
             row = self.layout.row_of[at]
             if row >= 0 and not value.absent:
                 rows.setdefault(row, []).append(value.confidence)
@@ -163,12 +163,17 @@ class _Search:
     def _others(self, at: int, every: bool) -> list[tuple[float, Value]]:
         """What a slot might be, and, where `every` is asked for, a few texts that it may hold at all."""
         if (at, every) not in self._known:
-            found = list(self._ask(at))
+            absent = self.values[at].absent
+            found = [
+                (chance, replace(value, missing=True) if absent and not value.absent else value)
+                for chance, value in self._ask(at)
+            ]
             texts = {value.text for _, value in found}
             for text in texts_of(self.layout.slots[at]) if every else ():
                 if text.encode() not in texts and text != "null":
                     made = replace(self.values[at], text=text.encode(), absent=False, confidence=0.0)
-                    found.append((0.0, replace(made, spans=(), origin="minimal")))
+                    made = replace(made, spans=(), origin="minimal", missing=made.missing or absent)
+                    found.append((0.0, made))
             self._known[at, every] = found
         return self._known[at, every]
 
