@@ -265,11 +265,19 @@ def test_a_row_that_one_chunk_saw_alone_counts_on_its_side_of_the_overlap() -> N
         assert len(json.loads(merge(FORM, pieces, [empty, found]).record)["orders"]) == of_the_second
 
 
-@pytest.mark.parametrize("seed", range(8))
+#: Keywords under which a record may be other than its slots say.
+CUT = (
+    "anyOf", "const", "contains", "dependentRequired", "dependentSchemas", "if",
+    "maxProperties", "minProperties", "not", "oneOf", "patternProperties", "prefixItems", "propertyNames", "$ref",
+    "uniqueItems", "allOf",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(16))
 def test_records_of_random_chunks_of_random_schemas_merge_into_a_valid_record(seed: int) -> None:
     draw = random.Random(seed)
     for case in range(8):
-        schema = random_schema(draw)
+        schema = random_schema(draw, draw.choice((1, 2, 3)))
         compiled = compile_schema(schema)
         names = [f"{seed} {case} {chunk}" for chunk in range(3)]
         filled = Engine(RandomModel(seed), "low").fill([request(compiled.form, name) for name in names])
@@ -280,7 +288,14 @@ def test_records_of_random_chunks_of_random_schemas_merge_into_a_valid_record(se
         assert compiled.accepts(merged.record)
         jsonschema_rs.validator_for(schema, validate_formats=True).validate(json.loads(merged.record))
         for one in found:
-            leaves, rows, record = _write(compiled.form, _part_of(compiled.form, one))
+            written = _write(compiled.form, _part_of(compiled.form, one))
+            text = json.dumps(schema)
+            if '"additionalProperties": {' in text or any(f'"{keyword}"' in text for keyword in CUT):
+                # What a repair decided of places is not told by the values of slots alone.
+                assert written is None or compiled.accepts(written[2])
+                continue
+            assert written is not None
+            leaves, rows, record = written
             assert (record, rows, list(leaves)) == (one.record, one.rows, list(one.leaves))
             assert [leaf.text for leaf in leaves.values()] == [leaf.text for leaf in one.leaves.values()]
             missing = [leaf.missing for leaf in one.leaves.values()]
