@@ -119,7 +119,7 @@ def test_wrong_use_is_one_line_and_status_2(
 ) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "bad.json").write_text(
-        '{"type": "object", "properties": {"a": {"type": "array", "uniqueItems": true}}}'
+        '{"type": "object", "properties": {"a": {"type": "string", "pattern": "(a)\\\\1"}}}'
     )
     (tmp_path / "m").mkdir()
     (tmp_path / "m" / "model.json").write_text('{"files": {}, "size": {}}')
