@@ -2,9 +2,9 @@
 
 An entry is named by what was built and by the code that builds it, so a new release never reads what an old
 one wrote. It is written under a name of its own and renamed: readers see a whole entry or none, whoever else
-writes. What does not read back as the automaton that was written (its own fingerprint says so) is built again.
-The folder is `$CINNABAR_CACHE`, or `cinnabar` in the user's cache folder; an empty value switches it off, and a
-folder that cannot be written is the same as none.
+writes. What does not read back as the automaton that was written (its own fingerprint says so) is built
+again. The folder is `$CINNABAR_CACHE`, or `cinnabar` in the user's cache folder; an empty value switches it
+off, and a folder that cannot be written is the same as none.
 """
 
 from __future__ import annotations
@@ -98,6 +98,6 @@ def _write(path: Path, automaton: Automaton) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(buffer.getvalue())
-        os.replace(name, path)
+        Path(name).replace(path)
     except OSError:
         Path(name).unlink(missing_ok=True)

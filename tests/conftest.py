@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from hypothesis import HealthCheck, settings
 # A busy machine is no failure: examples have no deadline, and slow drawing of them is let through.
 settings.register_profile("cinnabar", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("cinnabar")
+
+# Nothing of an earlier run, nor of the user's own cache, has a part in the tests.
+os.environ["CINNABAR_CACHE"] = ""
 
 HERE = Path(__file__).resolve().parent
 

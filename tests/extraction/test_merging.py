@@ -267,8 +267,8 @@ def test_a_row_that_one_chunk_saw_alone_counts_on_its_side_of_the_overlap() -> N
 
 #: Keywords under which a record may be other than its slots say.
 CUT = (
-    "anyOf", "const", "contains", "dependentRequired", "dependentSchemas", "if",
-    "maxProperties", "minProperties", "not", "oneOf", "patternProperties", "prefixItems", "propertyNames", "$ref",
+    "anyOf", "const", "contains", "dependentRequired", "dependentSchemas", "if", "maxProperties",
+    "minProperties", "not", "oneOf", "patternProperties", "prefixItems", "propertyNames", "$ref",
     "uniqueItems", "allOf",
 )  # fmt: skip
 

@@ -39,7 +39,8 @@ def test_what_was_built_once_is_read_again(folder: Path) -> None:
     assert [path.suffix for path in folder.iterdir()] == [".npz"]
 
 
-def test_another_key_and_another_release_do_not_meet(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("folder")
+def test_another_key_and_another_release_do_not_meet(monkeypatch: pytest.MonkeyPatch) -> None:
     remembered("plate", build)
     with pytest.raises(AssertionError):
         remembered("plates", refuse)
