@@ -9,11 +9,12 @@ from typing import Any
 import torch
 
 from cinnabar.engine.constraint import first_length
-from cinnabar.engine.layout import Value, Writer, lay_out
+from cinnabar.engine.layout import lay_out
 from cinnabar.engine.models.base import MASK, Canvas, Row, SlotInstance
 from cinnabar.engine.repair import Alternatives, repaired
 from cinnabar.engine.request import Filled, Leaf, Request
 from cinnabar.engine.tokenizer import text_of
+from cinnabar.engine.writing import Value, Writer
 from cinnabar.schemas.canonical import parse, scalar_text
 from cinnabar.schemas.errors import EngineFailure
 from cinnabar.schemas.pointers import escape

@@ -15,7 +15,8 @@ from functools import cached_property
 from heapq import heappop, heappush, nsmallest
 from itertools import count
 
-from cinnabar.engine.layout import Layout, LeafPlace, Place, State, Value, Writer
+from cinnabar.engine.layout import Layout, LeafPlace, Place, State
+from cinnabar.engine.writing import Value, Writer
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.instances import texts_of
 from cinnabar.schemas.judging.judge import Judge

@@ -10,10 +10,10 @@ from cinnabar.engine.canvas import Board
 from cinnabar.engine.constraint import LONGEST, Constraint
 from cinnabar.engine.denoising import Shares, doubted, rounded, select, weigh
 from cinnabar.engine.effort import Effort
-from cinnabar.engine.layout import Value
 from cinnabar.engine.models.base import Candidate, Scores
 from cinnabar.engine.repair import Alternatives
 from cinnabar.engine.tokenizer import PAD, spell, text_of
+from cinnabar.engine.writing import Value
 from cinnabar.kernels.constrained_scan import FLOOR
 from cinnabar.schemas.errors import EngineFailure
 

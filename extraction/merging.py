@@ -18,10 +18,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cinnabar.engine.layout import Value, Writer, lay_out
+from cinnabar.engine.layout import lay_out
 from cinnabar.engine.models.base import Row
 from cinnabar.engine.repair import repaired
 from cinnabar.engine.request import Filled, Leaf
+from cinnabar.engine.writing import Value, Writer
 from cinnabar.extraction.chunking import Chunk
 from cinnabar.schemas.canonical import parse, scalar_text
 from cinnabar.schemas.fitting import branch_of

@@ -9,9 +9,10 @@ import pytest
 from random_model import SteeredModel, request
 
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.layout import Value, Writer, lay_out
+from cinnabar.engine.layout import lay_out
 from cinnabar.engine.models.base import Row
 from cinnabar.engine.request import Failed, Filled
+from cinnabar.engine.writing import Value, Writer
 from cinnabar.schemas import compile_schema
 
 TEXT = {"type": "string"}

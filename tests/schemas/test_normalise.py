@@ -13,6 +13,7 @@ import pytest
 from cinnabar.schemas import UnsupportedSchema, compile_schema
 from cinnabar.schemas.algebra import MAX_BRANCHES
 from cinnabar.schemas.automaton import MAX_STATES
+from cinnabar.schemas.containers import MAX_MIN_ITEMS
 from cinnabar.schemas.ecma import MAX_DEPTH
 from cinnabar.schemas.errors import NoValue
 from cinnabar.schemas.formats import FORMATS
@@ -20,7 +21,8 @@ from cinnabar.schemas.instances import BUDGET
 from cinnabar.schemas.judging.building import MAKERS, MAX_BESIDE
 from cinnabar.schemas.language import MAX_UNROLLED_LENGTH, UNROLLED_LENGTH
 from cinnabar.schemas.layout import lay_out
-from cinnabar.schemas.normalise import ABOUT, MAX_MIN_ITEMS, MAX_SHAPES, UNROLLED, normalise
+from cinnabar.schemas.normalise import MAX_SHAPES, UNROLLED, normalise
+from cinnabar.schemas.schema_object import ABOUT
 from cinnabar.schemas.shape import (
     Anything,
     Array,

@@ -1,0 +1,306 @@
+"""The record that the values of a laid out form make.
+
+What is absent is written so: an optional property is left out, or `null` where it may be null; so is an
+object of whose leaves none has a value. An array without items is `[]`; only where `min_items` forbids that
+it is `null` or left out if it may be. A row all of whose leaves are absent is dropped as far as `min_items`
+allows, and so is one that repeats another where items are unique. Of a choice the branch is written that its
+selector names, or, where that one has no value at all, one that has. Open properties are rows too: one
+without a name, or with a name that is taken, is not written. What the rules of a schema demand otherwise is
+decided from outside (`engine/repair.py`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cinnabar.engine.layout import (
+    ArrayPlace,
+    ChoicePlace,
+    Decided,
+    Layout,
+    LeafPlace,
+    ObjectPlace,
+    Place,
+    State,
+)
+from cinnabar.engine.request import Leaf, Origin
+from cinnabar.schemas.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
+from cinnabar.schemas.instances import texts_of
+from cinnabar.schemas.pointers import escape
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What is written for a slot: `text` if it is there, and what is known of it.
+
+    `spans` are in characters of the passage. `missing`: a value is demanded that the model did not find.
+    `absent`: there is none; `text` is then the best guess, for where the schema demands one after all.
+    """
+
+    text: bytes
+    absent: bool
+    confidence: float = 0.0
+    absent_confidence: float = 0.0
+    spans: tuple[tuple[int, int], ...] = ()
+    origin: Origin = "minimal"
+    missing: bool = False
+    allowed_mass: float = 0.0
+
+
+def _nothing(text: str | None, value: Value) -> Leaf:
+    """The leaf of a place that has no value."""
+    absence = value.absent_confidence
+    return Leaf(text, absence, origin="absent", allowed_mass=value.allowed_mass, absence=absence)
+
+
+def _key(name: str) -> bytes:
+    return json.dumps(name, ensure_ascii=False).encode() + b":"
+
+
+def _written_empty(node: Node) -> bool:
+    """Whether an optional property without a value is written all the same: as `null` or as `[]`."""
+    return node.nullable or (isinstance(node, ArrayNode) and not node.min_items)
+
+
+def minimal(node: Node, pointer: str = "", leaves: dict[str, Leaf] | None = None) -> bytes:
+    """The record of this node when nothing was found; its scalars go to `leaves`, flagged as missing."""
+    if isinstance(node, Slot):
+        text = "null" if node.nullable else node.minimal
+        if leaves is not None:
+            leaves[pointer] = Leaf(text, 0.0, origin="minimal", missing=True)
+        return text.encode()
+    if isinstance(node, ObjectNode):
+        if node.nullable:
+            return b"null"
+        members = [
+            _key(member.name) + minimal(member.node, f"{pointer}/{escape(member.name)}", leaves)
+            for member in node.properties
+            if member.required or _written_empty(member.node)
+        ]
+        return b"{" + b",".join(members) + b"}"
+    if isinstance(node, ChoiceNode):
+        return b"null" if node.nullable else minimal(node.branches[0], pointer, leaves)
+    if node.nullable and node.min_items:
+        return b"null"
+    return b"[" + b",".join(_filling(node, [], node.min_items, pointer, leaves)) + b"]"
+
+
+def _filling(
+    node: ArrayNode, items: list[bytes], size: int, pointer: str, leaves: dict[str, Leaf] | None
+) -> list[bytes]:
+    """These items and as many minimal ones as an array of this size lacks, none twice where that matters."""
+    items = list(items)
+    while len(items) < size:
+        at = len(items)
+        part, below = _item(node, at), f"{pointer}/{at}"
+        text = minimal(part, below, leaves)
+        if node.unique and text in items and isinstance(part, Slot):
+            others = (other.encode() for other in texts_of(part))
+            text = next((other for other in others if other not in items), text)
+            if leaves is not None:
+                leaves[below] = Leaf(text.decode(), 0.0, origin="minimal", missing=True)
+        items.append(text)
+    return items
+
+
+def _item(node: ArrayNode, at: int) -> Node:
+    part = node.prefix[at] if at < len(node.prefix) else node.item
+    if at >= len(node.prefix) and node.contained is not None and node.min_contained:
+        part = node.contained
+    assert part is not None, "an array demands no more items than it may have"
+    return part
+
+
+class Writer:
+    """Writes the record that these values make, and notes its leaves and rows by their final pointers.
+
+    `offset` is where the passage begins in its document. `decided` is what is not left to the values.
+    `instances` has, by pointer, the slots that were asked for the value there, `states` the places that may
+    be written otherwise and how they were, `branches` the choices and which branch was taken.
+    """
+
+    def __init__(
+        self, layout: Layout, values: Sequence[Value], offset: int = 0, decided: Decided | None = None
+    ) -> None:
+        self.layout, self.values, self.offset, self.decided = layout, values, offset, decided or {}
+        self.leaves: dict[str, Leaf] = {}
+        self.rows: dict[str, tuple[int, float]] = {}
+        self.instances: dict[str, list[int]] = {}
+        self.states: dict[str, list[tuple[Place, State]]] = {}
+        self.branches: dict[str, list[tuple[ChoicePlace, int]]] = {}
+        self._vacant: dict[int, bool] = {}
+        text = self._write(layout.root, "")
+        assert text is not None, "the root is never left out"
+        self.record = text.decode()
+
+    def _empty(self, place: Place) -> bool:
+        """Whether nothing below has a value."""
+        if isinstance(place, LeafPlace):
+            return not place.known and self.values[place.instance].absent
+        if place.known:
+            return False
+        key = id(place)
+        if key not in self._vacant:
+            if isinstance(place, ChoicePlace):
+                parts: list[Place] = [self._branch(place)[1]]
+            elif isinstance(place, ArrayPlace):
+                parts = [*place.prefix, *(part for _, part in place.items)]
+            else:
+                parts = [part for _, part in place.members]
+                parts += [part for _, _, part in self._named(place)]
+            self._vacant[key] = all(self._empty(part) for part in parts)
+        return self._vacant[key]
+
+    def _named(self, place: ObjectPlace) -> list[tuple[int, LeafPlace, Place]]:
+        """The open properties of an object that have a name of their own, each with its row."""
+        if place.rest is None:
+            return []
+        taken = {_key(member.name) for member, _ in place.members}
+        found: list[tuple[int, LeafPlace, Place]] = []
+        for (row, part), key in zip(place.rest.items, place.rest.keys, strict=True):
+            name = self.values[key.instance]
+            if not name.absent and not self._empty(part) and name.text + b":" not in taken:
+                taken.add(name.text + b":")
+                found.append((row, key, part))
+        return found
+
+    def _branch(self, place: ChoicePlace) -> tuple[int, Place]:
+        """The branch that the selector names; one that has a value where that one has none."""
+        branches = [(at, branch) for at, branch in enumerate(place.branches) if branch is not None]
+        decided = self.decided.get(id(place.selector))
+        options = place.selector.slot.options
+        named = options.index(self.values[place.selector.instance].text.decode())
+        # The one that is wanted stands first.
+        branches.sort(key=lambda pair: pair[0] != (named if decided is None else decided))
+        if decided is not None:
+            return branches[0]
+        return next((pair for pair in branches if not self._empty(pair[1])), branches[0])
+
+    def _write(self, place: Place, pointer: str) -> bytes | None:
+        """The text of this place, None where it is left out."""
+        nullable = not isinstance(place, LeafPlace) and place.node.nullable
+        if place.known or not (place.optional or nullable):
+            return self._text(place, pointer)
+        found: list[tuple[Place, State]] = self.states.setdefault(pointer, [])
+        how = self.decided.get(id(place))
+        if how in ("null", "out"):
+            self._close(place, pointer)
+            text = b"null" if how == "null" else None
+        else:
+            text = self._text(place, pointer)
+        found.append((place, "out" if text is None else "null" if nullable and text == b"null" else "there"))
+        return text
+
+    def _text(self, place: Place, pointer: str) -> bytes | None:
+        if isinstance(place, LeafPlace):
+            return self._leaf(place, pointer)
+        if isinstance(place, ArrayPlace):
+            return self._array(place, pointer)
+        node, may_close = place.node, place.node.nullable or place.optional
+        if may_close and id(place) not in self.decided and not self._bare(place) and self._empty(place):
+            self._close(place, pointer)
+            return b"null" if node.nullable else None
+        if isinstance(place, ChoicePlace):
+            at, branch = self._branch(place)
+            self.branches.setdefault(pointer, []).append((place, at))
+            return self._write(branch, pointer)
+        members: dict[bytes, bytes] = {}
+        for member, part in place.members:
+            text = self._write(part, f"{pointer}/{escape(member.name)}")
+            if text is not None:
+                members[_key(member.name)] = text
+        self._open(place, pointer, members)
+        return b"{" + b",".join(name + text for name, text in members.items()) + b"}"
+
+    @staticmethod
+    def _bare(place: ObjectPlace | ChoicePlace) -> bool:
+        """Whether this is an object that can have no properties: nothing tells whether it is there."""
+        return isinstance(place, ObjectPlace) and not place.members and place.rest is None
+
+    def _open(self, place: ObjectPlace, pointer: str, members: dict[bytes, bytes]) -> None:
+        """Add the open properties."""
+        for row, key, part in self._named(place):
+            name = self.values[key.instance].text
+            at = f"{pointer}/{escape(json.loads(name))}"
+            text = self._write(part, at)
+            assert text is not None, "a property's value is never left out by itself"
+            self.instances.setdefault(at, []).append(key.instance)
+            members[name + b":"] = text
+            found = self.layout.rows[row]
+            self.rows[at] = (self.offset + found.anchor, found.probability)
+
+    def _leaf(self, place: LeafPlace, pointer: str) -> bytes | None:
+        value, slot = self.values[place.instance], place.slot
+        self.instances.setdefault(pointer, []).append(place.instance)
+        if value.absent and not place.known and (slot.nullable or place.optional):
+            text = "null" if slot.nullable else None
+            self.leaves[pointer] = _nothing(text, value)
+            return None if text is None else text.encode()
+        self.leaves[pointer] = Leaf(
+            value.text.decode(),
+            value.confidence,
+            tuple((begin + self.offset, end + self.offset) for begin, end in value.spans),
+            value.origin,
+            value.missing or (value.absent and not place.known),
+            value.allowed_mass,
+            value.absent_confidence,
+        )
+        return value.text
+
+    def _close(self, place: Place, pointer: str) -> None:
+        """Note the leaves of what is left out."""
+        if isinstance(place, LeafPlace):
+            self.instances.setdefault(pointer, []).append(place.instance)
+            self.leaves[pointer] = _nothing(None, self.values[place.instance])
+        elif isinstance(place, ChoicePlace):
+            self._close(self._branch(place)[1], pointer)
+        elif isinstance(place, ObjectPlace):
+            for member, part in place.members:
+                self._close(part, f"{pointer}/{escape(member.name)}")
+
+    def _array(self, place: ArrayPlace, pointer: str) -> bytes | None:
+        node, decided = place.node, self.decided.get(id(place))
+        size = max(node.min_items, decided) if isinstance(decided, int) else node.min_items
+        if node.min_items and decided is None and self._empty(place):
+            if node.nullable:
+                return b"null"
+            if place.optional:
+                return None
+        filled = {
+            row for at, (row, part) in enumerate(place.items) if at < place.demanded or not self._empty(part)
+        }
+        items = self._prefix(place, pointer, bool(filled))
+        spare = node.min_items - len(items) - len(filled)
+        for row, part in place.items:
+            if row not in filled:
+                if spare <= 0:
+                    continue
+                spare -= 1
+            at = f"{pointer}/{len(items)}"
+            text = self._write(part, at)
+            assert text is not None, "an item of an array is never left out"
+            if node.unique and text in items and not part.known:
+                self._forget(at)
+                continue
+            items.append(text)
+            found = self.layout.rows[row]
+            self.rows[at] = (self.offset + found.anchor, found.probability)
+        return b"[" + b",".join(_filling(node, items, size, pointer, self.leaves)) + b"]"
+
+    def _forget(self, pointer: str) -> None:
+        """Take back what was noted of an item that is not written after all."""
+        for notes in (self.leaves, self.rows, self.states, self.branches):
+            for place in [p for p in notes if p == pointer or p.startswith(f"{pointer}/")]:
+                del notes[place]
+
+    def _prefix(self, place: ArrayPlace, pointer: str, rows: bool) -> list[bytes]:
+        """The items before the rows: all of them if there are rows, else up to the last that has a value."""
+        wanted = [at for at, part in enumerate(place.prefix, 1) if not self._empty(part)]
+        least = len(place.prefix) if rows else max([0, *wanted])
+        least = max(least, min(place.node.min_items, len(place.prefix)))
+        if place.node.max_items is not None:
+            least = min(least, place.node.max_items)
+        texts = (self._write(part, f"{pointer}/{at}") for at, part in enumerate(place.prefix[:least]))
+        return [text for text in texts if text is not None]
