@@ -16,6 +16,10 @@ _UNITS = {
     "month": "months month mos mo monaten monate monat mois meses mes mesi mese maanden maand",
     "year": "years year yrs yr jahren jahre jahr ans an années année años año anos ano anni anno jaar",
 }
+_ENGLISH = frozenset(
+    "seconds second secs sec s minutes minute mins min m hours hour hrs hr h days day d weeks week wks wk "
+    "months month mos mo years year yrs yr".split()
+)
 _UNIT_OF = {word: unit for unit, words in _UNITS.items() for word in words.split()}
 _UNIT_PATTERN = "|".join(sorted(_UNIT_OF, key=len, reverse=True))
 _MINUTES = {"second": 1 / 60, "minute": 1.0, "hour": 60.0, "day": 1440.0}
@@ -41,8 +45,9 @@ _SPLIT = re.compile(
 def read_duration(text: str, locale: Locale) -> tuple[tuple[str, ...], str | None, tuple[str, ...]]:
     """(texts, ISO 8601 duration, numbers) of a text that is a length of time as a whole; empty for others.
 
-    texts: number and unit in English ("2 years", then "24 months"); numbers: the count of the lone unit, then
-    the whole in minutes where no longer unit than a day takes part, as plain decimals.
+    texts: number and unit, a lone unit of another language as it is printed ("2 Jahre") before the English
+    ones ("2 years", then "24 months"); numbers: the count of the lone unit, then the whole in minutes where no
+    longer unit than a day takes part, as plain decimals.
     """
     parts: list[tuple[float, str]] = []
     for match in _SPLIT.finditer(text):
@@ -56,6 +61,9 @@ def read_duration(text: str, locale: Locale) -> tuple[tuple[str, ...], str | Non
     numbers: list[str] = []
     if len(parts) == 1:
         value, unit = parts[0]
+        printed = next(_SPLIT.finditer(text))["unit"]
+        if printed.lower() not in _ENGLISH:
+            texts.insert(0, f"{_plain(value)} {printed}")
         numbers.append(_plain(value))
         if unit == "year":
             texts.append(_say(value * 12, "month"))

@@ -14,6 +14,7 @@ class NonDisclosureAgreement(BaseModel):
 
     parties: list[str] = Field(
         title="Parties",
+        json_schema_extra={"uniqueItems": True},
         description=(
             "Full names of the contracting companies and persons, with their legal form, in the order of the "
             "text; neither the people who sign for a company nor defined short names; empty where none is "
@@ -39,6 +40,7 @@ class NonDisclosureAgreement(BaseModel):
     term: str | None = Field(
         None,
         title="Term",
+        pattern=r"^[0-9]+ \S+$",
         description=(
             "How long the confidentiality obligation lasts: a number and a unit (2 years, 18 months); "
             "null where the agreement sets no period."

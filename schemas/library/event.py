@@ -69,6 +69,7 @@ class Event(BaseModel):
     )
     speakers: list[str] = Field(
         title="Speakers",
+        json_schema_extra={"uniqueItems": True},
         description=(
             "Names of speakers, teachers or performers in the order of the text, without titles and "
             "affiliations; empty where none is named."

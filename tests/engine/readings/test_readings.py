@@ -238,7 +238,7 @@ def test_a_time_takes_the_day_that_stands_before_it() -> None:
         ("twelve (12) months", ["12 months", "1 year", "P12M"]),
         ("one year", ["1 year", "12 months", "P1Y"]),
         ("thirty days", ["30 days", "P30D"]),
-        ("drei Jahre", ["3 years", "36 months", "P3Y"]),
+        ("drei Jahre", ["3 Jahre", "3 years", "36 months", "P3Y"]),
         ("1 h 30 min", ["1 hour 30 minutes", "PT1H30M"]),
     ],
 )
