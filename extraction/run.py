@@ -176,6 +176,8 @@ class Extraction:
     ) -> None:
         self._model, self._options, self._progress = model, options, progress or Silent()
         self._compiled = compile_schema(source.schema)
+        # A schema under which nothing can be written is refused now, not document by document.
+        _ = self._compiled.form
         self._validator = Validator(source)
         files = expand(paths, out)[: options.limit]
         fingerprint = options.fingerprint(model.fingerprint)

@@ -38,8 +38,9 @@ class Validator:
     def __init__(self, source: SchemaSource) -> None:
         self._model = source.model
         try:
-            self._validator = jsonschema_rs.validator_cls_for(source.schema)(
-                source.schema, validate_formats=True, offline=True
+            schema = source.schema if "$schema" in source.schema else with_null(source.schema)
+            self._validator = jsonschema_rs.validator_cls_for(schema)(
+                schema, validate_formats=True, offline=True
             )
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             raise SchemaError(f"{source.name}: refused by the validator of records: {error}") from error
@@ -68,6 +69,30 @@ class Validator:
             # Union branches stand in Pydantic's places too; such a pointer names the nearest it can.
             return [Violation(pointer(part["loc"]), part["msg"]) for part in error.errors(include_url=False)]
         return []
+
+
+def with_null(schema: Any) -> Any:
+    """The schema with OpenAPI 3.0's `nullable: true` beside a `type` written as null among the types.
+
+    The validator knows the drafts of JSON Schema alone; a schema that names one of these has no `nullable`.
+    """
+    if isinstance(schema, list):
+        return [with_null(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {key: value if key in _DATA else with_null(value) for key, value in schema.items()}
+    for key in _NAMED & schema.keys():
+        if isinstance(schema[key], dict):
+            found[key] = {name: with_null(part) for name, part in schema[key].items()}
+    if schema.get("nullable") is True and isinstance(schema.get("type"), (str, list)):
+        kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+        found["type"] = [*kinds, *(() if "null" in kinds else ("null",))]
+    return found
+
+
+#: Keywords whose values are data, and those whose values are schemas by name, whatever the name.
+_DATA = ("const", "default", "enum", "example", "examples")
+_NAMED = {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
 
 
 def exact(text: str) -> Any:

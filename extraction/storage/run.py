@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
 from collections import Counter
@@ -84,7 +85,8 @@ class Run:
             with failures(f"{store.out}: the schema could not be stored"):
                 write_bytes(
                     store.out / "schemas" / f"{source.fingerprint}.json",
-                    orjson.dumps(source.schema, option=orjson.OPT_INDENT_2) + b"\n",
+                    # Integers of any size, as a schema may have them.
+                    json.dumps(source.schema, indent=2, ensure_ascii=False).encode() + b"\n",
                 )
             self._commit({"runs": self._run_row(None, {})} | self._empty_tables())
 

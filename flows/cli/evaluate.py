@@ -132,7 +132,9 @@ def _predict(
     for one in chosen:
         source = load_schema(one.folder / "schema.json")
         try:
-            compiled[one.name] = (compile_schema(source.schema), Validator(source))
+            ready = compile_schema(source.schema)
+            _ = ready.form  # what nothing can be written under is told now
+            compiled[one.name] = (ready, Validator(source))
         except UsageError as error:
             if len(chosen) == 1:
                 raise

@@ -129,7 +129,7 @@ def _through_prefect(
     from cinnabar.schemas import compile_schema, load_schema
 
     # What is wrong with the use is told before Prefect starts its server.
-    compile_schema(load_schema(schema).schema)
+    _ = compile_schema(load_schema(schema).schema).form
     expand(paths, out)
     Store.open(out).close()
     from cinnabar.flows.extract import extract_folder

@@ -125,3 +125,19 @@ def test_exact_values_keep_every_digit():
     assert exact("1" * (sys.get_int_max_str_digits() + 1)) == Decimal(
         "1" * (sys.get_int_max_str_digits() + 1)
     )
+
+
+def test_null_is_valid_where_openapi_says_nullable_and_no_draft_is_named() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "order": {"type": "string", "nullable": True},
+            "default": {"type": "number", "nullable": True},
+            "kind": {"type": "string", "enum": ["nullable"], "default": {"nullable": True, "type": "x"}},
+        },
+    }
+    nulls, text = '{"order":null,"default":null}', '{"kind":null}'
+    assert Validator(SchemaSource("open", schema, None, "0")).check(nulls) == []
+    assert Validator(SchemaSource("open", schema, None, "0")).check(text)
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    assert Validator(SchemaSource("draft", draft, None, "0")).check(nulls)

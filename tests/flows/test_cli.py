@@ -300,3 +300,20 @@ def test_the_command_is_there() -> None:
         [Path(sys.executable).with_name("cinnabar"), "schema"], capture_output=True, text=True, check=False
     )
     assert (done.returncode, "check" in done.stdout) == (0, True)
+
+
+def test_a_schema_that_no_record_meets_is_refused_before_any_work(
+    notes: Path, tiny_model: Path, tmp_path: Path, capsys: CaptureResult
+) -> None:
+    schema = {"type": "object", "allOf": [{"required": ["a"]}, {"not": {"required": ["a"]}}]}
+    (tmp_path / "never.json").write_text(json.dumps(schema))
+    arguments = ["extract", str(notes), "--schema", str(tmp_path / "never.json")]
+    assert run([*arguments, "--out", str(tmp_path / "none"), "--model", str(tiny_model)]) == 2
+    assert "no record was found" in capsys.readouterr().err
+
+
+def test_a_schema_may_have_numbers_of_any_size(notes: Path, tiny_model: Path, tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {"n": {"type": ["integer", "null"], "minimum": 10**30}}}
+    (tmp_path / "big.json").write_text(json.dumps(schema))
+    arguments = ["extract", str(notes), "--schema", str(tmp_path / "big.json")]
+    assert run([*arguments, "--out", str(tmp_path / "big"), "--model", str(tiny_model)]) == 0
