@@ -16,9 +16,8 @@ _UNITS = {
     "month": "months month mos mo monaten monate monat mois meses mes mesi mese maanden maand",
     "year": "years year yrs yr jahren jahre jahr ans an années année años año anos ano anni anno jaar",
 }
-_ENGLISH = frozenset(
-    "seconds second secs sec s minutes minute mins min m hours hour hrs hr h days day d weeks week wks wk "
-    "months month mos mo years year yrs yr".split()
+_ENGLISH = re.compile(
+    r"seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d|weeks?|wks?|months?|mos?|years?|yrs?", re.IGNORECASE
 )
 _UNIT_OF = {word: unit for unit, words in _UNITS.items() for word in words.split()}
 _UNIT_PATTERN = "|".join(sorted(_UNIT_OF, key=len, reverse=True))
@@ -46,8 +45,8 @@ def read_duration(text: str, locale: Locale) -> tuple[tuple[str, ...], str | Non
     """(texts, ISO 8601 duration, numbers) of a text that is a length of time as a whole; empty for others.
 
     texts: number and unit, a lone unit of another language as it is printed ("2 Jahre") before the English
-    ones ("2 years", then "24 months"); numbers: the count of the lone unit, then the whole in minutes where no
-    longer unit than a day takes part, as plain decimals.
+    ones ("2 years", then "24 months"); numbers: the count of the lone unit, then the whole in minutes where
+    no longer unit than a day takes part, as plain decimals.
     """
     parts: list[tuple[float, str]] = []
     for match in _SPLIT.finditer(text):
@@ -62,7 +61,7 @@ def read_duration(text: str, locale: Locale) -> tuple[tuple[str, ...], str | Non
     if len(parts) == 1:
         value, unit = parts[0]
         printed = next(_SPLIT.finditer(text))["unit"]
-        if printed.lower() not in _ENGLISH:
+        if not _ENGLISH.fullmatch(printed):
             texts.insert(0, f"{_plain(value)} {printed}")
         numbers.append(_plain(value))
         if unit == "year":
