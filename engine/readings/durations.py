@@ -17,7 +17,7 @@ _UNITS = {
     "year": "years year yrs yr jahren jahre jahr ans an années année años año anos ano anni anno jaar",
 }
 _ENGLISH = re.compile(
-    r"seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d|weeks?|wks?|months?|mos?|years?|yrs?", re.IGNORECASE
+    r"seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d|weeks?|wks?|months?|mos?|years?|yrs?", re.I
 )
 _UNIT_OF = {word: unit for unit, words in _UNITS.items() for word in words.split()}
 _UNIT_PATTERN = "|".join(sorted(_UNIT_OF, key=len, reverse=True))
