@@ -137,8 +137,12 @@ class Board:
         """
         tokens = self.canvas.tokens[slot, : int(self.canvas.length[slot])].tolist()
         sure = round(share * float(self.sureness[slot].min()), 4)
+        noted = self.values[slot]
+        # No words of the document stand behind it: where it is demanded, it has to be likelier than not.
+        made_up = sure < 0.5 and not bool(self.excusable[slot])
         self.values[slot] = replace(
-            self.values[slot],
+            noted,
+            missing=noted.missing or made_up,
             text=text_of(tokens),
             absent=False,
             confidence=sure,

@@ -101,7 +101,7 @@ def commit(board: Board, judged: Judgement, effort: Effort) -> Alternatives:
     ruled_out = _reopen_values(board, judged, effort, no_absence, over[board.request])
     shares = judged.shares(_contradicting(board, scores, ruled_out))
     choice, sure = _decide(shares, board.excusable, effort.answer)
-    _note_values(board, judged, shares, choice, effort.answer)
+    _note_values(board, judged, shares, choice)
 
     opened = ~board.closed
     spelled = opened & (choice == last)
@@ -244,9 +244,7 @@ def _contradicting(board: Board, scores: Scores, ruled_out: torch.Tensor) -> tor
     return result
 
 
-def _note_values(
-    board: Board, judged: Judgement, shares: Shares, choice: torch.Tensor, answer: float
-) -> None:
+def _note_values(board: Board, judged: Judgement, shares: Shares, choice: torch.Tensor) -> None:
     """Write down, for every open slot, the value that it would take now.
 
     Where the scores offer none, or none that fits the slot as long as it is, the value noted before stands:
@@ -269,8 +267,7 @@ def _note_values(
             absent=free[slot] and chosen[slot] <= 0,
             confidence=round(sure[slot], 4),
             absent_confidence=round(nothing[slot], 4),
-            # Demanded or not, what is less likely than a value has to be is not one that was found.
-            missing=demanded[slot] and (nothing[slot] > 0.5 or chosen[slot] < 0 or sure[slot] < answer),
+            missing=demanded[slot] and (nothing[slot] > 0.5 or chosen[slot] < 0),
             allowed_mass=round(mass[slot], 4),
         )
         if 0 < guesses[slot] < last:
