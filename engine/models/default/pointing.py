@@ -50,9 +50,9 @@ def start_masks(
             continue
         if id(slot.automaton) not in known:
             mask = np.zeros(width, bool)
-            places = [pieces.at(a) for a, _, _ in reader.typed(slot)]
-            inside = [window.place(p) for p in places if window.first <= p < window.last]
-            mask[inside] = True
+            places = reader.places(slot, pieces)
+            first, last = np.searchsorted(places, (window.first, window.last))
+            mask[places[first:last] - window.first + 1] = True
             known[id(slot.automaton)] = mask & words
         rows.append(known[id(slot.automaton)])
     return torch.from_numpy(np.stack(rows))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from cinnabar.engine.models.default.wordpieces import Pieces
 from cinnabar.engine.readings.locale import Locale, document_locale
 from cinnabar.engine.readings.readings import json_readings
 from cinnabar.engine.readings.scan import Mention, scan
@@ -31,6 +32,7 @@ class PassageReader:
         self._mentions: list[Mention] | None = None
         self._readings: dict[tuple[int, int], tuple[bytes, ...]] = {}
         self._typed: dict[int, tuple[Slot, list[Typed]]] = {}
+        self._places: dict[int, npt.NDArray[np.int64]] = {}
 
     @property
     def mentions(self) -> list[Mention]:
@@ -58,6 +60,14 @@ class PassageReader:
             # The slot is kept so that its automaton's id stays its own.
             self._typed[key] = (slot, [(a, b, text) for a, b, text in found if text is not None])
         return self._typed[key][1]
+
+    def places(self, slot: Slot, pieces: Pieces) -> npt.NDArray[np.int64]:
+        """The pieces at which the slot's mentions start, ascending; found once for all windows."""
+        key = id(slot.automaton)
+        if key not in self._places:
+            found = {pieces.at(start) for start, _, _ in self.typed(slot)}
+            self._places[key] = np.array(sorted(found), np.int64)
+        return self._places[key]
 
 
 def word_starts(case: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
