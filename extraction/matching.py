@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from cinnabar.schemas.pointers import escape
+
 #: Lists longer than this are paired in order; the assignment takes time cubic in their length.
 MAX_ASSIGNMENT = 300
 #: Numbers that are not integers may differ by this share.
@@ -181,7 +183,7 @@ def leaf_pairs(
         truth = truth if isinstance(truth, dict) else {}
         predicted = predicted if isinstance(predicted, dict) else {}
         for name in {**truth, **predicted}:
-            step = name.replace("~", "~0").replace("/", "~1")
+            step = escape(name)
             yield from leaf_pairs(
                 truth.get(name), predicted.get(name), also, (*field, name), f"{pointer}/{step}", paired
             )

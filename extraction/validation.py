@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from cinnabar.schemas.errors import SchemaError
 from cinnabar.schemas.loading import SchemaSource
+from cinnabar.schemas.pointers import escape
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ def exact(text: str) -> Any:
 
 def pointer(steps: Iterable[str | int]) -> str:
     """The JSON pointer of these steps."""
-    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
+    return "".join("/" + escape(str(step)) for step in steps)
 
 
 def _integer(digits: str) -> int | Decimal:

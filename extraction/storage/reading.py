@@ -18,6 +18,7 @@ from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage import tables
 from cinnabar.extraction.storage.snapshot import DATABASE, OFFLINE, define_views
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.pointers import escape
 
 #: The kinds of statement that are queries; a pivot is a MULTI.
 _QUERIES = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN, duckdb.StatementType.MULTI)
@@ -191,7 +192,7 @@ def _in_order(fields: list[dict[str, Any]], record_json: str | None) -> list[dic
 
 def _pointers(value: Any, at: str = "") -> list[str]:
     if isinstance(value, dict):
-        steps = [(name.replace("~", "~0").replace("/", "~1"), part) for name, part in value.items()]
+        steps = [(escape(name), part) for name, part in value.items()]
     elif isinstance(value, list):
         steps = [(str(index), part) for index, part in enumerate(value)]
     else:

@@ -8,6 +8,7 @@ from typing import Any
 from cinnabar.schemas.judging.building import Builder
 from cinnabar.schemas.judging.checks import Check, Node, Scope
 from cinnabar.schemas.judging.values import shown
+from cinnabar.schemas.pointers import escape
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def _blamed(node: Node, value: Any) -> Violation:
             return Violation(pointer, check.place.pointer, check.keyword, check.wanted, shown(value))
         token, value, node = step
         if token is not None:
-            pointer += "/" + token.replace("~", "~0").replace("/", "~1")
+            pointer += "/" + escape(token)
 
 
 def _step(check: Check, value: Any, scope: Scope) -> tuple[str | None, Any, Node] | None:

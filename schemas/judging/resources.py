@@ -13,6 +13,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from cinnabar.schemas.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas.judging.dialects import DEFAULT, Draft, draft_named
+from cinnabar.schemas.pointers import escape
 
 # Keywords whose value is one schema, a list of schemas, or schemas by name. An older draft knows fewer; an
 # unknown keyword that looks like one of a later draft then names schemas that nobody refers to.
@@ -66,7 +67,7 @@ class Place:
         tokens: list[str] = []
         here: Place | None = self
         while here is not None and here.parent is not None:
-            tokens.append(here.token.replace("~", "~0").replace("/", "~1"))
+            tokens.append(escape(here.token))
             here = here.parent
         path = "".join(f"/{token}" for token in reversed(tokens))
         return f"{self.document}#{path}" if self.document else path
