@@ -216,7 +216,7 @@ class _Starts:
         """The pieces at which the slot's mentions start."""
         key = id(slot.automaton)
         if key not in self._known:
-            self._known[key] = frozenset(pieces.at(a) for a, _, _ in reader.typed(slot))
+            self._known[key] = frozenset(reader.places(slot, pieces).tolist())
         return self._known[key]
 
 
