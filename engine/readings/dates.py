@@ -37,6 +37,13 @@ DATE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
+#: A month of a year, by name or number: "May 2023", "05/2023", "2023-05".
+MONTH_OF_YEAR = re.compile(
+    rf"(?P<name>{MONTH_PATTERN})\.?[\s,/'’-]*(?:de\s+|of\s+)?(?P<year>{_YEAR})"
+    rf"|(?P<month>0?[1-9]|1[0-2])\s?[/.-]\s?(?P<after>{_YEAR})|(?P<before>{_YEAR})\s?[/.-]\s?(?P<last>0?[1-9]|1[0-2])",
+    re.IGNORECASE,
+)
+
 # Without a digit or an ordinal there is no day: a cheap test before the long pattern.
 _HAS_DAY = re.compile(r"\d|first|second|third|th\b", re.IGNORECASE)
 
@@ -79,6 +86,13 @@ def read_date(match: re.Match[str], locale: Locale) -> tuple[str, ...]:
     day = group["md"] or str(english_number(group["mdw"] or ""))
     found = _year(group["my"]) if group["my"] else year
     return _iso(found, group["mn"], day) if found else ()
+
+
+def read_month(match: re.Match[str]) -> str:
+    """The month ("YYYY-MM", ISO 8601) that a match of `MONTH_OF_YEAR` stands for."""
+    if match["name"]:
+        return f"{match['year']}-{MONTHS[match['name'].lower()]:02d}"
+    return f"{match['after'] or match['before']}-{int(match['month'] or match['last']):02d}"
 
 
 def dates_in(text: str, locale: Locale) -> list[tuple[int, int, tuple[str, ...]]]:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Literal
 
 from cinnabar.engine.readings.codes import CURRENCY_CODES, CURRENCY_SIGNS, codes_of
-from cinnabar.engine.readings.dates import DATE, dates_in, read_date
+from cinnabar.engine.readings.dates import DATE, MONTH_OF_YEAR, dates_in, read_date, read_month
 from cinnabar.engine.readings.durations import DURATION, read_duration
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.numerals import FRACTIONS, digits_to_decimals, number_in_words
@@ -182,6 +182,9 @@ def _dated(
         for value in read_date(date, locale):
             out[Reading(value, "date")] = None
         _midnights(read_date(date, locale), late)
+        late += [Reading(value[:7], "text") for value in read_date(date, locale)]
+    elif (month := MONTH_OF_YEAR.fullmatch(core)) is not None:
+        late.append(Reading(read_month(month), "text"))
     time = TIME.fullmatch(core)
     if time is None and core and (core + ".").lower().endswith("m.."):
         time = TIME.fullmatch(core + ".")

@@ -20,6 +20,8 @@ MIN_COLUMN_LINES = 6
 MIN_COLUMN_WORDS = 4
 MIN_COLUMN_FILL = 0.6
 MAX_DIGITS = 0.3
+#: How much more of a word has to stand on a younger line than on an older one for it to belong there.
+CLEARLY = 0.1
 
 
 @dataclass(slots=True)
@@ -146,7 +148,9 @@ def _lines(index: Sequence[int], box: Floats, rows: list[list[float]]) -> list[L
             line = lines[candidate]
             overlap = min(bottom, line.bottom) - max(top, line.top)
             share = overlap / min(height, max(line.bottom - line.top, 0.1))
-            if share <= best_overlap:
+            # A word printed over another one begins a line of its own, about as high: what comes after it
+            # belongs to the older line.
+            if share <= best_overlap + (CLEARLY if best >= 0 else 0.0):
                 continue
             if any(min(x1, b) - max(x0, a) > 0.5 * min(x1 - x0, b - a) for a, b in taken[candidate]):
                 continue

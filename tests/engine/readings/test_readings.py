@@ -159,6 +159,15 @@ def test_a_date_is_read_first_as_its_locale_writes_it(span: str, locale: Locale,
     assert values(span, locale, "date")[0] == day
 
 
+@pytest.mark.parametrize(
+    ("span", "month"),
+    [("May 2023", "2023-05"), ("May2023", "2023-05"), ("05/2023", "2023-05"), ("2023-5", "2023-05"),
+     ("Mai 2023", "2023-05"), ("mayo de 2023", "2023-05"), ("31.12.2020", "2020-12")],
+)  # fmt: skip
+def test_a_month_of_a_year_is_read(span: str, month: str) -> None:
+    assert month in values(span, kind="text")
+
+
 @pytest.mark.parametrize("span", ["March 2020", "31.02.2020", "45/45/2020", "3. April", "99999999", "may"])
 def test_what_names_no_day_of_a_calendar_is_no_date(span: str) -> None:
     assert values(span, UNKNOWN, "date") == []
