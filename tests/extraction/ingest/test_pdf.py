@@ -106,6 +106,19 @@ def test_rows_of_a_table_stay_on_one_line_with_columns_apart() -> None:
         assert cells == list(row)
 
 
+def test_a_row_keeps_its_first_word_where_cells_are_printed_over_each_other() -> None:
+    def table(page: canvas.Canvas) -> None:
+        page.setFont("Helvetica", 10)
+        for y, cells in ((700, ("Ohio", "11", "22")), (686, ("Utah", "33", "44"))):
+            page.drawString(300, y, cells[1])
+            page.drawString(400, y, cells[2])
+            page.drawString(396, y, "00")
+            page.drawString(72, y - 0.8, cells[0])
+
+    lines = [text.split() for text in parse_pdf(drawn(table), "a.pdf").text.splitlines() if text.strip()]
+    assert [text[:2] for text in lines if len(text) > 2] == [["Ohio", "11"], ["Utah", "33"]]
+
+
 def test_columns_of_prose_are_read_one_after_the_other() -> None:
     def columns(sheet: canvas.Canvas) -> None:
         sheet.setFont("Helvetica", 10)
