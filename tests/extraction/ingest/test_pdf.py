@@ -112,6 +112,7 @@ def test_a_row_keeps_its_first_word_where_cells_are_printed_over_each_other() ->
         for y, cells in ((700, ("Ohio", "11", "22")), (686, ("Utah", "33", "44"))):
             page.drawString(300, y, cells[1])
             page.drawString(400, y, cells[2])
+            page.drawString(500, y + 0.8, "99")
             page.drawString(396, y, "00")
             page.drawString(72, y - 0.8, cells[0])
 
