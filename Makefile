@@ -7,6 +7,7 @@ DEVICE ?= auto
 DATA ?= ../shared/data
 SUITES ?= ../shared/suites
 MINUTES ?= 240
+LIMIT ?= 30
 RUN ?= runs/default
 
 # Nothing is fetched, reported or kept outside of this folder.
@@ -21,7 +22,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint docs samples eval bench bench-gpu train train-gpu schema-report constraints clean
+.PHONY: help setup demo test lint docs samples eval bench bench-gpu train train-gpu calibrate schema-report constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -62,6 +63,10 @@ train: setup  ## train the shipped weights by their recipe, or go on with it (DA
 train-gpu: DEVICE = cuda
 train-gpu: MINUTES = 30
 train-gpu: train  ## the same on a CUDA device
+
+calibrate: setup  ## fit the shipped model's confidence on documents it was not trained on (DATA=sets LIMIT=30)
+	@OMP_NUM_THREADS=1 $(PY) -m cinnabar.flows.cli.main calibrate "$(DATA)" --recipe --limit $(LIMIT) \
+	  --cache runs/calibration --diagram docs/model/reliability.svg --device $(DEVICE)
 
 schema-report: setup  ## measure what is promised of any JSON Schema (SUITES=folder ARGS="--sample 40 --details")
 	@PYTHONPATH=tests/engine:scripts OMP_NUM_THREADS=1 $(PY) scripts/schema_report.py "$(SUITES)" $(ARGS)

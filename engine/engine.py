@@ -87,7 +87,14 @@ class Engine:
             step += 1
             _show(board, step, observer)
         self.reopenings.add(board.reopenings)
-        return [result for result in board.results if result is not None]
+        filled = [result for result in board.results if result is not None]
+        calibration = self.model.calibration
+        if calibration is None:
+            return list(filled)
+        return [
+            calibration.calibrated(request.form, request.passage, result)
+            for request, result in zip(requests, filled, strict=True)
+        ]
 
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:

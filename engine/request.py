@@ -54,7 +54,9 @@ class Leaf:
     that the model found no value although the schema demands one: `text` is then its best guess, or minimal.
     `allowed_mass` is the natural logarithm of the share that the model gave to allowed texts, measured before
     the constraint. `absence` is the probability of there being no value, of which `confidence` is one way to
-    be otherwise: with several readings both may be low.
+    be otherwise: with several readings both may be low. `posterior` and `rival` are what the model itself
+    gives to its likeliest text, written or not, and to the next one: `calibration.py` makes the confidence of
+    them. `slot` indexes `Form.slots`, -1 where no slot was asked.
     """
 
     text: str | None
@@ -64,6 +66,9 @@ class Leaf:
     missing: bool = False
     allowed_mass: float = 0.0
     absence: float = 0.0
+    posterior: float = 0.0
+    rival: float = 0.0
+    slot: int = -1
 
 
 @dataclass(frozen=True, slots=True)

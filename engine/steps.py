@@ -254,6 +254,9 @@ def _note_values(board: Board, judged: Judgement, shares: Shares, choice: torch.
     only_absent = torch.zeros_like(shares.possible)
     only_absent[:, 0] = True
     guess, certainty = shares.best(only_absent)
+    taken = torch.zeros_like(only_absent).scatter_(1, guess.clamp_min(0).unsqueeze(1), True)
+    _, second = shares.best(only_absent | taken)
+    rivals = second.tolist()
     open_slots = (~board.closed).nonzero().squeeze(1).tolist()
     chosen, guesses, sure = choice.tolist(), guess.tolist(), certainty.tolist()
     nothing, mass = shares.posterior[:, 0].tolist(), shares.log_allowed.tolist()
@@ -269,6 +272,7 @@ def _note_values(board: Board, judged: Judgement, shares: Shares, choice: torch.
             absent_confidence=round(nothing[slot], 4),
             missing=demanded[slot] and (nothing[slot] > 0.5 or chosen[slot] < 0),
             allowed_mass=round(mass[slot], 4),
+            rival=round(rivals[slot], 4),
         )
         if 0 < guesses[slot] < last:
             candidate = scores.candidates[slot][guesses[slot] - 1]

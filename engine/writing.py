@@ -37,6 +37,7 @@ class Value:
 
     `spans` are in characters of the passage. `missing`: a value is demanded that the model did not find.
     `absent`: there is none; `text` is then the best guess, for where the schema demands one after all.
+    `confidence` is the posterior of that text, `rival` that of the next likelier one.
     """
 
     text: bytes
@@ -47,12 +48,15 @@ class Value:
     origin: Origin = "minimal"
     missing: bool = False
     allowed_mass: float = 0.0
+    rival: float = 0.0
 
 
-def _nothing(text: str | None, value: Value) -> Leaf:
+def _nothing(text: str | None, value: Value, slot: Slot) -> Leaf:
     """The leaf of a place that has no value."""
-    absence = value.absent_confidence
-    return Leaf(text, absence, origin="absent", allowed_mass=value.allowed_mass, absence=absence)
+    return Leaf(
+        text, value.absent_confidence, (), "absent", False, value.allowed_mass, value.absent_confidence,
+        value.confidence, value.rival, slot.index,
+    )  # fmt: skip
 
 
 def _key(name: str) -> bytes:
@@ -69,7 +73,7 @@ def minimal(node: Node, pointer: str = "", leaves: dict[str, Leaf] | None = None
     if isinstance(node, Slot):
         text = "null" if node.nullable else node.minimal
         if leaves is not None:
-            leaves[pointer] = Leaf(text, 0.0, origin="minimal", missing=True)
+            leaves[pointer] = Leaf(text, 0.0, origin="minimal", missing=True, slot=node.index)
         return text.encode()
     if isinstance(node, ObjectNode):
         if node.nullable:
@@ -236,7 +240,7 @@ class Writer:
         self.instances.setdefault(pointer, []).append(place.instance)
         if value.absent and not place.known and (slot.nullable or place.optional):
             text = "null" if slot.nullable else None
-            self.leaves[pointer] = _nothing(text, value)
+            self.leaves[pointer] = _nothing(text, value, slot)
             return None if text is None else text.encode()
         self.leaves[pointer] = Leaf(
             value.text.decode(),
@@ -246,6 +250,9 @@ class Writer:
             value.missing or (value.absent and not place.known),
             value.allowed_mass,
             value.absent_confidence,
+            value.confidence,
+            value.rival,
+            slot.index,
         )
         return value.text
 
@@ -253,7 +260,7 @@ class Writer:
         """Note the leaves of what is left out."""
         if isinstance(place, LeafPlace):
             self.instances.setdefault(pointer, []).append(place.instance)
-            self.leaves[pointer] = _nothing(None, self.values[place.instance])
+            self.leaves[pointer] = _nothing(None, self.values[place.instance], place.slot)
         elif isinstance(place, ChoicePlace):
             self._close(self._branch(place)[1], pointer)
         elif isinstance(place, ObjectPlace):

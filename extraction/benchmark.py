@@ -33,7 +33,7 @@ from cinnabar.engine.scan_speed import scan_speed
 from cinnabar.engine.training.generator import generate
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.evaluation import find_sets
-from cinnabar.extraction.experiments import OpenSet, context_rows, steps_rows
+from cinnabar.extraction.experiments import OpenSet, answer_rows, context_rows, steps_rows
 from cinnabar.extraction.ingest import parse
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.mixture import MixedDocument, mixed_documents
@@ -48,6 +48,10 @@ from cinnabar.schemas.library import LIBRARY
 BATCH = 16
 #: Counts of steps that are compared.
 STEPS = (1, 2, 4, 8, 16)
+#: Least posteriors of a value that may be absent.
+ANSWERS = (0.1, 0.2, 0.3, 0.4, 0.5)
+#: Parts that are measured only where they are named.
+APART = ("answer", "long")
 #: Tokens of the long document: three times the default model's context and a bit.
 LONG = 400_000
 ENGINE_STAGES = ("encode", "rows", "score", "constrain", "commit")
@@ -198,6 +202,15 @@ def steps_report(model: Model, sets: Sequence[OpenSet]) -> Iterator[str]:
     yield f"Over {', '.join(one.labelled.name for one in sets)}; F1 is the mean of the sets."
 
 
+def answer_report(model: Model, sets: Sequence[OpenSet]) -> Iterator[str]:
+    """The table of what caution costs and saves."""
+    yield "## From which posterior on a value is given"
+    figures = ("answer", "f1", "precision", "recall", "invented")
+    rows = [[f"{getattr(row, name):.4g}" for name in figures] for row in answer_rows(model, sets, ANSWERS)]
+    yield table(figures, rows)
+    yield f"Over {', '.join(one.labelled.name for one in sets)}; means of the sets."
+
+
 def context_report(model: Model, sets: Sequence[OpenSet], context: int, effort: str) -> Iterator[str]:
     """The table of contexts."""
     yield f"## Context of {context} tokens instead of {model.context_tokens}"
@@ -285,16 +298,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "constraint": lambda: constraint(model, a.samples, a.effort),
         "scan": lambda: scan_report(model),
         "steps": lambda: steps_report(model, sets()),
+        "answer": lambda: answer_report(model, sets()),
         "context": lambda: context_report(model, sets(), a.context, a.effort),
         "long": lambda: long_report(model, a.effort),
     }
     p = argparse.ArgumentParser(
         prog="python -m cinnabar.extraction.benchmark", description=(__doc__ or "").split("\n")[0]
     )
-    p.add_argument("--parts", nargs="+", choices=parts, default=[part for part in parts if part != "long"])
+    p.add_argument("--parts", nargs="+", choices=parts, default=[part for part in parts if part not in APART])
     p.add_argument("--documents", type=int, default=2000, help="mixed documents of `throughput`")
     p.add_argument("--samples", type=Path, default=Path("data/samples"), help="folder of the sample sets")
-    p.add_argument("--sets", type=Path, nargs="+", help="labelled sets of `steps` and `context`; the samples")
+    p.add_argument("--sets", type=Path, nargs="+", help="labelled sets of `steps`, `answer`, `context`")
     p.add_argument("--limit", type=int, help="documents of each set")
     p.add_argument("--context", type=int, default=2000, help="tokens of the shorter context")
     p.add_argument("--model", default="default")

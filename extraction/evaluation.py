@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from cinnabar.extraction.matching import LeafPair, leaf_pairs, says_something
 from cinnabar.extraction.matching import Path as FieldPath
-from cinnabar.extraction.matching import says_something
 from cinnabar.extraction.scoring import Figures, Prediction, Scoring, spelled
+from cinnabar.extraction.validation import Validator, Violation
 from cinnabar.schemas.errors import UsageError
 
 #: A set's truth: {"file": …, "truth": record, "also_accepted": {top-level field: other right values}}.
@@ -34,17 +35,23 @@ def score(
     answered = 0
     for line in truths:
         prediction = predictions.get(line["file"]) or {}
-        truth, record = line["truth"], prediction.get("record")
+        record = prediction.get("record")
         answered += record is not None
-        if zero_is_null:
-            truth, record = _zeros_as_null(truth), _zeros_as_null(record)
-        also: dict[str, Sequence[Any]] = {
-            name: list(_scalars(value)) for name, value in (line.get("also_accepted") or {}).items()
-        }
-        scoring.add(truth, prediction, record, also)
+        scoring.add(leaves_of(line, record, zero_is_null), prediction)
     figures = scoring.figures()
     by_field = figures.pop("fields")
     return figures | {"documents": len(truths), "answered": answered, "fields": by_field}
+
+
+def leaves_of(line: Truth, record: Any, zero_is_null: bool = False) -> Iterator[LeafPair]:
+    """Every leaf of a document's truth and of what was extracted from it, side by side."""
+    truth = line["truth"]
+    if zero_is_null:
+        truth, record = _zeros_as_null(truth), _zeros_as_null(record)
+    also: dict[str, Sequence[Any]] = {
+        name: list(_scalars(value)) for name, value in (line.get("also_accepted") or {}).items()
+    }
+    return leaf_pairs(truth, record, also)
 
 
 def best_constant(truths: Sequence[Truth], zero_is_null: bool = False) -> Figures:
@@ -77,7 +84,7 @@ def summarise(results: Mapping[str, Figures]) -> Figures:
     """The means over these sets, with the fields where there is one set, and the sets below.
 
     Documents and values are summed up. A set without a figure, or without any value in or outside of lists,
-    does not enter that mean.
+    does not enter that mean, and has None there.
     """
     summary: Figures = {}
     for name in dict.fromkeys(name for figures in results.values() for name in figures if name != "fields"):
@@ -88,7 +95,11 @@ def summarise(results: Mapping[str, Figures]) -> Figures:
             summary[name] = round(sum(known) / len(known), 4) if known else None
     if len(results) == 1:
         summary["fields"] = next(iter(results.values()))["fields"]
-    return summary | {"sets": dict(results)}
+    sets = {
+        set_name: {name: figures[name] if _has(figures, name) else None for name in figures}
+        for set_name, figures in results.items()
+    }
+    return summary | {"sets": sets}
 
 
 def _has(figures: Figures, name: str) -> bool:
@@ -97,6 +108,12 @@ def _has(figures: Figures, name: str) -> bool:
         fields = figures["fields"].items()
         return any(("/*" in path) == (name == "lists") for path, counts in fields if counts["support"])
     return figures.get(name) is not None
+
+
+def broken_truths(truths: Sequence[Truth], validator: Validator) -> list[tuple[str, Violation]]:
+    """The documents whose truth its own schema does not allow, each with the first thing that is wrong."""
+    found = ((line["file"], validator.check(json.dumps(line["truth"]))) for line in truths)
+    return [(file, violations[0]) for file, violations in found if violations]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,19 @@
-"""What more steps, re-opening and a shorter context change, on sets with known truth."""
+"""What more steps, re-opening, a shorter context and more caution change, on sets with known truth."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from cinnabar.engine.effort import Effort
+from cinnabar.engine.effort import Effort, effort_of
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Model
 from cinnabar.extraction.chunking import chunks, overlap_of
 from cinnabar.extraction.documents import Document
-from cinnabar.extraction.evaluation import EvaluationSet
+from cinnabar.extraction.evaluation import EvaluationSet, leaves_of
 from cinnabar.extraction.ingest import parse
-from cinnabar.extraction.matching import leaf_pairs
 from cinnabar.extraction.measuring import BATCH, prediction_of
 from cinnabar.extraction.pipeline import Job, Read, run_batch
 from cinnabar.extraction.validation import Validator
@@ -51,6 +50,20 @@ class ContextRow:
     short: float
 
 
+@dataclass(frozen=True, slots=True)
+class AnswerRow:
+    """What comes of giving a value from this posterior on: means of the sets.
+
+    invented: of the sets' shares of absent fields that got a value.
+    """
+
+    answer: float
+    f1: float
+    precision: float
+    recall: float
+    invented: float
+
+
 class OpenSet:
     """A labelled set with its documents parsed and its schema compiled."""
 
@@ -78,10 +91,8 @@ class OpenSet:
         """For each place of each record whether what stands there is right."""
         found: dict[tuple[str, str], bool] = {}
         for line in self.labelled.truths:
-            also: dict[str, Sequence[Any]] = {
-                name: _list(value) for name, value in (line.get("also_accepted") or {}).items()
-            }
-            for leaf in leaf_pairs(line["truth"], predictions[line["file"]]["record"], also):
+            record = predictions[line["file"]]["record"]
+            for leaf in leaves_of(line, record, **self.labelled.options):
                 if leaf.pointer:
                     found[line["file"], leaf.pointer] = leaf.right
         return found
@@ -113,6 +124,18 @@ def steps_rows(model: Model, sets: Sequence[OpenSet], counts: Sequence[int]) -> 
         )
 
 
+def answer_rows(model: Model, sets: Sequence[OpenSet], answers: Sequence[float]) -> Iterator[AnswerRow]:
+    """A row for each least posterior at which a value that may be absent is given."""
+    for answer in answers:
+        engine = Engine(model, replace(effort_of("medium"), answer=answer))
+        figures = [one.labelled.score(one.predictions(engine)) for one in sets]
+        means = []
+        for name in ("f1", "precision", "recall", "invented"):
+            known = [found[name] for found in figures if found[name] is not None]
+            means.append(sum(known) / max(len(known), 1))
+        yield AnswerRow(answer, *means)
+
+
 def context_rows(
     model: Model, sets: Sequence[OpenSet], context: int, effort: str = "medium"
 ) -> Iterator[ContextRow]:
@@ -139,9 +162,3 @@ def _read(labelled: EvaluationSet, file: str) -> Read:
     except DocumentError as error:
         return Read(file, "", error)
     return Read(file, found.digest, found)
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        return [value]
-    return [scalar for item in value for scalar in _list(item)]

@@ -28,13 +28,14 @@ def predict(
 
 
 def prediction_of(outcome: Outcome) -> dict[str, Any]:
-    """A line of predictions: the record, the confidence of its leaves, and the text at their offsets."""
+    """A line of predictions: the record, how sure its leaves and rows are, and the text at their offsets."""
     record = outcome.record if outcome.status == "written" else None
     leaves = record.leaves if record else ()
     return {
         "file": outcome.path,
         "record": json.loads(record.text) if record else None,
         "confidence": {leaf.pointer: leaf.confidence for leaf in leaves},
+        "rows": dict(record.rows) if record else {},
         "evidence": {leaf.pointer: leaf.evidence.text for leaf in leaves if leaf.evidence},
         "outcome": outcome.status,
         "code": outcome.code,

@@ -278,4 +278,5 @@ def _value(slot: Slot, leaf: Leaf | None) -> Value:
         origin=leaf.origin if rank else "minimal",
         missing=leaf.missing,
         allowed_mass=leaf.allowed_mass,
+        rival=leaf.rival,
     )

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.request import Failed, Filled, Request, Result
+from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
 from cinnabar.extraction.chunking import Chunk, chunks, overlap_of
-from cinnabar.extraction.documents import Document
+from cinnabar.extraction.clues import row_region, words_behind
+from cinnabar.extraction.documents import Document, Evidence
 from cinnabar.extraction.evidence import evidence_of, page_of
 from cinnabar.extraction.merging import merge
 from cinnabar.extraction.planning import passage_of
@@ -17,6 +18,7 @@ from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, 
 from cinnabar.extraction.validation import Validator
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import DocumentError
+from cinnabar.schemas.form import Form
 
 OnMissing = Literal["quarantine", "guess"]
 
@@ -35,7 +37,8 @@ class Job:
     """What every document of a run is put through.
 
     `context` is the most tokens of a chunk, where fewer than the model's are wanted. `on_missing` says what
-    becomes of a record without a value that its schema demands.
+    becomes of a record without a value that its schema demands. A record with a leaf or a row that is less
+    sure than `min_confidence` waits in quarantine for someone to look at it.
     """
 
     compiled: CompiledSchema
@@ -43,6 +46,7 @@ class Job:
     validator: Validator
     on_missing: OnMissing = "quarantine"
     context: int | None = None
+    min_confidence: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,7 @@ def _conclude(path: str, plan: _Plan, results: Sequence[Result], job: Job) -> Ou
         return _quarantined(path, document, failed.code, failed.detail)
     try:
         filled = merge(job.compiled.form, plan.chunks, [r for r in results if isinstance(r, Filled)])
-        record = record_of(document, filled)
+        record = record_of(document, filled, job.compiled.form)
         missing = tuple(leaf.pointer for leaf in record.leaves if leaf.missing)
         if missing and job.on_missing == "quarantine":
             detail = f"no value found for {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}"
@@ -112,18 +116,24 @@ def _conclude(path: str, plan: _Plan, results: Sequence[Result], job: Job) -> Ou
             detail = "; ".join(f"{v.pointer or '/'}: {v.message}" for v in violations[:5])
             pointers = tuple(dict.fromkeys(v.pointer for v in violations))
             return _quarantined(path, document, "invalid", detail, record, pointers)
+        unsure = record.below(job.min_confidence)
+        if unsure:
+            detail = ", ".join(f"{at or '/'} {sure:.2f}" for at, sure in unsure[:5])
+            more = f" and {len(unsure) - 5} more" if len(unsure) > 5 else ""
+            detail = f"less than {job.min_confidence:g} sure of {detail}{more}"
+            pointers = tuple(at for at, _ in unsure)
+            return _quarantined(path, document, "low_confidence", detail, record, pointers)
     except Exception as error:
         return _quarantined(path, document, "internal_error", _said(error))
-    return Outcome(
-        path, "written", digest=document.digest, document=DocumentInfo.of(document), record=record
-    )
+    return Outcome(path, "written", digest=document.digest, document=DocumentInfo.of(document), record=record)
 
 
-def record_of(document: Document, filled: Filled) -> Record:
+def record_of(document: Document, filled: Filled, form: Form) -> Record:
     """A filled form as the record of its document, every value with the words that it was read from."""
     leaves = []
     for pointer, leaf in filled.leaves.items():
-        evidence = evidence_of(document, leaf.spans)
+        region = row_region(pointer, filled.rows, len(document.text))
+        evidence = evidence_of(document, words_behind(form, leaf, document.text, region))
         leaves.append(
             LeafRow(
                 pointer=pointer,
@@ -133,15 +143,28 @@ def record_of(document: Document, filled: Filled) -> Record:
                 missing=leaf.missing,
                 evidence=evidence,
                 page=page_of(document, evidence),
+                flags=_flags(leaf, evidence),
             )
         )
-    guessed = {"guessed"} if any(leaf.missing for leaf in leaves) else set()
+    rows = {pointer: chance for pointer, (_, chance) in filled.rows.items()}
     return Record(
         text=filled.record,
         leaves=tuple(leaves),
-        confidence=min((leaf.confidence for leaf in leaves), default=1.0),
-        flags=tuple(sorted({*document.flags, *guessed})),
+        confidence=min((*(leaf.confidence for leaf in leaves), *rows.values()), default=1.0),
+        flags=tuple(sorted({*document.flags, *(flag for leaf in leaves for flag in leaf.flags)})),
+        rows=rows,
     )
+
+
+def _flags(leaf: Leaf, evidence: Evidence | None) -> tuple[str, ...]:
+    """What a reader should know of a value: that it is a guess, spelled out, or has no words behind it."""
+    said = leaf.origin not in ("absent", "known") and leaf.text not in (None, "null", "false")
+    marks = {
+        "generated": leaf.origin == "generated",
+        "guessed": leaf.missing,
+        "no_evidence": said and evidence is None,
+    }
+    return tuple(name for name, holds in marks.items() if holds)
 
 
 def _quarantined(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cinnabar.extraction.pipeline import Job, OnMissing, Read
 
 #: Raised when parsing, chunking, merging or evidence change, so that records made before are made anew.
-VERSION = 1
+VERSION = 2
 DEVICES = ("auto", "cpu", "cuda")
 #: Outcomes of skipped inputs that are committed together.
 SKIPS = 5000
@@ -73,6 +73,9 @@ class Options:
     steps: int | None = None
     #: What becomes of a record without a value that its schema demands: quarantine or guess.
     on_missing: OnMissing = "quarantine"
+    #: A record with a leaf or a row that is less sure than this goes to quarantine. No part of a record's
+    #: key: what is written stays, and what waits is released by `retry_quarantined` with a lower one.
+    min_confidence: float = 0.0
     #: Inputs at most, the first ones in order of their paths.
     limit: int | None = None
     #: Tokens of a chunk at most; the model's context where None.
@@ -88,6 +91,8 @@ class Options:
         effort_of(self.effort, self.steps)
         if self.on_missing not in ("quarantine", "guess"):
             raise UsageError(f"on-missing: expected quarantine or guess, got {self.on_missing!r}")
+        if not 0.0 <= self.min_confidence <= 1.0:
+            raise UsageError(f"min-confidence: expected 0 to 1, got {self.min_confidence}")
         for name, least in (("limit", 1), ("context", LEAST_LIMIT), ("workers", 1), ("batch", 1)):
             value = getattr(self, name)
             if value is not None and value < least:
@@ -288,7 +293,14 @@ class Extraction:
 
             options = self._options
             engine: Engine = Engine(self._model.load(), options.effort, steps=options.steps)
-            self._job = Job(self._compiled, engine, self._validator, options.on_missing, options.context)
+            self._job = Job(
+                self._compiled,
+                engine,
+                self._validator,
+                options.on_missing,
+                options.context,
+                options.min_confidence,
+            )
         return self._job
 
 

@@ -26,7 +26,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cinnabar.extraction.matching import LeafPair, Path, evidence_holds, leaf_pairs, says_something
+from cinnabar.extraction.matching import LeafPair, Path, evidence_holds, says_something
 
 #: What was extracted: {"record": record or None, "confidence": {pointer: …}, "evidence": {pointer: text}}.
 Prediction = Mapping[str, Any]
@@ -84,10 +84,10 @@ class Scoring:
     lengths: list[float] = field(default_factory=list)
     rated: list[tuple[float, bool]] = field(default_factory=list)
 
-    def add(self, truth: Any, prediction: Prediction, record: Any, also: dict[str, Sequence[Any]]) -> None:
-        """Count one document."""
+    def add(self, leaves: Iterable[LeafPair], prediction: Prediction) -> None:
+        """Count one document, whose leaves these are."""
         evidence, confidence = prediction.get("evidence"), prediction.get("confidence") or {}
-        for leaf in leaf_pairs(truth, record, also):
+        for leaf in leaves:
             right = leaf.right
             self.fields[spelled(leaf.field)].add(leaf, right)
             if not leaf.paired:

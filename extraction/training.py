@@ -9,12 +9,13 @@ from pathlib import Path
 
 import torch
 
+from cinnabar.engine.calibration import carry_calibration
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.default.model import DefaultModel
 from cinnabar.engine.models.default.network import Network
 from cinnabar.engine.models.default.wordpieces import WordPieces
 from cinnabar.engine.models.identity import about as about_model
-from cinnabar.engine.models.identity import fingerprint_of, model_folder
+from cinnabar.engine.models.identity import fingerprint_of, model_folder, weights_fingerprint
 from cinnabar.engine.models.loading import device_of, load_network, save_network
 from cinnabar.engine.training import pool
 from cinnabar.engine.training.generator import FAMILIES
@@ -168,6 +169,7 @@ def fine_tune(
             "sources": sorted(p.name for p in folders),
         }
         save_network(out, network.cpu(), folder / "vocab.txt", about)
+        carry_calibration(folder, out, weights_fingerprint(out))
     return FineTuned(results, kept)
 
 

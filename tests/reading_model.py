@@ -26,6 +26,7 @@ class ReadingModel:
     def __init__(self, context_tokens: int = 1000) -> None:
         self.context_tokens = context_tokens
         self.fingerprint = "reading"
+        self.calibration = None
         self.device = torch.device("cpu")
         self.passages = 0
         self.longest = 0

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import torch
 
-from cinnabar.engine.request import Origin, Passage
+from cinnabar.engine.request import Filled, Origin, Passage
 from cinnabar.schemas.form import Form, Slot
 
 #: The slot alphabet of a byte model: the 256 bytes, then PAD (after the end of a value) and MORE (the value
@@ -98,6 +98,14 @@ class Scores:
     refused_logit: torch.Tensor
 
 
+class Calibrator(Protocol):
+    """Knows what a model's probabilities are worth."""
+
+    def calibrated(self, form: Form, passage: Passage, filled: Filled) -> Filled:
+        """The same record, its leaves and rows with confidences that mean something."""
+        ...
+
+
 class Model(Protocol):
     """A model that fills slots."""
 
@@ -106,6 +114,11 @@ class Model(Protocol):
     #: Tokens that one passage may have.
     context_tokens: int
     device: torch.device
+
+    @property
+    def calibration(self) -> Calibrator | None:
+        """What its probabilities are worth; None where they are taken as they are."""
+        ...
 
     def count_tokens(self, text: str) -> int:
         """Tokens of this text, for chunking and for packing batches."""

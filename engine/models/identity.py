@@ -11,6 +11,8 @@ from cinnabar.schemas.errors import ModelError, UsageError
 
 #: Where the model that ships with the project lies.
 SHIPPED = Path(__file__).parent / "default" / "weights"
+#: The file of a model's folder that says what its probabilities are worth (engine/calibration.py).
+CALIBRATION = "calibration.json"
 #: Raised when the model's code reads a document differently, so that records made before are made anew.
 VERSION = 1
 
@@ -40,7 +42,16 @@ def about(folder: Path) -> dict[str, Any]:
 
 
 def fingerprint_of(name: str | Path) -> str:
-    """What a record's key says of the model."""
+    """What a record's key says of the model: its weights, and its calibration where it has one."""
+    weights = weights_fingerprint(name)
+    path = model_folder(name) / CALIBRATION
+    if not path.is_file():
+        return weights
+    return hashlib.sha256(weights.encode() + path.read_bytes()).hexdigest()[:16]
+
+
+def weights_fingerprint(name: str | Path) -> str:
+    """Names the weights of a model alone."""
     said = about(model_folder(name))
     key = json.dumps([VERSION, said["files"], said.get("base", {})], sort_keys=True)
     return hashlib.sha256(key.encode()).hexdigest()[:16]

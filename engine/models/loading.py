@@ -9,11 +9,12 @@ from typing import Any
 
 import torch
 
+from cinnabar.engine.calibration import load_calibration
 from cinnabar.engine.models import weights
 from cinnabar.engine.models.default.model import DefaultModel
 from cinnabar.engine.models.default.network import Network, Size
 from cinnabar.engine.models.default.wordpieces import WordPieces
-from cinnabar.engine.models.identity import about, fingerprint_of, model_folder
+from cinnabar.engine.models.identity import about, fingerprint_of, model_folder, weights_fingerprint
 from cinnabar.schemas.errors import ModelError, UsageError
 
 
@@ -31,7 +32,8 @@ def load_model(name: str | Path = "default", device: str = "auto") -> DefaultMod
     """The model of this name or folder, on this device."""
     folder = model_folder(name)
     network, wordpieces = load_network(folder)
-    return DefaultModel(network, wordpieces, fingerprint_of(name), device_of(device))
+    calibration = load_calibration(folder, weights_fingerprint(folder))
+    return DefaultModel(network, wordpieces, fingerprint_of(name), device_of(device), calibration)
 
 
 def load_network(folder: Path) -> tuple[Network, WordPieces]:

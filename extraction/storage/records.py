@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from cinnabar.engine.request import Origin
@@ -19,7 +20,9 @@ class LeafRow:
     `pointer` is the JSON pointer (RFC 6901) into the record. `value` is the canonical JSON text, None where
     the place was left out. `confidence` in [0, 1]. `missing` says that the schema demands a value that the
     model did not find. `evidence` has spans in characters of the whole document and boxes in points; None
-    where the value was not read from the document. `page` counts from 1, 0 where there is none.
+    where the value was not read from the document. `page` counts from 1, 0 where there is none. `flags` say
+    what a reader should know: `generated` (spelled out), `guessed` (demanded, and not found), `no_evidence`
+    (a value without words behind it).
     """
 
     pointer: str
@@ -29,20 +32,34 @@ class LeafRow:
     missing: bool = False
     evidence: Evidence | None = None
     page: int = 0
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
     """A whole record.
 
-    `text` is the exact JSON text that was validated. `confidence` is that of its least certain leaf. `flags`
-    name what a reader should know (`guessed`, `conflict`, …), sorted, each once.
+    `text` is the exact JSON text that was validated. `confidence` is that of its least certain leaf or row.
+    `flags` name what a reader should know of it, of its leaves and of its document, sorted, each once. `rows`
+    has the probability that each row of a list, by pointer, is an item of it.
     """
 
     text: str
     leaves: tuple[LeafRow, ...]
     confidence: float
     flags: tuple[str, ...] = ()
+    rows: Mapping[str, float] = field(default_factory=dict)
+
+    def row_confidence(self, pointer: str) -> float | None:
+        """The probability of the innermost row that this leaf lies in, None where it lies in none."""
+        while pointer and pointer not in self.rows:
+            pointer = pointer.rpartition("/")[0]
+        return self.rows.get(pointer)
+
+    def below(self, least: float) -> list[tuple[str, float]]:
+        """The leaves and rows that are less sure than this, with their confidence, the least sure first."""
+        sure = [*((leaf.pointer, leaf.confidence) for leaf in self.leaves), *self.rows.items()]
+        return sorted((place for place in sure if place[1] < least), key=lambda place: (place[1], place[0]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,9 +47,13 @@ _VIEWS = {
     "records": "SELECT *, row_number() OVER"
     " (PARTITION BY document, schema_fingerprint ORDER BY run_id DESC) = 1 AS latest FROM ({records})",
     "fields": "SELECT f.document, f.schema_name, pointer, field, value_json ->> '$' AS value, value_json,"
-    " confidence, origin, missing, page, spans[1].start AS span_start, spans[len(spans)].end AS span_end,"
+    " confidence, row_confidence, origin, missing, flags, page, spans[1].start AS span_start,"
+    " spans[len(spans)].end AS span_end,"
     " evidence_text, boxes[1].x0 AS x0, boxes[1].top AS top, boxes[1].x1 AS x1, boxes[1].bottom AS bottom,"
-    " spans, boxes, run_id, schema_fingerprint, engine_fingerprint FROM {fields} AS f"
+    " spans, boxes, run_id, schema_fingerprint, engine_fingerprint"
+    # Files that were written before these columns came do not have them.
+    " FROM (SELECT * FROM {fields} UNION ALL BY NAME"
+    " SELECT []::VARCHAR[] AS flags, 0.0::DOUBLE AS row_confidence WHERE false) AS f"
     " SEMI JOIN (SELECT document, schema_fingerprint, max(run_id) AS run_id FROM outcomes"
     " WHERE outcome = 'written' GROUP BY ALL) AS latest USING (document, schema_fingerprint, run_id)",
 }

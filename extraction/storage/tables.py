@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from cinnabar.extraction.storage.records import LeafRow, Outcome
+from cinnabar.extraction.storage.records import LeafRow, Outcome, Record
 from cinnabar.schemas.arrow import arrow_value
 
 _TEXTS = pa.list_(pa.string())
@@ -44,8 +44,10 @@ FIELDS = _columns(
         ("field", pa.string()),
         ("value_json", pa.string()),
         ("confidence", pa.float64()),
+        ("row_confidence", pa.float64()),
         ("origin", pa.string()),
         ("missing", pa.bool_()),
+        ("flags", _TEXTS),
         ("page", pa.int32()),
         ("spans", pa.list_(_SPAN)),
         ("evidence_text", pa.string()),
@@ -188,21 +190,24 @@ def field_rows(outcome: Outcome, key: Key) -> pa.Table:
     assert outcome.record is not None
     value = parse(outcome.record.text)
     return pa.Table.from_pylist(
-        [_field_row(leaf, value, outcome.digest, key) for leaf in outcome.record.leaves], FIELDS
+        [_field_row(leaf, outcome.record, value, outcome.digest, key) for leaf in outcome.record.leaves],
+        FIELDS,
     )
 
 
-def _field_row(leaf: LeafRow, record: Any, digest: str, key: Key) -> dict[str, Any]:
+def _field_row(leaf: LeafRow, record: Record, value: Any, digest: str, key: Key) -> dict[str, Any]:
     evidence = leaf.evidence
     return {
         "document": digest,
         "schema_name": key.schema_name,
         "pointer": leaf.pointer,
-        "field": field_of(leaf.pointer, record),
+        "field": field_of(leaf.pointer, value),
         "value_json": leaf.value,
         "confidence": leaf.confidence,
+        "row_confidence": record.row_confidence(leaf.pointer),
         "origin": leaf.origin,
         "missing": leaf.missing,
+        "flags": list(leaf.flags),
         "page": leaf.page or None,
         "spans": [{"start": span.start, "end": span.end} for span in evidence.spans] if evidence else [],
         "evidence_text": evidence.text if evidence else None,

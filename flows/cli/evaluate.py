@@ -17,6 +17,7 @@ from cinnabar.schemas.errors import UsageError
 if TYPE_CHECKING:
     from cinnabar.extraction.evaluation import EvaluationSet
     from cinnabar.extraction.run import ModelSource, Options
+    from cinnabar.extraction.validation import Violation
 
 _SHOWN = ("f1", "precision", "recall", "scalars", "lists", "invented", "evidence", "ece", "coverage95")
 
@@ -123,6 +124,7 @@ def _select(
 def _predict(
     chosen: Sequence[EvaluationSet], model: ModelSource, options: Options
 ) -> dict[str, dict[str, dict[str, Any]]]:
+    from cinnabar.extraction.evaluation import broken_truths
     from cinnabar.extraction.ingest.sandbox import ParserPool
     from cinnabar.extraction.validation import Validator
     from cinnabar.flows.cli.console import Bar
@@ -135,6 +137,7 @@ def _predict(
             ready = compile_schema(source.schema)
             _ = ready.form  # what nothing can be written under is told now
             compiled[one.name] = (ready, Validator(source))
+            _tell_broken(one.name, broken_truths(one.truths, compiled[one.name][1]))
         except UsageError as error:
             if len(chosen) == 1:
                 raise
@@ -156,6 +159,17 @@ def _predict(
                 job = Job(compiled[one.name][0], engine, compiled[one.name][1], "guess", options.context)
                 found[one.name] = predict(one, job, pool, bar.step)
     return found
+
+
+def _tell_broken(name: str, broken: Sequence[tuple[str, Violation]]) -> None:
+    """Say on standard error which truths can never be met, since the schema does not allow them."""
+    if broken:
+        file, violation = broken[0]
+        print(
+            f"cinnabar: {name}: {len(broken)} of the truths break schema.json and cannot be met; {file} does at"
+            f" {violation.pointer or '/'}: {violation.message}",
+            file=sys.stderr,
+        )
 
 
 def _check_writable(path: Path, several: bool) -> None:

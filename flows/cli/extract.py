@@ -60,6 +60,10 @@ def extract(
     on_missing: Annotated[
         Missing, typer.Option(help="What becomes of a record without a value that the schema demands.")
     ] = Missing.QUARANTINE,
+    min_confidence: Annotated[
+        float,
+        typer.Option(metavar="P", help="Quarantine records with anything that is less sure than this."),
+    ] = 0.0,
     limit: Annotated[int | None, typer.Option(metavar="N", help="The first N inputs only.")] = None,
     context: Annotated[
         int | None, typer.Option(metavar="TOKENS", help="Read documents in chunks of at most so many tokens.")
@@ -100,6 +104,7 @@ def extract(
         effort=effort.value,
         steps=steps,
         on_missing=on_missing.value,
+        min_confidence=min_confidence,
         limit=limit,
         context=context,
         workers=workers,

@@ -121,10 +121,11 @@ def _print(one: Shown, console: Console) -> None:
             field["pointer"],
             field["value_json"],
             f"{field['confidence']:.2f}",
-            "guess" if field["missing"] else field["origin"],
+            field["origin"],
+            ", ".join(field["flags"] or ()),
             field["page"],
             field["evidence_text"],
         )
         for field in one.fields
     ]
-    console.print(table(("field", "value", "confidence", "origin", "page", "evidence"), rows))
+    console.print(table(("field", "value", "confidence", "origin", "flags", "page", "evidence"), rows))

@@ -100,6 +100,7 @@ class RandomModel:
         self.seed, self.scales, self.generates, self.points = seed, scales, generates, points
         self.most_rows = most_rows
         self.fingerprint = f"random {seed}"
+        self.calibration = None
         self.context_tokens = 1000
         self.device = torch.device("cpu")
 

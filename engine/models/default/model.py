@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from cinnabar.engine.calibration import Calibration
 from cinnabar.engine.models.base import MASK, VOCABULARY, Candidate, Canvas, Row, Scores
 from cinnabar.engine.models.default.network import (
     BOOLEANS,
@@ -119,11 +120,17 @@ class DefaultModel:
     context_tokens = 131072
 
     def __init__(
-        self, network: Network, wordpieces: WordPieces, fingerprint: str, device: torch.device | str = "cpu"
+        self,
+        network: Network,
+        wordpieces: WordPieces,
+        fingerprint: str,
+        device: torch.device | str = "cpu",
+        calibration: Calibration | None = None,
     ) -> None:
         self.network = network.eval().to(device)
         self.wordpieces = wordpieces
         self.fingerprint = fingerprint
+        self.calibration = calibration
         self.device = torch.device(device)
         self._forms: dict[int, tuple[Form, FormMemory]] = {}
         self._low_precision = self.device.type == "cuda" or torch.cpu._is_avx512_bf16_supported()

@@ -1,0 +1,126 @@
+"""What a model makes of labelled documents that it was not trained on, leaf by leaf and row by row."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from cinnabar.engine.calibration import VERSION, Signs, signs_of
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.request import Filled, Request
+from cinnabar.engine.training.recipe import Recipe, SetRecipe, is_held_back
+from cinnabar.extraction.chunking import chunks, overlap_of
+from cinnabar.extraction.documents import Document
+from cinnabar.extraction.evaluation import EvaluationSet, leaves_of
+from cinnabar.extraction.ingest.sandbox import ParserPool
+from cinnabar.extraction.planning import passage_of
+from cinnabar.schemas import compile_schema, load_schema
+
+Family = Literal["values", "absences", "rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A leaf or a row that was read: what the model made of it, and whether it is right."""
+
+    name: str
+    document: str
+    family: Family
+    raw: float
+    right: bool
+    signs: Signs
+
+
+def unseen_files(
+    labelled: EvaluationSet, about: Mapping[str, Any], recipe: Recipe, own: SetRecipe
+) -> list[str]:
+    """The files of a set that the weights of a model were not trained on, by what its folder says of it.
+
+    Of a set that a recipe names those that it holds back; of a user's own set the part kept for measuring.
+    """
+    rules = [recipe.sets[labelled.name]] if labelled.name in recipe.sets else []
+    if "base" in about and labelled.name in about.get("sources", ()):
+        rules.append(own)
+    return [
+        line["file"]
+        for line in labelled.truths
+        if all(is_held_back(line["file"], line["truth"], rule) for rule in rules)
+    ]
+
+
+def observe(
+    labelled: EvaluationSet, engine: Engine, pool: ParserPool, done: Callable[[int], None] = lambda _: None
+) -> list[Observation]:
+    """What the engine makes of a set's documents; of those that are read in one piece."""
+    source = load_schema(labelled.folder / "schema.json")
+    form = compile_schema(source.schema).form
+    files = {labelled.folder / line["file"]: line for line in labelled.truths}
+    limit = engine.model.context_tokens
+    found: list[Observation] = []
+    for path, read in pool.parse_many(files):
+        done(1)
+        if not isinstance(read, Document):
+            continue
+        if len(chunks(read, limit, overlap_of(limit), engine.model.count_tokens)) > 1:
+            continue
+        passage = passage_of(read)
+        (result,) = engine.fill([Request(read.digest, form, passage)])
+        if isinstance(result, Filled):
+            signs = signs_of(form, passage, result)
+            right, rows = _judged(labelled, files[path], result)
+            file = files[path]["file"]
+            for pointer, own in signs.leaves.items():
+                if pointer in right:
+                    leaf = result.leaves[pointer]
+                    family: Family = "absences" if leaf.origin == "absent" else "values"
+                    seen = Observation(labelled.name, file, family, leaf.confidence, right[pointer], own)
+                    found.append(seen)
+            for pointer, own in signs.rows.items():
+                chance = result.rows[pointer][1]
+                found.append(Observation(labelled.name, file, "rows", chance, pointer in rows, own))
+    return found
+
+
+def _judged(
+    labelled: EvaluationSet, line: Mapping[str, Any], filled: Filled
+) -> tuple[dict[str, bool], set[str]]:
+    """Of each leaf with a place in the truth whether it is right; the rows that stand for an item of it."""
+    right: dict[str, bool] = {}
+    rows: set[str] = set()
+    for leaf in leaves_of(line, json.loads(filled.record), **labelled.options):
+        if leaf.paired and leaf.pointer:
+            right[leaf.pointer] = leaf.right
+            at = leaf.pointer
+            while at:
+                if at in filled.rows:
+                    rows.add(at)
+                at = at.rpartition("/")[0]
+    return right, rows
+
+
+def write_observations(path: Path, seen: Sequence[Observation]) -> None:
+    """Keep what was observed, for the fit to be made again without reading anything."""
+    lines = [json.dumps([VERSION])]
+    for one in seen:
+        signs = {name: round(value, 5) for name, value in one.signs.items() if value}
+        lines.append(json.dumps([one.name, one.document, one.family, one.raw, one.right, signs]))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def read_observations(path: Path) -> list[Observation] | None:
+    """What was observed; None where there is nothing, or something of another version."""
+    if not path.is_file():
+        return None
+    head, *lines = path.read_text(encoding="utf-8").splitlines()
+    if json.loads(head) != [VERSION]:
+        return None
+    found = []
+    for line in lines:
+        name, document, family, raw, right, signs = json.loads(line)
+        found.append(Observation(name, document, family, raw, right, defaultdict(float, signs)))
+    return found

@@ -1,0 +1,111 @@
+"""`cinnabar calibrate`: make a model's confidence mean something, from labelled documents."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cinnabar.flows.cli.extract import Device
+from cinnabar.schemas.errors import UsageError
+
+
+def calibrate(
+    sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Labelled sets, or folders of sets.")],
+    model: Annotated[
+        str, typer.Option(metavar="M", help="The model whose confidence is fitted; its folder is written to.")
+    ] = "default",
+    recipe: Annotated[
+        bool, typer.Option("--recipe", help="Only the sets that the recipe of the shipped weights names.")
+    ] = False,
+    limit: Annotated[int, typer.Option(metavar="N", help="Documents of each set at most.")] = 30,
+    cache: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Keeps what was read, so that fitting again takes seconds."),
+    ] = None,
+    diagram: Annotated[
+        Path | None, typer.Option(metavar="SVG", help="Draw confidence against the share of right leaves.")
+    ] = None,
+    device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.AUTO,
+    workers: Annotated[int, typer.Option(metavar="N", help="Processes that parse files.")] = 2,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Fit a model's confidence on labelled documents, leaving out those that its weights were trained on.
+
+    Prints what confidence was worth before and is worth after, on sets that it was not fitted on: each part
+    of the sets is judged by a fit on the others. A model that was fine-tuned starts from what its base knows.
+
+    \b
+    Examples:
+      cinnabar calibrate my_set --model models/mine
+      cinnabar calibrate sets --recipe --cache runs/calibration --diagram docs/model/reliability.svg
+    """
+    from cinnabar.engine.models.identity import model_folder
+
+    if limit < 1:
+        raise UsageError(f"--limit: expected at least 1, got {limit}")
+    _check_writable(model_folder(model) / "calibration.json", "--model")
+    if diagram is not None:
+        _check_writable(diagram, "--diagram")
+    from cinnabar.engine.training.recipe import load_recipe
+    from cinnabar.extraction.calibrating import calibrate as fit_confidence
+    from cinnabar.extraction.calibrating import worth
+    from cinnabar.extraction.evaluation import find_sets
+    from cinnabar.extraction.reliability import reliability_svg
+    from cinnabar.extraction.training import OWN
+    from cinnabar.flows.cli.console import Bar, standard_output, table
+
+    chosen = [one for path in sets for one in find_sets(path)]
+    if recipe:
+        known = load_recipe()
+        chosen = [one for one in chosen if one.name in known.sets or one.name in known.left_out]
+    names = [one.name for one in chosen]
+    if len(set(names)) < len(names) or not names:
+        raise UsageError("expected sets with different names, found " + (", ".join(sorted(names)) or "none"))
+    with Bar() as bar:
+        bar.begin(sum(min(limit, len(one.truths)) for one in chosen))
+        result = fit_confidence(chosen, model, OWN, device.value, cache, limit, workers, bar.step)
+
+    found = frozenset(names)
+    groups = {"all sets": found}
+    if found & result.trained_on and found - result.trained_on:
+        groups |= {"trained on": found & result.trained_on, "left out": found - result.trained_on}
+    figures = {}
+    for group, members in groups.items():
+        seen, before, after = result.leaves(members)
+        if seen:
+            figures[group] = {"before": asdict(worth(seen, before)), "after": asdict(worth(seen, after))}
+    if diagram is not None:
+        seen, before, after = result.leaves()
+        right = [one.right for one in seen]
+        panels = [("as the model says", list(zip(before, right, strict=True)))]
+        panels.append(("calibrated on other sets", list(zip(after, right, strict=True))))
+        diagram.write_text(reliability_svg(panels), encoding="utf-8")
+    if as_json:
+        print(json.dumps(figures))
+        return
+    columns = ("", "", "sets", "leaves", "ece", "mean ece", "coverage95", "mean coverage95")
+    rows = [
+        [group, when, f["sets"], f["leaves"], *(f"{f[k]:.3f}" for k in _SHOWN)]
+        for group, both in figures.items()
+        for when, f in both.items()
+    ]
+    standard_output().print(table(columns, rows))
+    print(f"written: {model_folder(model) / 'calibration.json'}")
+
+
+_SHOWN = ("error", "mean_error", "covered", "mean_covered")
+
+
+def _check_writable(path: Path, option: str) -> None:
+    """Raise UsageError where a file could not be written, before minutes are spent on it."""
+    try:
+        with path.open("a"):
+            pass
+        if path.stat().st_size == 0:
+            path.unlink()
+    except OSError as error:
+        raise UsageError(f"{option}: {path} cannot be written: {error.strerror}") from error
