@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from cinnabar.engine.calibration import VERSION, Signs, signs_of
+from cinnabar.engine.calibration import VERSION, RecordSigns, Signs, signs_of
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Filled, Request
 from cinnabar.engine.training.recipe import Recipe, SetRecipe, is_held_back
@@ -20,6 +20,8 @@ from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.planning import passage_of
 from cinnabar.schemas import compile_schema, load_schema
 
+#: Leaves and rows of one set, after which its further documents are not read: long tables say little new.
+ENOUGH = 3000
 Family = Literal["values", "absences", "rows"]
 
 
@@ -55,7 +57,7 @@ def unseen_files(
 def observe(
     labelled: EvaluationSet, engine: Engine, pool: ParserPool, done: Callable[[int], None] = lambda _: None
 ) -> list[Observation]:
-    """What the engine makes of a set's documents; of those that are read in one piece."""
+    """What the engine makes of a set's documents that are read in one piece, until it is ENOUGH."""
     source = load_schema(labelled.folder / "schema.json")
     form = compile_schema(source.schema).form
     files = {labelled.folder / line["file"]: line for line in labelled.truths}
@@ -63,26 +65,29 @@ def observe(
     found: list[Observation] = []
     for path, read in pool.parse_many(files):
         done(1)
-        if not isinstance(read, Document):
+        if len(found) >= ENOUGH or not isinstance(read, Document):
             continue
         if len(chunks(read, limit, overlap_of(limit), engine.model.count_tokens)) > 1:
             continue
         passage = passage_of(read)
         (result,) = engine.fill([Request(read.digest, form, passage)])
         if isinstance(result, Filled):
-            signs = signs_of(form, passage, result)
-            right, rows = _judged(labelled, files[path], result)
-            file = files[path]["file"]
-            for pointer, own in signs.leaves.items():
-                if pointer in right:
-                    leaf = result.leaves[pointer]
-                    family: Family = "absences" if leaf.origin == "absent" else "values"
-                    seen = Observation(labelled.name, file, family, leaf.confidence, right[pointer], own)
-                    found.append(seen)
-            for pointer, own in signs.rows.items():
-                chance = result.rows[pointer][1]
-                found.append(Observation(labelled.name, file, "rows", chance, pointer in rows, own))
+            found += _observations(labelled, files[path], result, signs_of(form, passage, result))
     return found
+
+
+def _observations(
+    labelled: EvaluationSet, line: Mapping[str, Any], filled: Filled, signs: RecordSigns
+) -> Iterator[Observation]:
+    name, file = labelled.name, line["file"]
+    right, rows = _judged(labelled, line, filled)
+    for pointer, own in signs.leaves.items():
+        if pointer in right:
+            leaf = filled.leaves[pointer]
+            family: Family = "absences" if leaf.origin == "absent" else "values"
+            yield Observation(name, file, family, leaf.confidence, right[pointer], own)
+    for pointer, own in signs.rows.items():
+        yield Observation(name, file, "rows", filled.rows[pointer][1], pointer in rows, own)
 
 
 def _judged(

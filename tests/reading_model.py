@@ -28,6 +28,8 @@ class ReadingModel:
         self.fingerprint = "reading"
         self.calibration = None
         self.device = torch.device("cpu")
+        #: A text whose presence makes the model waver.
+        self.doubted = "\0"
         self.passages = 0
         self.longest = 0
 
@@ -48,7 +50,8 @@ class ReadingModel:
         self, _forms: Sequence[Form], memories: Sequence[Any], rows: Sequence[Sequence[Row]], canvas: Canvas
     ) -> Scores:
         found = [_value(one, rows[one.request], memories[one.request]) for one in canvas.instances]
-        there = torch.tensor([9.0 if value else -9.0 for value in found])
+        sure = [0.5 if self.doubted in memories[one.request] else 9.0 for one in canvas.instances]
+        there = torch.tensor([s if value else -s for s, value in zip(sure, found, strict=True)])
         return Scores(
             candidates=[[value] if value else [] for value in found],
             candidate_logits=torch.where(there > 0, there, float("-inf")).unsqueeze(1),

@@ -166,8 +166,8 @@ def _tell_broken(name: str, broken: Sequence[tuple[str, Violation]]) -> None:
     if broken:
         file, violation = broken[0]
         print(
-            f"cinnabar: {name}: {len(broken)} of the truths break schema.json and cannot be met; {file} does at"
-            f" {violation.pointer or '/'}: {violation.message}",
+            f"cinnabar: {name}: {len(broken)} of the truths break schema.json and cannot be met; {file} does"
+            f" at {violation.pointer or '/'}: {violation.message}",
             file=sys.stderr,
         )
 

@@ -42,7 +42,10 @@ def filled(rows: dict[str, tuple[int, float]] | None = None, **leaves: Leaf) -> 
 
 
 @given(
-    st.floats(0, 1), st.floats(0, 1), st.floats(0, 10), st.dictionaries(st.text(), st.floats(-5, 5), max_size=3)
+    st.floats(0, 1),
+    st.floats(0, 1),
+    st.floats(0, 10),
+    st.dictionaries(st.text(), st.floats(-5, 5), max_size=3),
 )
 def test_confidence_never_falls_with_the_models_own_probability(
     one: float, other: float, weight: float, more: dict[str, float]
@@ -65,7 +68,9 @@ def test_a_value_an_absence_and_a_row_have_their_own_scales() -> None:
 
 def test_what_is_not_the_value_keeps_its_proportion() -> None:
     done = HALF.calibrated(FORM, PASSAGE, filled(seller=leaf("/seller", 0.8, absence=0.05)))
-    assert done.leaves["/seller"].absence == pytest.approx(0.25 * (1 - done.leaves["/seller"].confidence), abs=1e-4)
+    assert done.leaves["/seller"].absence == pytest.approx(
+        0.25 * (1 - done.leaves["/seller"].confidence), abs=1e-4
+    )
 
 
 def test_what_was_known_before_keeps_its_confidence() -> None:

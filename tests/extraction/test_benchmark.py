@@ -12,6 +12,7 @@ from reading_model import ReadingModel
 
 from cinnabar.engine.engine import Engine
 from cinnabar.extraction.benchmark import (
+    answer_report,
     constraint,
     context_report,
     machine,
@@ -22,7 +23,7 @@ from cinnabar.extraction.benchmark import (
 )
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.evaluation import load_set
-from cinnabar.extraction.experiments import OpenSet, context_rows, steps_rows
+from cinnabar.extraction.experiments import OpenSet, answer_rows, context_rows, steps_rows
 from cinnabar.extraction.ingest import parse
 from cinnabar.extraction.mixture import mixed_documents
 from cinnabar.schemas.errors import UsageError
@@ -101,9 +102,15 @@ def test_a_shorter_context_cuts_and_is_compared(labelled: OpenSet) -> None:
     assert (row.documents, row.cut, row.whole, row.short) == (2, 1, 0.75, 0.75)
 
 
+def test_caution_is_compared_by_what_it_costs_and_saves(labelled: OpenSet) -> None:
+    rows = list(answer_rows(ReadingModel(), [labelled], (0.1, 0.9)))
+    assert [(row.answer, row.f1, row.invented) for row in rows] == [(0.1, 0.75, 0.0), (0.9, 0.75, 0.0)]
+
+
 def test_reports_are_tables_in_markdown(labelled: OpenSet) -> None:
     model = ReadingModel()
-    for report in (steps_report(model, [labelled]), context_report(model, [labelled], 64, "low")):
+    for report in (steps_report(model, [labelled]), context_report(model, [labelled], 64, "low"),
+                   answer_report(model, [labelled])):  # fmt: skip
         text = "\n".join(report)
         assert re.search(r"^\|---\|(---:\|)+$", text, re.MULTILINE), text
     assert table(("a", "b"), [("x", "1")]) == "| a | b |\n|---|---:|\n| x | 1 |"
@@ -116,4 +123,3 @@ def test_the_machine_is_named() -> None:
 def test_a_folder_without_sets_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"benchmark: .*expected"):
         main(["--model", str(tmp_path), "--parts", "steps"])
-

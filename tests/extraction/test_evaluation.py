@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from cinnabar.extraction.evaluation import best_constant, find_sets, load_set, score, summarise
+from cinnabar.extraction.evaluation import best_constant, broken_truths, find_sets, load_set, score, summarise
+from cinnabar.extraction.validation import Validator
+from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import UsageError
 
 SHARED = Path(__file__).parents[3] / "shared"
@@ -79,13 +81,21 @@ def test_a_summary_has_means_and_the_sets_below():
     two = score([line("a", {"x": 1}), line("b", {"x": None})], {})
     both = summarise({"one": one, "two": two})
     assert (both["f1"], both["documents"], both["invented"]) == (0.5, 3, 0.0)
-    assert both["sets"] == {"one": one, "two": two} and "fields" not in both
+    assert both["sets"] == {"one": one | {"lists": None, "invented": None}, "two": two | {"lists": None}}
+    assert both["lists"] is None and "fields" not in both
     assert json.loads(json.dumps(both)) == both
     rows = score([line("a", {"l": [1]})], {"a": {"record": {"l": [1]}}})
     mixed = summarise({"one": one, "rows": rows})
     assert (mixed["scalars"], mixed["lists"]) == (1.0, 1.0)
     alone = summarise({"one": one})
     assert alone["fields"] == one["fields"] and alone["f1"] == 1.0
+
+
+def test_a_truth_that_its_schema_does_not_allow_is_told():
+    validator = Validator(load_schema({"type": "object", "properties": {"x": {"type": "integer"}}}))
+    truths = [line("a", {"x": 1}), line("b", {"x": "one"}), line("c", {"x": None})]
+    broken = broken_truths(truths, validator)
+    assert [file for file, _ in broken] == ["b", "c"] and broken[0][1].pointer == "/x"
 
 
 def make_set(folder, truths, **files):

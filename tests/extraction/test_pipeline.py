@@ -36,11 +36,15 @@ SCHEMA: dict[str, Any] = {
 
 
 def job(
-    on_missing: OnMissing = "quarantine", context: int | None = None, judge: dict[str, Any] | None = None
+    on_missing: OnMissing = "quarantine",
+    context: int | None = None,
+    judge: dict[str, Any] | None = None,
+    min_confidence: float = 0.0,
 ) -> Job:
     source = load_schema(SCHEMA)
     validator = Validator(load_schema(judge) if judge else source)
-    return Job(compile_schema(SCHEMA), Engine(ReadingModel()), validator, on_missing, context)
+    engine = Engine(ReadingModel())
+    return Job(compile_schema(SCHEMA), engine, validator, on_missing, context, min_confidence)
 
 
 def read(text: str, path: str = "a.txt") -> Read:
@@ -56,7 +60,8 @@ def test_a_document_becomes_a_record_with_its_evidence() -> None:
     assert outcome.record.text == '{"name":"Anna","total":12.5,"rows":[{"id":"X1"},{"id":"X2"}]}'
     evidence = {leaf.pointer: leaf.evidence.text for leaf in outcome.record.leaves if leaf.evidence}
     assert evidence == {"/name": "Anna", "/total": "12.50", "/rows/0/id": "X1", "/rows/1/id": "X2"}
-    assert outcome.record.confidence == min(leaf.confidence for leaf in outcome.record.leaves)
+    assert outcome.record.rows == {"/rows/0": 0.9, "/rows/1": 0.9}
+    assert outcome.record.confidence == 0.9 < min(leaf.confidence for leaf in outcome.record.leaves)
     assert outcome.record.flags == ()
 
 
@@ -84,8 +89,25 @@ def test_a_demanded_value_that_is_missing_goes_to_quarantine_with_its_place() ->
 def test_a_guess_is_written_and_flagged_where_it_was_asked_for() -> None:
     (outcome,) = run_batch([read("total=3.00\n")], job("guess")).outcomes
     assert outcome.status == "written" and outcome.record is not None
-    assert outcome.record.flags == ("guessed",)
+    assert outcome.record.flags == ("guessed", "no_evidence")
     assert [leaf.pointer for leaf in outcome.record.leaves if leaf.missing] == ["/name"]
+
+
+def test_a_record_that_is_not_sure_enough_waits_in_quarantine_with_the_places() -> None:
+    item = read("name=Anna\n- id=X1\ntotal=12.50\n")
+    (outcome,) = run_batch([item], job(min_confidence=0.95)).outcomes
+    assert (outcome.status, outcome.code, outcome.pointers) == ("quarantined", "low_confidence", ("/rows/0",))
+    assert outcome.detail == "less than 0.95 sure of /rows/0 0.90"
+    assert outcome.record is not None and outcome.record.leaves
+    (outcome,) = run_batch([item], job(min_confidence=0.9)).outcomes
+    assert outcome.status == "written"
+
+
+def test_a_value_without_words_behind_it_is_flagged() -> None:
+    (outcome,) = run_batch([read("total=3.00\n")], job("guess")).outcomes
+    assert outcome.record is not None
+    flags = {leaf.pointer: leaf.flags for leaf in outcome.record.leaves}
+    assert flags == {"/name": ("guessed", "no_evidence"), "/total": ()}
 
 
 def test_what_the_independent_validator_rejects_goes_to_quarantine_with_place_and_message() -> None:

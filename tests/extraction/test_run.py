@@ -113,7 +113,26 @@ def test_another_way_to_read_is_other_work(folder: Path, tmp_path: Path) -> None
         for changed in ({}, {"effort": "high"}, {"steps": 3}, {"context": 100}, {"on_missing": "guess"})
     }
     assert len(prints | {Options().fingerprint("other")}) == 6
-    assert Options(workers=7, batch=3, limit=1).fingerprint("m") == Options().fingerprint("m")
+    alike = Options(workers=7, batch=3, limit=1, min_confidence=0.5)
+    assert alike.fingerprint("m") == Options().fingerprint("m")
+
+
+def test_what_waited_for_review_is_released_and_nothing_else_is_read_again(
+    folder: Path, tmp_path: Path
+) -> None:
+    out, loads = tmp_path / "out", Loads()
+    (folder / "unsure.txt").write_text("name=U\n")
+    loads.model.doubted = "name=U"
+    strict = extract([folder], SOURCE, out, loads.source(), Options(workers=1, min_confidence=0.9))
+    assert (strict.written, strict.reasons["low_confidence"]) == (5, 1)
+    assert strict.inputs == strict.written + strict.quarantined + strict.skipped
+    (row,) = query(out, "select pointers, record_json from quarantine where code = 'low_confidence'").rows
+    assert row == (["/name"], '{"name":"U","total":null}')
+    waiting = extract([folder], SOURCE, out, loads.source(), Options(workers=1, min_confidence=0.9))
+    assert waiting.written == 0 and waiting.skipped == waiting.inputs
+    free = extract([folder], SOURCE, out, loads.source(), Options(workers=1, retry_quarantined=True))
+    assert (free.written, "low_confidence" in free.reasons) == (1, False)
+    assert query(out, "select count(*) from note").rows == [(6,)]
 
 
 def test_a_run_that_is_broken_off_goes_on_where_it_stopped(folder: Path, tmp_path: Path) -> None:
@@ -233,6 +252,8 @@ def test_wrong_use_is_told_before_anything_is_made(folder: Path, tmp_path: Path)
         extract([folder], SOURCE, folder / "0.txt", loads.source())
     with pytest.raises(UsageError, match="workers"):
         Options(workers=0)
+    with pytest.raises(UsageError, match="min-confidence: expected 0 to 1, got 80"):
+        Options(min_confidence=80)
     with pytest.raises(UsageError, match="instant, low"):
         Options(effort="huge")
     with pytest.raises(UsageError, match=r"model\.json"):

@@ -105,6 +105,14 @@ def test_too_much_in_quarantine_is_status_3(notes: Path, tiny_model: Path, tmp_p
         (["extract", ".", "--out", "o", "--model", "m"], "--schema"),
         (["extract"], "PATH"),
         (["schema", "check", "bad.json"], "/properties/a"),
+        (
+            ["extract", ".", "--schema", "receipt", "--out", "o", "--min-confidence", "80", "--model", "m"],
+            "min-confidence: expected 0 to 1",
+        ),
+        (["calibrate", "empty", "--model", "m"], "truth.jsonl"),
+        (["calibrate", "empty", "--model", "empty"], "model.json"),
+        (["calibrate", "empty", "--model", "m", "--limit", "0"], "at least 1"),
+        (["calibrate", "empty", "--model", "m", "--diagram", "nowhere/a.svg"], "cannot be written"),
         (["sql", "select 1", "--out", "nowhere"], "no results"),
         (["show", "x", "--out", "nowhere"], "no results"),
         (["eval", "empty"], "truth.jsonl"),
@@ -251,6 +259,36 @@ def test_eval_scores_the_whole_path_and_writes_its_predictions(
     for line in lines:
         text = (labelled / line["file"]).read_bytes().decode()
         assert all(value in text for value in line["evidence"].values())
+
+
+def test_eval_says_which_truths_break_their_schema(
+    labelled: Path, tiny_model: Path, capsys: CaptureResult
+) -> None:
+    lines = [json.loads(text) for text in (labelled / "truth.jsonl").read_text().splitlines()]
+    lines[1]["truth"]["day"] = "tomorrow"
+    (labelled / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert run(["eval", str(labelled), "--model", str(tiny_model), "--json", "--workers", "1"]) == 0
+    said = capsys.readouterr().err
+    assert "1 of the truths break schema.json" in said and "docs/1.txt does at /day: " in said
+
+
+def test_calibrate_says_what_confidence_was_and_is_worth(
+    labelled: Path, tmp_path: Path, capsys: CaptureResult
+) -> None:
+    from cinnabar.engine.models.default.network import Network, Size
+    from cinnabar.engine.models.identity import SHIPPED
+    from cinnabar.engine.models.loading import save_network
+
+    model, drawn = tmp_path / "own", tmp_path / "own.svg"
+    size = Size(hidden=48, heads=4, inner=64, layers=1, decoder_layers=1, pointer=16)
+    save_network(model, Network(size), SHIPPED / "vocab.txt", {"sources": []})
+    arguments = ["calibrate", str(labelled), "--model", str(model), "--workers", "1", "--diagram", str(drawn)]
+    assert run([*arguments, "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["all sets"]["before"]["leaves"] == figures["all sets"]["after"]["leaves"] == 6
+    assert (model / "calibration.json").is_file() and drawn.read_text().startswith("<svg")
+    assert run(arguments) == 0
+    assert "all sets" in capsys.readouterr().out
 
 
 def test_eval_takes_some_files_of_several_sets(labelled: Path, tmp_path: Path, capsys: CaptureResult) -> None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import duckdb
+import pyarrow as pa
 import pytest
 
+from cinnabar.extraction.storage import tables
 from cinnabar.extraction.storage.reading import query
+from cinnabar.extraction.storage.records import LeafRow
 from cinnabar.extraction.storage.snapshot import DATABASE, identifier, published_number
 from cinnabar.extraction.storage.store import Store
 
@@ -198,3 +203,30 @@ def test_identifiers_are_plain():
     assert identifier("9 lives") == "_9_lives"
     assert identifier("") == identifier("日本") == "schema"
     assert len(identifier("x" * 500)) == 60
+
+
+def test_fields_have_their_flags_and_the_confidence_of_their_row(out, workload):
+    item = workload.written("a.txt", {"lines": [{"sku": "x"}]})
+    leaves = (
+        LeafRow("/lines/0/sku", '"x"', 0.9, "generated", flags=("generated", "no_evidence")),
+        LeafRow("/ok", None, 0.8, "absent"),
+    )
+    record = replace(item.record, leaves=leaves, rows={"/lines/0": 0.625})
+    with Store.open(out) as store:
+        run = workload.begin(store, RICH)
+        run.commit_batch([replace(item, record=record)])
+        run.finish()
+    rows = snapshot(out, "SELECT pointer, row_confidence, flags FROM fields ORDER BY pointer")
+    assert rows == [("/lines/0/sku", 0.625, ["generated", "no_evidence"]), ("/ok", None, [])]
+
+
+def test_results_that_were_written_before_fields_had_flags_can_be_read(out, workload, monkeypatch):
+    new = {"flags", "row_confidence"}
+    before = pa.schema([field for field in tables.FIELDS if field.name not in new])
+    monkeypatch.setattr(tables, "FIELDS", before)
+    store_records(out, workload, workload.SCHEMA, {"name": "old", "size": 1})
+    assert query(out, "SELECT DISTINCT flags, row_confidence FROM fields").rows == [(None, None)]
+    monkeypatch.undo()
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    store_records(out, workload, workload.SCHEMA, {"name": "new", "size": 1}, {"name": "newer", "size": 1})
+    assert len(query(out, "SELECT flags FROM fields").rows) == 4
