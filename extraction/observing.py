@@ -20,8 +20,9 @@ from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.planning import passage_of
 from cinnabar.schemas import compile_schema, load_schema
 
-#: Leaves and rows of one set, after which its further documents are not read: long tables say little new.
-ENOUGH = 3000
+#: Leaves and rows of one set, and characters, after which its further documents are not read: long tables say
+#: little new, and long contracts take long.
+ENOUGH, ENOUGH_TEXT = 3000, 600_000
 Family = Literal["values", "absences", "rows"]
 
 
@@ -57,19 +58,20 @@ def unseen_files(
 def observe(
     labelled: EvaluationSet, engine: Engine, pool: ParserPool, done: Callable[[int], None] = lambda _: None
 ) -> list[Observation]:
-    """What the engine makes of a set's documents that are read in one piece, until it is ENOUGH."""
+    """What the engine makes of a set's documents that are read in one piece, until that is ENOUGH."""
     source = load_schema(labelled.folder / "schema.json")
     form = compile_schema(source.schema).form
     files = {labelled.folder / line["file"]: line for line in labelled.truths}
-    limit = engine.model.context_tokens
+    limit, characters = engine.model.context_tokens, 0
     found: list[Observation] = []
     for path, read in pool.parse_many(files):
         done(1)
-        if len(found) >= ENOUGH or not isinstance(read, Document):
+        if len(found) >= ENOUGH or characters >= ENOUGH_TEXT or not isinstance(read, Document):
             continue
         if len(chunks(read, limit, overlap_of(limit), engine.model.count_tokens)) > 1:
             continue
         passage = passage_of(read)
+        characters += len(passage.text)
         (result,) = engine.fill([Request(read.digest, form, passage)])
         if isinstance(result, Filled):
             found += _observations(labelled, files[path], result, signs_of(form, passage, result))
