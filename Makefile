@@ -22,7 +22,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint docs samples eval bench bench-gpu train train-gpu calibrate schema-report constraints clean
+.PHONY: help setup demo test lint docs samples eval bench bench-gpu train train-gpu calibrate schema-report remote-report constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -70,6 +70,9 @@ calibrate: setup  ## fit the shipped model's confidence on documents it was not 
 
 schema-report: setup  ## measure what is promised of any JSON Schema (SUITES=folder ARGS="--sample 40 --details")
 	@PYTHONPATH=tests/engine:scripts OMP_NUM_THREADS=1 $(PY) scripts/schema_report.py "$(SUITES)" $(ARGS)
+
+remote-report: setup  ## ask a misbehaving server about 1,000 documents; none lost, none twice, cost exact? (ARGS="--share 0.4")
+	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(PY) scripts/remote_report.py $(ARGS)
 
 constraints: setup  ## write the installed releases to constraints.txt, after the tests passed with them
 	@$(PY) scripts/constraints.py >constraints.tmp && mv constraints.tmp constraints.txt

@@ -14,7 +14,7 @@ from cinnabar.engine.models.base import MASK, Canvas, Row, SlotInstance
 from cinnabar.engine.repair import Alternatives, repaired
 from cinnabar.engine.request import Filled, Leaf, Request
 from cinnabar.engine.tokenizer import text_of
-from cinnabar.engine.writing import Value, Writer
+from cinnabar.engine.writing import Value, Writer, known_value
 from cinnabar.schemas.canonical import parse, scalar_text
 from cinnabar.schemas.errors import EngineFailure
 from cinnabar.schemas.pointers import escape
@@ -92,13 +92,15 @@ class Board:
         self.canvas = Canvas(
             instances=instances,
             values=known,
-            left_out=[text == b"null" for text in known],
+            left_out=[text in (b"null", b"") for text in known],
             tokens=torch.full(shape, MASK, dtype=torch.long, device=device),
             length=torch.tensor(lengths, dtype=torch.long, device=device),
             spans=[() for _ in instances],
         )
         self.values = [
-            _known(text) if text is not None else Value(instance.slot.minimal.encode(), flag)
+            known_value(instance.slot, text)
+            if text is not None
+            else Value(instance.slot.minimal.encode(), flag)
             for text, flag, instance in zip(known, excusable, instances, strict=True)
         ]
         self.kept = [self._first(batch) for batch in range(len(requests))]
@@ -301,7 +303,3 @@ def _leaves(value: Any, pointer: str) -> Iterator[tuple[str, Leaf]]:
             yield from _leaves(part, f"{pointer}/{at}")
     else:
         yield pointer, Leaf(scalar_text(value), 0.0, origin="minimal", missing=value is not None)
-
-
-def _known(text: bytes) -> Value:
-    return Value(text, absent=False, confidence=1.0, origin="known")

@@ -54,6 +54,15 @@ class Engine:
         """Names the model and everything of the engine that a record depends on."""
         return engine_fingerprint(self.model.fingerprint, self.effort)
 
+    @property
+    def context_tokens(self) -> int:
+        """Tokens that one passage may have."""
+        return self.model.context_tokens
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of this text, for chunking."""
+        return self.model.count_tokens(text)
+
     def fill(self, requests: Sequence[Request], observer: Observer | None = None) -> list[Result]:
         """Exactly one result for each request, in their order; one does not depend on the others.
 

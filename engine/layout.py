@@ -80,7 +80,8 @@ class Layout:
 
     rows: the rows that are filled; `slots`, `row_of`, `excusable` and `known` have one entry for each slot
     instance, in document order: its slot, its row (-1 outside of any), whether it may go without a value
-    (being nullable, optional, or in something that can be left out), and its frozen text or None.
+    (being nullable, optional, or in something that can be left out), and its frozen text, empty where it is
+    left out, or None.
     """
 
     form: Form
@@ -92,7 +93,7 @@ class Layout:
     known: list[bytes | None] = field(default_factory=list)
 
 
-def lay_out(form: Form, rows: Sequence[Row], known: Mapping[str, str]) -> Layout:
+def lay_out(form: Form, rows: Sequence[Row], known: Mapping[str, str | None]) -> Layout:
     """Lay the form out with these rows.
 
     Of an array that may hold fewer, the most probable rows stay. Where `known` names items of an array, it
@@ -133,10 +134,11 @@ def choose_rows(form: Form, rows: Sequence[Row]) -> list[Row]:
 class _Builder:
     """Walks the form once, giving every slot its index."""
 
-    def __init__(self, form: Form, rows: list[Row], known: Mapping[str, str]) -> None:
+    def __init__(self, form: Form, rows: list[Row], known: Mapping[str, str | None]) -> None:
         self.layout = Layout(form, ObjectPlace(ObjectNode(0, "", ()), (), False, False), rows)
         self.known, self.used = known, set[str]()
-        self.prefixes = {pointer[:cut] for pointer in known for cut in _cuts(pointer)}
+        there = [pointer for pointer, text in known.items() if text is not None]
+        self.prefixes = {pointer[:cut] for pointer in there for cut in _cuts(pointer)}
         self.children: dict[tuple[int, int], list[int]] = {}
         for index, row in enumerate(rows):
             self.children.setdefault((row.array, row.parent), []).append(index)
@@ -188,16 +190,18 @@ class _Builder:
     def _leaf(self, slot: Slot, pointer: str, row: int, optional: bool, excusable: bool) -> LeafPlace:
         # Nothing is known of what is not written: of selectors, and of the names of open properties.
         layout = self.layout
-        text = self.known.get(pointer) if pointer or layout.form.root is slot else None
-        if text is not None:
+        text: str | None = None
+        if pointer in self.known and (pointer or layout.form.root is slot):
             self.used.add(pointer)
-            if not slot.accepts(text.encode()):
-                raise EngineFailure("known", f"{pointer}: the known value {text} is not allowed here")
+            text = self.known[pointer] or ""
+            if not (slot.accepts(text.encode()) if text else optional or excusable):
+                said = f"the known value {text} is not allowed here" if text else "it may not be left out"
+                raise EngineFailure("known", f"{pointer}: {said}")
         layout.slots.append(slot)
         layout.row_of.append(row)
         layout.excusable.append(excusable or optional or slot.nullable)
         layout.known.append(None if text is None else text.encode())
-        return LeafPlace(slot, len(layout.slots) - 1, optional, text is not None)
+        return LeafPlace(slot, len(layout.slots) - 1, optional, bool(text))
 
     def _array(self, node: ArrayNode, pointer: str, row: int, optional: bool, known: bool) -> ArrayPlace:
         rows = self.layout.rows

@@ -36,13 +36,13 @@ class Request:
     """Fill this form from this passage.
 
     `known` maps JSON pointers (`/seller/name`) to canonical JSON texts that are frozen: shown to the model,
-    never changed.
+    never changed. None freezes a place as left out.
     """
 
     id: str
     form: Form
     passage: Passage
-    known: Mapping[str, str] = field(default_factory=dict)
+    known: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,13 @@ class Value:
     rival: float = 0.0
 
 
+def known_value(slot: Slot, text: bytes) -> Value:
+    """What is written for a slot of which this is known; nothing where the text is empty."""
+    if not text:
+        return Value(slot.minimal.encode(), absent=True, absent_confidence=1.0)
+    return Value(text, absent=False, confidence=1.0, origin="known")
+
+
 def _nothing(text: str | None, value: Value, slot: Slot) -> Leaf:
     """The leaf of a place that has no value."""
     return Leaf(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.filling import Filler
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
 from cinnabar.extraction.chunking import Chunk, chunks, overlap_of
 from cinnabar.extraction.clues import row_region, words_behind
 from cinnabar.extraction.documents import Document, Evidence
+from cinnabar.extraction.escalation import Draft, Escalated, Tier, escalate
 from cinnabar.extraction.evidence import evidence_of, page_of
 from cinnabar.extraction.merging import merge
 from cinnabar.extraction.planning import passage_of
@@ -38,23 +39,27 @@ class Job:
 
     `context` is the most tokens of a chunk, where fewer than the model's are wanted. `on_missing` says what
     becomes of a record without a value that its schema demands. A record with a leaf or a row that is less
-    sure than `min_confidence` waits in quarantine for someone to look at it.
+    sure than `min_confidence` waits in quarantine for someone to look at it. What `engine` is not sure of
+    goes to `tier` before that.
     """
 
     compiled: CompiledSchema
-    engine: Engine
+    engine: Filler
     validator: Validator
     on_missing: OnMissing = "quarantine"
     context: int | None = None
     min_confidence: float = 0.0
+    tier: Tier | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The outcomes of a batch, in the order of its inputs, and the denoising steps that its requests took."""
+    """The outcomes of a batch, in the order of its inputs, the denoising steps that its requests took, and
+    what went up to the stronger model."""
 
     outcomes: list[Outcome]
     steps: int = 0
+    escalated: Escalated = field(default_factory=Escalated)
 
 
 def run_batch(read: Sequence[Read], job: Job) -> Batch:
@@ -62,15 +67,22 @@ def run_batch(read: Sequence[Read], job: Job) -> Batch:
     plans = [_plan(item, job) for item in read]
     requests = [request for plan in plans if isinstance(plan, _Plan) for request in plan.requests]
     results = iter(job.engine.fill(requests))
-    outcomes, steps = [], 0
+    drafts: list[Outcome | Draft] = []
+    steps = 0
     for item, plan in zip(read, plans, strict=True):
         if isinstance(plan, Outcome):
-            outcomes.append(plan)
+            drafts.append(plan)
             continue
         filled = [next(results) for _ in plan.requests]
         steps += sum(result.steps for result in filled if isinstance(result, Filled))
-        outcomes.append(_conclude(item.path, plan, filled, job))
-    return Batch(outcomes, steps)
+        drafts.append(_merge(item.path, plan, filled, job))
+    finals, escalated = _escalate([draft for draft in drafts if isinstance(draft, Draft)], job)
+    final = iter(finals)
+    outcomes = [
+        draft if isinstance(draft, Outcome) else _conclude(item.path, draft, next(final), job)
+        for item, draft in zip(read, drafts, strict=True)
+    ]
+    return Batch(outcomes, steps, escalated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +99,8 @@ def _plan(item: Read, job: Job) -> _Plan | Outcome:
     if isinstance(document, DocumentError):
         return Outcome(item.path, "quarantined", document.code, document.detail, digest=item.digest)
     try:
-        model = job.engine.model
-        limit = min(job.context or model.context_tokens, model.context_tokens)
-        pieces = chunks(document, limit, overlap_of(limit), model.count_tokens)
+        limit = min(job.context or job.engine.context_tokens, job.engine.context_tokens)
+        pieces = chunks(document, limit, overlap_of(limit), job.engine.count_tokens)
         requests = [
             Request(f"{document.digest}:{c.start}", job.compiled.form, passage_of(document, c.start, c.end))
             for c in pieces
@@ -99,14 +110,30 @@ def _plan(item: Read, job: Job) -> _Plan | Outcome:
     return _Plan(document, pieces, requests)
 
 
-def _conclude(path: str, plan: _Plan, results: Sequence[Result], job: Job) -> Outcome:
-    document = plan.document
+def _merge(path: str, plan: _Plan, results: Sequence[Result], job: Job) -> Draft | Outcome:
+    """The record of a document whose chunks were filled so, or what became of it."""
     failed = next((result for result in results if isinstance(result, Failed)), None)
     if failed is not None:
-        return _quarantined(path, document, failed.code, failed.detail)
+        return _failed(path, plan.document, failed)
     try:
         filled = merge(job.compiled.form, plan.chunks, [r for r in results if isinstance(r, Filled)])
-        record = record_of(document, filled, job.compiled.form)
+    except Exception as error:
+        return _quarantined(path, plan.document, "internal_error", _said(error))
+    return Draft(plan.document, filled)
+
+
+def _escalate(drafts: Sequence[Draft], job: Job) -> tuple[Sequence[Result], Escalated]:
+    if job.tier is None:
+        return [draft.filled for draft in drafts], Escalated()
+    return escalate(drafts, job.compiled.form, job.tier, job.context)
+
+
+def _conclude(path: str, draft: Draft, result: Result, job: Job) -> Outcome:
+    document = draft.document
+    if isinstance(result, Failed):
+        return _failed(path, document, result, record_of(document, draft.filled, job.compiled.form))
+    try:
+        record = record_of(document, result, job.compiled.form)
         missing = tuple(leaf.pointer for leaf in record.leaves if leaf.missing)
         if missing and job.on_missing == "quarantine":
             detail = f"no value found for {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}"
@@ -165,6 +192,13 @@ def _flags(leaf: Leaf, evidence: Evidence | None) -> tuple[str, ...]:
         "no_evidence": said and evidence is None,
     }
     return tuple(name for name, holds in marks.items() if holds)
+
+
+def _failed(path: str, document: Document, failed: Failed, record: Record | None = None) -> Outcome:
+    """What a failure comes to: what was not asked for lack of money is left for another run."""
+    if failed.code == "budget":
+        return Outcome(path, "skipped", failed.code, failed.detail, document.digest)
+    return _quarantined(path, document, failed.code, failed.detail, record)
 
 
 def _quarantined(

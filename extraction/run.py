@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from cinnabar.engine.effort import effort_of
+from cinnabar.engine.filling import Metered
 from cinnabar.engine.fingerprint import engine_fingerprint
-from cinnabar.engine.models.identity import fingerprint_of
+from cinnabar.engine.models.remote.sizes import passage_room
 from cinnabar.extraction.chunking import LEAST_LIMIT
 from cinnabar.extraction.ingest import SUFFIXES
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.inputs import Input, examine, expand
+from cinnabar.extraction.progress import Progress, Silent
+from cinnabar.extraction.sources import Escalation, Place, RemoteSource, Source
 from cinnabar.extraction.storage.records import Outcome
-from cinnabar.extraction.storage.store import Store
+from cinnabar.extraction.storage.store import UNAVAILABLE, Store
 from cinnabar.extraction.storage.tables import printable
 from cinnabar.extraction.validation import Validator
 from cinnabar.schemas import SchemaSource, compile_schema
@@ -27,40 +30,12 @@ from cinnabar.schemas.errors import UsageError
 
 # Torch takes seconds to import, which a run that finds its work done does not pay.
 if TYPE_CHECKING:
-    from cinnabar.engine.engine import Engine
-    from cinnabar.engine.models.base import Model
     from cinnabar.extraction.pipeline import Job, OnMissing, Read
 
 #: Raised when parsing, chunking, merging or evidence change, so that records made before are made anew.
 VERSION = 2
-DEVICES = ("auto", "cpu", "cuda")
 #: Outcomes of skipped inputs that are committed together.
 SKIPS = 5000
-
-
-@dataclass(frozen=True, slots=True)
-class ModelSource:
-    """A model that is loaded when it is first needed; `fingerprint` names it before that."""
-
-    fingerprint: str
-    load: Callable[[], Model]
-
-
-def model_source(name: str = "default", device: str = "auto") -> ModelSource:
-    """The model of this name or folder, on this device. Raises UsageError where one of them is not there."""
-    if device not in DEVICES:
-        raise UsageError(f"device: expected one of {', '.join(DEVICES)}, got {device!r}")
-    if device == "cuda":
-        from cinnabar.engine.models.loading import device_of
-
-        device_of(device)
-
-    def load() -> Model:
-        from cinnabar.engine.models.loading import load_model
-
-        return load_model(name, device)
-
-    return ModelSource(fingerprint_of(name), load)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +85,10 @@ class Summary:
     """A finished run; `inputs = written + quarantined + skipped`.
 
     `steps` counts the denoising steps of all documents read, 0 where the model had nothing to do. `reasons`
-    counts the codes of what is in quarantine.
+    counts the codes of what is in quarantine. `usage` is what models behind a server took, None where none
+    was asked for: requests, tokens, `cost` in dollars as decimal text, `left`, the documents that were not
+    asked about for lack of budget (they are among the skipped), and with tiers what went up:
+    `escalated_documents`, `escalated_fields`.
     """
 
     run_id: str
@@ -122,42 +100,25 @@ class Summary:
     seconds: float
     steps: int
     reasons: Mapping[str, int] = field(default_factory=dict)
-
-
-class Progress(Protocol):
-    """Is told how a run goes."""
-
-    def begin(self, inputs: int) -> None:
-        """So many inputs there are."""
-
-    def advance(self, outcomes: Sequence[Outcome]) -> None:
-        """These were committed."""
-
-
-class Silent:
-    """Progress that nobody watches."""
-
-    def begin(self, inputs: int) -> None:
-        """Nothing."""
-
-    def advance(self, outcomes: Sequence[Outcome]) -> None:
-        """Nothing."""
+    usage: Mapping[str, Any] | None = None
 
 
 def extract(
     paths: Sequence[Path],
     source: SchemaSource,
     out: Path,
-    model: ModelSource,
+    model: Source,
     options: Options = Options(),
     progress: Progress | None = None,
+    escalation: Escalation | None = None,
 ) -> Summary:
     """Read all documents of these files and folders with this schema into the output folder.
 
+    With an `escalation` what the model is not sure of goes up to a stronger one.
     Raises UsageError before any work begins where that cannot be done, RunError where the run fails; what was
     committed stands then, and the same call goes on from there.
     """
-    with Extraction(paths, source, out, model, options, progress) as extraction:
+    with Extraction(paths, source, out, model, options, progress, escalation) as extraction:
         for number in range(len(extraction.batches)):
             extraction.work(number)
         return extraction.finish()
@@ -175,18 +136,25 @@ class Extraction:
         paths: Sequence[Path],
         source: SchemaSource,
         out: Path,
-        model: ModelSource,
+        model: Source,
         options: Options = Options(),
         progress: Progress | None = None,
+        escalation: Escalation | None = None,
     ) -> None:
         self._model, self._options, self._progress = model, options, progress or Silent()
+        if escalation is not None and isinstance(model, RemoteSource):
+            raise UsageError("--escalate-to: expected a model of our own below it, for nothing goes up twice")
+        self._escalation = escalation
         self._compiled = compile_schema(source.schema)
         # A schema under which nothing can be written is refused now, not document by document.
         _ = self._compiled.form
         self._validator = Validator(source)
         files = expand(paths, out)[: options.limit]
-        fingerprint = options.fingerprint(model.fingerprint)
-        self._steps = 0
+        fingerprint = options.fingerprint(_named(model, escalation))
+        self._steps = self._left = 0
+        self._raised = {"escalated_documents": 0, "escalated_fields": 0}
+        self._metered: list[Metered] = []
+        self._settled = False
         self._job: Job | None = None
         self._pool: ParserPool | None = None
         self._reading: dict[int, Future[list[Read]]] = {}
@@ -194,6 +162,8 @@ class Extraction:
             store = stack.enter_context(Store.open(out))
             self._ahead = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="reader"))
             stack.callback(self._end_pool)
+            stack.callback(self._end_metered)
+            self._out = store.out
             self._run = store.begin_run(
                 source,
                 self._compiled,
@@ -204,6 +174,7 @@ class Extraction:
             )
             self._progress.begin(len(files))
             self.batches = self._plan([examine(path, paths) for path in files])
+            self._estimate()
             self._stack = stack.pop_all()
 
     def __enter__(self) -> Self:
@@ -224,12 +195,17 @@ class Extraction:
         batch = run_batch(reading.result(), self._whole_job())
         self._run.commit_batch(batch.outcomes)
         self._steps += batch.steps
+        self._left += sum(outcome.code == "budget" for outcome in batch.outcomes)
+        self._raised["escalated_documents"] += batch.escalated.documents
+        self._raised["escalated_fields"] += batch.escalated.fields
         self._progress.advance(batch.outcomes)
         return batch.outcomes
 
     def finish(self) -> Summary:
         """End the run, once every batch was worked on. Raises RunError where an input has no outcome."""
-        ended = self._run.finish()
+        usage = self._usage()
+        ended = self._run.finish(usage)
+        self._settled = not self._left and UNAVAILABLE not in ended.reasons
         return Summary(
             run_id=ended.run_id,
             schema=ended.schema_name,
@@ -240,6 +216,7 @@ class Extraction:
             seconds=round(ended.seconds, 3),
             steps=self._steps,
             reasons=ended.reasons,
+            usage=usage,
         )
 
     def _plan(self, inputs: Iterable[Input]) -> list[list[Input]]:
@@ -266,15 +243,14 @@ class Extraction:
             some = settled[start : start + SKIPS]
             self._run.commit_batch(some)
             self._progress.advance(some)
-        size = self._options.batch
+        sources = [self._model, *([self._escalation.source] if self._escalation else [])]
+        size = max(self._options.batch, *(source.least_batch for source in sources))
         return [left[start : start + size] for start in range(0, len(left), size)]
 
     def _read(self, number: int) -> Future[list[Read]]:
         from cinnabar.extraction.pipeline import Read
 
-        if self._pool is None:
-            self._pool = ParserPool(self._options.workers)
-        batch, pool = self.batches[number], self._pool
+        batch, pool = self.batches[number], self._parsers()
 
         def read() -> list[Read]:
             found = pool.parse_many([Path(item.path) for item in batch])
@@ -282,17 +258,28 @@ class Extraction:
 
         return self._ahead.submit(read)
 
+    def _parsers(self) -> ParserPool:
+        if self._pool is None:
+            self._pool = ParserPool(self._options.workers)
+        return self._pool
+
     def _end_pool(self) -> None:
         if self._pool is not None:
             self._pool.close()
 
     def _whole_job(self) -> Job:
         if self._job is None:
-            from cinnabar.engine.engine import Engine
+            from cinnabar.extraction.escalation import Tier
             from cinnabar.extraction.pipeline import Job
 
-            options = self._options
-            engine: Engine = Engine(self._model.load(), options.effort, steps=options.steps)
+            options, place = self._options, Place(self._out, self._run.id)
+            engine = self._model.filler(options.effort, options.steps, place)
+            tier = None
+            if self._escalation is not None:
+                upper = self._escalation.source.filler(options.effort, None, place)
+                tier = Tier(upper, self._escalation.below)
+            fillers = [engine, *([tier.filler] if tier else [])]
+            self._metered = [filler for filler in fillers if isinstance(filler, Metered)]
             self._job = Job(
                 self._compiled,
                 engine,
@@ -300,8 +287,46 @@ class Extraction:
                 options.on_missing,
                 options.context,
                 options.min_confidence,
+                tier,
             )
         return self._job
+
+    def _estimate(self) -> None:
+        """Tell what models behind a server will cost, before they are asked."""
+        remote = self._escalation.source if self._escalation else self._model
+        files = [item.path for batch in self.batches for item in batch]
+        if not files or not isinstance(remote, RemoteSource):
+            return
+        from cinnabar.extraction.estimate import estimate
+
+        found = estimate(
+            files,
+            self._compiled.form,
+            self._parsers(),
+            remote.served.prices,
+            passage_room(remote.served.context),
+            self._options.context,
+            at_most=self._escalation is not None,
+        )
+        self._progress.estimated(found)
+
+    def _usage(self) -> dict[str, Any] | None:
+        """What models behind a server took, of which there is one at most that is asked."""
+        if not self._metered:
+            return None
+        found = dict(self._metered[-1].usage()) | {"left": self._left}
+        return found | self._raised if self._escalation is not None else found
+
+    def _end_metered(self) -> None:
+        for filler in self._metered:
+            filler.close(self._settled)
+
+
+def _named(model: Source, escalation: Escalation | None) -> str:
+    """What a record's key says of the models."""
+    if escalation is None:
+        return model.fingerprint
+    return f"{model.fingerprint} {escalation.source.fingerprint} {escalation.below}"
 
 
 def _arguments(paths: Sequence[Path], out: Path, options: Options) -> dict[str, Any]:

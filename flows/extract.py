@@ -17,7 +17,8 @@ from prefect import flow, get_run_logger, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
 
-from cinnabar.extraction.run import Extraction, Options, model_source
+from cinnabar.extraction.run import Extraction, Options
+from cinnabar.extraction.sources import Escalation, model_source, settings_of
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import UsageError
 
@@ -51,20 +52,30 @@ def extract_folder(
     model: str = "default",
     device: str = "auto",
     options: dict[str, Any] | None = None,
+    remote: dict[str, Any] | None = None,
+    escalate_to: str | None = None,
+    below: float = 0.8,
 ) -> dict[str, Any]:
     """Read all documents of these files and folders with this schema into the folder `out`.
 
     `record_schema` is a name of the library, a path or `module:Class`; `options` are the fields of
-    `extraction.run.Options`. A batch that fails three times fails the flow; what was committed stands, and
-    the next run goes on from there. Returns the fields of `extraction.run.Summary`.
+    `extraction.run.Options`, `remote` those of `engine.models.remote.serving.Settings` with money as text (a
+    key is no parameter). With `escalate_to` what the model is not sure of goes up to that one. A batch that
+    fails three times fails the flow; what was committed stands, and the next run goes on from there. Returns
+    the fields of `extraction.run.Summary`.
     """
     source = load_schema(record_schema)
+    settings = settings_of(remote or {})
+    escalation = None
+    if escalate_to is not None:
+        escalation = Escalation(model_source(escalate_to, device, settings), below)
     opened = Extraction(
         [Path(path) for path in paths],
         source,
         Path(out),
-        model_source(model, device),
+        model_source(model, device, settings),
         Options(**(options or {})),
+        escalation=escalation,
     )
     with opened as extraction:
         for number in range(len(extraction.batches)):

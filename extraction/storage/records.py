@@ -95,8 +95,9 @@ class Outcome:
     written: `digest`, `document` and `record` are there.
     quarantined: `code` is there; `digest` where the bytes could be read, `document` where they could be
         parsed, `record` where one was made and rejected; `pointers` name the places in it that are to blame.
-    skipped: `code` is `done` (this work was done by an earlier run) or `duplicate` (the same bytes as the
-        input `duplicate_of`); `digest` is there.
+    skipped: `code` is `done` (this work was done by an earlier run), `budget` (a server was not asked about
+        it for lack of budget; another run goes on with it) or `duplicate` (the same bytes as the input
+        `duplicate_of`); `digest` is there.
 
     Raises ValueError where the parts do not fit the status.
     """

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -88,7 +89,7 @@ class Run:
                     # Integers of any size, as a schema may have them.
                     json.dumps(source.schema, indent=2, ensure_ascii=False).encode() + b"\n",
                 )
-            self._commit({"runs": self._run_row(None, {})} | self._empty_tables())
+            self._commit({"runs": self._run_row(None, {}, {})} | self._empty_tables())
 
     @property
     def id(self) -> str:
@@ -185,15 +186,16 @@ class Run:
             accepted.append(outcome)
         return accepted, records, leaves
 
-    def finish(self) -> RunSummary:
+    def finish(self, usage: Mapping[str, Any] | None = None) -> RunSummary:
         """End the run: check that every input has exactly one outcome, and publish the snapshot.
 
+        `usage` is what a model behind a server took: tokens, the cost in dollars as decimal text, and more.
         Raises RunError where an input has none, or the stored outcomes are not those that were handed in.
         """
         with self._store.mutex:
             outcomes, reasons = self._stored_outcomes()
             self._check_sum(outcomes)
-            self._commit({"runs": self._run_row(manifests.now(), outcomes)})
+            self._commit({"runs": self._run_row(manifests.now(), outcomes, usage or {})})
             self._store.publish()
         return RunSummary(
             run_id=self.id,
@@ -236,7 +238,10 @@ class Run:
     def _commit(self, content: Mapping[str, pa.Table]) -> None:
         self._store.commit(self.key.schema_name, self.key.schema_fingerprint, content)
 
-    def _run_row(self, finished: datetime | None, outcomes: Mapping[str, int]) -> pa.Table:
+    def _run_row(
+        self, finished: datetime | None, outcomes: Mapping[str, int], usage: Mapping[str, Any]
+    ) -> pa.Table:
+        cost = usage.get("cost")
         row: dict[str, Any] = {
             "run_id": self.id,
             "started": self._started,
@@ -247,6 +252,9 @@ class Run:
             "arguments": self._arguments,
             "inputs": len(self._accounted) if finished else None,
             **{status: outcomes.get(status, 0) if finished else None for status in STATUSES},
+            **{name: usage.get(name) for name in ("input_tokens", "cached_tokens", "output_tokens")},
+            "cost": None if cost is None else Decimal(cost),
+            "usage": orjson.dumps(dict(usage)).decode() if usage else None,
         }
         return pa.Table.from_pylist([row], tables.RUNS)
 

@@ -26,6 +26,10 @@ from cinnabar.schemas.loading import SchemaSource
 GRACE = timedelta(days=1)
 
 
+#: The code of documents whose model behind a server could not be reached: no fault of theirs.
+UNAVAILABLE = "unavailable"
+
+
 class Store:
     """The one writer of an output folder; a context manager.
 
@@ -107,16 +111,20 @@ class Store:
     def done_keys(
         self, schema_fingerprint: str, engine_fingerprint: str, *, quarantined: bool = True
     ) -> set[str]:
-        """The digests of what these two have written, and put into quarantine unless told not to count it."""
+        """The digests of what these two have written, and put into quarantine unless told not to count it.
+
+        What is there because a service did not answer never counts.
+        """
         counted = ["written", "quarantined"] if quarantined else ["written"]
         done: set[str] = set()
         for path in self.files("outcomes", schema_fingerprint):
             rows = pq.read_table(
                 path,
-                columns=["document"],
+                columns=["document", "code"],
                 filters=[("engine_fingerprint", "=", engine_fingerprint), ("outcome", "in", counted)],
             )
-            done.update(digest for digest in rows["document"].to_pylist() if digest is not None)
+            found = zip(rows["document"].to_pylist(), rows["code"].to_pylist(), strict=True)
+            done.update(digest for digest, code in found if digest is not None and code != UNAVAILABLE)
         return done
 
     def files(self, table: str, schema_fingerprint: str | None = None) -> list[Path]:

@@ -99,6 +99,11 @@ RUNS = _columns(
         ("written", pa.int64()),
         ("quarantined", pa.int64()),
         ("skipped", pa.int64()),
+        ("input_tokens", pa.int64()),
+        ("cached_tokens", pa.int64()),
+        ("output_tokens", pa.int64()),
+        ("cost", pa.decimal128(38, 12)),
+        ("usage", pa.string()),
     ]
 )
 

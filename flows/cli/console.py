@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from cinnabar.extraction.estimate import Estimate
     from cinnabar.extraction.storage.records import Outcome
 
 #: Characters of a value in a preview.
@@ -103,6 +104,10 @@ class Bar:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._progress.stop()
+
+    def estimated(self, estimate: Estimate) -> None:
+        """Say what a server's answers will cost; on standard error, seen or not."""
+        print(f"cinnabar: {estimate}", file=sys.stderr)
 
     def begin(self, inputs: int) -> None:
         """So many documents there are."""

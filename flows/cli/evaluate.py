@@ -16,7 +16,8 @@ from cinnabar.schemas.errors import UsageError
 
 if TYPE_CHECKING:
     from cinnabar.extraction.evaluation import EvaluationSet
-    from cinnabar.extraction.run import ModelSource, Options
+    from cinnabar.extraction.run import Options
+    from cinnabar.extraction.sources import Source
     from cinnabar.extraction.validation import Violation
 
 _SHOWN = ("f1", "precision", "recall", "scalars", "lists", "invented", "evidence", "ece", "coverage95")
@@ -25,7 +26,8 @@ _SHOWN = ("f1", "precision", "recall", "scalars", "lists", "invented", "evidence
 def evaluate(
     sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Sets, or folders of sets.")],
     model: Annotated[
-        str, typer.Option(metavar="M", help="`default`, or a folder made by train.")
+        str,
+        typer.Option(metavar="M", help="`default`, a folder made by train, mercury-2, or openai:NAME."),
     ] = "default",
     device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.AUTO,
     effort: Annotated[EffortName, typer.Option(help="1, 2, 4 or 16 denoising steps.")] = EffortName.MEDIUM,
@@ -51,6 +53,12 @@ def evaluate(
         typer.Option(metavar="FILE", help="Write what was predicted; a folder where there are several sets."),
     ] = None,
     workers: Annotated[int, typer.Option(metavar="N", help="Processes that parse files.")] = 2,
+    base_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where mercury-2 or openai:NAME is served.")
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option(metavar="USD", help="Ask a server for no more than this.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """Score the whole path on sets of documents with known answers (schema.json, truth.jsonl, documents).
@@ -65,8 +73,10 @@ def evaluate(
       cinnabar eval my_sets --held-back --limit 30 --effort instant
     """
     from cinnabar.extraction.evaluation import summarise
-    from cinnabar.extraction.run import Options, model_source
+    from cinnabar.extraction.run import Options
+    from cinnabar.extraction.sources import model_source, settings_of
 
+    settings = settings_of({"base_url": base_url, "budget": budget, "context": context})
     chosen = _select(sets, files, held_back, limit)
     if predictions is not None and not constant:
         _check_writable(predictions, several=len(chosen) > 1)
@@ -76,7 +86,7 @@ def evaluate(
         options = Options(
             effort=effort.value, steps=steps, on_missing="guess", context=context, workers=workers
         )
-        found = _predict(chosen, model_source(model, device.value), options)
+        found = _predict(chosen, model_source(model, device.value, settings), options)
         figures = {one.name: one.score(found[one.name]) for one in chosen}
         if predictions is not None:
             _write(predictions, found)
@@ -122,7 +132,7 @@ def _select(
 
 
 def _predict(
-    chosen: Sequence[EvaluationSet], model: ModelSource, options: Options
+    chosen: Sequence[EvaluationSet], model: Source, options: Options
 ) -> dict[str, dict[str, dict[str, Any]]]:
     from cinnabar.extraction.evaluation import broken_truths
     from cinnabar.extraction.ingest.sandbox import ParserPool
@@ -143,11 +153,11 @@ def _predict(
                 raise
             print(f"cinnabar: {one.name}: counts as unanswered: {error}", file=sys.stderr)
 
-    from cinnabar.engine.engine import Engine
+    from cinnabar.engine.filling import Metered
     from cinnabar.extraction.measuring import predict
     from cinnabar.extraction.pipeline import Job
 
-    engine = Engine(model.load(), options.effort, steps=options.steps)
+    engine = model.filler(options.effort, options.steps)
     found: dict[str, dict[str, dict[str, Any]]] = {}
     with ExitStack() as stack:
         pool = stack.enter_context(ParserPool(options.workers))
@@ -158,6 +168,10 @@ def _predict(
             if one.name in compiled:
                 job = Job(compiled[one.name][0], engine, compiled[one.name][1], "guess", options.context)
                 found[one.name] = predict(one, job, pool, bar.step)
+    if isinstance(engine, Metered):
+        usage = engine.usage()
+        cost = "not known" if usage["cost"] is None else f"${usage['cost']}"
+        print(f"cinnabar: {usage['requests']} requests to {usage['model']}, cost {cost}", file=sys.stderr)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cinnabar.flows.cli.remote import BELOW, check, escalation_of, spent
 from cinnabar.schemas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -52,7 +54,8 @@ def extract(
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder that the results go to.")],
     model: Annotated[
-        str, typer.Option(metavar="M", help="`default`, or a folder made by train.")
+        str,
+        typer.Option(metavar="M", help="`default`, a folder made by train, mercury-2, or openai:NAME."),
     ] = "default",
     device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.AUTO,
     effort: Annotated[EffortName, typer.Option(help="1, 2, 4 or 16 denoising steps.")] = EffortName.MEDIUM,
@@ -76,6 +79,36 @@ def extract(
     retry_quarantined: Annotated[
         bool, typer.Option("--retry-quarantined", help="Try again what is in quarantine.")
     ] = False,
+    base_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where mercury-2 or openai:NAME is served.")
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(metavar="USD", help="Ask for no more than this; 0 only tells what it would cost."),
+    ] = None,
+    escalate_to: Annotated[
+        str | None,
+        typer.Option(metavar="M", help="Let mercury-2 or openai:NAME fill what the model is not sure of."),
+    ] = None,
+    below: Annotated[
+        float | None, typer.Option(metavar="P", help="Confidence below which a field goes up (0.8).")
+    ] = None,
+    concurrency: Annotated[
+        int | None, typer.Option(metavar="N", help="Requests to a server under way at a time (16).")
+    ] = None,
+    requests_per_minute: Annotated[
+        int | None, typer.Option(metavar="N", help="Requests to a server in any minute, at most.")
+    ] = None,
+    tokens_per_minute: Annotated[
+        int | None, typer.Option(metavar="N", help="Tokens sent to a server in any minute, at most.")
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option(metavar="S", help="Seconds that a server's answer may take (120).")
+    ] = None,
+    prices: Annotated[
+        str | None,
+        typer.Option(metavar="IN,CACHED,OUT", help="Dollars for a million tokens, where they are others."),
+    ] = None,
     flow: Annotated[bool, typer.Option("--flow", help="Run as a Prefect flow, with a task a batch.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> int:
@@ -89,12 +122,19 @@ def extract(
       cinnabar extract mails --schema insurance_mail --out tables
       cinnabar extract invoices letter.pdf --schema invoice.json --out tables --effort high
       cinnabar extract mails --schema claims:Claim --out tables --on-missing guess --json
+      cinnabar extract mails --schema receipt --out tables --model mercury-2 --budget 5.00
+      cinnabar extract mails --schema receipt --out tables --escalate-to mercury-2 --below 0.8
 
-    With --json the object has inputs, written, quarantined, skipped, seconds, schema and steps, the number of
-    denoising steps over all documents read.
+    The default model runs on this machine. With mercury-2 and openai:NAME documents are sent to a server; the
+    key is read from INCEPTION_API_KEY or OPENAI_API_KEY.
+
+    With --json the object has inputs, written, quarantined, skipped, seconds, schema, steps (the number of
+    denoising steps over all documents read) and usage (requests, tokens and cost of a server, or null).
     """
-    from cinnabar.extraction.run import Options, model_source
+    from cinnabar.engine.models.remote.serving import is_plain
+    from cinnabar.extraction.run import Options
     from cinnabar.extraction.run import extract as extract_documents
+    from cinnabar.extraction.sources import model_source, settings_of
     from cinnabar.flows.cli.console import Bar
     from cinnabar.schemas import load_schema
 
@@ -111,12 +151,27 @@ def extract(
         retry_quarantined=retry_quarantined,
     )
     source = load_schema(schema)
-    chosen = model_source(model, device.value)
+    remote = {
+        "base_url": base_url,
+        "budget": budget,
+        "concurrency": concurrency,
+        "requests_per_minute": requests_per_minute,
+        "tokens_per_minute": tokens_per_minute,
+        "timeout": timeout,
+        "prices": prices,
+    }
+    settings = settings_of(remote | {"context": context})
+    check(model, escalate_to, below, steps, remote)
+    chosen = model_source(model, device.value, settings)
+    escalation = escalation_of(escalate_to, below, settings)
+    if base_url is not None and is_plain(base_url):
+        print(f"cinnabar: {base_url}: documents and the key are sent unencrypted", file=sys.stderr)
     if flow:
-        summary = _through_prefect(paths, schema, out, model, device.value, options)
+        asked = (model, device.value, options, remote, escalate_to, below)
+        summary = _through_prefect(paths, schema, out, *asked)
     else:
         with Bar() as bar:
-            summary = extract_documents(paths, source, out, chosen, options, bar)
+            summary = extract_documents(paths, source, out, chosen, options, bar, escalation)
     if as_json:
         print(json.dumps(asdict(summary) | {"out": str(out)}))
     else:
@@ -126,7 +181,15 @@ def extract(
 
 
 def _through_prefect(
-    paths: list[Path], schema: str, out: Path, model: str, device: str, options: Options
+    paths: list[Path],
+    schema: str,
+    out: Path,
+    model: str,
+    device: str,
+    options: Options,
+    remote: dict[str, Any],
+    escalate_to: str | None,
+    below: float | None,
 ) -> Summary:
     from cinnabar.extraction.inputs import expand
     from cinnabar.extraction.run import Summary
@@ -139,7 +202,17 @@ def _through_prefect(
     Store.open(out).close()
     from cinnabar.flows.extract import extract_folder
 
-    found = extract_folder([str(path) for path in paths], schema, str(out), model, device, asdict(options))
+    found = extract_folder(
+        [str(path) for path in paths],
+        schema,
+        str(out),
+        model,
+        device,
+        asdict(options),
+        {name: value for name, value in remote.items() if value is not None} | {"context": options.context},
+        escalate_to,
+        BELOW if below is None else below,
+    )
     return Summary(**found)
 
 
@@ -149,7 +222,9 @@ def _report(summary: Summary, source: SchemaSource, out: Path) -> None:
     console = standard_output()
     reasons = ", ".join(f"{code} {count}" for code, count in summary.reasons.items())
     rate = (summary.written + summary.quarantined) / max(summary.seconds, 1e-3)
-    before = "done before, or the same bytes as another input" if summary.skipped else ""
+    left = summary.usage["left"] if summary.usage else 0
+    before = "done before, or the same bytes as another input" if summary.skipped > left else ""
+    before += f"{'; ' if before else ''}{left} left for lack of budget" if left else ""
     rows = [
         ("inputs", summary.inputs, ""),
         ("written", summary.written, ""),
@@ -157,7 +232,7 @@ def _report(summary: Summary, source: SchemaSource, out: Path) -> None:
         ("skipped", summary.skipped, before),
         ("seconds", f"{summary.seconds:.1f}", f"{rate:.1f} documents/s, {summary.steps} denoising steps"),
     ]
-    console.print(table(("", summary.schema, ""), rows))
+    console.print(table(("", summary.schema, ""), [*rows, *spent(summary.usage or {})]))
     columns, records, more = _preview(source, out)
     if records:
         shown = [[path, *map(short, values)] for path, *values in records]

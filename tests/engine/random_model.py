@@ -27,7 +27,9 @@ from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode,
 MOST_ROWS = 200
 
 
-def request(form: Form, name: str = "0", known: Mapping[str, str] | None = None, text: str = "") -> Request:
+def request(
+    form: Form, name: str = "0", known: Mapping[str, str | None] | None = None, text: str = ""
+) -> Request:
     """A request over a passage of 40 characters, or this one."""
     empty = np.zeros(0, np.int32)
     passage = Passage(

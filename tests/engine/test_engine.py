@@ -190,10 +190,11 @@ def test_known_values_never_change_and_are_shown_to_the_model() -> None:
     [
         ({"/nme": '"Ada"'}, "the form has no place '/nme'"),
         ({"/name": "7"}, "/name: the known value 7 is not allowed here"),
+        ({"/name": None}, "/name: it may not be left out"),
         ({"/items/2/n": '"x"'}, "/items: 3 known items, 2 are allowed"),
     ],
 )
-def test_known_values_that_do_not_fit_fail_the_request(known: dict[str, str], detail: str) -> None:
+def test_known_values_that_do_not_fit_fail_the_request(known: dict[str, str | None], detail: str) -> None:
     item = {"type": "object", "properties": {"n": {"type": "string"}}}
     form = form_of(name={"type": "string"}, items={"type": "array", "maxItems": 2, "items": item})
     (got,) = Engine(RandomModel()).fill([request(form, known=known)])

@@ -10,7 +10,8 @@ import pytest
 from reading_model import ReadingModel
 
 from cinnabar.extraction.inputs import examine, expand
-from cinnabar.extraction.run import Extraction, ModelSource, Options, extract, model_source
+from cinnabar.extraction.run import Extraction, Options, extract
+from cinnabar.extraction.sources import ModelSource, model_source
 from cinnabar.extraction.storage.reading import query
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import RunError, UsageError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import mercury_server as mercury
 import pytest
 
 from cinnabar.extraction.run import Extraction
@@ -34,6 +35,26 @@ def test_the_flow_tries_a_failed_batch_again_and_a_second_flow_has_nothing_to_do
     second = extract_folder(*where, {"workers": 1})
     assert (second["skipped"], second["steps"], len(calls)) == (4, 0, 3)
     assert query(tmp_path / "out", "select count(*) from note").rows == [(3,)]
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_the_flow_asks_a_server_and_its_key_is_no_parameter(
+    notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cinnabar.flows.extract import extract_folder
+
+    monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY)
+    with mercury.running(mercury.Server()) as server:
+        found = extract_folder(
+            [str(notes)],
+            str(notes.parent / "note.json"),
+            str(tmp_path / "out"),
+            "mercury-2",
+            options={"workers": 1},
+            remote={"base_url": server.url, "budget": "1.00"},
+        )
+    assert (found["written"], found["quarantined"]) == (3, 1)
+    assert found["usage"]["requests"] == len(server.bodies) == 3
 
 
 @pytest.mark.usefixtures("prefect_server")

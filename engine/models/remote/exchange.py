@@ -1,0 +1,185 @@
+"""One request and its answer over HTTP: what came whole, what may be sent again, what ends the run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import random
+import time
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+from cinnabar.engine.models.remote.prices import Tokens
+from cinnabar.engine.models.remote.serving import Served, Settings
+from cinnabar.schemas.errors import EngineFailure, RunError
+
+if TYPE_CHECKING:
+    import httpx2
+    from openai import AsyncOpenAI
+    from tenacity import RetryCallState
+
+#: Characters of what a server said that are kept.
+SAID = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole answer: its text, why it ended, what the server says it took (None: nothing it can mean)."""
+
+    text: str
+    finish: str
+    refusal: str
+    tokens: Tokens | None
+
+
+class Transient(Exception):
+    """A failure that passes: the request may be sent again, not before `wait` seconds where that is given.
+
+    `sent`: the server had the request, and may have worked on it. `limited`: it asks all to be slower.
+    """
+
+    def __init__(self, reason: str, *, wait: float | None = None, sent: bool, limited: bool = False) -> None:
+        self.reason, self.wait, self.sent, self.limited = reason, wait, sent, limited
+        super().__init__(reason)
+
+
+def client_of(served: Served, settings: Settings, key: str) -> AsyncOpenAI:
+    """The official client: one try a request, no redirect followed, nothing told about this machine."""
+    from httpx2 import Limits, Timeout
+    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+
+    async def reticent(request: httpx2.Request) -> None:
+        for name in [name for name in request.headers if name.startswith(("x-stainless", "openai-"))]:
+            if name != "x-stainless-raw-response":  # the client reads that one again
+                del request.headers[name]
+        request.headers["user-agent"] = "cinnabar"
+
+    return AsyncOpenAI(
+        api_key=key,
+        base_url=served.base_url,
+        max_retries=0,
+        timeout=Timeout(settings.timeout, connect=min(10.0, settings.timeout)),
+        http_client=DefaultAsyncHttpxClient(
+            follow_redirects=False,
+            limits=Limits(
+                max_connections=settings.concurrency, max_keepalive_connections=settings.concurrency
+            ),
+            event_hooks={"request": [reticent]},
+        ),
+    )
+
+
+async def exchange(
+    client: AsyncOpenAI, served: Served, settings: Settings, key: str, body: dict[str, Any]
+) -> Answer:
+    """Send the body once; its whole answer.
+
+    Raises Transient for what passes, EngineFailure for what is the request's fault, RunError for what no
+    request gets past (the key, the address, the account). None of them holds the key.
+    """
+    import openai
+
+    usual = {name: body[name] for name in ("model", "messages", "response_format", "max_tokens")}
+    others = {name: value for name, value in body.items() if name not in usual}
+    try:
+        async with asyncio.timeout(settings.timeout):
+            raw = await client.chat.completions.with_raw_response.create(**usual, extra_body=others)
+            content = raw.http_response.content
+    except openai.APIStatusError as error:
+        raise _refused(error, served, key) from None
+    except (TimeoutError, openai.APITimeoutError) as error:
+        sent = not _never_sent(error)
+        raise Transient(f"no whole answer within {settings.timeout:g} s", sent=sent) from None
+    except openai.APIConnectionError as error:
+        cause = type(error.__cause__).__name__ if error.__cause__ else "connection error"
+        raise Transient(f"no connection, or a cut one ({cause})", sent=not _never_sent(error)) from None
+    except openai.OpenAIError as error:
+        raise Transient(f"not understood ({type(error).__name__})", sent=True) from None
+    return _read(content)
+
+
+def wait_of(state: RetryCallState, settings: Settings) -> float:
+    """Seconds before the next try: what the server asked for, else a random share of a growing bound."""
+    failure = state.outcome.exception() if state.outcome else None
+    asked = failure.wait if isinstance(failure, Transient) else None
+    bound = min(settings.longest_wait, settings.first_wait * 2.0 ** (state.attempt_number - 1))
+    jitter = random.uniform(0, bound)
+    return jitter if asked is None else asked + min(jitter, settings.first_wait)
+
+
+def retry_after(value: str | None, milliseconds: str | None = None, now: float | None = None) -> float | None:
+    """Seconds that a Retry-After header asks for, a number or an HTTP date (RFC 9110); None if neither."""
+    for text, scale in ((milliseconds, 1e-3), (value, 1.0)):
+        try:
+            seconds = float(text or "") * scale
+        except ValueError:
+            continue
+        if math.isfinite(seconds) and seconds >= 0:
+            return seconds
+    try:
+        return max(0.0, parsedate_to_datetime(value or "").timestamp() - (now or time.time()))
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def scrubbed(text: str, key: str) -> str:
+    """What a server said, on one line, cut, and without the key."""
+    line = " ".join(text.replace(key, "***").split()) if key else " ".join(text.split())
+    return line[:SAID]
+
+
+def _never_sent(error: BaseException) -> bool:
+    from httpx2 import ConnectError, ConnectTimeout, PoolTimeout
+
+    return isinstance(error.__cause__, (ConnectError, ConnectTimeout, PoolTimeout))
+
+
+def _refused(error: Any, served: Served, key: str) -> Exception:
+    """What the status of a response means."""
+    status, headers = int(error.status_code), error.response.headers
+    said = scrubbed(str(error.message), key)
+    code = error.code if isinstance(error.code, str) else ""
+    where = f"{served.model} at {served.base_url}"
+    if code == "insufficient_quota" or status == 402:
+        return RunError(f"{where}: the account has no credit left (HTTP {status}); what was committed stands")
+    if status == 429 or status in (408, 409, 425) or status >= 500:
+        wait = retry_after(headers.get("retry-after"), headers.get("retry-after-ms"))
+        return Transient(f"HTTP {status}: {said}", wait=wait, sent=False, limited=status in (429, 503))
+    if status in (401, 403):
+        return RunError(f"{where}: refused the key in {served.key_name} (HTTP {status})")
+    if status == 404 or status < 400:
+        return RunError(f"{where}: not there (HTTP {status}); see --base-url and the model's name")
+    if code == "context_length_exceeded" or status == 413:
+        return EngineFailure("too_long", f"HTTP {status}: {said}; try a smaller --context")
+    return EngineFailure("request_refused", f"HTTP {status}: {said}")
+
+
+def _read(content: bytes) -> Answer:
+    """The answer in the body of a response; Transient where there is none."""
+    try:
+        found = json.loads(content)
+        (choice, *_) = found["choices"]
+        message = choice["message"]
+        text, refusal = message.get("content"), message.get("refusal")
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise Transient("the answer is no chat completion", sent=True) from None
+    return Answer(
+        text if isinstance(text, str) else "",
+        str(choice.get("finish_reason") or ""),
+        refusal if isinstance(refusal, str) else "",
+        _tokens(found.get("usage")),
+    )
+
+
+def _tokens(usage: Any) -> Tokens | None:
+    if not isinstance(usage, dict):
+        return None
+    details = usage.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else 0
+    counts = [usage.get("prompt_tokens"), cached or 0, usage.get("completion_tokens")]
+    found = [count for count in counts if type(count) is int and count >= 0]
+    if len(found) < len(counts) or found[1] > found[0]:
+        return None
+    return Tokens(*found)

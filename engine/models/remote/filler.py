@@ -1,0 +1,212 @@
+"""A model behind a server as a filler: exactly one result for each request, whatever the server does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from cinnabar.engine.effort import effort_of
+from cinnabar.engine.models.remote.answers import read_answer
+from cinnabar.engine.models.remote.exchange import (
+    Answer,
+    Transient,
+    client_of,
+    exchange,
+    scrubbed,
+    wait_of,
+)
+from cinnabar.engine.models.remote.journal import Journal, key_of
+from cinnabar.engine.models.remote.ledger import Budget, Ledger
+from cinnabar.engine.models.remote.pace import Pace
+from cinnabar.engine.models.remote.prices import Tokens
+from cinnabar.engine.models.remote.prompting import body_of, messages_of, once_more
+from cinnabar.engine.models.remote.serving import Served, Settings
+from cinnabar.engine.models.remote.sizes import answer_room, bytes_of, passage_room, tokens_of
+from cinnabar.engine.models.remote.wire import Wire
+from cinnabar.engine.request import Failed, Filled, Request, Result
+from cinnabar.schemas.errors import EngineFailure, RunError
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+#: Requests in a row that the service did not answer at all, each after all its attempts, until the run ends.
+OUTAGE = 20
+
+
+class RemoteFiller:
+    """Fills forms by asking a server.
+
+    `key` is used for the requests and nothing else. `journal` keeps what was paid for. Requests are under way
+    side by side, as many as the settings allow; their results do not depend on each other.
+    """
+
+    def __init__(self, served: Served, settings: Settings, effort: str, key: str, journal: Journal) -> None:
+        self._served, self._settings, self._effort = served, settings, effort_of(effort).name
+        self._key, self._journal = key, journal
+        self._pace = Pace(settings.requests_per_minute, settings.tokens_per_minute)
+        self.ledger = Ledger(served.prices)
+        self._budget = Budget(self.ledger, settings.budget)
+        self._slots = asyncio.Semaphore(settings.concurrency)
+        self._silent = 0
+
+    def __repr__(self) -> str:
+        return f"RemoteFiller({self._served.model!r})"
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the model and its effort."""
+        return f"{self._served.fingerprint}-{self._effort}"
+
+    @property
+    def context_tokens(self) -> int:
+        """Room for a passage beside the task, the schema and the answer."""
+        return passage_room(self._served.context)
+
+    def count_tokens(self, text: str) -> int:
+        """About the tokens of a text, rather too many."""
+        return tokens_of(text)
+
+    def usage(self) -> Mapping[str, int | str | None]:
+        """What this run asked and what it cost."""
+        return {"model": self._served.model} | self.ledger.usage()
+
+    def close(self, settled: bool) -> None:
+        """The run has ended."""
+        self._journal.close(settled)
+
+    def fill(self, requests: Sequence[Request]) -> list[Result]:
+        """One result for each request, in their order.
+
+        Raises RunError where the service refuses the key, is not there, or has stopped answering.
+        """
+        return asyncio.run(self._fill(requests)) if requests else []
+
+    async def _fill(self, requests: Sequence[Request]) -> list[Result]:
+        self._slots = asyncio.Semaphore(self._settings.concurrency)
+        self._budget.open()
+        async with client_of(self._served, self._settings, self._key) as client:
+            tasks = [asyncio.create_task(self._one(client, request)) for request in requests]
+            try:
+                return list(await asyncio.gather(*tasks))
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _one(self, client: AsyncOpenAI, request: Request) -> Result:
+        try:
+            return await self._ask(client, request)
+        except EngineFailure as failure:
+            return Failed(request.id, failure.code, scrubbed(failure.detail, self._key))
+        except RunError:
+            raise
+        except Exception as error:
+            said = scrubbed(f"{type(error).__name__}: {error}", self._key)
+            return Failed(request.id, "engine_error", said)
+
+    async def _ask(self, client: AsyncOpenAI, request: Request) -> Result:
+        """Ask for a form until the answer makes a record; with the faults of an answer after it."""
+        wire = Wire(request.form, request.known)
+        problems: Sequence[str] = ()
+        keys: list[str] = []
+        messages = messages_of(request)
+        room = answer_room(request.form, self._served.context)
+        for ask in range(self._settings.asks if wire.schema is not None else 1):
+            text = ""
+            if wire.schema is not None:
+                self.ledger.asked_again += ask > 0
+                body = body_of(self._served, self._effort, wire, messages, room)
+                keys.append(key_of(body, ask))
+                text = _whole(await self._answer(client, body, keys[-1]), room)
+            found = await asyncio.to_thread(read_answer, request, wire, text)
+            if isinstance(found, Filled):
+                return found
+            problems = found
+            messages = [*messages_of(request), *once_more(text, problems)]
+        self._journal.forget(keys)  # whoever tries this document again wants other answers
+        detail = f"no answer of {self._settings.asks} met the schema: {'; '.join(problems[:5])}"
+        raise EngineFailure("invalid_answer", detail)
+
+    async def _answer(self, client: AsyncOpenAI, body: dict[str, Any], key: str) -> Answer:
+        """The answer to this body: the one that was paid for already, or a new one."""
+        known = self._journal.find(key)
+        if known is not None:
+            self.ledger.from_journal += 1
+            return known
+        answer = await self._retried(client, body, key)
+        self._silent = 0
+        return answer
+
+    async def _retried(self, client: AsyncOpenAI, body: dict[str, Any], key: str) -> Answer:
+        from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
+
+        settings = self._settings
+        retrying = AsyncRetrying(
+            retry=retry_if_exception_type(Transient),
+            stop=stop_after_attempt(settings.attempts),
+            wait=lambda state: wait_of(state, settings),
+            reraise=True,
+        )
+        try:
+            async for attempt in retrying:
+                with attempt:
+                    self.ledger.retries += attempt.retry_state.attempt_number > 1
+                    return await self._sent(client, body, key)
+        except Transient as failure:
+            self._silent += 1
+            if self._silent >= OUTAGE:
+                raise RunError(
+                    f"{self._served.model}: the service does not answer ({failure.reason}); what was"
+                    " committed stands, run the same command again later"
+                ) from None
+            raise EngineFailure("unavailable", f"{settings.attempts} attempts: {failure.reason}") from None
+        raise AssertionError("an attempt returns or raises")
+
+    async def _sent(self, client: AsyncOpenAI, body: dict[str, Any], key: str) -> Answer:
+        """Send the body once, within all limits, and enter what came of it."""
+        most = self._most(body)
+        async with self._slots, self._budget.reserved(most):
+            await self._pace.turn(bytes_of(body) // 3 + 1)
+            try:
+                answer = await exchange(client, self._served, self._settings, self._key, body)
+            except Transient as failure:
+                if failure.sent:
+                    self._doubt(key, most)
+                if failure.wait is not None and failure.wait > self._settings.patience:
+                    said = f"the service asks for {failure.wait:.0f} s of patience: {failure.reason}"
+                    raise EngineFailure("unavailable", said) from None
+                if failure.limited and failure.wait:
+                    self._pace.pause(failure.wait)
+                raise
+            except (EngineFailure, RunError):
+                raise  # a status that refuses is not charged
+            except BaseException:
+                self._doubt(key, most)
+                raise
+            if answer.tokens is None:
+                self.ledger.unmetered += 1
+                self._doubt(key, most)
+            cost = Decimal(0) if answer.tokens is None else self.ledger.charge(answer.tokens)
+            self._journal.answered(key, answer, cost)
+            return answer
+
+    def _doubt(self, key: str, most: Decimal) -> None:
+        self.ledger.doubt(most)
+        self._journal.doubted(key, most)
+
+    def _most(self, body: dict[str, Any]) -> Decimal:
+        """What a body can cost at most: a token has a byte or more, and nothing is cached."""
+        prices = self._served.prices
+        return Decimal(0) if prices is None else prices.cost(Tokens(bytes_of(body), 0, body["max_tokens"]))
+
+
+def _whole(answer: Answer, room: int) -> str:
+    """The text of an answer that ended where it should; EngineFailure for others."""
+    if answer.refusal or answer.finish == "content_filter":
+        raise EngineFailure("answer_refused", answer.refusal or "the service filtered its answer")
+    if answer.finish == "length":
+        said = f"the answer was cut off after {room} tokens; try a smaller --context"
+        raise EngineFailure("answer_cut", said)
+    return answer.text

@@ -1,0 +1,114 @@
+"""The answers that were paid for, on disk as they come, so that a run that breaks off does not pay twice.
+
+One line of JSON for each answer or request in doubt, appended in one write. A line that a crash cut off is
+ignored. When a run has ended and nothing is left to do, the texts of the answers are dropped; who asked what
+at which cost stays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from cinnabar.engine.models.remote.exchange import Answer
+from cinnabar.engine.models.remote.prices import Tokens, money
+
+
+class Journal:
+    """The journal in a file, made when its first line is written; None keeps everything in memory only."""
+
+    def __init__(self, path: Path | None, run_id: str) -> None:
+        self._path, self._run = path, run_id
+        self._descriptor = -1
+        self._answers: dict[str, Answer] = {}
+        for line in _lines(path):
+            if "answer" in line:
+                tokens = None if line["tokens"] is None else Tokens(*line["tokens"])
+                self._answers[line["key"]] = Answer(line["answer"], line["finish"], line["refusal"], tokens)
+            elif "forgotten" in line:
+                self._answers.pop(line["key"], None)
+
+    def find(self, key: str) -> Answer | None:
+        """The answer to this request, where there is one."""
+        return self._answers.get(key)
+
+    def answered(self, key: str, answer: Answer, cost: Decimal) -> None:
+        """Keep an answer that was charged."""
+        self._answers[key] = answer
+        tokens = answer.tokens and [answer.tokens.input, answer.tokens.cached, answer.tokens.output]
+        self._write(
+            {
+                "run": self._run,
+                "key": key,
+                "tokens": tokens,
+                "cost": money(cost),
+                "answer": answer.text,
+                "finish": answer.finish,
+                "refusal": answer.refusal,
+            }
+        )
+
+    def doubted(self, key: str, most: Decimal) -> None:
+        """Note a request of which no whole answer came."""
+        self._write({"run": self._run, "key": key, "unanswered": True, "cost_at_most": money(most)})
+
+    def forget(self, keys: Iterable[str]) -> None:
+        """Find these answers no more."""
+        for key in keys:
+            self._answers.pop(key, None)
+            self._write({"run": self._run, "key": key, "forgotten": True})
+
+    def close(self, settled: bool) -> None:
+        """Where all is settled, drop the texts of the answers in one step."""
+        if self._descriptor >= 0:
+            os.fsync(self._descriptor)
+            os.close(self._descriptor)
+            self._descriptor = -1
+        if settled and self._path is not None and self._path.exists():
+            kept = [{k: v for k, v in line.items() if k not in _TEXTS} for line in _lines(self._path)]
+            temporary = self._path.with_suffix(".part")
+            temporary.write_bytes(b"".join(map(_encoded, kept)))
+            temporary.replace(self._path)
+            self._answers.clear()
+
+    def _write(self, line: dict[str, Any]) -> None:
+        if self._path is None:
+            return
+        if self._descriptor < 0:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+            self._descriptor = os.open(self._path, flags, 0o600)
+            size = os.fstat(self._descriptor).st_size
+            if size and os.pread(self._descriptor, 1, size - 1) != b"\n":
+                os.write(self._descriptor, b"\n")  # what a crash cut off stands alone
+        os.write(self._descriptor, _encoded(line))
+
+
+_TEXTS = ("answer", "finish", "refusal")
+
+
+def key_of(body: dict[str, Any], ask: int) -> str:
+    """Names the body of a request, asked for the first time (0), the second …"""
+    return hashlib.sha256(json.dumps([body, ask], sort_keys=True).encode()).hexdigest()
+
+
+def _encoded(line: dict[str, Any]) -> bytes:
+    return json.dumps(line).encode() + b"\n"
+
+
+def _lines(path: Path | None) -> list[dict[str, Any]]:
+    found = []
+    if path is not None and path.exists():
+        for text in path.read_bytes().split(b"\n"):
+            try:
+                line = json.loads(text)
+            except ValueError:
+                continue
+            if isinstance(line, dict) and "key" in line:
+                found.append(line)
+    return found

@@ -1,0 +1,116 @@
+"""What a run asked of a server and what that cost, exactly; and the bound that it keeps to.
+
+An answer that came whole is charged as its `usage` says. A request that was sent and of which no whole answer
+came may have been charged or not: nobody here can know. It is counted as unanswered, with the most that it
+can have cost, and the budget counts that too. So a run never costs more than its budget.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from cinnabar.engine.models.remote.prices import Prices, Tokens, money
+from cinnabar.schemas.errors import EngineFailure
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The sums of one run. `cost` and `unanswered_cost` are in dollars, 0 where prices are not known.
+
+    answers: those that came whole and were charged. unmetered: whole ones without a usable `usage`.
+    retries: requests sent again after a failure. asked_again: documents asked about once more, with the
+    faults of the last answer. from_journal: answers that an earlier, unfinished run had paid for.
+    """
+
+    prices: Prices | None
+    answers: int = 0
+    unmetered: int = 0
+    tokens: Tokens = field(default_factory=Tokens)
+    cost: Decimal = Decimal(0)
+    retries: int = 0
+    asked_again: int = 0
+    from_journal: int = 0
+    unanswered: int = 0
+    unanswered_cost: Decimal = Decimal(0)
+
+    def charge(self, tokens: Tokens) -> Decimal:
+        """Enter an answer; what it cost."""
+        cost = self.prices.cost(tokens) if self.prices else Decimal(0)
+        self.answers += 1
+        self.tokens += tokens
+        self.cost += cost
+        return cost
+
+    def doubt(self, most: Decimal) -> None:
+        """Enter a request of which no whole answer came, and the most that it can have cost."""
+        self.unanswered += 1
+        self.unanswered_cost += most
+
+    def usage(self) -> dict[str, int | str | None]:
+        """The sums as JSON holds them."""
+        known = self.prices is not None
+        return {
+            "requests": self.answers,
+            "input_tokens": self.tokens.input,
+            "cached_tokens": self.tokens.cached,
+            "output_tokens": self.tokens.output,
+            "cost": money(self.cost) if known else None,
+            "unmetered": self.unmetered,
+            "retries": self.retries,
+            "asked_again": self.asked_again,
+            "from_journal": self.from_journal,
+            "unanswered": self.unanswered,
+            "unanswered_cost_at_most": money(self.unanswered_cost) if known else None,
+        }
+
+
+class Budget:
+    """The bound of a run: what was spent, may have been spent and is under way is never more.
+
+    `open` begins a batch of requests in the running event loop. Once something does not fit, nothing is asked
+    any more, so that what is left out does not depend on which documents happen to be small.
+    """
+
+    def __init__(self, ledger: Ledger, limit: Decimal | None) -> None:
+        self._ledger, self._limit = ledger, limit
+        self._under_way = Decimal(0)
+        self._spent_out = False
+        self._freed = asyncio.Event()
+
+    def open(self) -> None:
+        """Begin a batch: nothing is under way."""
+        self._under_way = Decimal(0)
+        self._freed = asyncio.Event()
+
+    @asynccontextmanager
+    async def reserved(self, most: Decimal) -> AsyncIterator[None]:
+        """Room for something that costs at most so much, as long as it is under way.
+
+        Raises EngineFailure `budget` where there is none, and there will be none.
+        """
+        while not self._fits(most):
+            if self._spent_out or not self._under_way:
+                self._spent_out = True
+                raise EngineFailure("budget", self._told(most))
+            self._freed.clear()
+            await self._freed.wait()
+        self._under_way += most
+        try:
+            yield
+        finally:
+            self._under_way -= most
+            self._freed.set()
+
+    def _told(self, most: Decimal) -> str:
+        spent = money(self._ledger.cost + self._ledger.unanswered_cost)
+        return f"not asked: it may cost ${money(most)}, and ${spent} of the budget of ${self._limit} is spent"
+
+    def _fits(self, most: Decimal) -> bool:
+        if self._limit is None:
+            return True
+        spent = self._ledger.cost + self._ledger.unanswered_cost
+        return not self._spent_out and 0 < self._limit >= spent + self._under_way + most

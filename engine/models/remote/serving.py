@@ -1,0 +1,155 @@
+"""Models behind an OpenAI-compatible server: their names, where they are, and how they are asked.
+
+`mercury-2` is Inception's; `openai:NAME` is the model NAME of any other server.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from urllib.parse import urlsplit
+
+from cinnabar.engine.models.remote.prices import Prices
+from cinnabar.schemas.errors import UsageError
+
+#: Raised when prompts, wire schemas or the reading of answers change, so that records are made anew.
+VERSION = 1
+_OTHER = "openai:"
+#: Tokens of a model whose context is not known.
+UNKNOWN_CONTEXT = 32_000
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A model that is asked over HTTP.
+
+    `model` is its name for the server, `key_name` the environment variable with the key. `context` counts the
+    server's tokens. `effort` says that it knows `reasoning_effort` by our names. `prices` are None where
+    they are not known.
+    """
+
+    model: str
+    base_url: str
+    key_name: str
+    context: int = 128_000
+    effort: bool = False
+    prices: Prices | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the model: Mercury is the same on every host, another server's NAME is not."""
+        where = "" if self.model in MODELS else self.base_url
+        return hashlib.sha256(repr((VERSION, self.model, where)).encode()).hexdigest()[:16]
+
+
+MODELS = {
+    "mercury-2": Served(
+        "mercury-2",
+        "https://api.inceptionlabs.ai/v1",
+        "INCEPTION_API_KEY",
+        effort=True,
+        prices=Prices(Decimal("0.25"), Decimal("0.025"), Decimal("0.75")),
+    )
+}
+
+
+def is_remote(name: str) -> bool:
+    """Whether this names a model behind a server, rather than a folder."""
+    return name in MODELS or name.startswith(_OTHER)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a server is asked. Raises UsageError for what is out of range.
+
+    context: tokens of a document that are wanted in one request; of a model whose own context is not known
+    that is taken for half of it. budget: dollars that a run may cost at most; None for no bound.
+    concurrency: requests under way at a time. requests_per_minute, tokens_per_minute: bounds in any 60 s.
+    timeout: seconds for one whole answer.
+    attempts: times that one request is sent before the service counts as unavailable. asks: times that a
+    document is asked about, each time with what was wrong with the last answer. first_wait, longest_wait:
+    seconds of back-off; patience: seconds that a Retry-After may ask for.
+    """
+
+    base_url: str | None = None
+    context: int | None = None
+    prices: Prices | None = None
+    budget: Decimal | None = None
+    concurrency: int = 16
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    timeout: float = 120.0
+    attempts: int = 8
+    asks: int = 3
+    first_wait: float = 1.0
+    longest_wait: float = 60.0
+    patience: float = 300.0
+
+    def __post_init__(self) -> None:
+        for name in ("concurrency", "requests_per_minute", "tokens_per_minute", "attempts", "asks"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise UsageError(f"--{name.replace('_', '-')}: expected at least 1, got {value}")
+        if self.budget is not None and not (self.budget.is_finite() and self.budget >= 0):
+            raise UsageError(f"--budget: expected dollars, 0 or more, got {self.budget}")
+        if not 0 < self.timeout < 86_400:
+            raise UsageError(f"--timeout: expected seconds, more than 0, got {self.timeout}")
+
+
+def served(name: str, settings: Settings) -> Served:
+    """The model of this name, at the address and the prices that the settings give.
+
+    Raises UsageError for an address that cannot be used, a name that says nothing, and a budget where no
+    prices are known.
+    """
+    if name in MODELS:
+        found = MODELS[name]
+    else:
+        context = UNKNOWN_CONTEXT if settings.context is None else 2 * settings.context
+        found = Served(name.removeprefix(_OTHER), "https://api.openai.com/v1", "OPENAI_API_KEY", context)
+        if not found.model.isprintable() or not found.model.strip():
+            raise UsageError(f"--model {name}: expected openai:NAME, with the server's name of the model")
+    found = replace(found, prices=settings.prices or found.prices)
+    if settings.base_url is not None:
+        found = replace(found, base_url=_checked(settings.base_url))
+    if settings.budget is not None and found.prices is None:
+        raise UsageError(f"--budget: the prices of {name} are not known; give them with --prices")
+    return found
+
+
+def _checked(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        parts = urlsplit("")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError("--base-url: expected an address such as https://host/v1")
+    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
+        raise UsageError("--base-url: expected no user, password or query in the address")
+    return url.rstrip("/")
+
+
+def is_plain(url: str) -> bool:
+    """Whether documents and the key would travel to another machine unencrypted."""
+    parts = urlsplit(url)
+    return parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1")
+
+
+def check_installed(name: str) -> None:
+    """Raise UsageError where the packages for models behind a server are not installed."""
+    if any(importlib.util.find_spec(package) is None for package in ("openai", "rapidfuzz")):
+        raise UsageError(f"{name}: needs more packages; pip install 'cinnabar-extract[mercury]'")
+
+
+def key_of(found: Served) -> str:
+    """The key, from the environment alone. Raises UsageError, without showing it, where it cannot be used."""
+    key = os.environ.get(found.key_name, "")
+    if not key:
+        raise UsageError(f"{found.model}: expected a key in the environment variable {found.key_name}")
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise UsageError(f"{found.key_name}: expected printable ASCII without blanks, got something else")
+    return key

@@ -1,0 +1,51 @@
+"""How much text fits: tokens of a server whose tokenizer is not at hand, counted by bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from cinnabar.engine.models.remote.prompting import messages_of
+from cinnabar.engine.models.remote.wire import Wire
+from cinnabar.engine.request import Request
+from cinnabar.schemas.form import Form
+
+#: Bytes of a token, rather too few: English has about 4.5, tables, German and numbers about 3.
+BYTES = 3
+#: Share of the context that an answer may take, and one without lists; room for the task and the schema.
+LISTS, SCALARS, TASK = 4, 16, 8
+#: Tokens that a value takes in an answer, with its name, and items that a list is taken to have.
+VALUE, ITEMS = 14, 8
+
+
+def tokens_of(text: str) -> int:
+    """About the tokens of a text, rather too many."""
+    return -(-len(text.encode()) // BYTES)
+
+
+def passage_room(context: int) -> int:
+    """Tokens that a passage may have beside the task, the schema and the answer."""
+    return context - context // LISTS - context // TASK
+
+
+def answer_room(form: Form, context: int) -> int:
+    """Tokens that an answer may have."""
+    return context // (LISTS if form.arrays else SCALARS)
+
+
+def bytes_of(body: dict[str, Any]) -> int:
+    """Bytes of a request's body."""
+    return len(json.dumps(body, ensure_ascii=False).encode())
+
+
+def expected_tokens(requests: Sequence[Request]) -> tuple[int, int]:
+    """About the tokens in and out that these requests take, asked once each."""
+    inputs = outputs = 0
+    for request in requests:
+        wire = Wire(request.form, request.known)
+        if wire.schema is not None:
+            asked = json.dumps([messages_of(request), wire.schema], ensure_ascii=False)
+            inputs += tokens_of(asked)
+            outputs += sum(VALUE * (ITEMS if "*" in slot.path else 1) for slot in request.form.slots)
+    return inputs, outputs

@@ -1,0 +1,162 @@
+"""Where a run's filler comes from: a model of our own that is loaded, or one behind a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cinnabar.engine.models.identity import fingerprint_of
+from cinnabar.engine.models.remote.prices import Prices
+from cinnabar.engine.models.remote.serving import (
+    Served,
+    Settings,
+    check_installed,
+    is_remote,
+    key_of,
+    served,
+)
+from cinnabar.schemas.errors import UsageError
+
+# Torch takes seconds to import, which a run that finds its work done does not pay.
+if TYPE_CHECKING:
+    from cinnabar.engine.engine import Engine
+    from cinnabar.engine.filling import Filler
+    from cinnabar.engine.models.base import Model
+    from cinnabar.engine.models.remote.filler import RemoteFiller
+
+DEVICES = ("auto", "cpu", "cuda")
+#: The folder, within a run's output, of what was paid for.
+JOURNALS = "remote"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a run writes, and what it is called."""
+
+    out: Path
+    run_id: str
+
+
+class Source(Protocol):
+    """What a filler is made from; `fingerprint` names the model before that."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the model."""
+        ...
+
+    @property
+    def least_batch(self) -> int:
+        """Documents that are worked on together at least."""
+        ...
+
+    def filler(self, effort: str, steps: int | None, place: Place | None = None) -> Filler:
+        """The filler, for a run at this place."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSource:
+    """A model that is loaded when it is first needed; `fingerprint` names it before that."""
+
+    fingerprint: str
+    load: Callable[[], Model]
+    least_batch: int = 1
+
+    def filler(self, effort: str, steps: int | None, _place: Place | None = None) -> Engine:
+        """An engine with the model."""
+        from cinnabar.engine.engine import Engine
+
+        return Engine(self.load(), effort, steps=steps)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteSource:
+    """A model behind a server. The key is read from the environment when requests are sent, and kept nowhere
+    else."""
+
+    served: Served
+    settings: Settings
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the model."""
+        return self.served.fingerprint
+
+    @property
+    def least_batch(self) -> int:
+        """Enough for all requests that may be under way, several times over."""
+        return 4 * self.settings.concurrency
+
+    def filler(self, effort: str, _steps: int | None, place: Place | None = None) -> RemoteFiller:
+        """A filler that asks the server, with its journal in the run's output."""
+        from cinnabar.engine.models.remote.filler import RemoteFiller
+        from cinnabar.engine.models.remote.journal import Journal
+
+        path = None if place is None else place.out / JOURNALS / f"{self.fingerprint}.jsonl"
+        journal = Journal(path, "" if place is None else place.run_id)
+        key = "" if self.settings.budget == 0 else key_of(self.served)
+        return RemoteFiller(self.served, self.settings, effort, key or "none", journal)
+
+
+def model_source(
+    name: str = "default", device: str = "auto", settings: Settings | None = None
+) -> ModelSource | RemoteSource:
+    """The model of this name or folder, on this device, or behind the server that the settings name.
+
+    Raises UsageError where one of them is not there, packages or the key included.
+    """
+    if is_remote(name):
+        return _remote(name, settings or Settings())
+    if device not in DEVICES:
+        raise UsageError(f"device: expected one of {', '.join(DEVICES)}, got {device!r}")
+    if device == "cuda":
+        from cinnabar.engine.models.loading import device_of
+
+        device_of(device)
+
+    def load() -> Model:
+        from cinnabar.engine.models.loading import load_model
+
+        return load_model(name, device)
+
+    return ModelSource(fingerprint_of(name), load)
+
+
+def settings_of(said: Mapping[str, Any]) -> Settings:
+    """The settings of these names, with `budget` (dollars) and `prices` (INPUT,CACHED,OUTPUT) as text.
+
+    Raises UsageError for what is out of range.
+    """
+    found = {name: value for name, value in said.items() if value is not None}
+    if "prices" in found:
+        found["prices"] = Prices.parse(found["prices"])
+    if "budget" in found:
+        try:
+            found["budget"] = Decimal(str(found["budget"]))
+        except InvalidOperation:
+            raise UsageError(f"--budget {found['budget']}: expected dollars, such as 5.00") from None
+    return Settings(**found)
+
+
+def _remote(name: str, settings: Settings) -> RemoteSource:
+    check_installed(name)
+    found = served(name, settings)
+    if settings.budget != 0:
+        key_of(found)
+    return RemoteSource(found, settings)
+
+
+@dataclass(frozen=True, slots=True)
+class Escalation:
+    """A stronger model, and the confidence (0 to 1, else UsageError) below which a value goes up to it."""
+
+    source: Source
+    below: float
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.below <= 1.0:
+            raise UsageError(f"--below: expected 0 to 1, got {self.below}")

@@ -1,0 +1,317 @@
+"""Whatever a server does, each request has one result, what was paid is known, and the key stays secret."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from decimal import Decimal
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any
+
+import mercury_server as mercury
+import pytest
+from remote_forms import NOTE, form_of, request
+
+from cinnabar.engine.models.remote.exchange import Transient, retry_after, wait_of
+from cinnabar.engine.models.remote.filler import OUTAGE, RemoteFiller
+from cinnabar.engine.models.remote.journal import Journal
+from cinnabar.engine.models.remote.ledger import Budget, Ledger
+from cinnabar.engine.models.remote.pace import Pace
+from cinnabar.engine.models.remote.prices import Prices, Tokens
+from cinnabar.engine.models.remote.serving import Served, Settings, served
+from cinnabar.engine.request import Failed, Filled, Request, Result
+from cinnabar.schemas.errors import EngineFailure, RunError, UsageError
+
+FORM = form_of(NOTE)
+
+
+def filler(
+    server: mercury.Server, journal: Path | None = None, key: str = mercury.KEY, **changed: Any
+) -> RemoteFiller:
+    said = {"base_url": server.url, "timeout": 5.0, "first_wait": 0.01, "longest_wait": 0.05} | changed
+    settings = Settings(**said)
+    return RemoteFiller(served("mercury-2", settings), settings, "low", key, Journal(journal, "run"))
+
+
+def requests(count: int) -> list[Request]:
+    return [
+        request(FORM, f"name=Person {n}\nday=2024-05-0{n % 9 + 1}\n- what=w{n}; price={n}\n")
+        for n in range(count)
+    ]
+
+
+def names(results: list[Result]) -> list[str]:
+    return [json.loads(one.record)["name"] if isinstance(one, Filled) else one.code for one in results]
+
+
+def first(fault: str, count: int = 1) -> Any:
+    """This fault for the first requests, and none after them."""
+    return lambda number, _body: fault if number < count else ""
+
+
+def test_answers_out_of_order_go_to_their_requests() -> None:
+    with mercury.running(mercury.Server(fault=lambda _n, _b: "late")) as server:
+        results = filler(server).fill(requests(20))
+    assert names(results) == [f"Person {n}" for n in range(20)]
+    assert server.most_under_way > 4 and server.breaches == []
+
+
+@pytest.mark.parametrize("fault", [f for f in mercury.FAULTS if f not in ("late", "slow bytes", "no answer")])
+def test_a_fault_is_got_over_and_the_ledgers_agree(fault: str) -> None:
+    with mercury.running(mercury.Server(fault=first(fault))) as server:
+        asked = filler(server)
+        assert names(asked.fill(requests(1))) == ["Person 0"]
+    usage = asked.usage()
+    assert asked.ledger.cost == server.cost and usage["requests"] == len(server.charged)
+    assert usage["unanswered"] == server.doubtful
+    again = fault in ("no json", "wrong schema", "wrong value")
+    assert (usage["asked_again"], usage["retries"]) == ((1, 0) if again else (0, 1))
+
+
+@pytest.mark.parametrize("fault", ["slow bytes", "no answer"])
+def test_an_answer_that_takes_too_long_is_given_up(fault: str) -> None:
+    with mercury.running(mercury.Server(fault=first(fault))) as server:
+        asked = filler(server, timeout=0.7)
+        assert names(asked.fill(requests(1))) == ["Person 0"]
+    assert 0.6 < server.times[1] - server.times[0] < 20  # the slow bytes would take over a minute
+    assert asked.ledger.unanswered == 1 and asked.ledger.unanswered_cost > 0
+
+
+def test_retry_after_is_waited_for_by_all() -> None:
+    with mercury.running(mercury.Server(fault=first("429 seconds"))) as server:
+        results = filler(server, concurrency=1).fill(requests(3))
+    assert all(isinstance(result, Filled) for result in results)
+    assert len(server.times) == 4 and server.times[1] - server.times[0] > 0.95
+
+
+def test_retry_after_may_be_a_date() -> None:
+    with mercury.running(mercury.Server(fault=first("429 date", 2))) as server:
+        results = filler(server, first_wait=0.001).fill(requests(1))
+    assert all(isinstance(result, Filled) for result in results)
+    assert server.times[2] - server.times[0] > 0.1  # whole seconds from now are what a date can say
+
+
+def test_a_storm_that_does_not_end_leaves_documents_unavailable_and_an_outage_ends_the_run() -> None:
+    with mercury.running(mercury.Server(fault=lambda _n, _b: "429 bare")) as server:
+        asked = filler(server, attempts=3)
+        results = asked.fill(requests(2))
+        assert [(one.code, "HTTP 429" in one.detail) for one in results if isinstance(one, Failed)] == [
+            ("unavailable", True)
+        ] * 2
+        assert len(server.bodies) == 6 and asked.usage()["cost"] == "0"
+        with pytest.raises(RunError, match="does not answer"):
+            asked.fill(requests(OUTAGE))
+
+
+def test_no_redirect_is_followed() -> None:
+    with mercury.running(mercury.Server(fault=lambda _n, _b: "redirect")) as server:
+        with pytest.raises(RunError, match="not there"):
+            filler(server).fill(requests(1))
+        assert len(server.bodies) == 1
+
+
+def test_a_wait_beyond_patience_is_not_waited() -> None:
+    with mercury.running(mercury.Server(fault=lambda _n, _b: "429 seconds")) as server:
+        (result,) = filler(server, patience=0.5).fill(requests(1))
+    assert isinstance(result, Failed) and result.code == "unavailable" and len(server.bodies) == 1
+
+
+def test_an_answer_that_stays_wrong_is_asked_for_with_its_faults_and_then_given_up() -> None:
+    with mercury.running(mercury.Server(answer=lambda _b, found: found | {"day": "soon"})) as server:
+        asked = filler(server)
+        (result,) = asked.fill(requests(1))
+    assert isinstance(result, Failed) and result.code == "invalid_answer" and "/day" in result.detail
+    assert len(server.bodies) == 3 and asked.ledger.asked_again == 2
+    assert "/day: expected a date" in server.bodies[1]["messages"][-1]["content"]
+    assert asked.ledger.cost == server.cost
+
+
+def test_answers_that_were_given_up_are_asked_for_anew(tmp_path: Path) -> None:
+    journal = tmp_path / "journal.jsonl"
+    with mercury.running(mercury.Server(answer=lambda _b, found: found | {"day": "soon"})) as server:
+        filler(server, journal).fill(requests(1))
+        server.answer = None
+        asked = filler(server, journal)
+        assert names(asked.fill(requests(1))) == ["Person 0"]
+        assert len(server.bodies) == 4 and asked.ledger.from_journal == 0
+
+
+def test_cut_off_and_refused_answers_say_so() -> None:
+    def answer(_body: Any, _found: Any) -> Any:
+        return "{"
+
+    server = mercury.Server(answer=answer)
+    real = server._completion
+
+    def ended(body: Any, fault: str, why: str) -> Any:
+        found = real(body, fault)
+        found["choices"][0]["finish_reason"] = why
+        return found
+
+    with mercury.running(server):
+        for why, code in (("length", "answer_cut"), ("content_filter", "answer_refused")):
+            server._completion = lambda body, fault, why=why: ended(body, fault, why)  # type: ignore
+            (result,) = filler(server).fill(requests(1))
+            assert isinstance(result, Failed) and result.code == code
+
+
+def test_a_budget_is_never_passed_and_stops_all_that_is_left() -> None:
+    with mercury.running(mercury.Server()) as server:
+        asked = filler(server, budget=Decimal("0.03"), concurrency=4)
+        results = asked.fill(requests(200))
+        stopped = [one for one in results if isinstance(one, Failed)]
+        assert {one.code for one in stopped} == {"budget"} and 0 < len(stopped) < 200
+        assert server.cost == asked.ledger.cost <= Decimal("0.03")
+        before = len(server.bodies)
+        assert {one.code for one in asked.fill(requests(203)[200:]) if isinstance(one, Failed)} == {"budget"}
+        assert len(server.bodies) == before
+        nothing = filler(server, budget=Decimal(0))
+        assert names(nothing.fill(requests(2))) == ["budget"] * 2
+
+
+def test_what_is_under_way_counts_for_the_budget() -> None:
+    async def spend() -> list[str]:
+        ledger = Ledger(None)
+        budget = Budget(ledger, Decimal(1))
+        said: list[str] = []
+
+        async def one(name: str, cost: str) -> None:
+            async with budget.reserved(Decimal("0.6")):
+                said.append(f"{name} begins")
+                await asyncio.sleep(0.01)
+                ledger.cost += Decimal(cost)
+                said.append(f"{name} ends")
+
+        await asyncio.gather(one("a", "0.3"), one("b", "0.2"))
+        with pytest.raises(EngineFailure, match=r"may cost \$0.6, and \$0.5 of the budget of \$1 is spent"):
+            await one("c", "0")
+        return said
+
+    assert asyncio.run(spend()) == ["a begins", "a ends", "b begins", "b ends"]
+
+
+def test_what_was_paid_for_is_not_asked_again_after_a_crash(tmp_path: Path) -> None:
+    journal = tmp_path / "journal.jsonl"
+    with mercury.running(mercury.Server()) as server:
+        filler(server, journal).fill(requests(5))
+        with journal.open("ab") as file:
+            file.write(b'{"key": "torn')
+        asked = filler(server, journal)
+        assert names(asked.fill(requests(8))) == [f"Person {n}" for n in range(8)]
+        assert len(server.bodies) == 8
+        assert (asked.ledger.from_journal, asked.ledger.answers) == (5, 3)
+        asked.close(settled=True)
+        assert b"Person" not in journal.read_bytes() and journal.read_bytes().count(b'"cost"') == 8
+        assert filler(server, journal)._journal.find("x") is None
+
+
+def test_limits_on_requests_under_way_and_in_a_minute_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cinnabar.engine.models.remote.pace.WINDOW", 0.5)
+    with mercury.running(mercury.Server(pause=0.01)) as server:
+        begin = time.monotonic()
+        filler(server, concurrency=3, requests_per_minute=5).fill(requests(15))
+    assert server.most_under_way <= 3 and time.monotonic() - begin > 1.0
+
+
+def test_tokens_of_any_window_stay_within_the_limit() -> None:
+    pace = Pace(None, 100)
+    now = time.monotonic()
+    pace._sent.extend([(now - 50, 40), (now - 10, 40)])
+    assert pace._wait(20) <= 0
+    assert 9 < pace._wait(50) < 11
+    assert 49 < pace._wait(90) < 51
+    assert 49 < pace._wait(500) < 51  # more than a minute's tokens goes alone
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [("3", 3.0), ("0.5", 0.5), ("", None), ("soon", None), ("-1", None), ("nan", None), (None, None)],
+)
+def test_retry_after_in_seconds(value: str | None, seconds: float | None) -> None:
+    assert retry_after(value) == seconds
+
+
+def test_retry_after_as_a_date_counts_from_now() -> None:
+    assert retry_after(formatdate(1_000_010, usegmt=True), now=1_000_000) == 10
+    assert retry_after(formatdate(999_000, usegmt=True), now=1_000_000) == 0
+    assert retry_after("9", "250") == 0.25
+
+
+def test_back_off_grows_to_its_bound_and_never_undercuts_the_server() -> None:
+    from tenacity import Future, RetryCallState
+
+    def state(attempt: int, wait: float | None) -> RetryCallState:
+        found = RetryCallState(None, None, (), {})  # type: ignore[arg-type]
+        found.outcome = Future.construct(attempt, Transient("x", wait=wait, sent=False), True)
+        found.attempt_number = attempt
+        return found
+
+    settings = Settings(first_wait=1.0, longest_wait=8.0)
+    waits = [[wait_of(state(attempt, None), settings) for _ in range(200)] for attempt in (1, 2, 3, 9)]
+    assert [max(found) <= bound for found, bound in zip(waits, (1, 2, 4, 8), strict=True)] == [True] * 4
+    assert max(waits[3]) > 6 and len(set(waits[3])) > 100
+    assert all(7.0 <= wait_of(state(1, 7.0), settings) <= 8.0 for _ in range(50))
+
+
+def test_costs_are_exact() -> None:
+    prices = Prices.parse("0.25,0.025,0.75")
+    assert prices.cost(Tokens(1_000_000, 0, 0)) == Decimal("0.25")
+    assert prices.cost(Tokens(3, 1, 7)) == Decimal("0.000005775")
+    with pytest.raises(UsageError, match="six decimals"):
+        Prices.parse("0.0000001,0,0")
+    with pytest.raises(UsageError, match="INPUT,CACHED,OUTPUT"):
+        Prices.parse("1,2")
+
+
+def test_the_key_is_in_no_log_error_or_file(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, logger="openai")
+    journal = tmp_path / "journal.jsonl"
+    seen: list[str] = []
+    with mercury.running(
+        mercury.Server(fault=mercury.drawn(0.5, 3, ("500", "429 bare", "cut within")))
+    ) as server:
+        asked = filler(server, journal, attempts=3)
+        seen += [repr(asked), repr(vars(asked)["_journal"]), str(asked.usage()), str(asked.fill(requests(6)))]
+        refused = filler(server, key=mercury.KEY + "x")
+        with pytest.raises(RunError) as error:
+            refused.fill(requests(1))
+        seen += [str(error.value), repr(error.value.__cause__), caplog.text, *capfd.readouterr()]
+        asked.close(settled=False)
+    seen += [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
+    assert "INCEPTION_API_KEY" in str(error.value)
+    assert not any("CANARY" in text for text in seen)
+
+
+def test_nothing_about_this_machine_is_told() -> None:
+    with mercury.running(mercury.Server()) as server:
+        filler(server).fill(requests(1))
+    (headers,) = server.headers
+    told = [name for name in headers if name.startswith(("x-stainless", "openai-"))]
+    assert told == ["x-stainless-raw-response"] and headers["user-agent"] == "cinnabar"
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [("ftp://x/v1", "https://host/v1"), ("x", "https://host/v1"), ("https://u:secret@x/v1", "no user")],
+)
+def test_an_address_that_cannot_be_used_is_refused_without_showing_it(url: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said) as error:
+        served("mercury-2", Settings(base_url=url))
+    assert "secret" not in str(error.value)
+
+
+def test_another_server_s_model_has_its_own_key_prices_and_fingerprint() -> None:
+    other = served("openai:gemma", Settings(base_url="http://localhost:9/v1"))
+    assert (other.key_name, other.effort, other.prices) == ("OPENAI_API_KEY", False, None)
+    with pytest.raises(UsageError, match="prices"):
+        served("openai:gemma", Settings(budget=Decimal(5)))
+    mercury_2 = served("mercury-2", Settings())
+    moved = served("mercury-2", Settings(base_url="https://other.example/v1"))
+    assert mercury_2.fingerprint == moved.fingerprint != other.fingerprint
+    assert isinstance(mercury_2, Served)

@@ -1,0 +1,220 @@
+"""A model behind a server, from the command line: what it demands, tells, costs and keeps to itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import mercury_server as mercury
+import pytest
+
+from cinnabar.extraction.storage.reading import query
+from cinnabar.flows.cli.main import run
+
+Captured = pytest.CaptureFixture[str]
+MERCURY = ["--model", "mercury-2"]
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[mercury.Server]:
+    monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY)
+    with mercury.running(mercury.Server()) as server:
+        yield server
+
+
+@pytest.fixture
+def letters(tmp_path: Path) -> Path:
+    folder = tmp_path / "letters"
+    folder.mkdir()
+    for number in range(6):
+        (folder / f"{number}.txt").write_text(f"author=Anna {number}\nday=2024-05-0{number + 1}\n")
+    (tmp_path / "note.json").write_text(
+        '{"title": "note", "type": "object", "properties": {"author": {"type": ["string", "null"]},'
+        '"day": {"type": ["string", "null"], "format": "date"}}, "required": ["author", "day"]}'
+    )
+    return folder
+
+
+def arguments(letters: Path, out: str = "out", *more: str) -> list[str]:
+    root = letters.parent
+    return ["extract", str(letters), "--schema", str(root / "note.json"), "--out", str(root / out), *more]
+
+
+def test_documents_are_read_at_a_cost_that_is_told_before_and_after(
+    letters: Path, server: mercury.Server, capsys: Captured
+) -> None:
+    asked = arguments(letters, "out", *MERCURY, "--base-url", server.url, "--effort", "low", "--json")
+    assert run(asked) == 0
+    said = capsys.readouterr()
+    summary = json.loads(said.out)
+    assert (summary["written"], summary["usage"]["requests"]) == (6, 6)
+    assert Decimal(summary["usage"]["cost"]) == server.cost > 0
+    assert "6 documents, about $0.00" in said.err and "tokens in" in said.err
+    assert {body["reasoning_effort"] for body in server.bodies} == {"low"}
+    sql = "select input_tokens, cached_tokens, output_tokens, cost, usage from runs"
+    ((inputs, cached, outputs, cost, usage),) = query(letters.parent / "out", sql).rows
+    totals = [sum(getattr(e, name) for e in server.charged) for name in ("input", "cached", "output")]
+    assert [inputs, cached, outputs] == totals and cost == server.cost
+    assert json.loads(usage)["model"] == "mercury-2"
+    assert run(asked) == 0
+    assert json.loads(capsys.readouterr().out)["skipped"] == 6 and len(server.bodies) == 6
+
+
+def test_a_budget_stops_cleanly_and_another_run_goes_on(
+    letters: Path, server: mercury.Server, capsys: Captured
+) -> None:
+    asked = arguments(letters, "out", *MERCURY, "--base-url", server.url)
+    assert run([*asked, "--budget", "0"]) == 0
+    said = capsys.readouterr()
+    assert server.bodies == [] and "6 left for lack of budget" in said.out and "about $" in said.err
+    left = query(letters.parent / "out", "select max(detail) from outcomes where code = 'budget'").rows[0][0]
+    most = re.search(r"may cost \$([\d.]+)", left)
+    assert most is not None
+    budget = Decimal(most[1]) + Decimal("0.0001")  # each costs about 0.00004
+    assert (
+        run([*asked, "--budget", str(budget), "--concurrency", "1", "--max-error-rate", "0", "--json"]) == 0
+    )
+    some = json.loads(capsys.readouterr().out)
+    assert 0 < some["written"] < 6 and some["written"] + some["usage"]["left"] == 6
+    assert Decimal(some["usage"]["cost"]) <= budget
+    assert run([*asked, "--budget", "5.00"]) == 0
+    said = capsys.readouterr()
+    assert "cost" in said.out and "$0.000" in said.out
+    assert len(server.bodies) == 6
+
+
+def test_the_key_is_nowhere_but_in_the_request(
+    letters: Path, server: mercury.Server, capfd: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CINNABAR_DEBUG", "1")
+    server.fault = mercury.drawn(0.4, 2, ("500", "cut within", "no json"))
+    asked = arguments(letters, "out", *MERCURY, "--base-url", server.url)
+    assert run(asked) == 0
+    monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY + "-other")
+    assert run(arguments(letters, "refused", *MERCURY, "--base-url", server.url)) == 1
+    said = capfd.readouterr()
+    assert "refused the key in INCEPTION_API_KEY" in said.err
+    files = [path.read_bytes() for path in letters.parent.rglob("*") if path.is_file()]
+    assert len(files) > 20
+    assert not any(b"CANARY" in text for text in [*files, said.out.encode(), said.err.encode()])
+    assert all("CANARY" in headers["authorization"] for headers in server.headers)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (MERCURY, "INCEPTION_API_KEY"),
+        (["--model", "openai:gemma"], "OPENAI_API_KEY"),
+        (["--escalate-to", "mercury-2"], "INCEPTION_API_KEY"),
+        (["--escalate-to", "elsewhere"], "expected mercury-2 or openai:NAME"),
+        (["--below", "0.5"], "--escalate-to"),
+        (["--budget", "5"], "expected mercury-2 or openai:NAME"),
+        ([*MERCURY, "--budget", "five"], "expected dollars"),
+        ([*MERCURY, "--budget", "-1"], "0 or more"),
+        ([*MERCURY, "--prices", "1,2"], "INPUT,CACHED,OUTPUT"),
+        ([*MERCURY, "--base-url", "nowhere"], "https://host/v1"),
+        ([*MERCURY, "--steps", "3"], "--effort"),
+        ([*MERCURY, "--concurrency", "0"], "at least 1"),
+        ([*MERCURY, "--escalate-to", "mercury-2"], "of our own"),
+        (["--escalate-to", "mercury-2", "--below", "2"], "INCEPTION_API_KEY"),
+    ],
+)
+def test_wrong_use_is_told_before_any_work(
+    more: list[str], said: str, letters: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("INCEPTION_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert run(arguments(letters, "out", *more)) == 2
+    told = capsys.readouterr().err
+    assert said in told and told.count("\n") == 1
+    assert not (letters.parent / "out").exists()
+
+
+def test_a_server_that_is_asked_unencrypted_is_warned_of(
+    letters: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY)
+    away = ["--base-url", "http://server.invalid/v1", "--budget", "0"]
+    assert run(arguments(letters, "out", *MERCURY, *away)) == 0
+    assert "unencrypted" in capsys.readouterr().err
+
+
+def test_what_is_not_installed_is_named(
+    letters: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    assert run(arguments(letters, "out", *MERCURY)) == 2
+    assert "cinnabar-extract[mercury]" in capsys.readouterr().err
+
+
+def test_any_server_that_speaks_it_may_be_asked(
+    letters: Path, server: mercury.Server, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", mercury.KEY)
+    asked = arguments(letters, "out", "--model", "openai:gemma", "--base-url", server.url, "--json")
+    assert run(asked) == 0
+    usage = json.loads(capsys.readouterr().out)["usage"]
+    assert usage["cost"] is None and usage["requests"] == 6
+    assert {(body["model"], "reasoning_effort" in body) for body in server.bodies} == {("gemma", False)}
+    assert run([*asked, "--prices", "1,0.5,2"]) == 0
+
+
+def test_a_model_behind_a_server_is_scored_like_any_other(
+    letters: Path, server: mercury.Server, capsys: Captured
+) -> None:
+    folder = letters.parent
+    (folder / "schema.json").write_text((folder / "note.json").read_text())
+    truths = [
+        {"file": f"letters/{n}.txt", "truth": {"author": f"Anna {n}", "day": f"2024-05-0{n + 1}"}}
+        for n in range(6)
+    ]
+    (folder / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in truths))
+    scored = ["eval", str(folder), *MERCURY, "--base-url", server.url, "--workers", "1", "--json"]
+    assert run(scored) == 0
+    said = capsys.readouterr()
+    assert (json.loads(said.out)["f1"], json.loads(said.out)["evidence"]) == (1.0, 1.0)
+    assert f"6 requests to mercury-2, cost ${server.cost.normalize():f}" in said.err
+
+
+def test_tiers_that_are_killed_half_way_ask_only_what_is_left(
+    letters: Path, tiny_model: Path, server: mercury.Server, capsys: Captured
+) -> None:
+    server.pause = 0.3
+    tiers = [
+        "--model",
+        str(tiny_model),
+        "--escalate-to",
+        "mercury-2",
+        "--below",
+        "1",
+        "--base-url",
+        server.url,
+    ]
+    asked = arguments(letters, "out", *tiers, "--concurrency", "1", "--device", "cpu", "--json")
+    program = "import sys; from cinnabar.flows.cli.main import run; sys.exit(run(sys.argv[1:]))"
+    process = subprocess.Popen([sys.executable, "-c", program, *asked], env=os.environ.copy())
+    deadline = time.monotonic() + 120
+    while len(server.charged) < 3 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before, charged = len(server.bodies), len(server.charged)
+    assert 3 <= charged < 6
+    server.pause = 0.0
+    capsys.readouterr()
+    assert run(asked) == 0
+    summary: dict[str, Any] = json.loads(capsys.readouterr().out)
+    usage = summary["usage"]
+    assert (summary["written"], usage["escalated_documents"]) == (6, 6)
+    assert usage["from_journal"] >= charged - 1  # the last answer may have been on its way
+    assert usage["requests"] + usage["from_journal"] == 6
+    assert len(server.bodies) - before == usage["requests"]

@@ -1,0 +1,77 @@
+"""A form that is asked of a server in tests, and requests for it; an answer as a server would give it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cinnabar.engine.models.remote.wire import MORE, ROOT, Wire, open_name
+from cinnabar.engine.request import Passage, Request
+from cinnabar.schemas import compile_schema
+from cinnabar.schemas.canonical import json_text
+from cinnabar.schemas.fitting import branch_of
+from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
+
+EMPTY = np.zeros(0, np.int32)
+NOTE: dict[str, Any] = {
+    "type": "object",
+    "title": "note",
+    "properties": {
+        "name": {"type": "string", "title": "Author", "description": "Who wrote it."},
+        "day": {"type": ["string", "null"], "format": "date"},
+        "kind": {"enum": ["a", "b"], "description": "a: short; b: long"},
+        "paid": {"type": "boolean"},
+        "seller": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+        "lines": {
+            "type": "array",
+            "maxItems": 3,
+            "items": {
+                "type": "object",
+                "properties": {"what": {"type": "string"}, "price": {"type": "number"}},
+                "required": ["what", "price"],
+            },
+        },
+    },
+    "required": ["name", "day", "lines"],
+}
+
+
+def form_of(schema: dict[str, Any]) -> Form:
+    return compile_schema(schema).form
+
+
+def request(form: Form, text: str, known: dict[str, str | None] | None = None) -> Request:
+    passage = Passage("d", text, 0, EMPTY, EMPTY, np.zeros((0, 4), np.float32))
+    return Request("r", form, passage, known or {})
+
+
+def answer_of(form: Form, record: Any) -> str:
+    """The answer to a form of which nothing is known that says this record."""
+    root = _said(Wire(form, {}), form.root, record)
+    return json_text(root if isinstance(form.root, ObjectNode) else {ROOT: root})
+
+
+def _said(wire: Wire, node: Node, value: Any) -> Any:
+    if isinstance(node, Slot) or value is None:
+        return value
+    if isinstance(node, ChoiceNode):
+        branch = branch_of(node, value)
+        assert branch is not None
+        return _said(wire, node.branches[branch], value)
+    if isinstance(node, ArrayNode):
+        items = [_said(wire, node.item, item) for item in value[len(node.prefix) :]] if node.item else []
+        if not node.prefix:
+            return items
+        first = [_said(wire, part, one) for part, one in zip(node.prefix, value, strict=False)]
+        first += [None] * (len(node.prefix) - len(first))
+        return {str(at): one for at, one in enumerate(first)} | ({MORE: items} if node.item else {})
+    found = {place.name: _said(wire, place.node, value.get(place.name)) for place in node.properties}
+    for place in node.properties:
+        if found[place.name] is None and isinstance(place.node, ArrayNode) and not place.node.prefix:
+            found[place.name] = []
+    if node.rest is not None and node.rest.item is not None:
+        others = [name for name in value if name not in found]
+        pairs = [{"name": name, "value": _said(wire, node.rest.item, value[name])} for name in others]
+        found[open_name(node)] = pairs
+    return found
