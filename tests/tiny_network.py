@@ -53,8 +53,11 @@ def pieces_of(gaps: list[int]) -> Pieces:
     """Pieces of one character each with these gaps before them."""
     count = len(gaps)
     place = np.arange(count, dtype=np.int32)
-    small = np.ones(count, np.int8)
-    return Pieces(place + 1000, place, place + 1, small, np.array(gaps, np.int8), place // 7, small, small)
+    small, edge = np.ones(count, np.int8), (place % 7 * 10).astype(np.int16)
+    line, gap = place // 7, np.array(gaps, np.int8)
+    return Pieces(
+        place + 1000, place, place + 1, small, gap, line, small, small, edge, edge + 10, line - 1
+    )  # fmt: skip
 
 
 def labelled(text: str, schema: dict[str, Any], truth: Any, longest: int = 300) -> LabelledPassage:

@@ -20,6 +20,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from cinnabar.engine.models.default.body import FLOOR, Encoder, Layer
+from cinnabar.engine.models.default.matching import ABOVE, BESIDE, signals
 from cinnabar.engine.models.default.speller import Speller
 
 #: What a slot is, as far as the network is concerned.
@@ -57,12 +58,19 @@ class Size:
 
 @dataclass(slots=True)
 class Sheet:
-    """N windows of T pieces. ids: int64; mask: bool; around: [N, T, 4] int64; line: int64."""
+    """N windows of T pieces. ids: int64; mask: bool; around: [N, T, 4] int64; line: int64.
+
+    cell: [N, T, 3] int64, left and right edge of the piece's cell and the line of the next cell above it;
+    above: [N, C, 8] int64, the pieces before the window and its own: id (0 where there is none), line, then
+    left and right edge of the cell, of the word, and of the cell's room.
+    """
 
     ids: Tensor
     mask: Tensor
     around: Tensor
     line: Tensor
+    cell: Tensor
+    above: Tensor
 
 
 @dataclass(slots=True)
@@ -175,7 +183,9 @@ class Network(nn.Module):
         self.distance_pointer = nn.Embedding(DISTANCES, 1)
         # Similarity of a field's words with the window's words, spread to their neighbours: the value of a
         # label stands some pieces after it. It speeds up early learning.
-        self.match = nn.Conv1d(3, 8, 24, padding="valid")
+        self.match = nn.Conv1d(BESIDE, 8, 24, padding="valid")
+        # The same with what stands above: a value below its label, a cell below the head of its column.
+        self.match_above = nn.Parameter(torch.zeros(8, ABOVE))
         self.match_pointer = nn.Conv1d(8, 1, 1)
         self.match_attention = nn.Parameter(torch.zeros(size.decoder_layers, size.heads))
         p = size.pointer
@@ -224,6 +234,9 @@ class Network(nn.Module):
                 # The kernel's place 20 is the piece itself; 6 to 19 stand before it.
                 self.match.weight[channel, channel, 6:20] = strength * behind
                 self.match_pointer.weight[0, channel] = 1.0
+            # Of what stands above: words like the label's, the same ones, words like the description's.
+            for channel, strength in enumerate((0.3, 0.3, 0.1)):
+                self.match_above[channel, channel:ABOVE:BESIDE] = strength
             self.match_pointer.bias.zero_()
             self.match_attention.fill_(0.3)
 
@@ -238,24 +251,13 @@ class Network(nn.Module):
         return (x * m).sum(1) / m.sum(1).clamp(min=1)  # type: ignore[no-any-return]
 
     def matches(self, sheet: Sheet, board: Board, questions: Questions) -> Tensor:
-        """How alike the slots' words and the window's words are: [N, S, 8, T], spread to the neighbours."""
+        """How alike the slots' words are to what stands at, before and above each piece: [N, S, 8, T]."""
         n, s = board.question.shape
         with torch.no_grad():
-            seen = _unit(self.encoder.words, sheet.ids) * sheet.mask[..., None]
-            channels = []
-            for pieces in (questions.label, questions.note):
-                asked = pieces[board.question].view(n, -1)
-                # Frequent words stand first in the vocabulary and say little.
-                weight = ((asked - 1996).float() / 3000).clamp(0.1, 1.0) * (asked > 0)
-                alike = torch.matmul(_unit(self.encoder.words, asked), seen.transpose(-1, -2))
-                near = ((alike - 0.4) / 0.6).clamp(min=0) * weight[..., None]
-                channels.append(near.view(n, s, pieces.shape[1], -1).amax(2))
-                if pieces is questions.label:
-                    same = (asked[..., None] == sheet.ids[:, None, :]) * weight[..., None]
-                    channels.append(same.view(n, s, pieces.shape[1], -1).amax(2))
-            signal = torch.stack(channels, 2).view(n * s, 3, -1)
-            signal = F.pad(signal, (20, 3))
-        return F.gelu(self.match(signal)).view(n, s, 8, -1)
+            beside, above = signals(self.encoder.words.weight, sheet, board, questions)
+            beside = F.pad(beside.view(n * s, BESIDE, -1), (20, 3))
+        mixed = self.match(beside) + torch.matmul(self.match_above, above.view(n * s, ABOVE, -1))
+        return F.gelu(mixed).view(n, s, 8, -1)
 
     def hold(self, states: Tensor) -> Held:
         """What slots look at, from the windows' states, [N, T, H] from `read`: it depends on no slot."""
@@ -365,10 +367,6 @@ class Network(nn.Module):
         query = self.choice_slot(slots)[:, None]
         scores = (query * self.choice_option(options)).sum(-1) / self.pointer_scale
         return scores + self.choice_printed * printed  # type: ignore[no-any-return]
-
-
-def _unit(words: nn.Embedding, ids: Tensor) -> Tensor:
-    return F.normalize(words.weight[ids].float(), dim=-1)
 
 
 def _regions(sheet: Sheet, board: Board) -> Tensor:

@@ -8,8 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from cinnabar.engine.models.default.cells import extents_of
 from cinnabar.engine.models.default.network import Sheet
 from cinnabar.engine.models.default.wordpieces import CLS_ID, SEP_ID, Pieces
+
+#: Pieces before a window of which it is known what they say and where they stand: the head of a table may be
+#: among them.
+BEFORE = 3000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,9 @@ def sheet(windows: Sequence[tuple[Pieces, Window]], width: int = 0) -> Sheet:
     n = len(windows)
     ids, mask = np.zeros((n, width), np.int64), np.zeros((n, width), bool)
     around, line = np.zeros((n, width, 4), np.int64), np.full((n, width), -1, np.int64)
+    cell = np.zeros((n, width, 3), np.int64)
+    before = max((min(w.first, BEFORE) for _, w in windows), default=0)
+    above = np.zeros((n, before + width, 8), np.int64)
     for i, (p, w) in enumerate(windows):
         size = w.last - w.first
         ids[i, 0], ids[i, size + 1] = CLS_ID, SEP_ID
@@ -66,4 +74,10 @@ def sheet(windows: Sequence[tuple[Pieces, Window]], width: int = 0) -> Sheet:
         for j, values in enumerate((p.case, p.gap, p.x, p.y)):
             around[i, 1 : size + 1, j] = values[w.first : w.last]
         line[i, 1 : size + 1] = p.line[w.first : w.last]
-    return Sheet(*(torch.from_numpy(a) for a in (ids, mask, around, line)))
+        for j, edge in enumerate((p.left, p.right, p.over)):
+            cell[i, 1 : size + 1, j] = edge[w.first : w.last]
+        known = slice(max(0, w.first - BEFORE), w.last)
+        extents = extents_of(p.start, p.end, p.gap, p.line, p.left, p.right)
+        for j, of_piece in enumerate((p.ids, p.line, p.left, p.right, *extents)):
+            above[i, : known.stop - known.start, j] = of_piece[known]
+    return Sheet(*(torch.from_numpy(a) for a in (ids, mask, around, line, cell, above)))

@@ -11,6 +11,8 @@ import numpy.typing as npt
 from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers
 from tokenizers.models import WordPiece
 
+from cinnabar.engine.models.default.cells import cells_of
+
 PAD_ID, UNKNOWN_ID, CLS_ID, SEP_ID = 0, 100, 101, 102
 
 #: Case of a piece as it stands in the text (the vocabulary is lower-cased).
@@ -28,6 +30,8 @@ class Pieces:
 
     ids: [T] int32. start, end: [T] int32, characters. case, gap: [T] int8 into CASES, GAPS.
     line: [T] int32, the line that a piece stands on. x, y: [T] int8, buckets of the place on the page.
+    left, right: [T] int16, the edges of the piece's cell; over: [T] int32, the line of the next cell above
+    it, -1 where there is none (cells.py).
     """
 
     ids: npt.NDArray[np.int32]
@@ -38,6 +42,9 @@ class Pieces:
     line: npt.NDArray[np.int32]
     x: npt.NDArray[np.int8]
     y: npt.NDArray[np.int8]
+    left: npt.NDArray[np.int16]
+    right: npt.NDArray[np.int16]
+    over: npt.NDArray[np.int32]
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -89,8 +96,10 @@ class WordPieces:
         breaks = [i for i, c in enumerate(text) if c == "\n"]
         line = np.searchsorted(np.asarray(breaks, dtype=np.int64), start, side="left").astype(np.int32)
         case, gap = _surroundings(text, start, end)
-        x, y = _places(start, line, breaks, word_start, word_box)
-        return Pieces(ids, start, end, case, gap, line, x, y)
+        line_start = np.asarray([0, *(b + 1 for b in breaks)], dtype=np.int64)
+        x, y = _places(start, line, line_start, word_start, word_box)
+        cells = cells_of(start, end, gap, line, line_start, word_start, word_box)
+        return Pieces(ids, start, end, case, gap, line, x, y, *cells)
 
 
 def _surroundings(
@@ -128,12 +137,11 @@ def _surroundings(
 def _places(
     start: npt.NDArray[np.int32],
     line: npt.NDArray[np.int32],
-    breaks: list[int],
+    line_start: npt.NDArray[np.int64],
     word_start: npt.NDArray[np.int32] | None,
     word_box: npt.NDArray[np.float32] | None,
 ) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]]:
     """Places from the boxes where there are some; else the column of the text stands for the place across."""
-    line_start = np.asarray([0, *(b + 1 for b in breaks)], dtype=np.int64)
     x = (np.minimum((start - line_start[line]) // 4, PLACES - 2) + 1).astype(np.int8)
     y = np.zeros(len(start), np.int8)
     if word_start is not None and word_box is not None and len(word_start) and len(start):

@@ -1,0 +1,102 @@
+"""Where words stand across the page, and what stands above them: tables, and labels over their values."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+#: The width of a page, and of a text without boxes in characters, in the units of `Pieces.left`.
+ACROSS, CHARACTER = 1000, 10
+#: What stands before a cell's first piece: a wide gap, or the beginning of a line or paragraph (`GAPS`).
+CELL_GAP = 2
+#: Lines above a cell among which the next one over it is looked for; farther up it is no neighbour.
+LINES_ABOVE = 12
+#: Of the narrower of two cells, the share that has to lie under the other one for it to be above it.
+UNDER = 0.3
+
+Ints = npt.NDArray[np.int32]
+
+
+def cells_of(
+    start: Ints,
+    end: Ints,
+    gap: npt.NDArray[np.int8],
+    line: Ints,
+    line_start: npt.NDArray[np.int64],
+    word_start: Ints | None,
+    word_box: npt.NDArray[np.float32] | None,
+) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.int16], Ints]:
+    """Left and right edge of each piece's cell, and the line of the next cell above it, -1 if none is near.
+
+    A cell is what stands on a line between wide gaps. Edges are thousandths of the page's width where words
+    have boxes, else columns of the text. Everything is [T], for T pieces; start, end: characters; gap: what
+    stands before a piece; line_start: the first character of each line.
+    """
+    left = (start - line_start[line]) * CHARACTER
+    right = (end - line_start[line]) * CHARACTER
+    if word_start is not None and word_box is not None and len(word_start) and len(start):
+        box = word_box[np.clip(np.searchsorted(word_start, start, side="right") - 1, 0, len(word_start) - 1)]
+        known = ~np.isnan(box[:, 0])
+        share = np.nan_to_num(np.clip(box, 0.0, 1.0)) * ACROSS
+        left, right = np.where(known, share[:, 0], left), np.where(known, share[:, 2], right)
+    if not len(start):
+        none = np.zeros(0, np.int16)
+        return none, none, np.zeros(0, np.int32)
+    first = gap >= CELL_GAP
+    first[0] = True
+    begins, cell = np.flatnonzero(first), np.cumsum(first) - 1
+    limit = np.iinfo(np.int16).max
+    lefts = np.minimum(np.minimum.reduceat(left, begins), limit).astype(np.int16)
+    rights = np.minimum(np.maximum.reduceat(right, begins), limit).astype(np.int16)
+    rights = np.maximum(rights, np.minimum(lefts, limit - 1) + 1).astype(np.int16)
+    over = _next_above(lefts.astype(np.int32), rights.astype(np.int32), line[begins])
+    return lefts[cell], rights[cell], over[cell]
+
+
+def extents_of(
+    start: Ints, end: Ints, gap: npt.NDArray[np.int8], line: Ints, left: Ints, right: Ints
+) -> tuple[Ints, Ints, Ints, Ints]:
+    """Left and right edge of each piece's word, then of the room that its cell has on its line, all [T].
+
+    A word takes that part of its cell's width which it has of its characters. A cell's room reaches halfway
+    to its neighbours: the head of a group of columns stands over their middle.
+    """
+    count = len(start)
+    if not count:
+        return (np.zeros(0, np.int32),) * 4
+    number = np.arange(count)
+    first = number == np.maximum.accumulate(np.where((gap >= CELL_GAP) | (number == 0), number, 0))
+    cell = np.cumsum(first) - 1
+    begins = np.flatnonzero(first)
+    opened = start[begins]
+    closed = np.maximum(np.maximum.reduceat(end, begins), opened + 1)
+    cell_left, cell_right = left[begins].astype(np.float64), right[begins].astype(np.float64)
+    scale = (cell_right - cell_left) / (closed - opened)
+    word = np.flatnonzero((gap > 0) | first)
+    of_word = np.cumsum((gap > 0) | first) - 1
+    word_left = cell_left[cell] + (start[word][of_word] - opened[cell]) * scale[cell]
+    word_right = cell_left[cell] + (np.maximum.reduceat(end, word)[of_word] - opened[cell]) * scale[cell]
+    on = line[begins]
+    same = np.append(on[1:] == on[:-1], False)
+    halfway = np.append((cell_right[:-1] + cell_left[1:]) / 2, 0.0)
+    room_right = np.where(same, halfway, cell_right)
+    room_left = np.where(np.append(False, same[:-1]), np.append(0.0, halfway[:-1]), cell_left)
+    edges = (word_left, word_right, room_left[cell], room_right[cell])
+    return tuple(edge.astype(np.int32) for edge in edges)  # type: ignore[return-value]
+
+
+def _next_above(left: Ints, right: Ints, line: Ints) -> Ints:
+    """For each cell the line of the next cell above it."""
+    over = np.full(len(left), -1, np.int32)
+    first_of: dict[int, int] = {}
+    for i, on in enumerate(line.tolist()):
+        first_of.setdefault(on, i)
+    for i, on in enumerate(line.tolist()):
+        first = next((first_of[k] for k in range(max(0, on - LINES_ABOVE), on) if k in first_of), i)
+        upper = slice(first, first_of[on])
+        shared = np.minimum(right[upper], right[i]) - np.maximum(left[upper], left[i])
+        narrow = np.minimum(right[upper] - left[upper], right[i] - left[i])
+        found = np.flatnonzero(shared >= UNDER * narrow)
+        if len(found):
+            over[i] = line[first + int(found[-1])]
+    return over

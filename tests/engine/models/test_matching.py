@@ -1,0 +1,79 @@
+"""The lexical prior: words of a question beside a piece, and above it."""
+
+from __future__ import annotations
+
+import torch
+from tests.tiny_network import tiny_network, wordpieces
+
+from cinnabar.engine.models.default.matching import ABOVE, BESIDE, signals
+from cinnabar.engine.models.default.network import Board, Sheet
+from cinnabar.engine.models.default.questions import Question, question_tensors
+from cinnabar.engine.models.default.windows import Window, sheet
+
+TABLE = "paper     number    total\n" + "water     55        77\n" * 3
+SAME = 1
+WORD, ROOM, NEXT = SAME + BESIDE, SAME + 2 * BESIDE, SAME + 3 * BESIDE
+
+
+def _signals(
+    text: str, label: str, window: tuple[int, int] | None = None
+) -> tuple[Sheet, torch.Tensor, torch.Tensor]:
+    pieces = wordpieces().pieces(text)
+    first, last = window or (0, len(pieces))
+    page = sheet([(pieces, Window(first, last, first, last))])
+    board = Board.blank(1, 1, page.ids.shape[1])
+    board.mask[:] = True
+    asked = question_tensors([Question(label, "")], wordpieces())
+    beside, above = signals(tiny_network().encoder.words.weight, page, board, asked)
+    return page, beside[0, 0], above[0, 0]
+
+
+def test_the_cells_of_a_column_hear_of_its_head() -> None:
+    pieces = wordpieces().pieces(TABLE)
+    page, beside, above = _signals(TABLE, "number")
+    assert beside.shape == (BESIDE, page.ids.shape[1]) and above.shape == (ABOVE, page.ids.shape[1])
+    at = TABLE.index("number")
+    for line in range(1, 4):
+        row = TABLE.index("water", 0) + (line - 1) * len("water     55        77\n")
+        under, beside_it = pieces.at(row + 10) + 1, pieces.at(row + 20) + 1
+        assert above[SAME, under] > 0 and above[SAME, beside_it] == 0
+    assert above[SAME, pieces.at(at) + 1] == 0, "a head is not above itself"
+
+
+def test_only_the_first_row_stands_next_to_the_head() -> None:
+    pieces = wordpieces().pieces(TABLE)
+    _, _, above = _signals(TABLE, "number")
+    rows = [pieces.at(TABLE.index("55")) + 1, pieces.at(TABLE.rindex("55")) + 1]
+    assert above[NEXT, rows[0]] > 0 and above[NEXT, rows[1]] == 0
+
+
+def test_a_head_in_an_earlier_window_counts() -> None:
+    pieces = wordpieces().pieces(TABLE)
+    last_row = pieces.at(TABLE.rindex("water"))
+    _, beside, above = _signals(TABLE, "number", (last_row, len(pieces)))
+    place = pieces.at(TABLE.rindex("55")) - last_row + 1
+    assert above[SAME, place] > 0 and not beside.any()
+
+
+def test_a_line_of_text_is_hardly_the_head_of_a_column() -> None:
+    text = "of the number and the total and the paper that is on the water and in the number that is\n55\n"
+    narrow = "number\n55\n"
+    wide = _signals(text, "number")[2][SAME, wordpieces().pieces(text).at(text.index("55")) + 1]
+    assert wide < 0.5 * _signals(narrow, "number")[2][SAME, wordpieces().pieces(narrow).at(7) + 1]
+
+
+def test_heads_that_stand_close_are_told_apart_by_their_words() -> None:
+    text = "paper number\n  55     77\n"
+    pieces = wordpieces().pieces(text)
+    first, second = pieces.at(text.index("55")) + 1, pieces.at(text.index("77")) + 1
+    above = _signals(text, "number")[2]
+    assert above[SAME, first] > 0 and above[SAME, second] > 0
+    assert above[WORD, first] == 0 and above[WORD, second] > 0
+
+
+def test_the_head_of_a_group_counts_for_all_of_its_columns() -> None:
+    text = "     paper               water\n11           22      33      44      55\n"
+    pieces = wordpieces().pieces(text)
+    above = _signals(text, "paper")[2]
+    at = {cell: pieces.at(text.index(cell)) + 1 for cell in ("22", "55")}
+    assert above[SAME, at["22"]] == 0 and above[ROOM, at["22"]] > 0 and above[ROOM, at["55"]] == 0
