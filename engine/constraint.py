@@ -7,7 +7,7 @@ are a gather.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,8 @@ Ints = npt.NDArray[np.int64]
 
 #: Positions of a slot at first, and at most after growing.
 FIRST_LENGTH, LONGEST = 16, 64
+#: Positions of a batch from which on slots of each length are looked at by themselves, and tables that are kept.
+APART, KEPT = 4_096, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,20 @@ class Outlook:
     choices: torch.Tensor
 
 
+def _nothing(slots: int, positions: int, device: torch.device) -> Outlook:
+    """What there is beyond the ends of slots."""
+    shape = (slots, positions)
+    return Outlook(
+        log_mass=torch.full((slots,), FLOOR, device=device),
+        complete=torch.zeros(slots, dtype=torch.bool, device=device),
+        more=torch.zeros(slots, device=device),
+        witness=torch.full(shape, PAD, dtype=torch.long, device=device),
+        posterior=torch.ones(shape, device=device),
+        runner_up=torch.zeros(shape, device=device),
+        choices=torch.ones(shape, device=device),
+    )
+
+
 def _sorted_by(key: Ints, lifted: Lifted) -> tuple[Ints, Ints, Ints]:
     order = np.lexsort((lifted.label, lifted.source, lifted.target, key))
     return lifted.source[order], lifted.target[order], lifted.label[order]
@@ -99,7 +115,7 @@ class Constraint:
         self._index: dict[tuple[str, bool], int] = {}
         self._lifted: list[Lifted] = []
         self._pool: dict[str, Ints] = {}
-        self._last: tuple[bytes, Tables] | None = None
+        self._built: dict[bytes, Tables] = {}
 
     def outlook(
         self, slots: Sequence[Slot], tokens: torch.Tensor, length: torch.Tensor, token_logits: torch.Tensor
@@ -108,6 +124,27 @@ class Constraint:
 
         tokens: [G, L] int64, MASK where open. length: [G] int64. token_logits: [G, L, VOCABULARY] float32.
         """
+        longest = int(length.max())
+        if len(slots) * longest < APART:
+            return self._outlook(slots, tokens, length, token_logits)
+        # A few long slots would make all others as long as themselves.
+        result = _nothing(len(slots), longest, tokens.device)
+        for size in length.unique().tolist():
+            at = (length == size).nonzero().squeeze(1)
+            own = [slots[i] for i in at.tolist()]
+            part = self._outlook(own, tokens[at], length[at], token_logits[at, :size])
+            for field in fields(Outlook):
+                found = getattr(part, field.name)
+                whole = getattr(result, field.name)
+                if found.dim() > 1:
+                    whole[at, :size] = found
+                else:
+                    whole[at] = found
+        return result
+
+    def _outlook(
+        self, slots: Sequence[Slot], tokens: torch.Tensor, length: torch.Tensor, token_logits: torch.Tensor
+    ) -> Outlook:
         longest = int(length.max())
         tables = self.tables(slots, length)
         order, scan = tables.order, tables.scan
@@ -131,11 +168,14 @@ class Constraint:
         sharp[:, tables.more] = FLOOR
         found = constrained_scan(scan, fixed, free, sharp, self.backend)
 
-        local = found.path - scan.class_offsets[:-1]
-        member = tables.token_class.unsqueeze(1) == local.t().unsqueeze(2)
-        witness = torch.where(member, scores, 2 * LEAST).argmax(-1)
+        local = (found.path - scan.class_offsets[:-1]).t()
         beyond = found.path.t() < 0
-        witness = torch.where(committed, placed, witness).masked_fill_(beyond, PAD)
+        witness = torch.where(committed, placed, PAD).masked_fill_(beyond, PAD)
+        # Most positions are padding; only where a text stands is there a token to be chosen.
+        spelled = ~(committed | beyond) & (local != tables.token_class[:, PAD, None])
+        slot, at = spelled.nonzero(as_tuple=True)
+        member = tables.token_class[slot] == local[slot, at].unsqueeze(1)
+        witness[slot, at] = torch.where(member, scores[slot, at], 2 * LEAST).argmax(-1)
         complete = found.best > POSSIBLE
 
         # The share of a token is that of its class times its share within the class.
@@ -166,9 +206,12 @@ class Constraint:
         known = [self._number(slot) for slot in slots]
         lengths = length.cpu().numpy()
         key = np.asarray(known).tobytes() + lengths.tobytes()
-        if self._last is None or self._last[0] != key:
-            self._last = (key, self._build(np.asarray(known, np.int64), lengths))
-        return self._last[1]
+        if key not in self._built:
+            # One for each length of slots that there is.
+            while len(self._built) > KEPT:
+                self._built.pop(next(iter(self._built)))
+            self._built[key] = self._build(np.asarray(known, np.int64), lengths)
+        return self._built[key]
 
     def _number(self, slot: Slot) -> int:
         key = (slot.automaton.fingerprint, slot.nullable)

@@ -28,13 +28,13 @@ class LeafPlace:
 
 @dataclass(frozen=True, slots=True)
 class ObjectPlace:
-    """An object's place; `rest` has the rows that are its open properties."""
+    """An object's place; `rest` have the rows that are its open properties."""
 
     node: ObjectNode
     members: tuple[tuple[Property, Place], ...]
     optional: bool
     known: bool
-    rest: ArrayPlace | None = None
+    rest: tuple[ArrayPlace, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class _Builder:
                 )
                 for member in node.properties
             )
-            rest = None if node.rest is None else self._array(node.rest, pointer, row, True, False)
+            rest = tuple(self._array(part, pointer, row, True, False) for part in node.rest)
             return ObjectPlace(node, members, optional, known, rest)
         if isinstance(node, ChoiceNode):
             return self._choice(node, pointer, row, optional, known)

@@ -166,15 +166,14 @@ class Writer:
 
     def _named(self, place: ObjectPlace) -> list[tuple[int, LeafPlace, Place]]:
         """The open properties of an object that have a name of their own, each with its row."""
-        if place.rest is None:
-            return []
         taken = {_key(member.name) for member, _ in place.members}
         found: list[tuple[int, LeafPlace, Place]] = []
-        for (row, part), key in zip(place.rest.items, place.rest.keys, strict=True):
-            name = self.values[key.instance]
-            if not name.absent and not self._empty(part) and name.text + b":" not in taken:
-                taken.add(name.text + b":")
-                found.append((row, key, part))
+        for rest in place.rest:
+            for (row, part), key in zip(rest.items, rest.keys, strict=True):
+                name = self.values[key.instance]
+                if not name.absent and not self._empty(part) and name.text + b":" not in taken:
+                    taken.add(name.text + b":")
+                    found.append((row, key, part))
         return found
 
     def _branch(self, place: ChoicePlace) -> tuple[int, Place]:
@@ -228,7 +227,7 @@ class Writer:
     @staticmethod
     def _bare(place: ObjectPlace | ChoicePlace) -> bool:
         """Whether this is an object that can have no properties: nothing tells whether it is there."""
-        return isinstance(place, ObjectPlace) and not place.members and place.rest is None
+        return isinstance(place, ObjectPlace) and not place.members and not place.rest
 
     def _open(self, place: ObjectPlace, pointer: str, members: dict[bytes, bytes]) -> None:
         """Add the open properties."""

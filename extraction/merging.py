@@ -25,7 +25,7 @@ from cinnabar.engine.request import Filled, Leaf
 from cinnabar.engine.writing import Value, Writer
 from cinnabar.extraction.chunking import Chunk
 from cinnabar.schemas.canonical import parse, scalar_text
-from cinnabar.schemas.fitting import branch_of
+from cinnabar.schemas.fitting import branch_of, group_of
 from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape
 
@@ -82,10 +82,11 @@ def _part_of(form: Form, filled: Filled) -> _Part:
             known = value if isinstance(value, Mapping) else {}
             for member in node.properties:
                 visit(member.node, known.get(member.name), f"{pointer}/{escape(member.name)}", part)
-            if node.rest is not None:
-                declared = {member.name for member in node.properties}
-                for name in known.keys() - declared:
-                    row(node.rest, known[name], f"{pointer}/{escape(name)}", part, name)
+            declared = {member.name for member in node.properties}
+            for name in known.keys() - declared:
+                rest = group_of(node, name, known[name])
+                if rest is not None:
+                    row(rest, known[name], f"{pointer}/{escape(name)}", part, name)
         elif isinstance(node, ChoiceNode):
             branch = None if value is None else branch_of(node, value)
             if branch is not None:

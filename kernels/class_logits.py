@@ -43,8 +43,9 @@ def class_logits(
 
 def class_logits_reference(scores: torch.Tensor, tables: ClassTables) -> tuple[torch.Tensor, torch.Tensor]:
     """The definition, in plain PyTorch; see `class_logits`."""
-    slots, length, vocabulary = scores.shape
-    rows = scores.transpose(1, 2).reshape(slots * vocabulary, length).index_select(0, tables.member)
+    vocabulary = scores.shape[2]
+    # What no class has is not even copied.
+    rows = scores.transpose(1, 2)[tables.member // vocabulary, tables.member % vocabulary]
     total = segment_logsumexp(rows, tables.segment, tables.offsets)
     best = segment_max(rows, tables.offsets)
     return total.t().contiguous(), best.t().contiguous()

@@ -57,32 +57,40 @@ class CompiledSchema:
     @property
     def shape(self) -> Shape:
         """What may be written, as a shape; raises what `form` raises."""
-        return self._normalised.shape
+        return self._written[0].shape
 
     @property
-    def unenforced(self) -> tuple[tuple[str, str], ...]:
-        """What the schema says and nobody checks, or the form leaves out, as (pointer, what)."""
-        return self._normalised.left_out
-
-    @cached_property
-    def _normalised(self) -> Normalised:
-        return normalise(self.schema)
-
-    @cached_property
     def form(self) -> Form:
         """The form to fill.
 
         Raises UnsupportedSchema with the pointer of a keyword under which nothing can be written, NoValue
         where no record meets the schema or none was found.
         """
-        form = lay_out(self.shape)
+        return self._written[1]
+
+    @property
+    def unenforced(self) -> tuple[tuple[str, str], ...]:
+        """What the schema says and nobody checks, or the form leaves out, as (pointer, what)."""
+        return self._written[0].left_out
+
+    @cached_property
+    def _written(self) -> tuple[Normalised, Form]:
+        """What may be written, and its form: the plainest one in which a record is found."""
+        plain = normalise(self.schema)
+        form = lay_out(plain.shape)
         instance = smallest_instance(form, self.judge)
-        if instance is None:
-            found = self.judge.violation(parse(Sketch(form, {}).text))
-            assert found is not None, "the first record that was looked at would have been the instance"
-            reason = "no record was found that meets it with all else"
-            raise NoValue(found.schema_pointer, found.keyword, reason, "loosen what it demands")
-        return replace(form, judge=self.judge, instance=instance)
+        if instance is not None:
+            return plain, replace(form, judge=self.judge, instance=instance)
+        denied = normalise(self.schema, denying=True)
+        if denied.shape != plain.shape:
+            other = lay_out(denied.shape)
+            instance = smallest_instance(other, self.judge)
+            if instance is not None:
+                return denied, replace(other, judge=self.judge, instance=instance)
+        found = self.judge.violation(parse(Sketch(form, {}).text))
+        assert found is not None, "the first record that was looked at would have been the instance"
+        reason = "no record was found that meets it with all else"
+        raise NoValue(found.schema_pointer, found.keyword, reason, "loosen what it demands")
 
 
 def compile_schema(schema: dict[str, Any] | bool) -> CompiledSchema:

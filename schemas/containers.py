@@ -46,8 +46,7 @@ def array_shape(reader: Reader, schema: SchemaObject, level: int) -> Shape | Non
             break
         prefix.append(shape)
     else:
-        keyword = "items" if "items" in schema else "unevaluatedItems"
-        rest = schema.below(keyword) if keyword in schema else None
+        rest = schema.below("items") if "items" in schema else None
         item = Anything() if rest is None else reader.optional(rest, ANY_TYPE, level + 1)
     held = reader.optional(schema.below("contains"), ANY_TYPE, level + 1) if "contains" in schema else None
     if wanted and held is None:

@@ -53,8 +53,8 @@ def _places(node: Node, before: str, behind: str) -> Iterator[Row]:
     if isinstance(node, ObjectNode):
         for place in node.properties:
             yield from _places(place.node, "", "" if place.required else ", may be left out")
-        if node.rest is not None:
-            yield from _open(node.rest)
+        for rest in node.rest:
+            yield from _open(rest)
     elif isinstance(node, ArrayNode):
         for part in node.prefix:
             yield from _places(part, "", "")
@@ -110,10 +110,10 @@ def _count(node: ArrayNode) -> str:
 def _enforced(node: Node) -> str:
     if isinstance(node, ObjectNode):
         if not node.properties:
-            return "open properties" if node.rest is not None else "no property is described"
+            return "open properties" if node.rest else "no property is described"
         needed = sum(p.required for p in node.properties)
         found = f"{_number(len(node.properties), 'property', 'properties')}, {needed} required"
-        return f"{found}, and open ones" if node.rest is not None else found
+        return f"{found}, and open ones" if node.rest else found
     if isinstance(node, ArrayNode):
         if node.item is None:
             places = _number(len(node.prefix), "item")

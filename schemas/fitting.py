@@ -39,13 +39,33 @@ def fit(form: Form, value: Any) -> Fitted:
 
 def branch_of(choice: ChoiceNode, value: Any) -> int | None:
     """The first branch of a choice that holds this value, None where none does."""
-    for at, branch in enumerate(choice.branches):
-        try:
-            _Fitter().text(branch, value, "", -1)
-        except NotAccepted:
-            continue
-        return at
-    return None
+    return next((at for at, branch in enumerate(choice.branches) if _holds(branch, value)), None)
+
+
+def group_of(node: ObjectNode, name: str, value: Any) -> ArrayNode | None:
+    """The open properties of an object that one of this name and value is among, the first ones that hold it.
+
+    Where none holds the value, those that allow the name; None where none allows it.
+    """
+    named = [rest for rest in node.rest if rest.key is not None and _accepts(rest.key, name)]
+    return next((rest for rest in named if rest.item is not None and _holds(rest.item, value)), None) or next(
+        iter(named), None
+    )
+
+
+def _accepts(key: Slot, name: str) -> bool:
+    try:
+        return key.accepts(scalar_text(name).encode())
+    except ValueError:
+        return False
+
+
+def _holds(node: Node, value: Any) -> bool:
+    try:
+        _Fitter().text(node, value, "", -1)
+    except NotAccepted:
+        return False
+    return True
 
 
 class _Fitter:
@@ -132,17 +152,22 @@ class _Fitter:
             elif place.required:
                 raise NotAccepted(below, "a value, for it is required", "none")
         others = [name for name in value if name not in declared]
-        rest = node.rest
-        if rest is None or rest.key is None or rest.item is None:
-            if others:
-                below = f"{pointer}/{escape(others[0])}"
-                raise NotAccepted(below, "no undeclared property", repr(value[others[0]]))
-            return "{" + ",".join(parts) + "}"
-        if len(others) < rest.min_items or (rest.max_items is not None and len(others) > rest.max_items):
-            raise NotAccepted(pointer, "as many properties as the schema allows", f"{len(value)} properties")
+        groups: dict[int, list[str]] = {rest.index: [] for rest in node.rest}
         for name in others:
-            below = f"{pointer}/{escape(name)}"
-            at = self._row(rest, row)
-            key = self.text(rest.key, name, below, at)
-            parts.append(f"{key}:{self.text(rest.item, value[name], below, at)}")
+            held = group_of(node, name, value[name])
+            if held is None:
+                below = f"{pointer}/{escape(name)}"
+                raise NotAccepted(below, "no undeclared property", repr(value[name]))
+            groups[held.index].append(name)
+        for rest in node.rest:
+            assert rest.key is not None and rest.item is not None
+            names = groups[rest.index]
+            if len(names) < rest.min_items or (rest.max_items is not None and len(names) > rest.max_items):
+                wanted = "as many properties as the schema allows"
+                raise NotAccepted(pointer, wanted, f"{len(value)} properties")
+            for name in names:
+                below = f"{pointer}/{escape(name)}"
+                at = self._row(rest, row)
+                key = self.text(rest.key, name, below, at)
+                parts.append(f"{key}:{self.text(rest.item, value[name], below, at)}")
         return "{" + ",".join(parts) + "}"

@@ -75,7 +75,8 @@ class Property:
 class ObjectNode:
     """An object with these properties, in schema order. `index` is its place in `Form.objects`.
 
-    `rest` are its open properties, whose names are read from the document; None where there are none.
+    `rest` are its open properties, whose names are read from the document: one array of rows for each pattern
+    of names whose values the schema describes.
     """
 
     index: int
@@ -84,7 +85,7 @@ class ObjectNode:
     nullable: bool = False
     title: str = ""
     description: str = ""
-    rest: ArrayNode | None = None
+    rest: tuple[ArrayNode, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,14 +157,32 @@ def children(node: Node) -> Iterator[Node]:
     """The nodes right below this one, a choice's selector and an open property's key among them."""
     if isinstance(node, ObjectNode):
         yield from (p.node for p in node.properties)
-        if node.rest is not None:
-            yield node.rest
+        yield from node.rest
     elif isinstance(node, ArrayNode):
         yield from node.prefix
         yield from (part for part in (node.key, node.item) if part is not None)
     elif isinstance(node, ChoiceNode):
         yield node.selector
         yield from node.branches
+
+
+def enclosing(form: Form) -> dict[int, int]:
+    """For each array the array that its rows lie in, -1 for none; parents come before their children."""
+    found: dict[int, int] = {}
+
+    def visit(node: Node, around: int) -> None:
+        if not isinstance(node, ArrayNode):
+            for part in children(node):
+                visit(part, around)
+            return
+        found[node.index] = around
+        for part in node.prefix:
+            visit(part, around)
+        if node.item is not None:
+            visit(node.item, node.index)
+
+    visit(form.root, -1)
+    return found
 
 
 def walk(node: Node) -> Iterator[Node]:

@@ -10,13 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import count
 
+from cinnabar.schemas.automaton import Automaton
 from cinnabar.schemas.canonical import parse, scalar_text
 from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.judging.judge import Judge
+from cinnabar.schemas.language import language
 from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.shape import Number
 
 #: Records that are judged before the search gives up.
 BUDGET = 1_500
@@ -108,7 +112,7 @@ class Sketch:
         most = least + MORE_ITEMS if node.max_items is None else min(node.max_items, least + MORE_ITEMS)
         if node.item is None:
             most = min(most, max(len(node.prefix), least))
-        return least + self._way(pointer, "open" if node.key else "items", most - least + 1)
+        return least + self._way(pointer, f"open {node.index}" if node.key else "items", most - least + 1)
 
     def _items(self, node: ArrayNode, pointer: str) -> Iterator[str]:
         seen: set[str] = set()
@@ -146,15 +150,16 @@ class Sketch:
             below = f"{pointer}/{escape(place.name)}"
             if place.required or self._way(below, "there", 2):
                 members.append(f"{scalar_text(place.name)}:{self._text(place.node, below)}")
-        if node.rest is not None:
-            taken = {place.name for place in node.properties}
-            members += self._open(node.rest, pointer, taken)
+        taken = {place.name for place in node.properties}
+        for rest in node.rest:
+            members += self._open(rest, pointer, taken)
         return "{" + ",".join(members) + "}"
 
     def _open(self, rest: ArrayNode, pointer: str, taken: set[str]) -> Iterator[str]:
         assert rest.key is not None and rest.item is not None
         names = [text for text in texts_of(rest.key) if parse(text) not in taken]
         for name, _ in zip(names, range(self._size(rest, pointer)), strict=False):
+            taken.add(parse(name))
             yield f"{name}:{self._text(rest.item, f'{pointer}/{escape(parse(name))}')}"
 
 
@@ -163,4 +168,13 @@ def texts_of(slot: Slot, count: int = TEXTS) -> list[str]:
     found = dict.fromkeys((slot.minimal, *slot.options[:count], *slot.examples[:2]))
     if not slot.options:
         found.update(dict.fromkeys(t.decode() for t in slot.automaton.shortest_texts(count)))
+    if slot.kind == "number":
+        found.update(dict.fromkeys(_fractions(slot.automaton)))
     return [text for text in found if slot.accepts(text.encode())]
+
+
+@lru_cache(maxsize=512)
+def _fractions(automaton: Automaton) -> tuple[str, ...]:
+    """Some of the texts that are numbers with a fraction: the shortest ones are all whole."""
+    broken = (automaton & language(Number())) - language(Number(integer=True))
+    return tuple(text.decode() for text in broken.shortest_texts(2))

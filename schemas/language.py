@@ -10,13 +10,16 @@ from cinnabar.schemas import automaton as automata
 from cinnabar.schemas import numbers, strings
 from cinnabar.schemas.automaton import Automaton
 from cinnabar.schemas.cache import remembered
+from cinnabar.schemas.errors import TooLarge
 from cinnabar.schemas.formats import format_content
 from cinnabar.schemas.regex import written
 from cinnabar.schemas.shape import Anything, Boolean, Enum, Null, Number, Shape, String, Union, branches
 
 # Up to here a length bound becomes states. Beyond, an upper bound is checked on the finished text instead: it
-# is slack for nearly every value, and a string of 3,000 states costs 280 ms a canvas.
-UNROLLED_LENGTH = 128
+# is slack for nearly every value, and a string of 3,000 states costs 280 ms a canvas. The same goes for a
+# bound that multiplies the states of a pattern beyond this number.
+UNROLLED_LENGTH = 64
+FEW_STATES = 2_000
 # A lower bound, and an upper one where a slot has several kinds of strings, cannot be checked that way.
 MAX_UNROLLED_LENGTH = 512
 
@@ -51,7 +54,16 @@ def left_out(shape: Shape) -> int | None:
 def _unrolled(shape: Shape) -> int:
     """Up to which bound a length becomes states: one left out holds for all strings of the shape."""
     strings_of = [b for b in branches(shape) if isinstance(b, (String, Enum))]
-    return UNROLLED_LENGTH if len(strings_of) < 2 else MAX_UNROLLED_LENGTH
+    if len(strings_of) > 1:
+        return MAX_UNROLLED_LENGTH
+    for only in strings_of:
+        if isinstance(only, String) and only.patterns and (only.max_length or 0) <= UNROLLED_LENGTH:
+            try:
+                few = _branch(only, UNROLLED_LENGTH).states <= FEW_STATES
+            except TooLarge:
+                few = False
+            return UNROLLED_LENGTH if few else 0
+    return UNROLLED_LENGTH
 
 
 def holds(shape: Shape, text: str) -> bool:

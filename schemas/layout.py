@@ -10,10 +10,10 @@ from typing import TypeGuard
 
 from cinnabar.schemas.algebra import intersect, union
 from cinnabar.schemas.canonical import scalar_text
-from cinnabar.schemas.errors import RegexError, TooLarge
 from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, Kind, Node, ObjectNode, Property, Slot
 from cinnabar.schemas.language import SCALARS, holds, language, left_out, smallest
 from cinnabar.schemas.meanings import meanings
+from cinnabar.schemas.opening import open_groups
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.shape import (
     NO_NOTES,
@@ -101,35 +101,20 @@ class Layout:
         self.objects[index] = made
         return made
 
-    def _rest(self, shape: Object, path: str) -> ArrayNode | None:
-        """The open properties that are written: those whose values the schema describes."""
-        described = [(None, shape.additional), *shape.patterns]
-        for pattern, value in described:
-            if value is None or isinstance(value, Anything):
-                continue
-            key: Shape = String() if pattern is None else String((pattern,))
-            if shape.names is not None:
-                met = intersect(key, shape.names)
-                if met is None:
-                    continue
-                key = met
-            try:
-                if smallest(key) is None:
-                    continue
-            except (RegexError, TooLarge):
-                continue
+    def _rest(self, shape: Object, path: str) -> tuple[ArrayNode, ...]:
+        """The open properties that are written: those whose values the schema describes, or demands."""
+        groups = open_groups(shape)
+        low = shape.min_properties if len(groups) == 1 and not shape.fields else 0
+        most = None if shape.max_properties is None else max(0, shape.max_properties - len(shape.fields))
+        found: list[ArrayNode] = []
+        for key, value in groups:
             index = len(self.arrays)
             self.arrays.append(None)
             name = self._slot(key, f"{path}/*/name")
-            node = self.node(value, f"{path}/*")
-            low = shape.min_properties if not shape.fields else 0
-            most = shape.max_properties
-            rest = ArrayNode(
-                index, path, node, low, None if most is None else max(0, most - len(shape.fields)), key=name
-            )
-            self.arrays[index] = rest
-            return rest
-        return None
+            made = ArrayNode(index, path, self.node(value, f"{path}/*"), low, most, key=name)
+            self.arrays[index] = made
+            found.append(made)
+        return tuple(found)
 
     def _choice(self, kinds: list[Shape], path: str, nullable: bool, notes: Notes) -> ChoiceNode:
         index = len(self.choices)

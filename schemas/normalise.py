@@ -15,6 +15,7 @@ from typing import Any
 
 from cinnabar.schemas.algebra import TYPES, anything_of, intersect, restrict, types_of, union
 from cinnabar.schemas.containers import ANY_TYPE, array_shape, forbidden, object_shape
+from cinnabar.schemas.denial import Denial
 from cinnabar.schemas.errors import NoValue, UnsupportedSchema
 from cinnabar.schemas.formats import format_content
 from cinnabar.schemas.judging.dialects import Draft, modern
@@ -24,6 +25,7 @@ from cinnabar.schemas.scalars import constant_meaning, located, number_shape, st
 from cinnabar.schemas.schema_object import ABOUT, SchemaObject, annotation, notes_of
 from cinnabar.schemas.shape import (
     Anything,
+    Array,
     Boolean,
     Enum,
     Field,
@@ -65,17 +67,20 @@ class _TooMany(Exception):
     """More shapes than a form is laid out from."""
 
 
-def normalise(schema: dict[str, Any] | bool) -> Normalised:
+def normalise(schema: dict[str, Any] | bool, denying: bool = False) -> Normalised:
     """The shape of a JSON Schema, of the draft that it names.
+
+    `denying` takes all that `not` denies away, as far as there are shapes for it: more objects of a choice, and
+    more that can be found.
 
     Raises UnsupportedSchema with the pointer of a keyword that cannot be written under, and NoValue where
     nothing can be.
     """
     documents = Documents(schema)
     problem: UnsupportedSchema | None = None
-    for unrolled in UNROLLED:
+    for unrolled in UNROLLED[1:] if denying else UNROLLED:
         for levels in LEVELS:
-            reader = Reader(documents, levels, unrolled)
+            reader = Reader(documents, levels, unrolled, denying)
             try:
                 shape = reader.read(documents.root, ANY_TYPE, 0)
             except _TooMany:
@@ -99,6 +104,7 @@ class Reader:
     documents: Documents
     levels: int
     unrolled: int
+    denying: bool = False
     left_out: list[tuple[str, str]] = field(default_factory=list)
     following: list[int] = field(default_factory=list)
     shapes: int = 0
@@ -140,7 +146,8 @@ class Reader:
         if found is None:
             self.nothing(NoValue(schema.pointer("type"), "type"))
             return None
-        found = self._denied(found, schema)
+        found = self._unevaluated(found, schema, level)
+        found = self._denied(found, schema, level)
         return None if found is None else with_notes(found, notes_of(place.value))
 
     def nothing(self, problem: UnsupportedSchema) -> None:
@@ -197,20 +204,18 @@ class Reader:
         about = {kind for kind, keywords in ABOUT.items() if any(k in schema for k in keywords)}
         either: dict[str, Shape | None] = {}
         if "type" in schema or any(_group(kind) in about for kind in types):
-            own = self._own(schema, about, types, level)
-            left = _left(types, own)
             if "type" not in schema:
+                # Types that alternatives name are written, whatever the keywords beside them are about.
                 either = {
-                    keyword: self._alternatives(schema, keyword, left, level)
+                    keyword: self._alternatives(schema, keyword, types, level)
                     for keyword in ("anyOf", "oneOf")
                     if keyword in schema
                 }
-            if None in either.values():
-                # Keywords about arrays say nothing of alternatives that are all strings, say.
-                either = {}
-            else:
-                types = left
-                yield next((k for k in (*_flat(ABOUT), "type") if k in schema), "type"), own
+                for part in either.values():
+                    types = _left(types, part)
+            own = self._own(schema, about, types, level)
+            types = _left(types, own)
+            yield next((k for k in (*_flat(ABOUT), "type") if k in schema), "type"), own
         for keyword in ("anyOf", "oneOf"):
             if keyword in schema:
                 made = keyword in either
@@ -267,7 +272,17 @@ class Reader:
         others = restrict(Anything(), types - {"object"})
         return union([s for s in (both, without, others) if s is not None])
 
-    def _denied(self, shape: Shape, schema: SchemaObject) -> Shape | None:
+    def _unevaluated(self, shape: Shape, schema: SchemaObject, level: int) -> Shape:
+        """The shape with what is neither declared in it nor described as the schema says it has to be."""
+        for keyword, kind in (("unevaluatedProperties", Object), ("unevaluatedItems", Array)):
+            if keyword not in schema:
+                continue
+            value = self.optional(schema.below(keyword), ANY_TYPE, level + 1)
+            parts = [_closed(part, value) if isinstance(part, kind) else part for part in branches(shape)]
+            shape = with_notes(union(parts) or shape, shape.notes)
+        return shape
+
+    def _denied(self, shape: Shape, schema: SchemaObject, level: int) -> Shape | None:
         """The shape without what `not` denies, as far as that is types or choices."""
         denied = schema.get("not", False)
         left: Shape | None = shape
@@ -282,6 +297,10 @@ class Reader:
             texts = {annotation(value) for value in values}
             parts = [_without(branch, texts) for branch in branches(shape)]
             left = union([part for part in parts if part is not None])
+        elif self.denying and "not" in schema:
+            what = Denial(self.documents, lambda place: self.optional(place, ANY_TYPE, level))
+            broken = what.of(schema.below("not"))
+            left = (None if broken is None else intersect(shape, broken)) or shape
         if left is None:
             self.nothing(NoValue(schema.pointer("not"), "not"))
             return None
@@ -290,14 +309,15 @@ class Reader:
     def _own(self, schema: SchemaObject, about: set[str], types: frozenset[str], level: int) -> Shape | None:
         """What the schema's own keywords leave of the values of each type.
 
-        Without `type`, values of the types that no keyword is about are allowed and not written.
+        Values of the types that no keyword is about are allowed, and written where something else names the
+        types.
         """
         kinds = [k for k in TYPES if k in types and not (k == "integer" and "number" in types)]
         found: list[Shape] = []
         before = self.problem
         for kind in kinds:
             if _group(kind) not in about:
-                if "type" in schema:
+                if "type" in schema or types != ANY_TYPE:
                     found.append(anything_of(kind))
                 continue
             try:
@@ -321,6 +341,16 @@ class Reader:
         if kind == "object":
             return object_shape(self, schema, level)
         return number_shape(schema.values, schema.pointer(), integer=kind == "integer")
+
+
+def _closed(shape: Shape, value: Shape | None) -> Shape:
+    """The container with this in place of what nothing is said of; items that `contains` finds are told."""
+    if isinstance(shape, Object) and isinstance(shape.additional, Anything) and value is not None:
+        return replace(shape, additional=value)
+    if isinstance(shape, Array) and isinstance(shape.item, Anything):
+        item = union([part for part in (value, shape.contained) if part is not None])
+        return replace(shape, item=item) if item is not None or shape.min_items <= len(shape.prefix) else shape
+    return shape
 
 
 def _asserted(schema: SchemaObject, keyword: str) -> bool:

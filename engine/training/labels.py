@@ -15,7 +15,7 @@ from typing import Any
 from cinnabar.engine.readings.align import find_value
 from cinnabar.engine.readings.locale import Locale, document_locale
 from cinnabar.engine.readings.scan import Mention, scan
-from cinnabar.schemas.fitting import branch_of
+from cinnabar.schemas.fitting import branch_of, group_of
 from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape
 
@@ -120,9 +120,10 @@ def _parts(node: Node, value: Any) -> Iterator[tuple[str | None, Node, Any]]:
     if isinstance(node, ObjectNode):
         known = value if isinstance(value, Mapping) else {}
         yield from ((p.name, p.node, known.get(p.name)) for p in node.properties)
-        if node.rest is not None:
-            declared = {p.name for p in node.properties}
-            yield None, node.rest, {k: v for k, v in known.items() if k not in declared}
+        declared = {p.name for p in node.properties}
+        held = {k: group_of(node, k, v) for k, v in known.items() if k not in declared}
+        for rest in node.rest:
+            yield None, rest, {k: known[k] for k, group in held.items() if group is rest}
     elif isinstance(node, ArrayNode):
         items = value if isinstance(value, list) else []
         yield from (

@@ -20,8 +20,8 @@ from cinnabar.engine.request import Passage, Request
 from cinnabar.schemas.automaton import Automaton
 from cinnabar.schemas.canonical import scalar_text
 from cinnabar.schemas.errors import NotAccepted
-from cinnabar.schemas.fitting import Fitted, branch_of, fit
-from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot, children
+from cinnabar.schemas.fitting import Fitted, branch_of, fit, group_of
+from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot, enclosing
 
 #: Rows of one form; arrays within arrays would have more of them than anybody fills.
 MOST_ROWS = 200
@@ -63,25 +63,6 @@ def _moves(automaton: Automaton, state: int) -> Any:
 @lru_cache(maxsize=100_000)
 def _bytes(automaton: Automaton, kind: int) -> list[int]:
     return [int(byte) for byte in np.flatnonzero(automaton.byte_class == kind)]
-
-
-def enclosing(form: Form) -> dict[int, int]:
-    """For each array the array that its rows lie in, -1 for none; open properties are rows too."""
-    found: dict[int, int] = {}
-
-    def visit(node: Node, around: int) -> None:
-        if isinstance(node, ArrayNode):
-            found[node.index] = around
-            for part in node.prefix:
-                visit(part, around)
-            if node.item is not None:
-                visit(node.item, node.index)
-            return
-        for part in children(node):
-            visit(part, around)
-
-    visit(form.root, -1)
-    return found
 
 
 class RandomModel:
@@ -284,12 +265,13 @@ def _squeeze(node: Node, value: Any, row: int, found: Fitted) -> None:
             if member.name in value:
                 _squeeze(member.node, value[member.name], row, found)
         names = {member.name for member in node.properties}
-        for name in value.keys() - names if node.rest is not None else ():
-            assert node.rest is not None and node.rest.key is not None and node.rest.item is not None
-            found.rows.append((node.rest.index, row))
+        for name in value.keys() - names if node.rest else ():
+            rest = group_of(node, name, value[name]) or node.rest[0]
+            assert rest.key is not None and rest.item is not None
+            found.rows.append((rest.index, row))
             here = len(found.rows) - 1
-            found.texts[node.rest.key.index, here] = scalar_text(name)
-            _squeeze(node.rest.item, value[name], here, found)
+            found.texts[rest.key.index, here] = scalar_text(name)
+            _squeeze(rest.item, value[name], here, found)
     elif isinstance(node, ArrayNode) and isinstance(value, list):
         for part, item in zip(node.prefix, value, strict=False):
             _squeeze(part, item, row, found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cinnabar.engine.models.base import Row
-from cinnabar.schemas.form import Form
+from cinnabar.schemas.form import Form, enclosing
 
 #: Least probability of a place that begins an item. Low, because an item that is missed loses all of its
 #: values: over fifteen sets the mean F1 was .477 from .3 on, .485 from .12, .476 from .06.
@@ -35,23 +35,15 @@ def nested(form: Form, anchors: Sequence[Sequence[tuple[int, float]]]) -> list[R
     """
     rows: list[Row] = []
     at: dict[int, list[int]] = {}
-    by_path = {a.path: a.index for a in form.arrays}
-    for array in sorted(form.arrays, key=lambda a: a.path.count("*")):
-        outer = next((by_path[p] for p in _outer_paths(array.path) if p in by_path), -1)
-        at[array.index] = []
-        for anchor, chance in sorted(anchors[array.index]):
+    for array, outer in enclosing(form).items():
+        at[array] = []
+        for anchor, chance in sorted(anchors[array]):
             parent = -1
             if outer >= 0:
                 before = [r for r in at[outer] if rows[r].anchor <= anchor]
                 if not before:
                     continue
                 parent = before[-1]
-            at[array.index].append(len(rows))
-            rows.append(Row(array.index, parent, anchor, chance))
+            at[array].append(len(rows))
+            rows.append(Row(array, parent, anchor, chance))
     return rows
-
-
-def _outer_paths(path: str) -> list[str]:
-    """The pointer templates of the arrays that this path lies in, the innermost first."""
-    parts = path.split("/")
-    return ["/".join(parts[:i]) for i in range(len(parts) - 1, 0, -1) if parts[i] == "*"]
