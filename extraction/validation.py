@@ -39,7 +39,8 @@ class Validator:
     def __init__(self, source: SchemaSource) -> None:
         self._model = source.model
         try:
-            schema = source.schema if "$schema" in source.schema else with_null(source.schema)
+            named = isinstance(source.schema, dict) and "$schema" in source.schema
+            schema = source.schema if named else with_null(source.schema)
             self._validator = jsonschema_rs.validator_cls_for(schema)(
                 schema, validate_formats=True, offline=True
             )

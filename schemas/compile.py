@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from cinnabar.schemas.canonical import parse
-from cinnabar.schemas.errors import NotAccepted, NoValue
+from cinnabar.schemas.errors import NotAccepted, NoValue, UnsupportedSchema
 from cinnabar.schemas.fitting import fit
 from cinnabar.schemas.form import Form
 from cinnabar.schemas.instances import Sketch, smallest_instance
@@ -81,10 +82,10 @@ class CompiledSchema:
         instance = smallest_instance(form, self.judge)
         if instance is not None:
             return plain, replace(form, judge=self.judge, instance=instance)
-        denied = normalise(self.schema, denying=True)
-        if denied.shape != plain.shape:
-            other = lay_out(denied.shape)
-            instance = smallest_instance(other, self.judge)
+        with suppress(UnsupportedSchema):
+            denied = normalise(self.schema, denying=True)
+            other = form if denied.shape == plain.shape else lay_out(denied.shape)
+            instance = None if other is form else smallest_instance(other, self.judge)
             if instance is not None:
                 return denied, replace(other, judge=self.judge, instance=instance)
         found = self.judge.violation(parse(Sketch(form, {}).text))

@@ -31,7 +31,7 @@ class SchemaSource:
     """
 
     name: str
-    schema: dict[str, Any]
+    schema: dict[str, Any] | bool
     model: type[BaseModel] | None
     fingerprint: str
 
@@ -40,14 +40,14 @@ def load_schema(spec: Any) -> SchemaSource:
     """The schema that `spec` names or is.
 
     `spec` is a name of the library, a path of a JSON Schema file, `module:Class` (found from the current
-    directory too), a dict, a Pydantic class, or an `outlines.types.JsonSchema`. Raises SchemaError with what
+    directory too), a dict or a boolean, a Pydantic class, or an `outlines.types.JsonSchema`. Raises SchemaError with what
     was expected where there is none, or where the standard's meta-schema is not met.
     """
     if isinstance(spec, str):
         return _named(spec)
     if isinstance(spec, Path):
         return _file(spec)
-    if isinstance(spec, dict):
+    if isinstance(spec, (dict, bool)):
         return _source("schema", spec, None)
     if isinstance(spec, type) and issubclass(spec, BaseModel):
         return _model(spec.__name__, spec)
@@ -92,7 +92,7 @@ def _file(path: Path) -> SchemaSource:
     return _source(path.name.removesuffix(".json").removesuffix(".schema"), _parse(text, str(path)), None)
 
 
-def _parse(text: str, where: str) -> dict[str, Any]:
+def _parse(text: str, where: str) -> dict[str, Any] | bool:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
@@ -105,8 +105,8 @@ def _parse(text: str, where: str) -> dict[str, Any]:
         schema = json.loads(text, object_pairs_hook=once)
     except (ValueError, RecursionError) as problem:
         raise SchemaError(f"{where}: expected JSON, got {problem}") from None
-    if not isinstance(schema, dict):
-        raise SchemaError(f"{where}: expected a JSON object, got {type(schema).__name__}")
+    if not isinstance(schema, (dict, bool)):
+        raise SchemaError(f"{where}: expected a JSON object, true or false, got {type(schema).__name__}")
     return schema
 
 
@@ -140,10 +140,10 @@ def _model(name: str, model: type[BaseModel], keep_name: bool = False) -> Schema
 
 
 def _source(
-    name: str, schema: dict[str, Any], model: type[BaseModel] | None, keep_name: bool = False
+    name: str, schema: dict[str, Any] | bool, model: type[BaseModel] | None, keep_name: bool = False
 ) -> SchemaSource:
     check_schema(schema, name)
-    title = schema.get("title")
+    title = schema.get("title") if isinstance(schema, dict) else None
     if not keep_name and isinstance(title, str) and title.strip():
         name = title.strip()
     return SchemaSource(name, schema, model, fingerprint(schema))

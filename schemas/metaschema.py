@@ -8,6 +8,7 @@ from typing import Any
 
 import jsonschema_rs
 
+from cinnabar.schemas.complaints import complaint
 from cinnabar.schemas.errors import SchemaError
 from cinnabar.schemas.judging.dialects import Draft, draft_named
 
@@ -34,8 +35,7 @@ def check_schema(schema: dict[str, Any] | bool, name: str = "schema") -> None:
     try:
         jsonschema_rs.meta.validate(schema)
     except jsonschema_rs.ValidationError as problem:
-        place = "".join(f"/{part}" for part in problem.instance_path) or "/"
-        raise SchemaError(f"{name}: {place}: {problem.message}") from None
+        raise SchemaError(f"{name}: {complaint(problem)}") from None
     except UnicodeEncodeError:
         raise SchemaError(f"{name}: expected valid Unicode, got a lone surrogate") from None
     except (jsonschema_rs.ReferencingError, ValueError, TypeError) as problem:

@@ -9,7 +9,7 @@ is allowed, the judge decides (`cinnabar.schemas.judging`); nothing is written t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -213,7 +213,9 @@ class Reader:
                 }
                 for part in either.values():
                     types = _left(types, part)
-            own = self._own(schema, about, types, level)
+            named = [part for part in either.values() if part is not None]
+            order = [kind for part in named for branch in branches(part) for kind in sorted(types_of(branch))]
+            own = self._own(schema, about, types, level, order)
             types = _left(types, own)
             yield next((k for k in (*_flat(ABOUT), "type") if k in schema), "type"), own
         for keyword in ("anyOf", "oneOf"):
@@ -306,13 +308,16 @@ class Reader:
             return None
         return with_notes(left, shape.notes)
 
-    def _own(self, schema: SchemaObject, about: set[str], types: frozenset[str], level: int) -> Shape | None:
+    def _own(
+        self, schema: SchemaObject, about: set[str], types: frozenset[str], level: int, order: Sequence[str]
+    ) -> Shape | None:
         """What the schema's own keywords leave of the values of each type.
 
         Values of the types that no keyword is about are allowed, and written where something else names the
-        types.
+        types, in this `order`.
         """
         kinds = [k for k in TYPES if k in types and not (k == "integer" and "number" in types)]
+        kinds.sort(key=lambda kind: order.index(kind) if kind in order else len(order))
         found: list[Shape] = []
         before = self.problem
         for kind in kinds:

@@ -113,6 +113,8 @@ def test_too_much_in_quarantine_is_status_3(notes: Path, tiny_model: Path, tmp_p
         (["calibrate", "empty", "--model", "empty"], "model.json"),
         (["calibrate", "empty", "--model", "m", "--limit", "0"], "at least 1"),
         (["calibrate", "empty", "--model", "m", "--diagram", "nowhere/a.svg"], "cannot be written"),
+        (["schema", "check", "false.json"], "no value is allowed here"),
+        (["extract", ".", "--schema", "false.json", "--out", "o", "--model", "m"], "no value is allowed here"),
         (["sql", "select 1", "--out", "nowhere"], "no results"),
         (["show", "x", "--out", "nowhere"], "no results"),
         (["eval", "empty"], "truth.jsonl"),
@@ -129,6 +131,7 @@ def test_wrong_use_is_one_line_and_status_2(
     (tmp_path / "bad.json").write_text(
         '{"type": "object", "properties": {"a": {"type": "string", "pattern": "(a)\\\\1"}}}'
     )
+    (tmp_path / "false.json").write_text("false")
     (tmp_path / "m").mkdir()
     (tmp_path / "m" / "model.json").write_text('{"files": {}, "size": {}}')
     monkeypatch.chdir(tmp_path)
@@ -215,6 +218,12 @@ def test_schema_check_says_what_is_enforced(capsys: CaptureResult) -> None:
     said = capsys.readouterr().out
     assert "/items/*/price" in said or "/items" in said
     assert "automaton" in said
+
+
+def test_the_schema_true_allows_any_value(tmp_path: Path, capsys: CaptureResult) -> None:
+    (tmp_path / "s.json").write_text("true")
+    assert run(["schema", "check", str(tmp_path / "s.json")]) == 0
+    assert "string or number or boolean or null" in capsys.readouterr().out
 
 
 def test_schema_check_shows_alternatives_and_refuses_what_no_record_meets(

@@ -335,7 +335,10 @@ def test_a_meta_schema_that_is_not_the_standards_is_refused_and_not_fetched() ->
 def test_a_bound_that_no_record_passes_is_named_where_no_record_is_found() -> None:
     with pytest.raises(NoValue) as caught:
         _ = compile_schema(
-            {"properties": {"a": {"type": "object", "minProperties": 1}}, "required": ["a"]}
+            {
+                "properties": {"a": {"type": "object", "minProperties": 1, "additionalProperties": False}},
+                "required": ["a"],
+            }
         ).form
     assert (caught.value.pointer, caught.value.keyword) == ("/properties/a/minProperties", "minProperties")
 

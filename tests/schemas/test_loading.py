@@ -66,6 +66,15 @@ def test_an_outlines_type_is_read() -> None:
     assert source.fingerprint == load_schema(SCHEMA).fingerprint
 
 
+@pytest.mark.parametrize("text", ["true", "false"])
+def test_a_boolean_is_a_schema(text: str, tmp_path: Path) -> None:
+    (tmp_path / "any.json").write_text(text)
+    source = load_schema(tmp_path / "any.json")
+    assert (source.name, source.schema) == ("any", text == "true")
+    assert load_schema(text == "true").fingerprint == source.fingerprint
+    assert compile_schema(source.schema).accepts("[1]") == (text == "true")
+
+
 def test_decimals_of_a_class_become_numbers_with_fixed_places() -> None:
     properties = load_schema(Priced).schema["properties"]
     assert properties["exact"] == {"type": "number", "multipleOf": 0.01, "minimum": 0, "title": "Exact"}
@@ -80,9 +89,24 @@ def test_decimals_of_a_class_become_numbers_with_fixed_places() -> None:
     ("text", "said"),
     [
         ("{", "expected JSON"),
-        ("[]", "expected a JSON object"),
+        ("[]", "expected a JSON object, true or false, got list"),
         ('{"type":"string","type":"null"}', "twice"),
-        ('{"type":"text"}', "/type"),
+        ('{"type":"strin"}', r'/type: expected array, .* or string, .*, got "strin" \(did you mean "string"\?\)'),
+        ('{"properties":{"a/b":{"type":"Date"}}}', r'/properties/a~1b/type: .*"format": "date"'),
+        ('{"type":["null","null"]}', "name each type once"),
+        ('{"type":"any"}', "leave `type` out"),
+        ('{"type":"list"}', 'did you mean "array"'),
+        ('{"minLength":-1}', "/minLength: expected 0 or more, got -1"),
+        ('{"maxLength":"5"}', 'expected a whole number, got "5"'),
+        ('{"multipleOf":0}', "expected more than 0"),
+        ('{"anyOf":[]}', "expected a list of one or more"),
+        ('{"required":["a","a"]}', "expected a list without repetitions"),
+        ('{"properties":{"a":{"required":true}}}', "a list of names beside `properties`"),
+        ('{"additionalProperties":"no"}', "expected a schema, which is an object, true or false"),
+        ('{"items":[{}]}', "`prefixItems`"),
+        ('{"$id":"a#b"}', "expected a text that matches"),
+        ('{"minimum":1,"exclusiveMinimum":true}', "true and false are of draft 4"),
+        ('{"$schema":"http://json-schema.org/draft-04/schema#","exclusiveMinimum":true}', "'minimum' beside it"),
         ('{"$schema":"https://example.org/own","type":"string"}', "example.org"),
     ],
 )

@@ -1,0 +1,82 @@
+"""What the standard's meta-schema objects to in a schema, said for people: what was expected, and what helps."""
+
+from __future__ import annotations
+
+import json
+from difflib import get_close_matches
+from typing import Any
+
+import jsonschema_rs
+
+from cinnabar.schemas.pointers import escape
+
+TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
+#: What types are called elsewhere.
+OTHERWISE = {
+    "str": "string", "text": "string", "char": "string", "varchar": "string", "int": "integer", "long": "integer",
+    "float": "number", "double": "number", "decimal": "number", "numeric": "number", "bool": "boolean",
+    "list": "array", "tuple": "array", "set": "array", "dict": "object", "map": "object", "struct": "object",
+    "record": "object", "none": "null", "nil": "null", "undefined": "null",
+}  # fmt: skip
+#: Types of other languages that are formats of strings here.
+FORMATS = {
+    "date": "date", "datetime": "date-time", "date-time": "date-time", "timestamp": "date-time", "time": "time",
+    "uuid": "uuid", "email": "email", "uri": "uri", "url": "uri",
+}  # fmt: skip
+NAMES = {"array": "a list", "object": "an object", "string": "a text", "boolean": "true or false",
+         "integer": "a whole number", "number": "a number", "null": "null"}  # fmt: skip
+
+
+def complaint(problem: jsonschema_rs.ValidationError) -> str:
+    """The pointer, what was expected there, what came, and advice where there is some."""
+    path = problem.instance_path
+    keyword, value = (str(path[-1]) if path else ""), problem.instance
+    got = json.dumps(value, ensure_ascii=False, default=str)
+    place = "".join(f"/{escape(str(part))}" for part in path) or "/"
+    advice = _advice(keyword, value)
+    said = f"{place}: expected {_expected(keyword, problem)}, got {got if len(got) < 80 else got[:77] + '…'}"
+    return f"{said} ({advice})" if advice else said
+
+
+def _expected(keyword: str, problem: jsonschema_rs.ValidationError) -> str:
+    if keyword == "type":
+        return f"{', '.join(TYPES[:-1])} or {TYPES[-1]}, or a list of different ones of these"
+    kind, about = type(problem.kind).__name__, problem.kind
+    match kind:
+        case "Type" if set(about.types) == {"boolean", "object"}:
+            return "a schema, which is an object, true or false"
+        case "Type":
+            return " or ".join(NAMES.get(name, name) for name in about.types)
+        case "Minimum":
+            return f"{about.limit} or more"
+        case "ExclusiveMinimum":
+            return f"more than {about.limit}"
+        case "MinItems":
+            return "a list of one or more"
+        case "UniqueItems":
+            return "a list without repetitions"
+        case "Pattern":
+            return f"a text that matches {about.pattern}"
+        case "Required":
+            return f"{about.property!r} beside it"
+    return f"what the meta-schema allows ({problem.message[:160]})"
+
+
+def _advice(keyword: str, value: Any) -> str:
+    if keyword == "type" and isinstance(value, str):
+        word = value.strip().lower()
+        if word in FORMATS:
+            return f'write "type": "string", "format": "{FORMATS[word]}"'
+        if word in ("any", "*"):
+            return "leave `type` out where any value is allowed"
+        near = [OTHERWISE[word]] if word in OTHERWISE else get_close_matches(word, TYPES, 1, 0.5)
+        return f'did you mean "{near[0]}"?' if near else ""
+    if keyword == "type" and isinstance(value, list) and len(set(map(str, value))) < len(value):
+        return "name each type once"
+    if keyword == "required" and isinstance(value, bool):
+        return "write a list of names beside `properties`"
+    if keyword in ("exclusiveMinimum", "exclusiveMaximum") and isinstance(value, bool):
+        return f"true and false are of draft 4: name it in `$schema`, or write the bound itself under `{keyword}`"
+    if keyword == "items" and isinstance(value, list):
+        return "from 2020-12 on a list stands under `prefixItems`; or name the draft in `$schema`"
+    return ""
