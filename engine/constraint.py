@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from cinnabar.engine.lifting import Lifted, lift
-from cinnabar.engine.tokenizer import PAD, VOCABULARY
+from cinnabar.engine.lifting import BYTES, Lifted, Vocabulary, lift
 from cinnabar.kernels.class_logits import LEAST, ClassTables, class_logits
 from cinnabar.kernels.constrained_scan import (
     FLOOR,
@@ -40,7 +39,7 @@ APART, KEPT = 4_096, 2
 class Tables:
     """Device tables for G slots in their order in the scan (longest first).
 
-    order: [G] int64, which slot of the batch each is. token_class: [G, VOCABULARY] int64, numbered within the
+    order: [G] int64, which slot of the batch each is. token_class: [G, V] int64, numbered within the
     slot. class_size: [C] float32. more: [G] int64, the class of MORE, numbered over the batch.
     """
 
@@ -75,14 +74,14 @@ class Outlook:
     choices: torch.Tensor
 
 
-def _nothing(slots: int, positions: int, device: torch.device) -> Outlook:
+def _nothing(slots: int, positions: int, pad: int, device: torch.device) -> Outlook:
     """What there is beyond the ends of slots."""
     shape = (slots, positions)
     return Outlook(
         log_mass=torch.full((slots,), FLOOR, device=device),
         complete=torch.zeros(slots, dtype=torch.bool, device=device),
         more=torch.zeros(slots, device=device),
-        witness=torch.full(shape, PAD, dtype=torch.long, device=device),
+        witness=torch.full(shape, pad, dtype=torch.long, device=device),
         posterior=torch.ones(shape, device=device),
         runner_up=torch.zeros(shape, device=device),
         choices=torch.ones(shape, device=device),
@@ -110,8 +109,10 @@ class Constraint:
     (`tests/kernels/compare_triton.py`); they have not run on a GPU yet, so the reference is the default.
     """
 
-    def __init__(self, device: torch.device, backend: Backend = "reference") -> None:
-        self.device, self.backend = device, backend
+    def __init__(
+        self, device: torch.device, backend: Backend = "reference", vocabulary: Vocabulary = BYTES
+    ) -> None:
+        self.device, self.backend, self.vocabulary = device, backend, vocabulary
         self._index: dict[tuple[str, bool], int] = {}
         self._lifted: list[Lifted] = []
         self._pool: dict[str, Ints] = {}
@@ -122,13 +123,14 @@ class Constraint:
     ) -> Outlook:
         """The posterior and the witness of these slots.
 
-        tokens: [G, L] int64, MASK where open. length: [G] int64. token_logits: [G, L, VOCABULARY] float32.
+        tokens: [G, L] int64, MASK where open. length: [G] int64. token_logits: [G, L, V] float32, V being the
+        tokens of the vocabulary.
         """
         longest = int(length.max())
         if len(slots) * longest < APART:
             return self._outlook(slots, tokens, length, token_logits)
         # A few long slots would make all others as long as themselves.
-        result = _nothing(len(slots), longest, tokens.device)
+        result = _nothing(len(slots), longest, self.vocabulary.pad, tokens.device)
         for size in length.unique().tolist():
             at = (length == size).nonzero().squeeze(1)
             own = [slots[i] for i in at.tolist()]
@@ -170,9 +172,10 @@ class Constraint:
 
         local = (found.path - scan.class_offsets[:-1]).t()
         beyond = found.path.t() < 0
-        witness = torch.where(committed, placed, PAD).masked_fill_(beyond, PAD)
+        pad = self.vocabulary.pad
+        witness = torch.where(committed, placed, pad).masked_fill_(beyond, pad)
         # Most positions are padding; only where a text stands is there a token to be chosen.
-        spelled = ~(committed | beyond) & (local != tables.token_class[:, PAD, None])
+        spelled = ~(committed | beyond) & (local != tables.token_class[:, pad, None])
         slot, at = spelled.nonzero(as_tuple=True)
         member = tables.token_class[slot] == local[slot, at].unsqueeze(1)
         witness[slot, at] = torch.where(member, scores[slot, at], 2 * LEAST).argmax(-1)
@@ -217,7 +220,7 @@ class Constraint:
         key = (slot.automaton.fingerprint, slot.nullable)
         if key not in self._index:
             self._index[key] = len(self._lifted)
-            self._lifted.append(lift(slot.automaton, without_null=slot.nullable))
+            self._lifted.append(lift(slot.automaton, self.vocabulary, slot.nullable))
             self._pool.clear()
         return self._index[key]
 
@@ -284,7 +287,7 @@ class Constraint:
                 active=active,
             ),
             classes=ClassTables(
-                member=self._put(owner * VOCABULARY + token),
+                member=self._put(owner * self.vocabulary.size + token),
                 segment=self._put(segment),
                 offsets=self._put(_offsets(sizes)),
             ),

@@ -209,7 +209,7 @@ class Writer:
         if isinstance(place, ArrayPlace):
             return self._array(place, pointer)
         node, may_close = place.node, place.node.nullable or place.optional
-        if may_close and id(place) not in self.decided and not self._bare(place) and self._empty(place):
+        if may_close and id(place) not in self.decided and self._empty(place):
             self._close(place, pointer)
             return b"null" if node.nullable else None
         if isinstance(place, ChoicePlace):
@@ -223,11 +223,6 @@ class Writer:
                 members[_key(member.name)] = text
         self._open(place, pointer, members)
         return b"{" + b",".join(name + text for name, text in members.items()) + b"}"
-
-    @staticmethod
-    def _bare(place: ObjectPlace | ChoicePlace) -> bool:
-        """Whether this is an object that can have no properties: nothing tells whether it is there."""
-        return isinstance(place, ObjectPlace) and not place.members and not place.rest
 
     def _open(self, place: ObjectPlace, pointer: str, members: dict[bytes, bytes]) -> None:
         """Add the open properties."""

@@ -1,0 +1,84 @@
+"""What stands at each step of a fill and whether it may; what a record is in the form's way of writing absence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jsonschema_rs
+from random_model import RandomModel, request
+
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.layout import lay_out
+from cinnabar.engine.models.base import Row
+from cinnabar.engine.request import Filled, Result
+from cinnabar.engine.writing import Value, Writer
+from cinnabar.extraction.validation import exact, with_null
+from cinnabar.schemas import CompiledSchema
+from cinnabar.schemas.fitting import Fitted
+from cinnabar.schemas.form import Form
+
+EFFORTS = ("instant", "low", "medium", "high")
+
+Judge = Callable[[str], bool]
+
+
+def independent(schema: Any) -> Judge | None:
+    """Another validator's opinion of texts; None where it cannot read the schema."""
+    named = isinstance(schema, dict) and "$schema" in schema
+    try:
+        validator = jsonschema_rs.validator_for(schema if named else with_null(schema), validate_formats=True)
+    except ValueError:
+        return None
+    # A key that is written twice is an error here.
+    return lambda text: validator.is_valid(exact(text))
+
+
+def fill_at_random(
+    compiled: Sequence[CompiledSchema], seed: int, effort: str
+) -> Iterator[tuple[Result, list[str]]]:
+    """Forms filled in one batch under random scores, so that slots are committed in any order.
+
+    With each result come all states that were shown, from before the first step on.
+    """
+    shown: list[list[str]] = []
+    requests = [request(c.form, str(seed + at)) for at, c in enumerate(compiled)]
+    results = Engine(RandomModel(seed), effort).fill(requests, lambda _, now: shown.append(now))
+    for at, result in enumerate(results):
+        yield result, [now[at] for now in shown]
+
+
+def objections(compiled: CompiledSchema, other: Judge | None, result: Result, states: list[str]) -> Iterator[str]:
+    """What is wrong with a result or with anything that stood at a step."""
+    if not isinstance(result, Filled):
+        yield f"{result.code}: {result.detail[:160]}"
+        return
+    if result.record != states[-1]:
+        yield "the record is not the last state"
+    for text in dict.fromkeys(states):
+        if not compiled.accepts(text):
+            yield f"not valid: {text[:160]}"
+        if other is not None and not other(text):
+            yield f"not valid to the other: {text[:160]}"
+
+
+def in_the_forms_way(form: Form, fitted: Fitted) -> str:
+    """The record that a form holds, with absence as the form writes it: see docs/json-schema.md."""
+    rows = [Row(array, parent, at, 1.0) for at, (array, parent) in enumerate(fitted.rows)]
+    layout = lay_out(form, rows, {})
+    held = [fitted.texts.get(place, "null") for place in zip((s.index for s in layout.slots), layout.row_of)]
+    values = [
+        Value(slot.minimal.encode() if text == "null" else text.encode(), absent=text == "null")
+        for slot, text in zip(layout.slots, held, strict=True)
+    ]
+    return Writer(layout, values).record
+
+
+def present(value: Any) -> Any:
+    """What a value holds, however it is written that there is nothing: as null, as `[]`, not at all."""
+    if isinstance(value, dict):
+        parts = {name: present(part) for name, part in value.items()}
+        return {name: part for name, part in parts.items() if part not in (None, [], {})}
+    if not isinstance(value, list):
+        return value
+    return [part for part in map(present, value) if part not in (None, [], {})]

@@ -1,0 +1,81 @@
+"""Schemas as people bring them, and the corners of each keyword: judged as the standard says, and written.
+
+`kinds_of_schemas.jsonl` has one schema a line, with values that it allows and others that it does not. The
+labels are the standard's, of the draft that the schema names.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from cinnabar.extraction.validation import exact, with_null
+from cinnabar.schemas import compile_schema
+from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.errors import NotAccepted
+
+#: What the other validator reads otherwise than the standard: a dot takes line ends (ECMA-262, `LineTerminator`).
+OTHERWISE = {"pattern: dot is no line end"}
+
+
+@dataclass(frozen=True)
+class Kind:
+    name: str
+    schema: Any
+    valid: list[Any]
+    invalid: list[Any]
+
+    @property
+    def texts(self) -> list[tuple[str, bool]]:
+        """All values as JSON texts with their labels."""
+        return [(json.dumps(v), True) for v in self.valid] + [(json.dumps(v), False) for v in self.invalid]
+
+
+LINES = (Path(__file__).parent / "kinds_of_schemas.jsonl").read_text(encoding="utf-8").splitlines()
+KINDS = [Kind(**json.loads(line)) for line in LINES]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_values_are_judged_as_the_standard_labels_them(kind: Kind) -> None:
+    compiled = compile_schema(kind.schema)
+    assert [compiled.accepts(text) for text, _ in kind.texts] == [valid for _, valid in kind.texts]
+
+
+def test_another_validator_says_the_same() -> None:
+    unread, judged = set(), 0
+    for kind in KINDS:
+        named = isinstance(kind.schema, dict) and "$schema" in kind.schema
+        try:
+            schema = kind.schema if named else with_null(kind.schema)
+            other = jsonschema_rs.validator_for(schema, validate_formats=True)
+        except ValueError:
+            unread.add(kind.name)
+            continue
+        if kind.name not in OTHERWISE:
+            assert [other.is_valid(exact(text)) for text, _ in kind.texts] == [ok for _, ok in kind.texts], kind.name
+            judged += len(kind.texts)
+    # Patterns of ECMA-262 that Rust's regular expressions do not know.
+    assert all(name.startswith("pattern: ") for name in unread) and len(unread) < 6
+    assert judged > 900
+
+
+def test_every_kind_has_a_form_and_what_the_form_holds_is_written_as_it_is() -> None:
+    held = tried = 0
+    for kind in KINDS:
+        compiled = compile_schema(kind.schema)
+        assert compiled.accepts(compiled.minimal()), kind.name
+        for text, valid in kind.texts:
+            tried += valid
+            try:
+                written = compiled.canonical(parse(text))
+            except NotAccepted:
+                continue
+            assert valid and compiled.accepts(written), kind.name
+            assert parse(written) == parse(text), kind.name
+            held += 1
+    assert held > 0.93 * tried
