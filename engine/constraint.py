@@ -31,7 +31,7 @@ Ints = npt.NDArray[np.int64]
 
 #: Positions of a slot at first, and at most after growing.
 FIRST_LENGTH, LONGEST = 16, 64
-#: Positions of a batch from which on slots of each length are looked at by themselves, and tables that are kept.
+#: Positions of a batch from which on slots of each length are looked at by themselves; tables that are kept.
 APART, KEPT = 4_096, 2
 
 

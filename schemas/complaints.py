@@ -1,4 +1,4 @@
-"""What the standard's meta-schema objects to in a schema, said for people: what was expected, and what helps."""
+"""What the standard's meta-schema objects to in a schema, said for people: what was expected, what helps."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from cinnabar.schemas.pointers import escape
 TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 #: What types are called elsewhere.
 OTHERWISE = {
-    "str": "string", "text": "string", "char": "string", "varchar": "string", "int": "integer", "long": "integer",
-    "float": "number", "double": "number", "decimal": "number", "numeric": "number", "bool": "boolean",
+    "str": "string", "text": "string", "char": "string", "varchar": "string", "int": "integer",
+    "long": "integer", "float": "number", "double": "number", "decimal": "number", "numeric": "number", "bool": "boolean",
     "list": "array", "tuple": "array", "set": "array", "dict": "object", "map": "object", "struct": "object",
     "record": "object", "none": "null", "nil": "null", "undefined": "null",
 }  # fmt: skip
 #: Types of other languages that are formats of strings here.
 FORMATS = {
-    "date": "date", "datetime": "date-time", "date-time": "date-time", "timestamp": "date-time", "time": "time",
-    "uuid": "uuid", "email": "email", "uri": "uri", "url": "uri",
+    "date": "date", "datetime": "date-time", "date-time": "date-time", "timestamp": "date-time",
+    "time": "time", "uuid": "uuid", "email": "email", "uri": "uri", "url": "uri",
 }  # fmt: skip
 NAMES = {"array": "a list", "object": "an object", "string": "a text", "boolean": "true or false",
          "integer": "a whole number", "number": "a number", "null": "null"}  # fmt: skip
@@ -76,7 +76,7 @@ def _advice(keyword: str, value: Any) -> str:
     if keyword == "required" and isinstance(value, bool):
         return "write a list of names beside `properties`"
     if keyword in ("exclusiveMinimum", "exclusiveMaximum") and isinstance(value, bool):
-        return f"true and false are of draft 4: name it in `$schema`, or write the bound itself under `{keyword}`"
+        return f"true and false are of draft 4: name it in `$schema`, or write the bound under `{keyword}`"
     if keyword == "items" and isinstance(value, list):
         return "from 2020-12 on a list stands under `prefixItems`; or name the draft in `$schema`"
     return ""

@@ -1,7 +1,7 @@
 """What breaks a schema, as a shape: what `not` is written under where leaving it to the judge finds nothing.
 
 The complement of a schema is what breaks any one of its keywords. For most keywords that is a shape of its
-own: `not: {required: [a]}` is an object without `a`, `not: {properties: {a: S}}` one with an `a` that breaks S.
+own: `not: {required: [a]}` is an object without `a`, `not: {properties: {a: S}}` one whose `a` breaks S.
 Keywords of which nothing is known here are passed over; the judge decides on the whole record.
 """
 
@@ -90,7 +90,9 @@ class Denial:
         for kind in branches(name) if name is not None else ():
             if isinstance(kind, Enum):
                 names = [text for text in kind.options if text.startswith('"')]
-                yield from (Object((Field(json.loads(text), Anything(), True),), Anything()) for text in names)
+                yield from (
+                    Object((Field(json.loads(text), Anything(), True),), Anything()) for text in names
+                )
             elif isinstance(kind, String):
                 yield Object((), Anything(), names=kind, min_properties=1)
 

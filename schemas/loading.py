@@ -40,8 +40,8 @@ def load_schema(spec: Any) -> SchemaSource:
     """The schema that `spec` names or is.
 
     `spec` is a name of the library, a path of a JSON Schema file, `module:Class` (found from the current
-    directory too), a dict or a boolean, a Pydantic class, or an `outlines.types.JsonSchema`. Raises SchemaError with what
-    was expected where there is none, or where the standard's meta-schema is not met.
+    directory too), a dict or a boolean, a Pydantic class, or an `outlines.types.JsonSchema`. Raises
+    SchemaError with what was expected where there is none, or where the standard's meta-schema is not met.
     """
     if isinstance(spec, str):
         return _named(spec)
@@ -106,7 +106,8 @@ def _parse(text: str, where: str) -> dict[str, Any] | bool:
     except (ValueError, RecursionError) as problem:
         raise SchemaError(f"{where}: expected JSON, got {problem}") from None
     if not isinstance(schema, (dict, bool)):
-        raise SchemaError(f"{where}: expected a JSON object, true or false, got {type(schema).__name__}")
+        came = type(schema).__name__
+        raise SchemaError(f"{where}: expected a JSON object, true or false, got {came}")
     return schema
 
 

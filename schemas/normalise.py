@@ -70,8 +70,8 @@ class _TooMany(Exception):
 def normalise(schema: dict[str, Any] | bool, denying: bool = False) -> Normalised:
     """The shape of a JSON Schema, of the draft that it names.
 
-    `denying` takes all that `not` denies away, as far as there are shapes for it: more objects of a choice, and
-    more that can be found.
+    `denying` takes all that `not` denies away, as far as there are shapes for it: a form with more
+    alternatives, in which more can be found.
 
     Raises UnsupportedSchema with the pointer of a keyword that cannot be written under, and NoValue where
     nothing can be.
@@ -354,7 +354,8 @@ def _closed(shape: Shape, value: Shape | None) -> Shape:
         return replace(shape, additional=value)
     if isinstance(shape, Array) and isinstance(shape.item, Anything):
         item = union([part for part in (value, shape.contained) if part is not None])
-        return replace(shape, item=item) if item is not None or shape.min_items <= len(shape.prefix) else shape
+        if item is not None or shape.min_items <= len(shape.prefix):
+            return replace(shape, item=item)
     return shape
 
 

@@ -16,8 +16,8 @@ MAX_GROUPS = 6
 def open_groups(shape: Object) -> list[tuple[Shape, Shape]]:
     """What the open properties of an object are named and what they are, one pair for each that is described.
 
-    A name that always matches a second pattern too has the values of both. Where nothing is described and more
-    properties are demanded than are declared, they may be anything.
+    A name that always matches a second pattern too has the values of both. Where nothing is described and
+    more properties are demanded than are declared, they may be anything.
     """
     patterns = [(pattern, value) for pattern, value in shape.patterns if value is not None]
     described = [(pattern, value) for pattern, value in patterns if not isinstance(value, Anything)]
@@ -25,7 +25,9 @@ def open_groups(shape: Object) -> list[tuple[Shape, Shape]]:
     if shape.additional is not None and not isinstance(shape.additional, Anything):
         found += _others(shape, shape.additional)
     if not found and shape.min_properties > len(shape.fields):
-        found = [group for pattern, value in patterns if (group := _matching(shape, pattern, value)) is not None]
+        found = [
+            group for pattern, value in patterns if (group := _matching(shape, pattern, value)) is not None
+        ]
         if not found and shape.additional is not None:
             found += _others(shape, Anything())
     return found[:MAX_GROUPS]
@@ -47,7 +49,7 @@ def _matching(shape: Object, pattern: str, value: Shape) -> tuple[Shape, Shape] 
 
 
 def _others(shape: Object, value: Shape) -> Iterator[tuple[Shape, Shape]]:
-    """The open properties whose names match no pattern; any names, where that is too much for an automaton."""
+    """The open properties whose names match no pattern; any names, where no automaton is so large."""
     unmatched = tuple(f"^(?![^]*(?:{pattern}))" for pattern, _ in shape.patterns[: 2 * MAX_GROUPS])
     for key in (String(unmatched), String()):
         try:

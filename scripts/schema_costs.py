@@ -1,4 +1,4 @@
-"""What one schema costs from nothing: compiled, lifted to a large vocabulary, and the first text of every slot."""
+"""What one schema costs from nothing: to compile, to lift to a large vocabulary, a first text of each slot."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def large_vocabulary() -> tuple[list[bytes], Vocabulary]:
 
 
 def costs(schemas: Sequence[Any]) -> Iterator[Cost]:
-    """What each schema costs in a process of its own, in which nothing is compiled yet and no disk is read."""
+    """What each schema costs in a process of its own: nothing is compiled there, and nothing kept on disk."""
     large_vocabulary()
     context = get_context("fork")
     for schema in schemas:
@@ -93,7 +93,9 @@ def _first_texts(schema: Any) -> None:
         slots = slots[len(some) :]
         length = torch.tensor([first_length(slot) for slot in some])
         shape = (len(some), int(length.max()))
-        found = constraint.outlook(some, torch.full(shape, MASK), length, torch.zeros(*shape, vocabulary.size))
+        found = constraint.outlook(
+            some, torch.full(shape, MASK), length, torch.zeros(*shape, vocabulary.size)
+        )
         for slot, row, whole in zip(some, found.witness.tolist(), found.complete.tolist(), strict=True):
             text = b"".join(texts[token] for token in row)
             if not whole or not slot.automaton.accepts(text):

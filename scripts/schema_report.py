@@ -159,7 +159,9 @@ def spent(report: Report, cases: Sequence[Case]) -> None:
         all(seconds <= most for seconds, most in zip(marks, (0.1, 2.0, 20.0), strict=True)),
     )
     most = max((cost.memory for cost in found), default=0)
-    report.say("memory of one compile, the process included", f"{most / GIB:.2f} GiB", "< 2 GiB", most < 2 * GIB)
+    report.say(
+        "memory of one compile, the process included", f"{most / GIB:.2f} GiB", "< 2 GiB", most < 2 * GIB
+    )
 
 
 def speed(report: Report) -> None:
@@ -167,7 +169,10 @@ def speed(report: Report) -> None:
     found = scan_speed(torch.device("cpu"))
     what = f"posterior and witness for {found.slots} slots of {found.positions} positions, "
     report.say(
-        f"{what}{found.fewest} edges or more each, CPU", f"{found.at_once:.0f} ms", "< 100 ms", found.at_once < 100
+        f"{what}{found.fewest} edges or more each, CPU",
+        f"{found.at_once:.0f} ms",
+        "< 100 ms",
+        found.at_once < 100,
     )
 
 
@@ -227,7 +232,9 @@ def measure(suites: Path, sample: int | None = None) -> Report:
     compiles, forms, compiled = compiling(cases)
 
     report.add("invalid instances refused, all suites", unsound)
-    report.add("suite, required groups exact, without those that refer to something remote", exact["required"], 0.97)
+    report.add(
+        "suite, required groups exact, without those that refer to something remote", exact["required"], 0.97
+    )
     report.add("suite, `format` groups exact", exact["format"], 0.95)
     report.add("real schemas that compile", compiles, 0.98)
     report.add("real schemas exact", exactly, 0.98)

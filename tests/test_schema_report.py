@@ -29,35 +29,32 @@ def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 def test_a_count_names_what_deviates_and_a_line_says_whether_it_is_kept(script: Any) -> None:
     report, count = script.Report(), script.Count()
-    count.note("one", seconds=0.002)
-    count.note("two", "refused", 0.001)
+    count.note("one")
+    count.note("two", "refused")
     report.add("schemas", count)
-    report.say("time", count.times)
+    report.add("some", count, 0.5)
+    report.say("time", "2 ms")
     assert list(report.table())[2:] == [
-        "| schemas | 1 of 2 | all | **not kept** |",
-        "| time | 2.0 / 2.0 / 2.0 | - |  |",
+        "| schemas | 1 of 2 (50%) | 100% | **not kept** |",
+        "| some | 1 of 2 (50%) | 50% | kept |",
+        "| time | 2 ms | - |  |",
     ]
-    assert not report.kept and report.deviations == {"schemas": ["two: refused"]}
+    assert not report.kept and report.deviations["schemas"] == ["two: refused"]
 
 
-def test_absence_is_the_same_however_it_is_written(script: Any) -> None:
-    assert script.present({"a": None, "b": [], "c": {"d": None}, "e": [1, None]}) == {"e": [1]}
-    assert script.present([None, 1]) == [None, 1]
+def test_a_schema_from_nothing_has_a_time_and_a_size_or_a_reason(script: Any) -> None:
+    written = {"type": "object", "properties": {"d": {"format": "date"}, "n": {"type": ["integer", "null"]}}}
+    good, bad = script.costs([written, {"minLength": 9, "maxLength": 8, "type": "string"}])
+    assert good.problem == "" and 0 < good.seconds < 60 and good.memory > 1 << 20
+    assert "/minLength" in bad.problem
 
 
 @pytest.mark.shared
 def test_the_promises_are_kept_over_a_sample_of_the_suites(script: Any, shared: Path) -> None:
     report = script.measure(shared / "suites", sample=15)
     found = {line.what: line for line in report.lines}
-    exact = [line for what, line in found.items() if "judged exactly" in what and "traps" not in what]
-    assert len(exact) == 4 and all(line.kept for line in exact)
-    for what in (
-        "real schemas that compile",
-        "compiled schemas with a form",
-        "the same by an independent validator",
-        "the same, but for how absence is written",
-        "scores peaked on invalid instances: a valid record",
-    ):
-        assert found[what].kept, report.deviations[what]
-    (steps,) = (line for what, line in found.items() if what.startswith("random scores: valid at each"))
-    assert steps.kept
+    # How long it takes is another matter on a machine that does something else as well.
+    late = [line for line in report.lines if line.kept is False and " ms" not in line.found]
+    assert not late, [(line, report.deviations.get(line.what)) for line in late]
+    assert sum(line.wanted != "-" for line in found.values()) == 13
+    assert sum(line.kept is True for line in found.values()) >= 10

@@ -1,4 +1,4 @@
-"""What stands at each step of a fill and whether it may; what a record is in the form's way of writing absence."""
+"""What stands at each step of a fill, and whether it may; a record in the form's way of writing absence."""
 
 from __future__ import annotations
 
@@ -30,8 +30,14 @@ def independent(schema: Any) -> Judge | None:
         validator = jsonschema_rs.validator_for(schema if named else with_null(schema), validate_formats=True)
     except ValueError:
         return None
-    # A key that is written twice is an error here.
-    return lambda text: validator.is_valid(exact(text))
+
+    def judge(text: str) -> bool:
+        try:
+            return bool(validator.is_valid(exact(text)))
+        except ValueError:  # no JSON, or a key that is written twice
+            return False
+
+    return judge
 
 
 def fill_at_random(
@@ -48,7 +54,9 @@ def fill_at_random(
         yield result, [now[at] for now in shown]
 
 
-def objections(compiled: CompiledSchema, other: Judge | None, result: Result, states: list[str]) -> Iterator[str]:
+def objections(
+    compiled: CompiledSchema, other: Judge | None, result: Result, states: list[str]
+) -> Iterator[str]:
     """What is wrong with a result or with anything that stood at a step."""
     if not isinstance(result, Filled):
         yield f"{result.code}: {result.detail[:160]}"
@@ -66,11 +74,11 @@ def in_the_forms_way(form: Form, fitted: Fitted) -> str:
     """The record that a form holds, with absence as the form writes it: see docs/json-schema.md."""
     rows = [Row(array, parent, at, 1.0) for at, (array, parent) in enumerate(fitted.rows)]
     layout = lay_out(form, rows, {})
-    held = [fitted.texts.get(place, "null") for place in zip((s.index for s in layout.slots), layout.row_of)]
-    values = [
-        Value(slot.minimal.encode() if text == "null" else text.encode(), absent=text == "null")
-        for slot, text in zip(layout.slots, held, strict=True)
-    ]
+    values: list[Value] = []
+    for slot, row in zip(layout.slots, layout.row_of, strict=True):
+        text = fitted.texts.get((slot.index, row), "null")
+        absent = text == "null"
+        values.append(Value((slot.minimal if absent else text).encode(), absent))
     return Writer(layout, values).record
 
 

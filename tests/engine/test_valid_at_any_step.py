@@ -29,7 +29,9 @@ def test_every_state_at_every_step_is_valid(chunk: int) -> None:
     cases = 0
     for seed in range(chunk * SEEDS, (chunk + 1) * SEEDS):
         compiled = forms(seed)
-        for c, (result, states) in zip(compiled, fill_at_random(compiled, seed, EFFORTS[seed % 4]), strict=True):
+        for c, (result, states) in zip(
+            compiled, fill_at_random(compiled, seed, EFFORTS[seed % 4]), strict=True
+        ):
             other = independent(c.schema)
             assert other is not None and not [*objections(c, other, result, states)]
             assert all(" " not in state.split('"')[0] for state in states)
@@ -38,7 +40,9 @@ def test_every_state_at_every_step_is_valid(chunk: int) -> None:
 
 
 def test_what_is_wrong_with_a_step_is_found() -> None:
-    c = compile_schema({"type": "object", "properties": {"n": {"type": "integer"}}, "additionalProperties": False})
+    c = compile_schema(
+        {"type": "object", "properties": {"n": {"type": "integer"}}, "additionalProperties": False}
+    )
     ((result, states),) = fill_at_random([c], 1, "low")
     assert len(states) > 1 and not [*objections(c, independent(c.schema), result, states)]
     for wrong in ('{"n":"x"}', '{"n":1,"n":2}', '{"m":1}'):

@@ -114,7 +114,7 @@ def test_too_much_in_quarantine_is_status_3(notes: Path, tiny_model: Path, tmp_p
         (["calibrate", "empty", "--model", "m", "--limit", "0"], "at least 1"),
         (["calibrate", "empty", "--model", "m", "--diagram", "nowhere/a.svg"], "cannot be written"),
         (["schema", "check", "false.json"], "no value is allowed here"),
-        (["extract", ".", "--schema", "false.json", "--out", "o", "--model", "m"], "no value is allowed here"),
+        (["extract", ".", "--schema", "false.json", "--out", "o", "--model", "m"], "no value is allowed"),
         (["sql", "select 1", "--out", "nowhere"], "no results"),
         (["show", "x", "--out", "nowhere"], "no results"),
         (["eval", "empty"], "truth.jsonl"),

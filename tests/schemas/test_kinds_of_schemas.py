@@ -19,7 +19,7 @@ from cinnabar.schemas import compile_schema
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import NotAccepted
 
-#: What the other validator reads otherwise than the standard: a dot takes line ends (ECMA-262, `LineTerminator`).
+#: What the other validator reads otherwise than ECMA-262: there a dot takes no line end.
 OTHERWISE = {"pattern: dot is no line end"}
 
 
@@ -57,7 +57,9 @@ def test_another_validator_says_the_same() -> None:
             unread.add(kind.name)
             continue
         if kind.name not in OTHERWISE:
-            assert [other.is_valid(exact(text)) for text, _ in kind.texts] == [ok for _, ok in kind.texts], kind.name
+            assert [other.is_valid(exact(text)) for text, _ in kind.texts] == [ok for _, ok in kind.texts], (
+                kind.name
+            )
             judged += len(kind.texts)
     # Patterns of ECMA-262 that Rust's regular expressions do not know.
     assert all(name.startswith("pattern: ") for name in unread) and len(unread) < 6
