@@ -14,9 +14,9 @@ TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 #: What types are called elsewhere.
 OTHERWISE = {
     "str": "string", "text": "string", "char": "string", "varchar": "string", "int": "integer",
-    "long": "integer", "float": "number", "double": "number", "decimal": "number", "numeric": "number", "bool": "boolean",
-    "list": "array", "tuple": "array", "set": "array", "dict": "object", "map": "object", "struct": "object",
-    "record": "object", "none": "null", "nil": "null", "undefined": "null",
+    "long": "integer", "float": "number", "double": "number", "decimal": "number", "numeric": "number",
+    "bool": "boolean", "list": "array", "tuple": "array", "set": "array", "dict": "object", "map": "object",
+    "struct": "object", "record": "object", "none": "null", "nil": "null", "undefined": "null",
 }  # fmt: skip
 #: Types of other languages that are formats of strings here.
 FORMATS = {

@@ -1,4 +1,4 @@
-"""What one schema costs from nothing: to compile, to lift to a large vocabulary, a first text of each slot."""
+"""What a schema costs from nothing: to compile, to lift to a large vocabulary, a first text of each slot."""
 
 from __future__ import annotations
 
