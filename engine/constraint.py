@@ -131,7 +131,7 @@ class Constraint:
             return self._outlook(slots, tokens, length, token_logits)
         # A few long slots would make all others as long as themselves.
         result = _nothing(len(slots), longest, self.vocabulary.pad, tokens.device)
-        for size in length.unique().tolist():
+        for size in sorted(set(length.tolist())):
             at = (length == size).nonzero().squeeze(1)
             own = [slots[i] for i in at.tolist()]
             part = self._outlook(own, tokens[at], length[at], token_logits[at, :size])

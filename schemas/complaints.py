@@ -41,8 +41,8 @@ def complaint(problem: jsonschema_rs.ValidationError) -> str:
 def _expected(keyword: str, problem: jsonschema_rs.ValidationError) -> str:
     if keyword == "type":
         return f"{', '.join(TYPES[:-1])} or {TYPES[-1]}, or a list of different ones of these"
-    kind, about = type(problem.kind).__name__, problem.kind
-    match kind:
+    about: Any = problem.kind
+    match type(about).__name__:
         case "Type" if set(about.types) == {"boolean", "object"}:
             return "a schema, which is an object, true or false"
         case "Type":

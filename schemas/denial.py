@@ -44,7 +44,7 @@ class Denial:
             return Anything()
         schema = SchemaObject(place, modern(place.value, place.resource.draft))
         parts = [part for part in self._parts(schema, deep + 1) if part is not None]
-        known = [part for part in parts if not isinstance(part, Anything)]
+        known: list[Shape] = [part for part in parts if not isinstance(part, Anything)]
         return union(known) if known else Anything()
 
     def _parts(self, schema: SchemaObject, deep: int) -> Iterator[Shape | None]:
