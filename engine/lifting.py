@@ -116,17 +116,21 @@ def _columns(automaton: Automaton, vocabulary: Vocabulary, without_null: bool) -
     kinds = automaton.byte_class.astype(np.int64)[vocabulary.bytes]
     beyond = np.arange(vocabulary.longest) >= vocabulary.lengths[:, None]
     kinds[beyond] = automaton.transitions.shape[1]
+    # A token with a byte that no state goes on with leads nowhere: for numbers these are nearly all.
+    known = np.append((automaton.transitions >= 0).any(0), True)
+    possible = np.flatnonzero(known[kinds].all(1))
+    kinds, lengths = kinds[possible], vocabulary.lengths[possible]
     first, spelling = _distinct(kinds.T)
     # One more row and column, in which what has ended or is dead stays where it is.
     table = np.full((states + 1, automaton.transitions.shape[1]), states, np.int32)
     table[:states] = np.where(automaton.transitions < 0, states, automaton.transitions)
-    after: list[npt.NDArray[np.int32]] = []
+    after = [np.zeros((states, 0), np.int32)]
     step = max(1, CELLS // states)
     for begin in range(0, len(first), step):
         rows = first[begin : begin + step]
         now = np.repeat(np.arange(states, dtype=np.int32)[:, None], len(rows), 1)
-        for at in range(int(vocabulary.lengths[rows].max())):
-            longer = vocabulary.lengths[rows] > at
+        for at in range(int(lengths[rows].max())):
+            longer = lengths[rows] > at
             now[:, longer] = table[now[:, longer], kinds[rows[longer], at]]
         if without_null:
             now[0, kinds[rows, 0] == automaton.byte_class[ord("n")]] = states
@@ -135,7 +139,9 @@ def _columns(automaton: Automaton, vocabulary: Vocabulary, without_null: bool) -
     column, same = _distinct(reached)
     kept = (reached[:, column] < states).any(0)
     renamed = np.where(kept, np.cumsum(kept) - 1, int(kept.sum()))
-    return reached[:, column[kept]].astype(np.int64), renamed[same][spelling]
+    class_of = np.full(len(vocabulary.tokens), int(kept.sum()), np.int64)
+    class_of[possible] = renamed[same][spelling]
+    return reached[:, column[kept]].astype(np.int64), class_of
 
 
 def _distinct(columns: npt.NDArray[np.integer]) -> tuple[Ints, Ints]:
