@@ -27,7 +27,7 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Filled
 from cinnabar.engine.scan_speed import scan_speed
 from cinnabar.schemas import CompiledSchema, compile_schema
-from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.canonical import json_text, parse
 from cinnabar.schemas.errors import CinnabarError, NotAccepted, NoValue
 from cinnabar.schemas.fitting import fit
 
@@ -195,7 +195,7 @@ def steered(compiled: Sequence[tuple[Case, CompiledSchema]]) -> tuple[Count, Cou
             name = f"{case.name} {number}"
             if not valid:
                 result = _filled(schema, text)
-                good = result is not None and schema.accepts(result) and parse(result) != parse(text)
+                good = result is not None and schema.accepts(result) and result != json_text(parse(text))
                 other.note(name, "" if good else f"{result}"[:160])
                 continue
             try:
