@@ -14,8 +14,8 @@ from cinnabar.extraction.chunking import chunks, overlap_of
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.evaluation import EvaluationSet, leaves_of
 from cinnabar.extraction.ingest import parse
-from cinnabar.extraction.measuring import BATCH, prediction_of
-from cinnabar.extraction.pipeline import Job, Read, run_batch
+from cinnabar.extraction.measuring import answers
+from cinnabar.extraction.pipeline import Job, Read
 from cinnabar.extraction.validation import Validator
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.errors import DocumentError
@@ -77,11 +77,7 @@ class OpenSet:
     def predictions(self, engine: Engine, context: int | None = None) -> Predictions:
         """What the engine makes of each file."""
         job = Job(self.compiled, engine, self.validator, "guess", context)
-        found: Predictions = {}
-        for start in range(0, len(self.reads), BATCH):
-            for outcome in run_batch(self.reads[start : start + BATCH], job).outcomes:
-                found[outcome.path] = prediction_of(outcome)
-        return found
+        return answers(self.reads, job)
 
     def f1(self, predictions: Predictions) -> float:
         """F1 of these predictions."""

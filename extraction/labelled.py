@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cinnabar.engine.models.default.wordpieces import WordPieces
 from cinnabar.engine.request import Passage
-from cinnabar.engine.training.examples import labelled_passage
+from cinnabar.engine.training.examples import LabelledPassage, labelled_passage
 from cinnabar.engine.training.labels import label_by_search
 from cinnabar.engine.training.pool import Source
 from cinnabar.engine.training.recipe import SetRecipe, is_held_back
@@ -18,6 +18,7 @@ from cinnabar.extraction.ingest import parse
 from cinnabar.extraction.planning import passage_of
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import DocumentError, UsageError
+from cinnabar.schemas.form import Form
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +49,26 @@ def labelled_documents(folder: Path) -> Iterator[Labelled]:
         yield Labelled(line["file"], passage_of(document), line["truth"])
 
 
-def training_source(folder: Path, wordpieces: WordPieces, recipe: SetRecipe | None = None) -> Source:
+def training_source(folder: Path, wordpieces: WordPieces, recipe: SetRecipe) -> Source:
     """A set as a source of training windows; what its recipe holds back is kept apart."""
-    recipe = recipe or SetRecipe()
     form = compile_schema(json.loads((folder / "schema.json").read_text(encoding="utf-8"))).form
     source = Source(folder.name, recipe.weight, [])
     for document in labelled_documents(folder):
+        held_back = is_held_back(document.file, document.truth, recipe)
+        into = source.held_back if held_back else source.train
+        into += labelled_passages([document], form, wordpieces)
+    return source
+
+
+def labelled_passages(
+    documents: Iterable[Labelled], form: Form, wordpieces: WordPieces
+) -> list[LabelledPassage]:
+    """The documents with the targets of the form's slots; those without a word are left out."""
+    found = []
+    for document in documents:
         passage = document.passage
         pieces = wordpieces.pieces(passage.text, passage.word_start, passage.word_box)
-        if not len(pieces):
-            continue
-        labels = label_by_search(passage.text, form, document.truth)
-        labelled = labelled_passage(passage.text, form, labels, pieces, wordpieces)
-        held_back = is_held_back(document.file, document.truth, recipe)
-        (source.held_back if held_back else source.train).append(labelled)
-    return source
+        if len(pieces):
+            labels = label_by_search(passage.text, form, document.truth)
+            found.append(labelled_passage(passage.text, form, labels, pieces, wordpieces))
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -20,11 +20,28 @@ def predict(
 ) -> dict[str, dict[str, Any]]:
     """The predictions for a set's documents, by file name; `done` is told how many more were read."""
     predictions: dict[str, dict[str, Any]] = {}
-    for read in _read(labelled, pool):
-        for outcome in run_batch(read, job).outcomes:
-            predictions[outcome.path] = prediction_of(outcome)
-        done(len(read))
+    reads = read_set(labelled, pool)
+    while batch := list(islice(reads, BATCH)):
+        predictions |= answers(batch, job)
+        done(len(batch))
     return predictions
+
+
+def answers(reads: Sequence[Read], job: Job) -> dict[str, dict[str, Any]]:
+    """The predictions for documents that were parsed before, by file name."""
+    outcomes = (
+        outcome
+        for start in range(0, len(reads), BATCH)
+        for outcome in run_batch(reads[start : start + BATCH], job).outcomes
+    )
+    return {outcome.path: prediction_of(outcome) for outcome in outcomes}
+
+
+def read_set(labelled: EvaluationSet, pool: ParserPool) -> Iterator[Read]:
+    """The documents of a set by their names in it, parsed."""
+    files = {labelled.folder / line["file"]: line["file"] for line in labelled.truths}
+    for path, found in pool.parse_many(files):
+        yield Read(files[path], getattr(found, "digest", ""), found)
 
 
 def prediction_of(outcome: Outcome) -> dict[str, Any]:
@@ -40,10 +57,3 @@ def prediction_of(outcome: Outcome) -> dict[str, Any]:
         "outcome": outcome.status,
         "code": outcome.code,
     }
-
-
-def _read(labelled: EvaluationSet, pool: ParserPool) -> Iterator[list[Read]]:
-    files = {labelled.folder / line["file"]: line["file"] for line in labelled.truths}
-    parsed = iter(pool.parse_many(files))
-    while batch := list(islice(parsed, BATCH)):
-        yield [Read(files[path], getattr(found, "digest", ""), found) for path, found in batch]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,43 @@ def fingerprint_of(name: str | Path) -> str:
 
 
 def weights_fingerprint(name: str | Path) -> str:
-    """Names the weights of a model alone."""
-    said = about(model_folder(name))
-    key = json.dumps([VERSION, said["files"], said.get("base", {})], sort_keys=True)
+    """Names the weights of a model alone. ModelError where its base is not the one that it was made from."""
+    folder = model_folder(name)
+    base_of(folder)
+    said = about(folder)
+    key = json.dumps([VERSION, said["files"], said.get("base", {}).get("fingerprint", {})], sort_keys=True)
     return hashlib.sha256(key.encode()).hexdigest()[:16]
+
+
+def base_of(folder: Path) -> Path | None:
+    """The folder of the model that this one stores the difference from, None where it is a whole one.
+
+    A base other than `default` is found from the model's own folder, so both can be moved together. Raises
+    ModelError where it is not there, or is not the one that the difference was made from.
+    """
+    base = about(folder).get("base")
+    if base is None:
+        return None
+    if not isinstance(base, dict) or not all(isinstance(base.get(k), str) for k in ("name", "fingerprint")):
+        raise ModelError(f"{folder / 'model.json'}: expected a base with name and fingerprint, found {base}")
+    name, wanted = base["name"], base["fingerprint"]
+    found = SHIPPED if name == "default" else Path(os.path.normpath(folder / name))
+    if not (found / "model.json").is_file():
+        raise ModelError(
+            f"{folder}: expected its base in {found}, found none: it holds only what was changed of that "
+            "model, so move both together, or train it again"
+        )
+    there = weights_fingerprint(name if name == "default" else found)
+    if there != wanted:
+        raise ModelError(
+            f"{folder}: made from {name} with fingerprint {wanted}, found {name} with {there}: it fits no "
+            "other base, so train it again from this one, or use it with the version that it was made with"
+        )
+    return found
+
+
+def base_name(base: str | Path, folder: Path) -> str:
+    """How a model in `folder` names its base."""
+    if model_folder(base).resolve() == SHIPPED.resolve():
+        return "default"
+    return Path(os.path.relpath(Path(base).resolve(), folder.resolve())).as_posix()

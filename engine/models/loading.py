@@ -14,7 +14,13 @@ from cinnabar.engine.models import weights
 from cinnabar.engine.models.default.model import DefaultModel
 from cinnabar.engine.models.default.network import Network, Size
 from cinnabar.engine.models.default.wordpieces import WordPieces
-from cinnabar.engine.models.identity import about, fingerprint_of, model_folder, weights_fingerprint
+from cinnabar.engine.models.identity import (
+    about,
+    base_of,
+    fingerprint_of,
+    model_folder,
+    weights_fingerprint,
+)
 from cinnabar.schemas.errors import ModelError, UsageError
 
 
@@ -41,11 +47,17 @@ def load_network(folder: Path) -> tuple[Network, WordPieces]:
     try:
         network = Network(Size(**about(folder)["size"]))
         network.load_state_dict(weights.load_weights(folder))
-    except (TypeError, RuntimeError) as error:
+    except (TypeError, RuntimeError, KeyError) as error:
         raise ModelError(f"{folder}: the weights do not fit this version: {error}") from error
-    return network, WordPieces(folder / "vocab.txt")
+    return network, WordPieces(_whole(folder) / "vocab.txt")
 
 
 def save_network(folder: Path, network: Network, vocabulary: Path, about: dict[str, Any]) -> None:
     """Write a network as a model's folder."""
     weights.save_weights(folder, network.state_dict(), vocabulary, about | {"size": asdict(network.size)})
+
+
+def _whole(folder: Path) -> Path:
+    """The whole model at the bottom of a model's bases."""
+    base = base_of(folder)
+    return folder if base is None else _whole(base)

@@ -1,7 +1,7 @@
 """Weights on disk: int8 where it costs nothing, float16 elsewhere, in safetensors shards below 16 MB.
 
 A folder holds `model.json` (what the weights are: sizes, origin, digests of the files), `vocab.txt` and
-the shards.
+the shards; or, of a model that was fine-tuned, `model.json` and the difference from the base that it names.
 """
 
 from __future__ import annotations
@@ -15,10 +15,13 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from cinnabar.engine.models.identity import about
+from cinnabar.engine.models.differences import moved
+from cinnabar.engine.models.identity import about, base_name, base_of, fingerprint_of, model_folder
 from cinnabar.schemas.errors import ModelError
 
 SHARD_BYTES = 15_000_000
+#: The file of a model that stores only what fine-tuning changed.
+DIFFERENCE = "difference.safetensors"
 #: Matrices with at least this many values are kept in int8, with one float16 scale a row.
 QUANTISED_FROM = 100_000
 #: The least float16 above zero: a row of zeros has no scale of its own.
@@ -79,8 +82,35 @@ def save_weights(folder: Path, weights: dict[str, Tensor], vocabulary: Path, abo
     (folder / "model.json").write_text(json.dumps(about | {"files": files}, indent=1, sort_keys=True) + "\n")
 
 
+def save_difference(folder: Path, changed: dict[str, Tensor], base: str | Path, said: dict[str, Any]) -> None:
+    """Write the folder of a model that was fine-tuned from `base`, a name or a folder.
+
+    changed: from `differences.difference`.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.safetensors"):
+        old.unlink()
+    path = folder / DIFFERENCE
+    save_file(changed, path)
+    whole = {
+        "base": {"name": base_name(base, folder), "fingerprint": fingerprint_of(base)},
+        "size": about(model_folder(base))["size"],
+        "files": {path.name: hashlib.sha256(path.read_bytes()).hexdigest()},
+    }
+    (folder / "model.json").write_text(json.dumps(said | whole, indent=1, sort_keys=True) + "\n")
+
+
 def load_weights(folder: Path) -> dict[str, Tensor]:
-    """The tensors of a model's folder in float32, every file checked against its digest."""
+    """The weights of a model's folder in float32, on top of its base's where it has one.
+
+    ModelError where a file or the base is not what it should be.
+    """
+    base, stored = base_of(folder), _stored(folder)
+    return restore(stored) if base is None else moved(load_weights(base), stored)
+
+
+def _stored(folder: Path) -> dict[str, Tensor]:
+    """The tensors of a model's folder, every file checked against its digest."""
     stored: dict[str, Tensor] = {}
     for name, digest in sorted(about(folder)["files"].items()):
         path = folder / name
@@ -91,4 +121,4 @@ def load_weights(folder: Path) -> dict[str, Tensor]:
             )
         if path.suffix == ".safetensors":
             stored |= load_file(path)
-    return restore(stored)
+    return stored

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -18,6 +19,7 @@ from cinnabar.engine.models.default.wordpieces import WordPieces
 from cinnabar.engine.training.batches import Batch, Targets, collate
 from cinnabar.engine.training.objective import WEIGHTS, losses, total
 from cinnabar.engine.training.pool import Mix, Source
+from cinnabar.engine.training.stopping import Stopping
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,26 +80,47 @@ def train(
     folder: Path,
     report: Callable[[dict[str, float]], None] = lambda _: None,
     device: torch.device | str = "cpu",
+    stopping: Stopping | None = None,
 ) -> None:
-    """Train until the schedule ends; `folder` holds the checkpoint, resumed if there, and `progress.csv`."""
+    """Train until the schedule ends; `folder` holds the checkpoint, resumed if there, and `progress.csv`.
+
+    With `stopping` the schedule is shortened where nothing gets better any more, and the network ends with the
+    best weights that were measured; each measurement is reported as `held_back`.
+    """
     device = torch.device(device)
     network.to(device).train()
     optimizer = optimizer_for(network, config)
     folder.mkdir(parents=True, exist_ok=True)
     checkpoint = folder / "checkpoint.pt"
-    spent, step = 0.0, 0
+    spent, step, length = 0.0, 0, config.minutes * 60
     if checkpoint.exists():
         kept = torch.load(checkpoint, map_location=device, weights_only=True)
         network.load_state_dict(kept["network"])
         optimizer.load_state_dict(kept["optimizer"])
         spent, step = kept["spent"], kept["step"]
+        if stopping is not None:
+            stopping.restore(kept["stopping"])
+            length = kept["length"]
+
+    def measured() -> None:
+        if stopping is not None:
+            found = stopping.look(network, spent, time.monotonic)
+            report({"step": step, "minutes": spent / 60, "of": length / 60, "held_back": found})
+
+    def kept_so_far() -> dict[str, Any]:
+        return {} if stopping is None else {"stopping": stopping.state(), "length": length}
+
     rng = random.Random(config.seed * 1_000_003 + step)
     mix = Mix(sources, rng)
     begun = time.monotonic() - spent
     saved = time.monotonic()
     means: dict[str, float] = {}
-    while (spent := time.monotonic() - begun) < config.minutes * 60:
-        factor = rate_at(spent / (config.minutes * 60), config)
+    while (spent := time.monotonic() - begun) < length:
+        if stopping is not None and spent >= stopping.due:
+            measured()
+            if stopping.tired:
+                length = min(length, max(spent, 1.0) / (1 - min(config.decay, 0.9)))
+        factor = rate_at(spent / length, config)
         for group in optimizer.param_groups:
             group["lr"] = group["base"] * factor
         batch = _moved(collate(mix.draw(config.sources, config.each, config.budget), wordpieces, rng), device)
@@ -120,15 +143,23 @@ def train(
                 **{k: round(v, 4) for k, v in means.items()},
             }
             _log(folder / "progress.csv", row)
-            report(row)
+            report({**row, "of": length / 60})
         if time.monotonic() - saved > config.save_every:
-            save_checkpoint(checkpoint, network, optimizer, spent, step)
+            save_checkpoint(checkpoint, network, optimizer, spent, step, **kept_so_far())
             saved = time.monotonic()
-    save_checkpoint(checkpoint, network, optimizer, spent, step)
+    if stopping is not None:
+        measured()
+        stopping.give_back(network)
+    save_checkpoint(checkpoint, network, optimizer, spent, step, **kept_so_far())
 
 
 def save_checkpoint(
-    path: Path, network: Network, optimizer: torch.optim.Optimizer, spent: float, step: int
+    path: Path,
+    network: Network,
+    optimizer: torch.optim.Optimizer,
+    spent: float,
+    step: int,
+    **more: Any,
 ) -> None:
     """Write a checkpoint whole or not at all."""
     temporary = path.with_suffix(".tmp")
@@ -137,6 +168,7 @@ def save_checkpoint(
         "optimizer": optimizer.state_dict(),
         "spent": spent,
         "step": step,
+        **more,
     }
     torch.save(state, temporary)
     temporary.replace(path)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
-from cinnabar.engine.models.identity import model_folder
+from cinnabar.engine.models.identity import fingerprint_of
 from cinnabar.flows.cli.extract import Device
 from cinnabar.schemas.errors import UsageError
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.fine_tuning import FineTuned
+
+#: Minutes of `--recipe` where nobody says.
+RECIPE_MINUTES = 240.0
 
 
 def train(
@@ -22,7 +31,14 @@ def train(
         typer.Option(metavar="BASE", help="The model to start from; the shipped one, or its encoder alone."),
     ] = None,
     device: Annotated[Device, typer.Option(help="Where training runs.")] = Device.AUTO,
-    minutes: Annotated[float, typer.Option(metavar="N", help="How long training takes.")] = 4.0,
+    minutes: Annotated[
+        float | None,
+        typer.Option(metavar="N", help="How long training takes at most; 4 to 12, by the documents."),
+    ] = None,
+    fields: Annotated[
+        bool, typer.Option("--fields", help="Print F1 before and after for each field as well.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
     recipe: Annotated[
         bool,
         typer.Option(
@@ -34,14 +50,14 @@ def train(
     """Fine-tune a model on labelled documents of your own; a cut run goes on where it was.
 
     A fifth of each set is kept for measuring; what it scores before and after is printed, and the new model
-    is written only where it is better.
+    is written only where it is better. It stores what changed of the base, a few megabytes.
 
     \b
     Examples:
       cinnabar train my_receipts --out models/receipts
       cinnabar extract inbox --schema receipt.json --model models/receipts --out results
     """
-    if minutes <= 0:
+    if minutes is not None and minutes <= 0:
         raise UsageError(f"--minutes: expected more than 0, got {minutes}")
     wanted = [] if recipe else ["schema.json", "truth.jsonl"]
     wrong = [str(s) for s in sets if not s.is_dir() or not all((s / name).is_file() for name in wanted)]
@@ -52,40 +68,96 @@ def train(
     if recipe and len(sets) != 1:
         raise UsageError(f"--recipe: expected one folder that holds the sets, got {len(sets)}")
     if model is not None or not recipe:
-        model_folder(model or "default")
+        fingerprint_of(model or "default")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"--out {out}: expected a folder that can be written: {error.strerror}") from error
-    from cinnabar.flows.cli.console import standard_output, table
-
     if recipe:
         from cinnabar.extraction.training import train_shipped
 
-        train_shipped(sets[0], out, model, minutes, device.value, _Progress(minutes), print)
+        most = minutes or RECIPE_MINUTES
+        train_shipped(sets[0], out, model, most, device.value, _Lines(most), print)
         print(f"measure the new weights with: cinnabar eval SETS --model {out / 'model'}")
         return
-    from cinnabar.extraction.training import FineTuning, fine_tune
+    from cinnabar.extraction.fine_tuning import FineTuning, fine_tune
 
     base = model or "default"
-    result = fine_tune(sets, base, out, FineTuning(minutes=minutes), device.value, _Progress(minutes))
-    rows = [(r.name, r.trained, r.measured, r.before, r.after) for r in result.sets]
-    standard_output().print(table(("set", "trained on", "measured on", "f1 before", "f1 after"), rows))
-    if result.kept:
-        print(f"use it with: --model {out}")
+    with _Watch() as watch:
+        done = fine_tune(sets, base, out, FineTuning(minutes), device.value, watch)
+    if as_json:
+        print(json.dumps(asdict(done) | {"out": str(out) if done.kept else None}))
     else:
+        _report(done, base, out, fields)
+
+
+def _report(done: FineTuned, base: str, out: Path, fields: bool) -> None:
+    from cinnabar.flows.cli.console import standard_output, table
+
+    console = standard_output()
+    rows = [
+        (r.name, r.trained, r.checked, r.measured, r.before["f1"], r.after["f1"]) for r in done.sets
+    ]
+    console.print(table(("set", "trained on", "stopped by", "measured on", "f1 before", "f1 after"), rows))
+    if fields:
+        by_field = [
+            (r.name, path, after["support"], r.before["fields"].get(path, {}).get("f1"), after["f1"])
+            for r in done.sets
+            for path, after in r.after["fields"].items()
+        ]
+        console.print(table(("set", "field", "values", "f1 before", "f1 after"), by_field))
+    if not done.kept:
         print(f"not better than {base}: nothing was kept; more or other documents may help")
+        return
+    if not all(r.apart for r in done.sets):
+        print("with so few documents, those measured also said when to stop: expect a little less of others")
+    print(f"{done.size / 1e6:.1f} MB; use it with: --model {out}")
 
 
-class _Progress:
-    """A line on standard error for every twenty steps, on a terminal in place."""
+class _Lines:
+    """A line on standard error for every twenty steps."""
 
     def __init__(self, minutes: float) -> None:
         self.minutes = minutes
 
     def __call__(self, row: dict[str, float]) -> None:
-        parts = {k: v for k, v in row.items() if k not in ("step", "minutes", "rate")}
+        parts = {k: v for k, v in row.items() if k not in ("step", "minutes", "of", "rate")}
         losses = "  ".join(f"{name} {value:.2f}" for name, value in parts.items())
         typer.echo(
             f"step {row['step']:.0f}  {row['minutes']:.1f} of {self.minutes:g} minutes  {losses}", err=True
+        )
+
+
+class _Watch:
+    """How fine-tuning goes: a bar of its minutes on a terminal, elsewhere a line for each measurement."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        console = Console(stderr=True)
+        self._seen = console.is_terminal
+        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[f1]}"))
+        self._progress = Progress(*columns, console=console, disable=not self._seen)
+        self._task = self._progress.add_task("reading", total=None, f1="")
+        self._found: list[float] = []
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def __call__(self, row: dict[str, float]) -> None:
+        if "held_back" in row:
+            self._found.append(row["held_back"])
+            said = f"f1 of what is held back {row['held_back']:.2f}, best {max(self._found):.2f}"
+            self._progress.update(self._task, f1=said)
+            if not self._seen:
+                typer.echo(f"step {row['step']:.0f}  {row['minutes']:.1f} of at most {row['of']:.1f} minutes  {said}", err=True)
+        self._progress.update(
+            self._task, description=f"training, step {row['step']:.0f}", total=row["of"], completed=row["minutes"]
         )
