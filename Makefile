@@ -22,7 +22,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint docs samples eval bench bench-gpu train train-gpu calibrate schema-report remote-report constraints clean
+.PHONY: help setup demo test lint docs samples eval bench bench-gpu train train-gpu tune-report calibrate schema-report remote-report constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -63,6 +63,9 @@ train: setup  ## train the shipped weights by their recipe, or go on with it (DA
 train-gpu: DEVICE = cuda
 train-gpu: MINUTES = 30
 train-gpu: train  ## the same on a CUDA device
+
+tune-report: setup  ## what fine-tuning on a few documents does for others (SETS=… ARGS="--documents 20 --minutes 5")
+	@$(PY) scripts/fine_tune_report.py $(SETS) $(ARGS)
 
 calibrate: setup  ## fit the shipped model's confidence on documents it was not trained on (DATA=sets LIMIT=30)
 	@OMP_NUM_THREADS=1 $(PY) -m cinnabar.flows.cli.main calibrate "$(DATA)" --recipe --limit $(LIMIT) \

@@ -61,7 +61,7 @@ class FineTuning:
         """The settings of the training loop for so many documents."""
         minutes = minutes_for(documents) if self.minutes is None else self.minutes
         return TrainingConfig(
-            minutes=minutes, encoder_rate=5e-5, decoder_rate=1e-4, new_rate=3e-4, warmup=0.05, decay=0.5,
+            minutes=minutes, encoder_rate=1e-4, decoder_rate=3e-4, new_rate=1e-3, warmup=0.05, decay=0.5,
             sources=1, each=6, budget=4096, save_every=30.0, seed=self.seed,
         )  # fmt: skip
 

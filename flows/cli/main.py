@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import typer
 from typer.exceptions import TyperException
 
-from cinnabar.flows.cli import calibrate, evaluate, extract, results, schema, train
+from cinnabar.flows.cli import calibrate, evaluate, extract, label, results, schema, train
 from cinnabar.flows.cli.console import harmless
 from cinnabar.schemas.errors import CinnabarError, ModelError, UsageError
 
@@ -37,6 +37,8 @@ app.command("sql", short_help="Ask the results.")(results.sql)
 app.command("show", short_help="Show a record with its evidence.")(results.show)
 app.add_typer(schema.app, name="schema")
 app.command("eval", short_help="Score the whole path on labelled documents.")(evaluate.evaluate)
+app.command("label", short_help="Draft a labelled set to correct.")(label.label)
+app.command("truth", short_help="Take corrected drafts as the truth.")(label.truth)
 app.command("train", short_help="Train a model on labelled documents.")(train.train)
 app.command("calibrate", short_help="Make a model's confidence mean something.")(calibrate.calibrate)
 

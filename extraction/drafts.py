@@ -1,0 +1,139 @@
+"""Drafts of labelled documents: what a person corrects, one JSON file a document with a page to read beside it.
+
+A draft has `file` (relative to the set's folder), `checked` (false until a person says otherwise), `truth` (the
+record as it should be, to be corrected there) and `fields`: for each place of the record, the least certain first,
+what the model took and from where. Fields that deserve a look have `check`.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cinnabar.extraction.documents import Document
+from cinnabar.extraction.storage.records import LeafRow, Record
+
+#: Values less certain than this deserve a look.
+CHECK_BELOW = 0.8
+#: Characters of the document that are shown on each side of a value.
+CONTEXT = 40
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{title}</title><style>
+body {{ font: 15px/1.45 sans-serif; margin: 1.5em; display: flex; gap: 2em; align-items: flex-start }}
+pre {{ flex: 3; white-space: pre-wrap; overflow-wrap: anywhere; margin: 0 }}
+aside {{ flex: 2; position: sticky; top: 1em; max-height: 95vh; overflow: auto }}
+td, th {{ text-align: left; vertical-align: top; padding: .15em .8em .15em 0; overflow-wrap: anywhere }}
+mark {{ background: #cdebc8 }} .check, mark.check {{ background: #ffd98a }}
+</style></head><body>
+<pre>{text}</pre>
+<aside><p><a href="{link}">{file}</a></p><table><tr><th>field<th>value<th>sure</tr>
+{rows}
+</table><p>Marked fields first. Correct <b>{draft}</b> and set <code>"checked": true</code> in it.</p></aside>
+</body></html>
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The draft of one document, by its name in the set. `fields` are in order, the least certain first."""
+
+    file: str
+    document: Document
+    record: Record
+    fields: tuple[LeafRow, ...]
+
+    @classmethod
+    def of(cls, file: str, document: Document, record: Record) -> Draft:
+        """The draft that this record is."""
+        return cls(file, document, record, tuple(sorted(record.leaves, key=lambda leaf: leaf.confidence)))
+
+    @property
+    def confidence(self) -> float:
+        """The mean confidence of its fields; 1 where there are none."""
+        return sum(leaf.confidence for leaf in self.fields) / len(self.fields) if self.fields else 1.0
+
+    @property
+    def doubts(self) -> int:
+        """How many fields deserve a look."""
+        return sum(map(deserves_a_look, self.fields))
+
+    def json(self) -> str:
+        """The file that is corrected: the record over several lines, each field on one."""
+        fields = ",\n".join(f"  {_dumped(self._field(leaf))}" for leaf in self.fields)
+        truth = json.dumps(json.loads(self.record.text), ensure_ascii=False, indent=1).replace("\n", "\n ")
+        return (
+            f'{{\n "file": {_dumped(self.file)},\n "checked": false,\n "truth": {truth},\n'
+            f' "fields": [\n{fields}\n ]\n}}\n'
+        )
+
+    def _field(self, leaf: LeafRow) -> dict[str, Any]:
+        said: dict[str, Any] = {"field": leaf.pointer}
+        if deserves_a_look(leaf):
+            said["check"] = True
+        said |= {"value": _value(leaf), "confidence": round(leaf.confidence, 2)}
+        if leaf.evidence is not None:
+            said["read"] = _in_context(self.document.text, leaf)
+            said["spans"] = [[span.start, span.end] for span in leaf.evidence.spans]
+            if leaf.page:
+                said["page"] = leaf.page
+        return said
+
+    def page(self, draft: str, link: str) -> str:
+        """The same to read, as HTML: the text with its values marked. `link` leads to the document."""
+        rows = "\n".join(
+            f"<tr{_marked(leaf)}><td>{html.escape(leaf.pointer)}<td>{html.escape(_dumped(_value(leaf)))}"
+            f"<td>{leaf.confidence:.2f}</tr>"
+            for leaf in self.fields
+        )
+        return _PAGE.format(
+            title=html.escape(self.file), text=self._text(), link=html.escape(link), file=html.escape(self.file),
+            rows=rows, draft=html.escape(draft),
+        )  # fmt: skip
+
+    def _text(self) -> str:
+        spans = [(s.start, s.end, leaf) for leaf in self.fields if leaf.evidence for s in leaf.evidence.spans]
+        text, parts, at = self.document.text, [], 0
+        for start, end, leaf in sorted(spans, key=lambda span: span[:2]):
+            if start < at:  # two fields of the same words: the first is enough
+                continue
+            told = html.escape(f"{leaf.pointer} ({leaf.confidence:.2f})")
+            parts += [html.escape(text[at:start]), f'<mark{_marked(leaf)} title="{told}">']
+            parts += [html.escape(text[start:end]), "</mark>"]
+            at = end
+        return "".join([*parts, html.escape(text[at:])])
+
+
+def deserves_a_look(leaf: LeafRow) -> bool:
+    """Whether a person should look at this value first: little certain, or demanded and not found."""
+    return leaf.missing or leaf.confidence < CHECK_BELOW
+
+
+def file_name(number: int, file: str, suffix: str) -> str:
+    """The name of a draft: its place in the order, then the document's own name."""
+    own = re.sub(r"[^\w.-]+", "_", Path(file).name)
+    return f"{number:03}-{own}{suffix}"
+
+
+def _value(leaf: LeafRow) -> Any:
+    return None if leaf.value is None else json.loads(leaf.value)
+
+
+def _in_context(text: str, leaf: LeafRow) -> str:
+    assert leaf.evidence is not None
+    span = leaf.evidence.spans[0]
+    before, after = text[max(0, span.start - CONTEXT) : span.start], text[span.end : span.end + CONTEXT]
+    return " ".join(f"{before}»{text[span.start : span.end]}«{after}".split())
+
+
+def _marked(leaf: LeafRow) -> str:
+    return ' class="check"' if deserves_a_look(leaf) else ""
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,99 @@
+"""`cinnabar label` and `cinnabar truth`: a labelled set of one's own, from drafts that a person corrects."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cinnabar.flows.cli.extract import Device, EffortName
+from cinnabar.schemas.errors import UsageError
+
+#: Documents that are drafted where nobody says how many, and the fewest that training takes.
+DOCUMENTS, FEWEST = 30, 10
+
+
+def label(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders to draw from.")],
+    schema: Annotated[
+        str, typer.Option(metavar="S", help="A name of the library, a JSON Schema file, or module:Class.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="SET", help="The folder of the set; more is added to it.")],
+    documents: Annotated[int, typer.Option(metavar="N", help="How many documents to draft.")] = DOCUMENTS,
+    model: Annotated[
+        str, typer.Option(metavar="M", help="`default`, or a folder made by train.")
+    ] = "default",
+    device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.AUTO,
+    effort: Annotated[EffortName, typer.Option(help="1, 2, 4 or 16 denoising steps.")] = EffortName.MEDIUM,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Draft a labelled set: records to correct, what the model was unsure of first.
+
+    Documents are copied into the set, with a draft for each: a JSON file to correct, and an HTML page that
+    shows the text with the values marked. `cinnabar truth SET` takes what was checked.
+
+    \\b
+    Examples:
+      cinnabar label inbox --schema receipt --out my_set
+      cinnabar label inbox --schema receipt --out my_set --documents 50 --model my_model
+    """
+    if documents < 1:
+        raise UsageError(f"--documents: expected at least 1, got {documents}")
+    from cinnabar.extraction.run import model_source
+    from cinnabar.schemas import compile_schema, load_schema
+
+    source = load_schema(schema)
+    _ = compile_schema(source.schema).form
+    chosen = model_source(model, device.value)
+    from cinnabar.extraction.labelling import label as draft
+    from cinnabar.flows.cli.console import Bar, harmless
+
+    with Bar() as bar:
+        done = draft(paths, source, out, chosen.load(), documents, effort.value, bar)
+    if as_json:
+        print(json.dumps(asdict(done) | {"out": str(out)}))
+        return
+    for file, reason in done.unread.items():
+        print(harmless(f"cinnabar: {file}: {reason}"), file=sys.stderr)
+    if not done.documents:
+        print(f"nothing new to draft: {done.before} documents were drafted before, {len(done.unread)} not read")
+        return
+    print(f"{done.documents} drafts in {out / 'drafts'}; {done.doubts} of {done.fields} fields deserve a look")
+    print(f'correct "truth", set "checked": true in each, then: cinnabar truth {out}')
+
+
+def truth(
+    folder: Annotated[Path, typer.Argument(metavar="SET", help="A set made by `cinnabar label`.")],
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Take the checked drafts of a set into its truth.jsonl, all of them or, where one is wrong, none.
+
+    \\b
+    Examples:
+      cinnabar truth my_set
+      cinnabar train my_set --out my_model
+    """
+    from cinnabar.extraction.truth import accept
+
+    done = accept(folder)
+    if as_json:
+        print(json.dumps(asdict(done)))
+    else:
+        for problem in done.problems:
+            print(folder / str(problem))
+    if done.problems:
+        wrong = len({problem.draft for problem in done.problems})
+        raise UsageError(f"{folder}: {wrong} drafts have to be corrected first, nothing was written")
+    if as_json:
+        return
+    print(f"{done.taken} drafts taken, {len(done.waiting)} not checked yet; {done.lines} documents have a truth")
+    if done.waiting:
+        print(f"next: {folder / done.waiting[0]}")
+    if done.lines >= FEWEST:
+        print(f"train on them with: cinnabar train {folder} --out MODEL")
+    else:
+        print(f"training takes at least {FEWEST} of them")
