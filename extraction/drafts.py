@@ -1,8 +1,8 @@
-"""Drafts of labelled documents: what a person corrects, one JSON file a document with a page to read beside it.
+"""Drafts of labelled documents: what a person corrects, a JSON file each with a page to read beside it.
 
-A draft has `file` (relative to the set's folder), `checked` (false until a person says otherwise), `truth` (the
-record as it should be, to be corrected there) and `fields`: for each place of the record, the least certain first,
-what the model took and from where. Fields that deserve a look have `check`.
+A draft has `file` (relative to the set's folder), `checked` (false until a person says otherwise), `truth`
+(the record as it should be, to be corrected there) and `fields`: for each place of the record, the least
+certain first, what the model took and from where. Fields that deserve a look have `check`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CONTEXT = 40
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{title}</title><style>
+<title>{file}</title><style>
 body {{ font: 15px/1.45 sans-serif; margin: 1.5em; display: flex; gap: 2em; align-items: flex-start }}
 pre {{ flex: 3; white-space: pre-wrap; overflow-wrap: anywhere; margin: 0 }}
 aside {{ flex: 2; position: sticky; top: 1em; max-height: 95vh; overflow: auto }}
@@ -91,13 +91,13 @@ class Draft:
             f"<td>{leaf.confidence:.2f}</tr>"
             for leaf in self.fields
         )
-        return _PAGE.format(
-            title=html.escape(self.file), text=self._text(), link=html.escape(link), file=html.escape(self.file),
-            rows=rows, draft=html.escape(draft),
-        )  # fmt: skip
+        named = {"file": self.file, "link": link, "draft": draft}
+        escaped = {name: html.escape(value) for name, value in named.items()}
+        return _PAGE.format(text=self._text(), rows=rows, **escaped)
 
     def _text(self) -> str:
-        spans = [(s.start, s.end, leaf) for leaf in self.fields if leaf.evidence for s in leaf.evidence.spans]
+        known = [(leaf, leaf.evidence) for leaf in self.fields if leaf.evidence]
+        spans = [(span.start, span.end, leaf) for leaf, found in known for span in found.spans]
         text, parts, at = self.document.text, [], 0
         for start, end, leaf in sorted(spans, key=lambda span: span[:2]):
             if start < at:  # two fields of the same words: the first is enough

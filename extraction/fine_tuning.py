@@ -1,7 +1,7 @@
 """A model of one's own: a base fine-tuned on labelled sets, kept only where it reads them better.
 
-The documents of each set are cut in three: most train; some say when to stop; the rest are measured before and
-after, and nothing is chosen by them. Small sets have no documents to spare, so there the last two are the same.
+The documents of each set are cut in three: most train; some say when to stop; the rest are measured before
+and after, and nothing is chosen by them. Small sets have none to spare: there the last two are the same.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cinnabar.engine.engine import Engine
@@ -42,6 +42,8 @@ FEWEST = 10
 APART = 50
 #: Documents of a set that say when to stop, and that are measured, at most: more say little more.
 STOPPING, MEASURED = 20, 30
+#: Values by which what is held back may be read better or worse by chance: one more or less says nothing.
+CHANCE = 1.5
 #: Parser processes.
 WORKERS = 2
 
@@ -50,12 +52,13 @@ WORKERS = 2
 class FineTuning:
     """Settings of `cinnabar train`.
 
-    minutes: wall time of training at most, None for what suits the number of documents. seed: of what is drawn.
+    minutes: wall time of training at most, None for what suits the number of documents. seed: of what is
+    drawn. patience: when to measure and to stop.
     """
 
     minutes: float | None = None
     seed: int = 0
-    patience: Patience = Patience()
+    patience: Patience = field(default_factory=Patience)
 
     def config(self, documents: int) -> TrainingConfig:
         """The settings of the training loop for so many documents."""
@@ -67,7 +70,7 @@ class FineTuning:
 
 
 def minutes_for(documents: int) -> float:
-    """How long training takes at most where nobody says: four minutes, and up to twelve for many documents."""
+    """How long training takes at most where nobody says: four minutes, up to twelve for many documents."""
     return min(12.0, 3.5 + documents / 25)
 
 
@@ -160,8 +163,8 @@ def fine_tune(
 ) -> FineTuned:
     """Fine-tune a base on labelled sets; the new model is written to `out` only where it measures better.
 
-    A run that was cut goes on where it was. What is measured is the model as it is stored. Raises UsageError for
-    sets that are none or too small, and where `out` is the base.
+    A run that was cut goes on where it was. What is measured is the model as it is stored. Raises UsageError
+    for sets that are none or too small, and where `out` is the base.
     """
     bottom = model_folder(base)
     if out.resolve() == bottom.resolve():
@@ -178,7 +181,9 @@ def fine_tune(
     config = settings.config(sum(len(one.readable) for one in own))
     before = _measure(own, DefaultModel(network, wordpieces, "before", place))
     working = out / "training" / _key(folders, base, settings)
-    stopping = Stopping(mean_f1, settings.patience)
+    shares = (len(one.parts.checked) / len(one.parts.measured) for one in own)
+    values = sum(float(b["support"]) * share for b, share in zip(before, shares, strict=True))
+    stopping = Stopping(mean_f1, settings.patience, CHANCE / max(values, CHANCE))
     sources = [one.source(wordpieces) for one in own]
     train(network, sources, wordpieces, config, working, report, place, stopping)
     # Measured as it is stored.
@@ -188,7 +193,11 @@ def fine_tune(
     after = _measure(own, DefaultModel(network, wordpieces, "after", place))
     kept = _mean(after) > _mean(before)
     if kept:
-        about = {"name": out.name, "sources": {one.labelled.name: len(one.parts.trained) for one in own}}
+        about = {
+            "name": out.name,
+            "sources": {one.labelled.name: len(one.parts.trained) for one in own},
+            "f1": {o.labelled.name: [b["f1"], a["f1"]] for o, b, a in zip(own, before, after, strict=True)},
+        }
         save_difference(out, changed, base, about)
     # What is asked for again after its end is trained again, not taken for a run that was cut.
     (working / "checkpoint.pt").unlink()

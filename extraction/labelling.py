@@ -1,4 +1,4 @@
-"""A labelled set out of a folder of documents: drafts by a model, corrected by a person, accepted as the truth."""
+"""A labelled set out of a folder of documents: drafts by a model, which a person corrects."""
 
 from __future__ import annotations
 
@@ -52,21 +52,26 @@ def label(
     model: Model,
     count: int,
     effort: str = "medium",
-    progress: Progress = Silent(),
+    progress: Progress | None = None,
 ) -> Drafted:
     """Draft the records of at most `count` documents into the set `out`, which is made where there is none.
 
-    Of more documents some are drawn, always the same ones, wherever they stand in the folder. They are copied
-    into the set, unless they lie in it. What was drafted before is left as it is. Raises UsageError where `out`
-    is a set of another schema.
+    Of more documents some are drawn, always the same ones, wherever they stand in the folder. They are
+    copied into the set, unless they lie in it. What was drafted before is left as it is. Raises UsageError
+    where `out` is a set of another schema.
     """
+    progress = progress or Silent()
     if any(path.resolve() == out.resolve() for path in paths):
-        raise UsageError(f"{out}: expected documents to draw from, such as {out / 'docs'}, got the set itself")
+        raise UsageError(
+            f"{out}: expected documents to draw from, such as {out / 'docs'}, got the set itself"
+        )
     within = any(path.resolve().is_relative_to(out.resolve()) for path in paths)
     named = dict(_names(expand(paths, None if within else out), paths, out))
     _prepare(out, source)
     known = known_files(out)
-    waiting = sorted((path for path in named if named[path] not in known), key=lambda path: _draw(named[path]))
+    waiting = sorted(
+        (path for path in named if named[path] not in known), key=lambda path: _draw(named[path])
+    )
     progress.begin(min(count, len(waiting)))
     job = Job(compile_schema(source.schema), Engine(model, effort), Validator(source), "guess")
     drafts: list[Draft] = []
@@ -104,7 +109,9 @@ def _prepare(out: Path, source: SchemaSource) -> None:
         except ValueError:
             there = None
         if there != wanted:
-            raise UsageError(f"--out {out}: holds a set of another schema; expected {source.name} or a new folder")
+            raise UsageError(
+                f"--out {out}: holds a set of another schema; expected {source.name} or a new folder"
+            )
         return
     try:
         (out / "drafts").mkdir(parents=True, exist_ok=True)

@@ -22,6 +22,8 @@ from cinnabar.engine.training.trainer import TrainingConfig, train
 from cinnabar.extraction.labelled import training_source, truths_of
 
 Report = Callable[[dict[str, float]], None]
+
+
 def shipped_sources(data: Path, cache: Path, say: Callable[[str], None]) -> list[pool.Source]:
     """The sources of the shipped weights: the recipe's sets below `data`, and every generated family.
 

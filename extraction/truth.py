@@ -1,4 +1,4 @@
-"""From corrected drafts to `truth.jsonl`: what was checked is taken, what does not meet the schema is told."""
+"""From corrected drafts to `truth.jsonl`: what was checked is taken, what the schema refuses is told."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a draft cannot be taken: its file in the set, the line, the place in the record, and what is wrong."""
+    """Why a draft cannot be taken: its file in the set, the line, the place in the record, what is wrong."""
 
     draft: str
     line: int
@@ -31,7 +31,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What became of the drafts of a set: taken, not checked yet, or wrong; and the lines of its truth now."""
+    """What became of the drafts of a set: taken, not checked yet, wrong; and the lines of its truth now."""
 
     taken: int
     waiting: tuple[str, ...]
@@ -45,7 +45,9 @@ def accept(folder: Path) -> Accepted:
     Truths of documents that have no draft stay. Raises UsageError where the folder is no set with drafts.
     """
     if not (folder / "schema.json").is_file() or not drafts_of(folder):
-        raise UsageError(f"{folder}: expected a set with schema.json and drafts, as `cinnabar label` makes it")
+        raise UsageError(
+            f"{folder}: expected a set with schema.json and drafts, as `cinnabar label` makes it"
+        )
     validator = Validator(load_schema(folder / "schema.json"))
     taken: dict[str, dict[str, Any]] = {}
     drafted: dict[str, str] = {}
@@ -61,7 +63,9 @@ def accept(folder: Path) -> Accepted:
         draft = json.loads(text)
         file = draft["file"]
         if file in drafted:
-            problems.append(Problem(name, line_of(text, "/file"), "", f"{drafted[file]} is a draft of {file} too"))
+            problems.append(
+                Problem(name, line_of(text, "/file"), "", f"{drafted[file]} is a draft of {file} too")
+            )
         drafted[file] = name
         if draft["checked"]:
             taken[file] = {k: draft[k] for k in ("file", "truth", "also_accepted") if k in draft}
@@ -86,7 +90,9 @@ def known_files(folder: Path) -> set[str]:
     """The documents of a set that have a truth or a draft. A draft that cannot be read counts by its name."""
     known = {line["file"] for line in _truths(folder)}
     for path in drafts_of(folder):
-        found = re.search(r'"file":\s*("(?:[^"\\]|\\.)*")', path.read_text(encoding="utf-8", errors="replace"))
+        found = re.search(
+            r'"file":\s*("(?:[^"\\]|\\.)*")', path.read_text(encoding="utf-8", errors="replace")
+        )
         if found:
             known.add(json.loads(found[1]))
     return known
@@ -139,7 +145,7 @@ def _problems(folder: Path, name: str, text: str, validator: Validator) -> Itera
         yield Problem(name, 1, "", "expected an object with file, checked and truth")
         return
     if not isinstance(draft.get("checked"), bool):
-        yield Problem(name, line_of(text, "/checked"), "", "expected \"checked\": true or false")
+        yield Problem(name, line_of(text, "/checked"), "", 'expected "checked": true or false')
         return
     file = draft["file"]
     if not (folder / file).is_file():

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """What fine-tuning on a few documents of a set does for its other documents, as a Markdown table.
 
-    .venv/bin/python scripts/fine_tune_report.py ../shared/data/sroie ../shared/data/seminar_email --documents 20
+    .venv/bin/python scripts/fine_tune_report.py ../shared/data/sroie --documents 20
 
-Of each set so many documents are drawn (`--seed` draws others) and given to `cinnabar train` as a set of their
-own; it holds some of them back for itself. `--others` documents that it never saw are scored with the base and
-with the new model. Seconds are those of the whole command, on the machine as it was.
+Of each set so many documents are drawn (`--seed` draws others) and given to fine-tuning as a set of their
+own; it holds some of them back for itself. `--others` documents that it never saw are scored with the base
+and with the new model. Seconds are those of the whole of it, on the machine as it was.
 """
 
 from __future__ import annotations
@@ -31,12 +31,24 @@ from cinnabar.extraction.pipeline import Job
 from cinnabar.extraction.validation import Validator
 from cinnabar.schemas import compile_schema, load_schema
 
-COLUMNS = ("set", "documents", "measured on", "F1 before", "F1 after", "seconds", "CPU seconds", "steps", "MB")
+COLUMNS = (
+    "set",
+    "documents",
+    "measured on",
+    "F1 before",
+    "F1 after",
+    "seconds",
+    "CPU seconds",
+    "steps",
+    "MB",
+)
 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("sets", nargs="+", type=Path)
     parser.add_argument("--documents", type=int, default=20)
     parser.add_argument("--others", type=int, default=30)

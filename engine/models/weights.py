@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from cinnabar.engine.models.differences import moved
-from cinnabar.engine.models.identity import about, base_name, base_of, fingerprint_of, model_folder
+from cinnabar.engine.models.identity import about, base_name, base_of, model_folder, weights_fingerprint
 from cinnabar.schemas.errors import ModelError
 
 SHARD_BYTES = 15_000_000
@@ -93,7 +93,7 @@ def save_difference(folder: Path, changed: dict[str, Tensor], base: str | Path, 
     path = folder / DIFFERENCE
     save_file(changed, path)
     whole = {
-        "base": {"name": base_name(base, folder), "fingerprint": fingerprint_of(base)},
+        "base": {"name": base_name(base, folder), "fingerprint": weights_fingerprint(base)},
         "size": about(model_folder(base))["size"],
         "files": {path.name: hashlib.sha256(path.read_bytes()).hexdigest()},
     }

@@ -1,4 +1,4 @@
-"""Early stopping: what training has reached is measured now and then on a held-back part, and the best is kept."""
+"""Early stopping: what is reached is measured now and then on a held-back part, and the best is kept."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ MEASURING = 0.1
 class Patience:
     """When to measure, and when to stop.
 
-    every: seconds between two measurements. checks: measurements without a better one after which the learning
-    rates begin to fall; what falls late in a schedule falls sooner then, in proportion.
+    every: seconds between two measurements. checks: measurements without a better one after which the
+    learning rates begin to fall; what falls late in a schedule falls sooner then, in proportion.
     """
 
     every: float = 15.0
@@ -33,8 +33,9 @@ class Patience:
 class Stopping:
     """The best weights so far by a measure of one's own, such as F1 on held-back documents."""
 
-    def __init__(self, measure: Callable[[Network], float], patience: Patience) -> None:
-        self.measure, self.patience = measure, patience
+    def __init__(self, measure: Callable[[Network], float], patience: Patience, slack: float = 0.0) -> None:
+        """slack: what a measurement may be off by chance; a later state that is no worse by more is kept."""
+        self.measure, self.patience, self.slack = measure, patience, slack
         self.best, self.since, self.due = float("-inf"), 0, 0.0
         self._weights: dict[str, Tensor] = {}
 
@@ -46,15 +47,15 @@ class Stopping:
     def look(self, network: Network, spent: float, seconds: Callable[[], float]) -> float:
         """Measure the network after `spent` seconds of training, and keep its weights where none were better.
 
-        Of two that are as good the later one is kept: it has seen more.
+        Of two that are as good the later one is kept: it has seen more, at lower rates.
         """
         begun = seconds()
         found = self.measure(network)
         network.train()
         took = seconds() - begun
         self.since = 0 if found > self.best else self.since + 1
-        if found >= self.best:
-            self.best = found
+        if found >= self.best - self.slack:
+            self.best = max(self.best, found)
             self._weights = {k: v.detach().cpu().clone() for k, v in network.state_dict().items()}
         self.due = spent + took + max(self.patience.every, took * (1 / MEASURING - 1))
         return found

@@ -84,8 +84,8 @@ def train(
 ) -> None:
     """Train until the schedule ends; `folder` holds the checkpoint, resumed if there, and `progress.csv`.
 
-    With `stopping` the schedule is shortened where nothing gets better any more, and the network ends with the
-    best weights that were measured; each measurement is reported as `held_back`.
+    With `stopping` the schedule is shortened where nothing gets better any more, and the network ends with
+    the best weights that were measured; each measurement is reported as `held_back`.
     """
     device = torch.device(device)
     network.to(device).train()

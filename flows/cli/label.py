@@ -60,9 +60,13 @@ def label(
     for file, reason in done.unread.items():
         print(harmless(f"cinnabar: {file}: {reason}"), file=sys.stderr)
     if not done.documents:
-        print(f"nothing new to draft: {done.before} documents were drafted before, {len(done.unread)} not read")
+        print(
+            f"nothing new to draft: {done.before} documents were drafted before, {len(done.unread)} not read"
+        )
         return
-    print(f"{done.documents} drafts in {out / 'drafts'}; {done.doubts} of {done.fields} fields deserve a look")
+    print(
+        f"{done.documents} drafts in {out / 'drafts'}; {done.doubts} of {done.fields} fields deserve a look"
+    )
     print(f'correct "truth", set "checked": true in each, then: cinnabar truth {out}')
 
 
@@ -87,10 +91,12 @@ def truth(
             print(folder / str(problem))
     if done.problems:
         wrong = len({problem.draft for problem in done.problems})
-        raise UsageError(f"{folder}: {wrong} drafts have to be corrected first, nothing was written")
+        raise UsageError(f"{folder}: to be corrected first: {wrong} drafts; nothing was written")
     if as_json:
         return
-    print(f"{done.taken} drafts taken, {len(done.waiting)} not checked yet; {done.lines} documents have a truth")
+    print(
+        f"{done.taken} drafts taken, {len(done.waiting)} not checked yet; {done.lines} documents have a truth"
+    )
     if done.waiting:
         print(f"next: {folder / done.waiting[0]}")
     if done.lines >= FEWEST:

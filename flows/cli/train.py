@@ -95,9 +95,7 @@ def _report(done: FineTuned, base: str, out: Path, fields: bool) -> None:
     from cinnabar.flows.cli.console import standard_output, table
 
     console = standard_output()
-    rows = [
-        (r.name, r.trained, r.checked, r.measured, r.before["f1"], r.after["f1"]) for r in done.sets
-    ]
+    rows = [(r.name, r.trained, r.checked, r.measured, r.before["f1"], r.after["f1"]) for r in done.sets]
     console.print(table(("set", "trained on", "stopped by", "measured on", "f1 before", "f1 after"), rows))
     if fields:
         by_field = [
@@ -110,7 +108,7 @@ def _report(done: FineTuned, base: str, out: Path, fields: bool) -> None:
         print(f"not better than {base}: nothing was kept; more or other documents may help")
         return
     if not all(r.apart for r in done.sets):
-        print("with so few documents, those measured also said when to stop: expect a little less of others")
+        print("those measured also said when to stop, as they are so few: expect a little less of others")
     print(f"{done.size / 1e6:.1f} MB; use it with: --model {out}")
 
 
@@ -137,7 +135,12 @@ class _Watch:
 
         console = Console(stderr=True)
         self._seen = console.is_terminal
-        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[f1]}"))
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[f1]}"),
+        )
         self._progress = Progress(*columns, console=console, disable=not self._seen)
         self._task = self._progress.add_task("reading", total=None, f1="")
         self._found: list[float] = []
@@ -157,7 +160,11 @@ class _Watch:
             said = f"f1 of what is held back {row['held_back']:.2f}, best {max(self._found):.2f}"
             self._progress.update(self._task, f1=said)
             if not self._seen:
-                typer.echo(f"step {row['step']:.0f}  {row['minutes']:.1f} of at most {row['of']:.1f} minutes  {said}", err=True)
+                spent = f"{row['minutes']:.1f} of at most {row['of']:.1f} minutes"
+                typer.echo(f"step {row['step']:.0f}  {spent}  {said}", err=True)
         self._progress.update(
-            self._task, description=f"training, step {row['step']:.0f}", total=row["of"], completed=row["minutes"]
+            self._task,
+            description=f"training, step {row['step']:.0f}",
+            total=row["of"],
+            completed=row["minutes"],
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import json
 import re
 from pathlib import Path
@@ -66,9 +67,8 @@ def test_every_document_that_can_be_read_is_copied_and_drafted(inbox: Path, tmp_
     assert (done.documents, done.fields, done.before) == (6, 12, 0)
     assert done.unread.keys() == {"docs/broken.pdf"}
     assert json.loads((tmp_path / "set" / "schema.json").read_text()) == SCHEMA
-    assert {draft["file"] for draft in drafts(tmp_path / "set")} == {
-        "docs/0 & more.txt", "docs/2 & more.txt", "docs/4 & more.txt", "docs/old/1.txt", "docs/old/3.txt", "docs/old/5.txt",
-    }  # fmt: skip
+    even, odd = [f"docs/{i} & more.txt" for i in (0, 2, 4)], [f"docs/old/{i}.txt" for i in (1, 3, 5)]
+    assert {draft["file"] for draft in drafts(tmp_path / "set")} == {*even, *odd}
     for draft in drafts(tmp_path / "set"):
         origin = inbox / draft["file"].removeprefix("docs/")
         assert (tmp_path / "set" / draft["file"]).read_bytes() == origin.read_bytes()
@@ -84,7 +84,7 @@ def test_what_the_model_was_unsure_of_comes_first(inbox: Path, tmp_path: Path) -
         assert sure == sorted(sure)
         assert all(field.get("check", False) or field["confidence"] >= 0.79 for field in draft["fields"])
         means.append(sum(sure) / len(sure))
-    assert all(a <= b + 0.01 for a, b in zip(means, means[1:], strict=False))
+    assert all(a <= b + 0.01 for a, b in itertools.pairwise(means))
 
 
 def test_more_are_added_and_no_draft_is_written_over(inbox: Path, tmp_path: Path) -> None:
@@ -95,7 +95,9 @@ def test_more_are_added_and_no_draft_is_written_over(inbox: Path, tmp_path: Path
     done = drafted(inbox, out, 3)
     assert (done.documents, done.before) == (3, 2)
     assert drafts(out)[:2] == before
-    assert [path.name[:3] for path in sorted((out / "drafts").glob("*.json"))] == [f"00{i}" for i in range(1, 6)]
+    assert [path.name[:3] for path in sorted((out / "drafts").glob("*.json"))] == [
+        f"00{i}" for i in range(1, 6)
+    ]
     assert drafted(inbox, out).documents == 1
     assert drafted(inbox, out).documents == 0
 

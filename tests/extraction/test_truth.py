@@ -1,4 +1,4 @@
-"""What is wrong with a corrected draft is told with its file, its line and its place, and nothing is written."""
+"""What is wrong with a corrected draft is told with file, line and place, and nothing is written."""
 
 from __future__ import annotations
 
@@ -111,11 +111,14 @@ def test_truths_of_other_documents_stay_and_those_taken_back_go(folder: Path) ->
     (folder / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in old))
     write(folder, 0, {"total": 1}, checked=False)
     assert accept(folder).lines == 3
-    assert truths(folder) == [old[0], *({"file": f"docs/{i}.txt", "truth": {"total": i + 0.5}} for i in (1, 2))]
+    assert truths(folder) == [
+        old[0],
+        *({"file": f"docs/{i}.txt", "truth": {"total": i + 0.5}} for i in (1, 2)),
+    ]
 
 
 def test_a_folder_without_drafts_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="expected a set with schema.json and drafts"):
+    with pytest.raises(UsageError, match=r"expected a set with schema\.json and drafts"):
         accept(tmp_path)
 
 
@@ -141,4 +144,12 @@ def test_places_of_a_written_value_stand_on_lines_in_its_order(value: Any) -> No
 
 def test_a_place_that_is_not_there_is_the_nearest_around_it() -> None:
     text = '{\n "a": [\n  1,\n  {"b": 2}\n ]\n}'
-    assert [line_of(text, p) for p in ("", "/a", "/a/0", "/a/1/b", "/a/1/c", "/a/7", "/x")] == [1, 2, 3, 4, 4, 2, 1]
+    assert [line_of(text, p) for p in ("", "/a", "/a/0", "/a/1/b", "/a/1/c", "/a/7", "/x")] == [
+        1,
+        2,
+        3,
+        4,
+        4,
+        2,
+        1,
+    ]

@@ -1,4 +1,4 @@
-"""What fine-tuning changed takes two bits a weight, and comes back near enough; only the right base is taken."""
+"""What fine-tuning changed takes two bits a weight and comes back near enough, on the right base only."""
 
 from __future__ import annotations
 
@@ -48,7 +48,12 @@ def test_a_difference_comes_back_near_enough(rows: int, columns: int, size: floa
 
 
 def test_matrices_take_two_bits_a_weight_and_what_is_the_same_none() -> None:
-    base = {"large": torch.zeros(200, 301), "same": torch.ones(300, 300), "small": torch.zeros(7), "one": torch.zeros(())}
+    base = {
+        "large": torch.zeros(200, 301),
+        "same": torch.ones(300, 300),
+        "small": torch.zeros(7),
+        "one": torch.zeros(()),
+    }
     stored = difference(base, {k: v if k == "same" else v + torch.randn(v.shape) for k, v in base.items()})
     assert {k: (v.dtype, v.numel()) for k, v in stored.items()} == {
         "large.moves": (torch.uint8, 200 * 301 // 4),
@@ -72,7 +77,9 @@ def test_weights_of_other_names_and_shapes_are_no_difference(other: dict[str, to
         difference({"w": torch.zeros(3)}, other)
 
 
-def test_a_difference_is_loaded_on_top_of_its_base_and_a_base_may_have_one(base: Path, tmp_path: Path) -> None:
+def test_a_difference_is_loaded_on_top_of_its_base_and_a_base_may_have_one(
+    base: Path, tmp_path: Path
+) -> None:
     first = tuned(tmp_path / "first", base, 1)
     second = tuned(tmp_path / "second", first, 2)
     assert [base_of(x) for x in (base, first, second)] == [None, base, first]
@@ -103,7 +110,8 @@ def test_another_base_is_refused(base: Path, tmp_path: Path) -> None:
     first = tuned(tmp_path / "first", base, 1)
     was = fingerprint_of(base)
     save_network(base, tiny_network(1), VOCABULARY, {"name": "tiny"})
-    told = rf"first: made from \.\./base with fingerprint {was}, found \.\./base with {fingerprint_of(base)}: .*train it again"
+    now = fingerprint_of(base)
+    told = rf"first: made from \.\./base with fingerprint {was}, found \.\./base with {now}: .*train it again"
     for use in (fingerprint_of, base_of, load_weights):
         with pytest.raises(ModelError, match=told):
             use(first)
