@@ -24,7 +24,7 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.default.model import DefaultModel
 from cinnabar.engine.models.identity import about, model_folder, weights_fingerprint
 from cinnabar.engine.models.loading import device_of, load_network
-from cinnabar.engine.training.recipe import SetRecipe, load_recipe
+from cinnabar.engine.training.recipe import load_recipe
 from cinnabar.extraction.evaluation import EvaluationSet
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.observing import (
@@ -195,7 +195,6 @@ class Calibrated:
 def calibrate(
     sets: Sequence[EvaluationSet],
     name: str | Path,
-    own: SetRecipe,
     device: str = "auto",
     cache: Path | None = None,
     limit: int | None = None,
@@ -215,7 +214,7 @@ def calibrate(
     seen: list[Observation] = []
     with ParserPool(workers) as pool:
         for one in sets:
-            chosen = one.select(unseen_files(one, said, recipe, own), limit)
+            chosen = one.select(unseen_files(one, said, recipe), limit)
             key = hashlib.sha256(repr((engine.fingerprint, chosen.truths)).encode()).hexdigest()[:12]
             path = None if cache is None else cache / f"{one.name}-{key}.jsonl"
             found = None if path is None else read_observations(path)

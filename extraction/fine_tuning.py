@@ -13,12 +13,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cinnabar.engine.calibration import carry_calibration
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.default.model import DefaultModel
 from cinnabar.engine.models.default.network import Network
 from cinnabar.engine.models.default.wordpieces import WordPieces
 from cinnabar.engine.models.differences import difference, moved
-from cinnabar.engine.models.identity import fingerprint_of, model_folder
+from cinnabar.engine.models.identity import about as about_model
+from cinnabar.engine.models.identity import fingerprint_of, model_folder, weights_fingerprint
 from cinnabar.engine.models.loading import device_of, load_network
 from cinnabar.engine.models.weights import load_weights, save_difference
 from cinnabar.engine.training.pool import Source
@@ -26,6 +28,7 @@ from cinnabar.engine.training.stopping import Patience, Stopping
 from cinnabar.engine.training.trainer import TrainingConfig, train
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.evaluation import EvaluationSet, load_set
+from cinnabar.extraction.heldback import mark_of
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.labelled import Labelled, labelled_passages
 from cinnabar.extraction.measuring import answers, read_set
@@ -85,7 +88,7 @@ class Parts:
 
 def parts_of(files: Sequence[str]) -> Parts:
     """The parts of a set, by the hashes of its files' names: the same on every machine, in any order."""
-    order = sorted(files, key=lambda file: hashlib.sha256(f"own:{file}".encode()).digest())
+    order = sorted(files, key=mark_of)
     measured = min(MEASURED, math.ceil(len(order) / 5))
     if len(order) < APART:
         return Parts(tuple(order[measured:]), tuple(order[:measured]), tuple(order[:measured]))
@@ -195,10 +198,12 @@ def fine_tune(
     if kept:
         about = {
             "name": out.name,
-            "sources": {one.labelled.name: len(one.parts.trained) for one in own},
+            "sources": sorted(one.labelled.name for one in own),
+            "trained": _trained(bottom, own),
             "f1": {o.labelled.name: [b["f1"], a["f1"]] for o, b, a in zip(own, before, after, strict=True)},
         }
         save_difference(out, changed, base, about)
+        carry_calibration(bottom, out, weights_fingerprint(out))
     # What is asked for again after its end is trained again, not taken for a run that was cut.
     (working / "checkpoint.pt").unlink()
     results = tuple(
@@ -214,6 +219,16 @@ def fine_tune(
         for one, b, a in zip(own, before, after, strict=True)
     )
     return FineTuned(results, kept, sum(tensor.nbytes for tensor in changed.values()))
+
+
+def _trained(base: Path, own: Sequence[_Own]) -> dict[str, list[str]]:
+    """The marks of the documents by set that the new model, or its base before it, was trained on."""
+    marks: dict[str, set[str]] = {
+        name: set(kept) for name, kept in about_model(base).get("trained", {}).items()
+    }
+    for one in own:
+        marks.setdefault(one.labelled.name, set()).update(map(mark_of, one.parts.trained))
+    return {name: sorted(kept) for name, kept in marks.items()}
 
 
 def _measure(own: Sequence[_Own], model: DefaultModel) -> list[Figures]:

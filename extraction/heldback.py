@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from cinnabar.engine.training.recipe import Recipe, is_held_back
 from cinnabar.extraction.evaluation import EvaluationSet
 
@@ -14,3 +16,8 @@ def held_back_files(labelled: EvaluationSet, recipe: Recipe) -> list[str]:
         for line in labelled.truths
         if own is None or is_held_back(line["file"], line["truth"], own)
     ]
+
+
+def mark_of(file: str) -> str:
+    """What a fine-tuned model's folder says of a document that it was trained on, by its name in the set."""
+    return hashlib.sha256(f"own:{file}".encode()).hexdigest()[:16]

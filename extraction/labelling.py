@@ -21,7 +21,7 @@ from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.inputs import expand
 from cinnabar.extraction.measuring import BATCH
 from cinnabar.extraction.pipeline import Job, Read, run_batch
-from cinnabar.extraction.run import Progress, Silent
+from cinnabar.extraction.progress import Progress, Silent
 from cinnabar.extraction.truth import drafts_of, known_files
 from cinnabar.extraction.validation import Validator
 from cinnabar.schemas import SchemaSource, compile_schema

@@ -12,10 +12,11 @@ from typing import Any, Literal
 from cinnabar.engine.calibration import VERSION, RecordSigns, Signs, signs_of
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Filled, Request
-from cinnabar.engine.training.recipe import Recipe, SetRecipe, is_held_back
+from cinnabar.engine.training.recipe import Recipe
 from cinnabar.extraction.chunking import chunks, overlap_of
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.evaluation import EvaluationSet, leaves_of
+from cinnabar.extraction.heldback import held_back_files, mark_of
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.planning import passage_of
 from cinnabar.schemas import compile_schema, load_schema
@@ -38,21 +39,13 @@ class Observation:
     signs: Signs
 
 
-def unseen_files(
-    labelled: EvaluationSet, about: Mapping[str, Any], recipe: Recipe, own: SetRecipe
-) -> list[str]:
+def unseen_files(labelled: EvaluationSet, about: Mapping[str, Any], recipe: Recipe) -> list[str]:
     """The files of a set that the weights of a model were not trained on, by what its folder says of it.
 
-    Of a set that a recipe names those that it holds back; of a user's own set the part kept for measuring.
+    Of a set that a recipe names those that it holds back; of a user's own set those that did not train.
     """
-    rules = [recipe.sets[labelled.name]] if labelled.name in recipe.sets else []
-    if "base" in about and labelled.name in about.get("sources", ()):
-        rules.append(own)
-    return [
-        line["file"]
-        for line in labelled.truths
-        if all(is_held_back(line["file"], line["truth"], rule) for rule in rules)
-    ]
+    trained = frozenset(about.get("trained", {}).get(labelled.name, ()))
+    return [file for file in held_back_files(labelled, recipe) if mark_of(file) not in trained]
 
 
 def observe(

@@ -55,7 +55,6 @@ def calibrate(
     from cinnabar.extraction.calibrating import worth
     from cinnabar.extraction.evaluation import find_sets
     from cinnabar.extraction.reliability import reliability_svg
-    from cinnabar.extraction.training import OWN
     from cinnabar.flows.cli.console import Bar, standard_output, table
 
     chosen = [one for path in sets for one in find_sets(path)]
@@ -67,7 +66,7 @@ def calibrate(
         raise UsageError("expected sets with different names, found " + (", ".join(sorted(names)) or "none"))
     with Bar() as bar:
         bar.begin(sum(min(limit, len(one.truths)) for one in chosen))
-        result = fit_confidence(chosen, model, OWN, device.value, cache, limit, workers, bar.step)
+        result = fit_confidence(chosen, model, device.value, cache, limit, workers, bar.step)
 
     found = frozenset(names)
     groups = {"all sets": found}

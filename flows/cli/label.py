@@ -43,17 +43,18 @@ def label(
     """
     if documents < 1:
         raise UsageError(f"--documents: expected at least 1, got {documents}")
-    from cinnabar.extraction.run import model_source
+    from cinnabar.engine.models.identity import fingerprint_of
     from cinnabar.schemas import compile_schema, load_schema
 
     source = load_schema(schema)
     _ = compile_schema(source.schema).form
-    chosen = model_source(model, device.value)
+    fingerprint_of(model)
+    from cinnabar.engine.models.loading import load_model
     from cinnabar.extraction.labelling import label as draft
     from cinnabar.flows.cli.console import Bar, harmless
 
     with Bar() as bar:
-        done = draft(paths, source, out, chosen.load(), documents, effort.value, bar)
+        done = draft(paths, source, out, load_model(model, device.value), documents, effort.value, bar)
     if as_json:
         print(json.dumps(asdict(done) | {"out": str(out)}))
         return

@@ -16,9 +16,9 @@ from cinnabar.engine.models.loading import load_model, save_network
 from cinnabar.engine.training.recipe import Recipe, SetRecipe, is_held_back
 from cinnabar.extraction.calibrating import SIGNS, calibrate, fit, worth
 from cinnabar.extraction.evaluation import EvaluationSet, load_set
+from cinnabar.extraction.heldback import mark_of
 from cinnabar.extraction.observing import Observation, read_observations, unseen_files, write_observations
 from cinnabar.extraction.reliability import reliability_svg
-from cinnabar.extraction.training import OWN
 from cinnabar.schemas.errors import UsageError
 
 
@@ -77,13 +77,11 @@ def labelled(name: str, files: list[str]) -> EvaluationSet:
 def test_documents_that_the_weights_were_trained_on_do_not_count() -> None:
     files = [f"{number}.txt" for number in range(60)]
     recipe = Recipe({"trained": SetRecipe()}, ("left",), {}, None)  # type: ignore[arg-type]
-    kept = unseen_files(labelled("trained", files), {}, recipe, OWN)
+    kept = unseen_files(labelled("trained", files), {}, recipe)
     assert kept == [f for f in files if is_held_back(f, {}, SetRecipe())] and 0 < len(kept) < 30
-    assert unseen_files(labelled("left", files), {"sources": ["left"]}, recipe, OWN) == files
-    tuned = {"base": {}, "sources": ["mine"]}
-    assert unseen_files(labelled("mine", files), tuned, recipe, OWN) == [
-        f for f in files if is_held_back(f, {}, OWN)
-    ]
+    assert unseen_files(labelled("left", files), {"sources": ["left"]}, recipe) == files
+    tuned = {"base": {}, "trained": {"mine": [mark_of(f) for f in files[:40]], "other": [mark_of(files[50])]}}
+    assert unseen_files(labelled("mine", files), tuned, recipe) == files[40:]
 
 
 @pytest.fixture(name="bills")
@@ -106,13 +104,13 @@ def test_a_models_folder_gets_its_calibration_and_reading_is_done_once(
     model, cache = tmp_path / "model", tmp_path / "cache"
     save_network(model, tiny_network(), VOCABULARY, {})
     weights = weights_fingerprint(model)
-    done = calibrate([bills], model, OWN, "cpu", cache, limit=4, workers=1)
+    done = calibrate([bills], model, "cpu", cache, limit=4, workers=1)
     assert {one.document for one in done.seen} == {f"{number}.txt" for number in range(4)}
     assert load_calibration(model, weights) == done.fit.calibration
     assert load_model(model, "cpu").calibration == done.fit.calibration
     (kept,) = cache.iterdir()
     before = kept.stat().st_mtime_ns
-    again = calibrate([bills], model, OWN, "cpu", cache, limit=4, workers=1)
+    again = calibrate([bills], model, "cpu", cache, limit=4, workers=1)
     assert kept.stat().st_mtime_ns == before and again.fit.calibration == done.fit.calibration
 
 
@@ -122,14 +120,14 @@ def test_a_stale_calibration_does_not_keep_a_model_from_being_calibrated(
     model = tmp_path / "model"
     save_network(model, tiny_network(), VOCABULARY, {})
     save_calibration(model, Calibration(Scale(0, {}), Scale(0, {}), Scale(0, {}), "other weights"))
-    calibrate([bills], model, OWN, "cpu", None, limit=2, workers=1)
+    calibrate([bills], model, "cpu", None, limit=2, workers=1)
     assert load_calibration(model, weights_fingerprint(model)) is not None
 
 
 def test_nothing_to_fit_to_is_told(bills: EvaluationSet, tmp_path: Path) -> None:
     save_network(tmp_path / "model", tiny_network(), VOCABULARY, {})
     with pytest.raises(UsageError, match="no labelled document that can be read and was not trained on"):
-        calibrate([bills.select([])], tmp_path / "model", OWN, "cpu", workers=1)
+        calibrate([bills.select([])], tmp_path / "model", "cpu", workers=1)
 
 
 def test_a_diagram_shows_how_often_leaves_are_right() -> None:

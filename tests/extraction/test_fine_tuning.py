@@ -30,6 +30,7 @@ from cinnabar.extraction.fine_tuning import (
     minutes_for,
     parts_of,
 )
+from cinnabar.extraction.heldback import mark_of
 from cinnabar.extraction.labelled import training_source, truths_of
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import UsageError
@@ -98,7 +99,9 @@ def test_only_what_changed_is_stored_beside_the_name_of_the_base(base: Path, tmp
     said = json.loads((tmp_path / "own" / "model.json").read_text())
     assert said["base"]["fingerprint"] == load_model(base, "cpu").fingerprint
     assert (tmp_path / "own" / said["base"]["name"]).samefile(base)
-    assert said["sources"] == {"letters": 11}
+    assert said["sources"] == ["letters"]
+    trained = parts_of([f"{i}.txt" for i in range(14)]).trained
+    assert said["trained"] == {"letters": sorted(map(mark_of, trained))}
     files = {path.name for path in (tmp_path / "own").iterdir() if path.is_file()}
     assert files == {"model.json", "difference.safetensors"}
     whole = sum(path.stat().st_size for path in base.iterdir())
