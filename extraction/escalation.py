@@ -165,7 +165,7 @@ class _Walk:
 def _is_plain(node: Node) -> bool:
     """Whether all that this alternative holds can be frozen."""
     if isinstance(node, ObjectNode):
-        return node.rest is None and all(_is_plain(place.node) for place in node.properties)
+        return not node.rest and all(_is_plain(place.node) for place in node.properties)
     return isinstance(node, Slot)
 
 

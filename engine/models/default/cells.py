@@ -54,7 +54,12 @@ def cells_of(
 
 
 def extents_of(
-    start: Ints, end: Ints, gap: npt.NDArray[np.int8], line: Ints, left: Ints, right: Ints
+    start: Ints,
+    end: Ints,
+    gap: npt.NDArray[np.int8],
+    line: Ints,
+    left: npt.NDArray[np.int16],
+    right: npt.NDArray[np.int16],
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """Left and right edge of each piece's word, then of the room that its cell has on its line, all [T].
 
@@ -63,7 +68,8 @@ def extents_of(
     """
     count = len(start)
     if not count:
-        return (np.zeros(0, np.int32),) * 4
+        none = np.zeros(0, np.int32)
+        return none, none, none, none
     number = np.arange(count)
     first = number == np.maximum.accumulate(np.where((gap >= CELL_GAP) | (number == 0), number, 0))
     cell = np.cumsum(first) - 1
@@ -81,8 +87,8 @@ def extents_of(
     halfway = np.append((cell_right[:-1] + cell_left[1:]) / 2, 0.0)
     room_right = np.where(same, halfway, cell_right)
     room_left = np.where(np.append(False, same[:-1]), np.append(0.0, halfway[:-1]), cell_left)
-    edges = (word_left, word_right, room_left[cell], room_right[cell])
-    return tuple(edge.astype(np.int32) for edge in edges)  # type: ignore[return-value]
+    rooms = room_left[cell].astype(np.int32), room_right[cell].astype(np.int32)
+    return word_left.astype(np.int32), word_right.astype(np.int32), *rooms
 
 
 def _next_above(left: Ints, right: Ints, line: Ints) -> Ints:

@@ -38,10 +38,10 @@ def signals(words: Tensor, sheet: Sheet, board: Board, questions: Questions) -> 
     words: [V, H], the vectors of the vocabulary.
     """
     width = sheet.ids.shape[1]
-    asked, slots = board.question.unique(return_inverse=True)
+    asked, slots = _distinct(board.question)
     seen = sheet.above[..., 0]
-    distinct, at = torch.cat([seen, sheet.ids], 1).unique(return_inverse=True)
-    at, own = at.split((seen.shape[1], width), 1)
+    distinct, at = _distinct(torch.cat([seen, sheet.ids], 1))
+    at, own = at[:, :-width], at[:, -width:]
     alike = likeness(words, questions.label[asked], questions.note[asked], distinct)
     beside = torch.stack([alike[slots[i]][..., own[i]] for i in range(len(slots))])
     beside = beside * sheet.mask[:, None, None, :]
@@ -60,7 +60,7 @@ def likeness(words: Tensor, label: Tensor, note: Tensor, distinct: Tensor) -> Te
     for pieces in (label, note):
         # Frequent words stand first in the vocabulary and say little.
         weight = ((pieces - 1996).float() / 3000).clamp(0.1, 1.0) * (pieces > 0)
-        own, at = pieces.unique(return_inverse=True)
+        own, at = _distinct(pieces)
         near = torch.matmul(F.normalize(words[own].float(), dim=-1), seen.T)
         near = ((near - UNLIKE) / (1 - UNLIKE)).clamp(min=0)
         channels.append((near[at] * weight[..., None]).amax(1))
@@ -79,7 +79,7 @@ def _above(alike: Tensor, at: Tensor, telling: Tensor, sheet: Sheet, i: int) -> 
     line, *edges = sheet.above[i, source, 1:].float().unbind(-1)
     left, right, over = sheet.cell[i].float().unbind(-1)
     higher = (line[:, None] < sheet.line[i]) & (right > left)
-    columns = [_under(*edges[k : k + 2], left, right) * higher for k in (0, 2, 4)]
+    columns = [_under(edges[k], edges[k + 1], left, right) * higher for k in (0, 2, 4)]
     columns.append(columns[0] * (line[:, None] == over))
     said = alike[..., at[source]]
     return torch.cat([torch.matmul(said, column) for column in columns], 1).clamp(max=MOST)
@@ -90,3 +90,9 @@ def _under(left: Tensor, right: Tensor, own_left: Tensor, own_right: Tensor) -> 
     shared = torch.minimum(right[:, None], own_right) - torch.maximum(left[:, None], own_left)
     narrow = torch.minimum((right - left)[:, None], own_right - own_left)
     return (shared >= UNDER * narrow) * (WIDE * ACROSS / (right - left).clamp(min=1)).clamp(max=1.0)[:, None]
+
+
+def _distinct(ids: Tensor) -> tuple[Tensor, Tensor]:
+    """The distinct ids, ascending, and for each id which of them it is."""
+    found: tuple[Tensor, Tensor] = torch.unique(ids, return_inverse=True)
+    return found

@@ -74,10 +74,9 @@ def sheet(windows: Sequence[tuple[Pieces, Window]], width: int = 0) -> Sheet:
         for j, values in enumerate((p.case, p.gap, p.x, p.y)):
             around[i, 1 : size + 1, j] = values[w.first : w.last]
         line[i, 1 : size + 1] = p.line[w.first : w.last]
-        for j, edge in enumerate((p.left, p.right, p.over)):
-            cell[i, 1 : size + 1, j] = edge[w.first : w.last]
+        cell[i, 1 : size + 1] = np.stack((p.left, p.right, p.over), 1)[w.first : w.last]
         known = slice(max(0, w.first - BEFORE), w.last)
         extents = extents_of(p.start, p.end, p.gap, p.line, p.left, p.right)
-        for j, of_piece in enumerate((p.ids, p.line, p.left, p.right, *extents)):
-            above[i, : known.stop - known.start, j] = of_piece[known]
+        where = np.stack((p.ids, p.line, p.left, p.right, *extents), 1)
+        above[i, : known.stop - known.start] = where[known]
     return Sheet(*(torch.from_numpy(a) for a in (ids, mask, around, line, cell, above)))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from cinnabar.engine.models.remote.wire import MORE, Wire, expected, open_name
+from cinnabar.engine.models.remote.wire import MORE, Wire, expected, open_names
 from cinnabar.schemas.canonical import scalar_text
 from cinnabar.schemas.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape
@@ -75,9 +75,8 @@ class Reader:
 
     def _object(self, node: ObjectNode, answer: Any, pointer: str, row: int) -> None:
         members = list(self.wire.members(node, pointer))
-        names = [name for name, _, _ in members]
-        if node.rest is not None:
-            names.append(open_name(node))
+        opened = open_names(node)
+        names = [*(name for name, _, _ in members), *opened]
         if not self._has(answer, names, pointer):
             return
         found = answer or {}
@@ -89,8 +88,9 @@ class Reader:
         for place in node.properties:
             if place.name not in names:
                 self.closed(place.node, f"{pointer}/{escape(place.name)}", row)
-        if node.rest is not None and found:
-            self._open(node.rest, found.get(names[-1]), pointer, row)
+        for name, rest in zip(opened, node.rest, strict=True):
+            if found:
+                self._open(rest, found.get(name), pointer, row)
 
     def _has(self, answer: Any, names: list[str], pointer: str) -> bool:
         """Whether this is null or an object with exactly these properties; what is wrong is noted."""

@@ -49,7 +49,7 @@ class Wire:
             return True
         if isinstance(node, ObjectNode):
             below = (self.asked(p.node, f"{pointer}/{escape(p.name)}") for p in node.properties)
-            return node.rest is not None or any(below)
+            return bool(node.rest) or any(below)
         if isinstance(node, ChoiceNode):
             return False  # of alternatives all is known or nothing
         return any(True for _ in self.rows(node, pointer))
@@ -84,9 +84,10 @@ class Wire:
         if isinstance(node, ArrayNode):
             return self._array(node, pointer)
         properties = {name: self._node(part, below) for name, part, below in self.members(node, pointer)}
-        if node.rest is not None and node.rest.key is not None and node.rest.item is not None:
-            pair = {"name": _slot(node.rest.key), "value": self._node(node.rest.item, f"{pointer}/*", True)}
-            properties[open_name(node)] = {"type": "array", "items": _object(pair)}
+        for name, rest in zip(open_names(node), node.rest, strict=True):
+            assert rest.key is not None and rest.item is not None
+            pair = {"name": _slot(rest.key), "value": self._node(rest.item, f"{pointer}/*", True)}
+            properties[name] = {"type": "array", "items": _object(pair)}
         found = _noted(_object(properties), node.title, node.description)
         if not there:
             found["type"] = ["object", "null"]
@@ -106,12 +107,16 @@ class Wire:
         return _noted(_object(first), node.title, node.description)
 
 
-def open_name(node: ObjectNode) -> str:
-    """What the open properties of an object are called: no declared property has that name."""
+def open_names(node: ObjectNode) -> list[str]:
+    """What each group of an object's open properties is called: no declared property has that name."""
+    names: list[str] = []
     name, taken = OPEN, {place.name for place in node.properties}
-    while name in taken:
-        name += "_"
-    return name
+    for _ in node.rest:
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        names.append(name)
+    return names
 
 
 def expected(slot: Slot) -> str:
