@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from cinnabar.engine.models.remote.wire import MORE, ROOT, Wire, open_name
+from cinnabar.engine.models.remote.wire import MORE, ROOT, Wire, open_names
 from cinnabar.engine.request import Passage, Request
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.canonical import json_text
-from cinnabar.schemas.fitting import branch_of
+from cinnabar.schemas.fitting import branch_of, group_of
 from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 
 EMPTY = np.zeros(0, np.int32)
@@ -70,8 +70,9 @@ def _said(wire: Wire, node: Node, value: Any) -> Any:
     for place in node.properties:
         if found[place.name] is None and isinstance(place.node, ArrayNode) and not place.node.prefix:
             found[place.name] = []
-    if node.rest is not None and node.rest.item is not None:
-        others = [name for name in value if name not in found]
-        pairs = [{"name": name, "value": _said(wire, node.rest.item, value[name])} for name in others]
-        found[open_name(node)] = pairs
+    declared = set(found)
+    for opened, rest in zip(open_names(node), node.rest, strict=True):
+        mine = [name for name in value if name not in declared and group_of(node, name, value[name]) is rest]
+        assert rest.item is not None
+        found[opened] = [{"name": name, "value": _said(wire, rest.item, value[name])} for name in mine]
     return found
