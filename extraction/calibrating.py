@@ -222,6 +222,8 @@ def calibrate(
                 found = observe(chosen, engine, pool, done)
                 if path is not None:
                     write_observations(path, found)
+                    # As it will be read again: the same observations give the same fit.
+                    found = read_observations(path) or found
             else:
                 done(len(chosen.truths))
             seen += found

@@ -39,7 +39,7 @@ def test_padding_does_not_count() -> None:
     alone = losses(network, batch)
     wide = collate(TWO[:1], wordpieces(), random.Random(0))
     page = wide.sheet
-    for name, fill in (("ids", 0), ("mask", 0), ("around", 0), ("line", -1)):
+    for name, fill in (("ids", 0), ("mask", 0), ("around", 0), ("line", -1), ("cell", 0), ("above", 0)):
         old = getattr(page, name)
         more = torch.full((1, 32, *old.shape[2:]), fill, dtype=old.dtype)
         setattr(page, name, torch.cat([old, more], 1))
