@@ -63,7 +63,10 @@ TESTS = {
 #: What the engine's tests know more of than those beside it; they run when none of these failed.
 FORMS = ("automaton", "containers", "fitting", "form", "instances", "layout", "normalise")
 #: What runs long and says nothing of operators: tables of other formats, caches, sizes, speed.
-LEFT_OUT = ("test_arrow", "test_cache", "test_library", "test_loading", "test_scan_speed", "test_scheduler")
+LEFT_OUT = (
+    "test_arrow", "test_cache", "test_describe", "test_judging_suite", "test_library", "test_loading",
+    "test_scan_speed", "test_scheduler",
+)  # fmt: skip
 DESELECTED = "hundred_thousand or ten_thousand or hostile or past_the_caps"
 #: Of tests that do the same with other seeds, two; the slowest test of all, which runs last, with the lowest
 #: efforts only.
@@ -74,7 +77,7 @@ REPEATED = (
       for how in ("spell", "copy") for effort in ("medium", "high")),
 )  # fmt: skip
 #: Seconds of a test, seconds of a stage, bytes of address space: each many times what is needed.
-TEST_SECONDS, STAGE_SECONDS, MEMORY = 60, 420, 8 << 30
+TEST_SECONDS, STAGE_SECONDS, MEMORY = 45, 420, 8 << 30
 #: Operators that need parameters, or change what is left out by its kind.
 OTHER_OPERATORS = re.compile(r"Variable|RemoveDecorator|Operator_(?!Is)\w+_Is|Operator_Is(Not)?_(?!Is)")
 
@@ -250,7 +253,7 @@ def stages(tree: Path, path: str) -> Iterator[list[str]]:
     """The test files that concern a module; what follows a stage runs where nothing of it failed."""
     yield nearest(tree, tree / path, TESTS[path.partition("/")[0]])
     if path in {f"schemas/{name}.py" for name in FORMS}:
-        yield nearest(tree, tree / path, TESTS["engine"])
+        yield [test for test in nearest(tree, tree / path, TESTS["engine"]) if test != ANY_STEP]
 
 
 def outcome(tree: Path, tests: Sequence[str]) -> str:

@@ -96,6 +96,12 @@ def test_what_the_tokens_cannot_end_is_left_out() -> None:
     reached = set(lifted.source.tolist())
     # Nothing spells "z", so only the states of "ab" are left, and the two after its end.
     assert len(lifted.final) == 5 + 2 and reached <= set(range(6))
+    allowed = {TEXTS.index(text) for text in (b'"', b"a", b"b", b"ab", b'"a')} | {TOKENS.pad, TOKENS.more}
+    assert set(lifted.tokens.tolist()) == allowed
+    assert [token for token in range(TOKENS.size) if lifted.token_class[token] == -1] == sorted(
+        set(range(TOKENS.size)) - allowed
+    )
+    assert set(lifted.label.tolist()) == set(range(lifted.classes))
 
 
 def test_an_empty_language_has_no_text() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -242,6 +243,37 @@ def test_an_automaton_past_the_cap_is_refused() -> None:
     some_a_long_ago = [(0, 97, 98, 0), (0, 97, 97, 1), *((n, 97, 98, n + 1) for n in range(1, 30))]
     with pytest.raises(TooLarge):
         from_nfa(31, some_a_long_ago, [], 0, [30])
+
+
+def test_a_cap_is_what_may_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    chains = [literal(b"x" * length) for length in range(5)]
+    long, longer = literal(b"x" * 398), literal(b"x" * 399)
+    # Two states that are one when it is minimised.
+    twins = [(0, 97, 97, 1), (0, 98, 98, 2), (1, 99, 99, 3), (2, 99, 99, 3)]
+    for name, cap, make, found in (
+        ("MAX_STATES", 4, lambda: from_dfa(*_table(chains[3])), None),
+        ("MAX_STATES", 4, lambda: from_dfa(*_table(chains[4])), 5),
+        ("MAX_STATES", 4, lambda: from_nfa(4, twins, [], 0, [3]), None),
+        ("MAX_STATES", 3, lambda: from_nfa(4, twins, [], 0, [3]), 4),
+        ("MAX_RAW_STATES", 4, lambda: literal(b"abc"), None),
+        ("MAX_RAW_STATES", 3, lambda: literal(b"abc"), 3),
+        ("MAX_RAW_STATES", 4, lambda: intersect(chains[3], chains[3]), None),
+        ("MAX_RAW_STATES", 3, lambda: intersect(chains[3], chains[3]), 4),
+        ("MAX_RAW_STATES", 1, lambda: intersect(empty(), long), None),
+        ("MAX_RAW_STATES", 1, lambda: intersect(empty(), longer), 401),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"cinnabar.schemas.automaton.{name}", cap)
+            if found is None:
+                make()
+                continue
+            with pytest.raises(TooLarge) as caught:
+                make()
+            assert (caught.value.states, caught.value.limit) == (found, 400 if found == 401 else cap)
+
+
+def _table(automaton: Automaton) -> tuple[Any, Any, Any]:
+    return automaton.transitions, automaton.byte_class, automaton.accepting
 
 
 @settings(max_examples=20)

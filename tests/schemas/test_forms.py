@@ -186,6 +186,20 @@ def test_names_of_open_properties_meet_the_pattern_and_what_all_names_are() -> N
     assert allowed == ["x-a", "x-ab"]
 
 
+def test_of_several_kinds_of_open_properties_the_first_is_written_that_may_have_a_name() -> None:
+    kinds = {"^a": {"type": "integer"}, "^b": {"type": "boolean"}, "^c": TEXT}
+    for names, kind in (
+        ({"enum": ["b1", "c1"]}, "boolean"),
+        ({"pattern": "^c"}, "string"),
+        ({"enum": ["d"]}, None),
+        ({}, "integer"),
+    ):
+        found = rest({
+            "type": "object", "patternProperties": kinds, "propertyNames": names, "additionalProperties": False,
+        })  # fmt: skip
+        assert (found.item.kind if found is not None and isinstance(found.item, Slot) else None) == kind
+
+
 def test_a_map_has_as_many_rows_as_properties_are_demanded() -> None:
     found = rest({"type": "object", "additionalProperties": TEXT, "minProperties": 2, "maxProperties": 3})
     assert found is not None and (found.min_items, found.max_items) == (2, 3)

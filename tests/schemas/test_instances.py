@@ -111,6 +111,18 @@ def test_many_items_may_have_to_differ(item: dict[str, Any]) -> None:
         assert len(set(map(json.dumps, json.loads(compile_schema(schema).minimal())))) == 100
 
 
+def test_what_follows_items_that_differ_is_as_small_as_ever() -> None:
+    rows = {"type": "array", "items": {"type": "integer"}, "uniqueItems": True, "minItems": 3}
+    for items in (TEXT, {"type": "object", "properties": {"a": TEXT}, "required": ["a"]}, {"enum": [1, 2, 3]}):
+        schema = {
+            "type": "object",
+            "properties": {"i": {**rows, "items": items}, "n": {"type": "integer"}, "s": TEXT},
+            "required": ["i", "n", "s"],
+        }
+        record = json.loads(compile_schema(schema).minimal())
+        assert (record["n"], record["s"]) == (0, "") and len(set(map(str, record["i"]))) == 3
+
+
 def parts(schema: Any) -> tuple[Form, Any]:
     return lay_out(normalise(schema).shape), compile_schema(schema).judge
 
