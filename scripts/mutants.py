@@ -237,23 +237,24 @@ def distance(tree: Path, test: Path, module: Path) -> int | None:
     return None
 
 
-def nearest(tree: Path, module: Path, patterns: Iterable[str]) -> list[str]:
-    """The test files that concern a module, the nearest first: by name, then by imports."""
+def nearest(tree: Path, module: Path, patterns: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The test files that are named after a module, and the others that concern it, the nearest first."""
     words = (module.stem, module.stem.removesuffix("s"), module.parent.name)
-    found = []
+    named, others = [], []
     for test in (test for pattern in patterns for test in tree.glob(pattern)):
         far, name = distance(tree, test, module), str(test.relative_to(tree))
         if test.stem not in LEFT_OUT and far is not None:
-            named = any(test.stem.removeprefix("test_").startswith(word) for word in words)
-            found.append((not named, name == ANY_STEP, far, name))
-    return [name for *_, name in sorted(found)]
+            own = any(test.stem.removeprefix("test_").startswith(word) for word in words)
+            (named if own else others).append((name == ANY_STEP, far, name))
+    return [name for *_, name in sorted(named)], [name for *_, name in sorted(others)]
 
 
 def stages(tree: Path, path: str) -> Iterator[list[str]]:
     """The test files that concern a module; what follows a stage runs where nothing of it failed."""
-    yield nearest(tree, tree / path, TESTS[path.partition("/")[0]])
+    yield from nearest(tree, tree / path, TESTS[path.partition("/")[0]])
     if path in {f"schemas/{name}.py" for name in FORMS}:
-        yield [test for test in nearest(tree, tree / path, TESTS["engine"]) if test != ANY_STEP]
+        named, others = nearest(tree, tree / path, TESTS["engine"])
+        yield [test for test in (*named, *others) if test != ANY_STEP]
 
 
 def outcome(tree: Path, tests: Sequence[str]) -> str:
@@ -298,7 +299,8 @@ def caught_by(tree: Path, mutant: Mutant, source: str, changed: str) -> str:
     forget_bytecode(file)
     file.write_text(changed, "utf-8")
     try:
-        return next((found for tests in stages(tree, mutant.path) if (found := outcome(tree, tests))), "")
+        found = (outcome(tree, tests) for tests in stages(tree, mutant.path) if tests)
+        return next(filter(None, found), "")
     finally:
         file.write_text(source, "utf-8")
         forget_bytecode(file)

@@ -137,7 +137,9 @@ def test_first_items_are_written_up_to_the_last_that_is_there(
     assert set(got.leaves) == {f"/{at}" for at in range(record.count(",") + (record != "[]"))}
 
 
-@pytest.mark.parametrize(("least", "record"), [(0, "[]"), (1, '["?"]'), (2, '["?",null]'), (3, '["?",null,""]')])
+@pytest.mark.parametrize(
+    ("least", "record"), [(0, "[]"), (1, '["?"]'), (2, '["?",null]'), (3, '["?",null,""]')]
+)
 def test_first_items_are_written_as_far_as_items_are_demanded(least: int, record: str) -> None:
     layout = laid_out(obj(i={**FIRST, "minItems": least}))
     assert write(layout, None, None).record == (f'{{"i":{record}}}' if not least else "{}")

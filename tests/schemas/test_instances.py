@@ -113,7 +113,11 @@ def test_many_items_may_have_to_differ(item: dict[str, Any]) -> None:
 
 def test_what_follows_items_that_differ_is_as_small_as_ever() -> None:
     rows = {"type": "array", "items": {"type": "integer"}, "uniqueItems": True, "minItems": 3}
-    for items in (TEXT, {"type": "object", "properties": {"a": TEXT}, "required": ["a"]}, {"enum": [1, 2, 3]}):
+    for items in (
+        TEXT,
+        {"type": "object", "properties": {"a": TEXT}, "required": ["a"]},
+        {"enum": [1, 2, 3]},
+    ):
         schema = {
             "type": "object",
             "properties": {"i": {**rows, "items": items}, "n": {"type": "integer"}, "s": TEXT},

@@ -73,7 +73,12 @@ def test_only_what_decodes_and_spells_back_the_same_is_accepted(raw: bytes) -> N
 def test_bytes_are_those_of_utf8_wherever_they_begin_and_end() -> None:
     language, edges = any_string(), (0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF)
     for lead in range(0x80, 0x100):
-        tails = [(), *product(edges), *product(edges, edges), *product(edges, (0x7F, 0x80, 0xBF, 0xC0), edges)]
+        tails = [
+            (),
+            *product(edges),
+            *product(edges, edges),
+            *product(edges, (0x7F, 0x80, 0xBF, 0xC0), edges),
+        ]
         for raw in (bytes((lead, *tail)) for tail in tails):
             try:
                 allowed = canonical_string(raw.decode())[1:-1] == raw
