@@ -1,4 +1,4 @@
-"""What a record is made of: which places are written, what is noted of them, and what is decided from outside."""
+"""What a record is made of: what is written, what is noted of it, and what is decided from outside."""
 
 from __future__ import annotations
 
@@ -255,7 +255,8 @@ def test_known_values_are_written_wherever_they_stand() -> None:
         (obj(a={"type": ["integer", "null"]}, b=TEXT), '{"a":null}', {"/a": "null"}),
         (obj(a={"type": "array", "items": TEXT}), '{"a":[]}', {}),
         (obj(a={"type": "array", "items": TEXT, "minItems": 1}), "{}", {}),
-        ({"type": "array", "items": {"type": "boolean"}, "minItems": 2}, "[true,true]", {"/0": "true", "/1": "true"}),
+        ({"type": "array", "items": {"type": "boolean"}, "minItems": 2}, "[true,true]",
+         {"/0": "true", "/1": "true"}),
         ({"type": ["array", "null"], "items": TEXT, "minItems": 1}, "null", {}),
         ({"type": ["array", "null"], "items": TEXT}, "[]", {}),
         (CHOICE, '{"k":"one","n":""}', {"/k": '"one"', "/n": '""'}),

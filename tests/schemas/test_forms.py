@@ -195,7 +195,8 @@ def test_of_several_kinds_of_open_properties_the_first_is_written_that_may_have_
         ({}, "integer"),
     ):
         found = rest({
-            "type": "object", "patternProperties": kinds, "propertyNames": names, "additionalProperties": False,
+            "type": "object", "patternProperties": kinds, "propertyNames": names,
+            "additionalProperties": False,
         })  # fmt: skip
         assert (found.item.kind if found is not None and isinstance(found.item, Slot) else None) == kind
 
