@@ -13,15 +13,16 @@ import pytest
 from cinnabar.schemas import UnsupportedSchema, compile_schema
 from cinnabar.schemas.algebra import MAX_BRANCHES
 from cinnabar.schemas.automaton import MAX_STATES
-from cinnabar.schemas.containers import MAX_MIN_ITEMS
+from cinnabar.schemas.containers import ANY_TYPE, MAX_MIN_ITEMS
 from cinnabar.schemas.ecma import MAX_DEPTH
 from cinnabar.schemas.errors import NoValue
 from cinnabar.schemas.formats import FORMATS
 from cinnabar.schemas.instances import BUDGET
 from cinnabar.schemas.judging.building import MAKERS, MAX_BESIDE
+from cinnabar.schemas.judging.resources import Documents
 from cinnabar.schemas.language import MAX_UNROLLED_LENGTH, UNROLLED_LENGTH
 from cinnabar.schemas.layout import lay_out
-from cinnabar.schemas.normalise import MAX_SHAPES, UNROLLED, normalise
+from cinnabar.schemas.normalise import MAX_SHAPES, UNROLLED, Reader, normalise
 from cinnabar.schemas.schema_object import ABOUT
 from cinnabar.schemas.shape import (
     Anything,
@@ -455,3 +456,32 @@ def test_the_page_of_json_schema_names_every_keyword_and_format_and_the_limits_t
     for limit in limits:
         assert re.search(rf"(?<![\d,]){limit:,}(?![\d,])", page), limit
     assert UNROLLED[0] == 2 and UNROLLED[-1] == 8 and "below two levels (up to eight" in page
+
+
+WITHIN: dict[str, Any] = {
+    "items": lambda part: {"type": "array", "items": part},
+    "unevaluatedItems": lambda part: {"type": "array", "unevaluatedItems": part},
+    "prefixItems": lambda part: {"type": "array", "prefixItems": [part]},
+    "contains": lambda part: {"type": "array", "contains": part, "minContains": 0},
+    "properties": lambda part: {"type": "object", "properties": {"a": part}},
+    "patternProperties": lambda part: {"type": "object", "patternProperties": {"^a": part}},
+    "additionalProperties": lambda part: {"type": "object", "additionalProperties": part},
+}
+
+
+@pytest.mark.parametrize("keyword", WITHIN)
+def test_each_container_is_one_level_deeper(keyword: str) -> None:
+    schema: Any = TEXT
+    for _ in range(6):
+        schema = WITHIN[keyword](schema)
+    for levels in (2, 3):
+        documents, count = Documents(schema), 0
+        found = Reader(documents, levels, 2).read(documents.root, ANY_TYPE, 0)
+        while isinstance(found, Array | Object):
+            count += 1
+            if isinstance(found, Array):
+                parts = [found.contained, *found.prefix, found.item]
+            else:
+                parts = [*(f.shape for f in found.fields), *(p for _, p in found.patterns), found.additional]
+            found = next((part for part in parts if isinstance(part, Array | Object)), None)
+        assert count == levels + 1, "the last one has nothing in it"
