@@ -185,6 +185,26 @@ def test_the_shortest_text_prefers_what_can_be_printed() -> None:
 
 
 @settings(max_examples=40)
+@given(automata, st.integers(1, 12))
+def test_the_shortest_texts_are_the_first_of_all_texts_by_length(automaton: Automaton, count: int) -> None:
+    automaton &= star(byte_set(b"abc"))
+    known = [word for word in WORDS if automaton.accepts(word)]
+    found = automaton.shortest_texts(count)
+    assert found[: len(known)] == known[:count]
+    assert found == sorted(set(found), key=lambda text: (len(text), text)) and len(found) <= count
+    assert all(automaton.accepts(text) for text in found)
+    assert automaton.shortest_texts(count) is found
+
+
+def test_of_texts_that_are_alike_several_are_found_that_can_be_printed() -> None:
+    assert byte_set(range(256)).shortest_texts(4) == [b"!", b'"', b"#", b"$"]
+    assert byte_set([0x00, 0x0A, 0xFF]).shortest_texts(4) == [b"\xff"]
+    assert byte_set(b" \x00{").shortest_texts(4) == [b"{"]
+    assert byte_set(b" \x00").shortest_texts(4) == [b" "]
+    assert byte_set(b"\x00\x7f").shortest_texts(4) == [b"\x7f"]
+    assert anything().shortest_texts(3) == [b"", b"!", b'"'] and empty().shortest_texts(3) == []
+
+
 @given(st.lists(st.tuples(*[st.integers(0, 4)] * 2, st.sampled_from("abc")), max_size=10), st.data())
 def test_a_nondeterministic_machine_is_followed_on_all_its_paths(
     moves: list[tuple[int, int, str]], data: st.DataObject
