@@ -264,6 +264,29 @@ def test_repeating_nothing_ends() -> None:
     assert fullmatch("(?:){999999999}").fingerprint == epsilon().fingerprint
 
 
+@pytest.mark.parametrize(
+    ("pattern", "same"),
+    [(r"\s", SPACE), (r"\d", "[0-9]"), (r"\w", "[A-Za-z0-9_]"), (".", r"[^\n\r\u2028\u2029]")],
+)
+def test_classes_hold_exactly_the_code_points_of_the_standard(pattern: str, same: str) -> None:
+    automaton, known = fullmatch(pattern), re.compile(same)
+    for code in (*range(0xD800), *range(0xFE00, 0x10100)):
+        assert automaton.accepts(content_of(chr(code))) == bool(known.fullmatch(chr(code))), hex(code)
+
+
+def test_escapes_stand_for_exactly_one_code_point() -> None:
+    escapes = {"t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D, "0": 0, "cA": 1, "cz": 26, "x7e": 0x7E}
+    escapes |= {"u00e9": 0xE9, "u{e9}": 0xE9, "u{10FFFF}": 0x10FFFF, "-": 0x2D, "/": 0x2F, "uffff": 0xFFFF}
+    for escape, code in escapes.items():
+        for spelled in (f"^\\{escape}$", f"^[\\{escape}]$"):
+            found = {
+                c
+                for c in range(max(0, code - 40), code + 40)
+                if c < 0x110000 and pattern_matches(spelled, chr(c))
+            }
+            assert found == {code}, spelled
+
+
 def test_general_categories_are_those_of_unicode() -> None:
     letters = fullmatch(r"\p{L}")
     for code in (*range(0xD800), *range(0x1F000, 0x20000)):
