@@ -61,8 +61,8 @@ TESTS = {
     "engine": ("tests/engine/test_*.py", "tests/kernels/test_c*.py"),
     "kernels": ("tests/engine/test_*.py", "tests/kernels/test_c*.py"),
 }
-#: What the engine's tests know more of than those beside it; they run when none of these failed.
-FORMS = ("automaton", "containers", "fitting", "form", "instances", "layout", "normalise")
+#: Tests that come to import a module by more imports than this say nothing of it that nearer ones do not.
+FARTHEST = 4
 #: What runs long and says nothing of operators: tables of other formats, caches, sizes, speed.
 LEFT_OUT = (
     "test_arrow", "test_cache", "test_describe", "test_judging_suite", "test_library", "test_loading",
@@ -245,7 +245,7 @@ def nearest(tree: Path, module: Path, patterns: Iterable[str]) -> tuple[list[str
     named, others = [], []
     for test in (test for pattern in patterns for test in tree.glob(pattern)):
         far, name = distance(tree, test, module), str(test.relative_to(tree))
-        if test.stem not in LEFT_OUT and far is not None:
+        if test.stem not in LEFT_OUT and far is not None and far <= FARTHEST:
             own = any(test.stem.removeprefix("test_").startswith(word) for word in words)
             (named if own else others).append((name == ANY_STEP, far, name))
     return [name for *_, name in sorted(named)], [name for *_, name in sorted(others)]
@@ -254,9 +254,6 @@ def nearest(tree: Path, module: Path, patterns: Iterable[str]) -> tuple[list[str
 def stages(tree: Path, path: str) -> Iterator[list[str]]:
     """The test files that concern a module; what follows a stage runs where nothing of it failed."""
     yield from nearest(tree, tree / path, TESTS[path.partition("/")[0]])
-    if path in {f"schemas/{name}.py" for name in FORMS}:
-        named, others = nearest(tree, tree / path, TESTS["engine"])
-        yield [test for test in (*named, *others) if test != ANY_STEP]
 
 
 def outcome(tree: Path, tests: Sequence[str]) -> str:

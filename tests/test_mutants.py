@@ -73,9 +73,8 @@ def test_the_nearest_tests_come_first(script: Any) -> None:
     assert near == ["tests/schemas/test_numbers.py"] and "tests/schemas/test_compile.py" in others
     near, others = script.stages(ROOT, "kernels/constrained_scan.py")
     assert near == ["tests/kernels/test_constrained_scan.py"] and others[-1] == script.ANY_STEP
-    near, others, seen = script.stages(ROOT, "schemas/form.py")
-    assert "tests/schemas/test_forms.py" in near and "tests/engine/test_repair.py" in seen
-    assert [path for path in script.FILES if not list(script.stages(ROOT, path))[1]] == []
+    assert "tests/schemas/test_judging.py" in next(script.stages(ROOT, "schemas/judging/judge.py"))
+    assert [path for path in script.FILES if not any(script.stages(ROOT, path))] == []
 
 
 def test_a_table_tells_the_share_and_each_survivor(script: Any) -> None:
