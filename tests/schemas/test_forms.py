@@ -212,6 +212,12 @@ def test_of_several_kinds_of_open_properties_the_first_is_written_that_may_have_
         assert (found.item.kind if found is not None and isinstance(found.item, Slot) else None) == kind
 
 
+def test_open_properties_whose_names_need_too_many_states_are_not_written() -> None:
+    kinds = {"a.{30}b": {"type": "integer"}, "^b": {"type": "boolean"}}
+    found = rest({"type": "object", "patternProperties": kinds, "additionalProperties": False})
+    assert found is not None and isinstance(found.item, Slot) and found.item.kind == "boolean"
+
+
 def test_a_map_has_as_many_rows_as_properties_are_demanded() -> None:
     found = rest({"type": "object", "additionalProperties": TEXT, "minProperties": 2, "maxProperties": 3})
     assert found is not None and (found.min_items, found.max_items) == (2, 3)

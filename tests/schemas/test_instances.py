@@ -137,6 +137,34 @@ def test_nothing_is_tried_beyond_the_budget() -> None:
     assert smallest_instance(form, judge) == '{"a":0,"b":0,"c":0}'
 
 
+class Refusing:
+    """Refuses every record at its root, and counts them."""
+
+    def __init__(self) -> None:
+        self.judge, self.texts = compile_schema(False).judge, list[str]()
+
+    def violation(self, record: Any) -> Any:
+        self.texts.append(json.dumps(record))
+        return self.judge.violation(record)
+
+
+def test_every_way_is_tried_once_those_of_few_changes_first() -> None:
+    form, _ = parts({"type": "object", "properties": {name: {"const": 1} for name in "abc"}})
+    judge = Refusing()
+    assert smallest_instance(form, judge) is None  # type: ignore[arg-type]
+    assert len(judge.texts) == len(set(judge.texts)) == 8
+    assert [len(json.loads(text)) for text in judge.texts] == [0, 1, 1, 1, 2, 2, 2, 3]
+    nested, _ = parts({
+        "type": "object",
+        "properties": {"o": {"type": "object", "properties": {"x": {"const": 1}}}, "p": {"const": 1}},
+        "required": ["o"],
+    })  # fmt: skip
+    judge = Refusing()
+    assert smallest_instance(nested, judge) is None  # type: ignore[arg-type]
+    # What lies nearer to the place that is refused goes first.
+    assert judge.texts == ['{"o": {}}', '{"o": {}, "p": 1}', '{"o": {"x": 1}}', '{"o": {"x": 1}, "p": 1}']
+
+
 def test_what_may_be_left_out_or_null_is() -> None:
     optional = {"a": {"type": ["object", "null"], "properties": {}}, "b": NUMBER}
     assert (
