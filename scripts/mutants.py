@@ -68,7 +68,7 @@ LEFT_OUT = (
     "test_arrow", "test_cache", "test_describe", "test_judging_suite", "test_library", "test_loading",
     "test_scan_speed", "test_scheduler",
 )  # fmt: skip
-DESELECTED = "hundred_thousand or ten_thousand or hostile or past_the_caps"
+DESELECTED = "hundred_thousand or hostile"
 #: Of tests that do the same with other seeds, two; the slowest test of all, which runs last, with the lowest
 #: efforts only.
 ANY_STEP = "tests/engine/test_valid_at_any_step.py"

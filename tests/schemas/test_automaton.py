@@ -224,6 +224,25 @@ def test_a_nondeterministic_machine_is_followed_on_all_its_paths(
         assert automaton.accepts(word) == bool(states & ends)
 
 
+ends = st.integers(0, 255)
+spans = st.tuples(st.integers(0, 3), ends, ends, st.integers(0, 3)).map(
+    lambda e: (e[0], *sorted(e[1:3]), e[3])
+)
+
+
+@given(st.lists(spans, max_size=6), st.lists(st.lists(ends, max_size=4), max_size=20))
+def test_edges_of_a_nondeterministic_machine_hold_all_bytes_of_their_span(
+    edges: list[tuple[int, int, int, int]], words: list[list[int]]
+) -> None:
+    automaton = from_nfa(4, edges, [], 0, [3])
+    edge_bytes = sorted({byte for _, low, high, _ in edges for byte in (low, high)} | {0, 255})
+    for word in (*words, *([byte] for byte in range(256)), *product(edge_bytes, repeat=2)):
+        states = {0}
+        for byte in word:
+            states = {t for s, low, high, t in edges if s in states and low <= byte <= high}
+        assert automaton.accepts(bytes(word)) == (3 in states), word
+
+
 def test_the_edge_cases_of_the_algebra() -> None:
     a = literal(b"a")
     assert empty().is_empty and empty().states == 0 and empty().shortest() is None and empty().longest is None

@@ -94,6 +94,13 @@ TAKEN_OVER: list[tuple[Any, Shape]] = [
     ({"type": "array", "items": TEXT, "uniqueItems": True}, Array(String(), unique=True)),
     ({"type": "array", "items": TEXT, "contains": {"const": "x"}},
      Array(String(), 1, contained=one('"x"'), min_contained=1)),
+    ({"allOf": [{"type": "array", "contains": {"type": "integer"}, "minContains": 2},
+                {"type": "array", "contains": {"minimum": 3}, "uniqueItems": True}]},
+     Array(Anything(), 2, unique=True, contained=Number(True, minimum=Decimal(3)), min_contained=2)),
+    ({"allOf": [{"type": "array", "contains": {"type": "integer"}}, {"type": "array", "contains": TEXT}]},
+     Array(Anything(), 1, contained=Number(True), min_contained=1)),
+    ({"allOf": [{"type": "array", "items": TEXT}, {"type": "array", "contains": {"const": "x"}}]},
+     Array(String(), 1, contained=one('"x"'), min_contained=1)),
     ({"type": "array", "items": TEXT, "contains": TEXT, "minContains": 0},
      Array(String(), contained=String())),
     ({"allOf": [{"type": "array", "prefixItems": [TEXT, TEXT, TEXT]},
@@ -482,7 +489,7 @@ def test_each_container_is_one_level_deeper(keyword: str) -> None:
         schema = WITHIN[keyword](schema)
     for levels in (2, 3):
         documents, count = Documents(schema), 0
-        found = Reader(documents, levels, 2).read(documents.root, ANY_TYPE, 0)
+        found = last = Reader(documents, levels, 2).read(documents.root, ANY_TYPE, 0)
         while isinstance(found, Array | Object):
             count += 1
             if isinstance(found, Array):
@@ -490,4 +497,17 @@ def test_each_container_is_one_level_deeper(keyword: str) -> None:
             else:
                 parts = [*(f.shape for f in found.fields), *(p for _, p in found.patterns), found.additional]
             found = next((part for part in parts if isinstance(part, Array | Object)), None)
+            last = last if found is None else found
         assert count == levels + 1, "the last one has nothing in it"
+        patterns = (("^a", Anything()),) if keyword == "patternProperties" else ()
+        assert last in (Array(None), Object((), Anything(), patterns=patterns))
+
+
+def test_the_last_level_has_what_is_required_and_stays_closed() -> None:
+    inner = {**CLOSED, "required": ["b"], "properties": {"a": TEXT, "b": TEXT}}
+    rows = {"type": "array", "items": TEXT, "maxItems": 3}
+    schema = {"type": "object", "properties": {"o": inner, "r": rows, "s": {**rows, "minItems": 2}}}
+    documents = Documents(schema)
+    found = fields(Reader(documents, 1, 2).read(documents.root, ANY_TYPE, 0) or Anything())
+    assert found["o"].shape == Object((Field("b", String(), True),))
+    assert found["r"].shape == Array(None, 0, 3) and found["s"].shape == Array(String(), 2, 3)

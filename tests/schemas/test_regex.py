@@ -266,7 +266,14 @@ def test_repeating_nothing_ends() -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "same"),
-    [(r"\s", SPACE), (r"\d", "[0-9]"), (r"\w", "[A-Za-z0-9_]"), (".", r"[^\n\r\u2028\u2029]")],
+    [
+        (r"\p{ASCII}", r"[\0-\x7f]"),
+        (r"\p{Any}", r"[\0-\U0010ffff]"),
+        (r"\s", SPACE),
+        (r"\d", "[0-9]"),
+        (r"\w", "[A-Za-z0-9_]"),
+        (".", r"[^\n\r\u2028\u2029]"),
+    ],
 )
 def test_classes_hold_exactly_the_code_points_of_the_standard(pattern: str, same: str) -> None:
     automaton, known = fullmatch(pattern), re.compile(same)
@@ -285,6 +292,7 @@ def test_escapes_stand_for_exactly_one_code_point() -> None:
                 if c < 0x110000 and pattern_matches(spelled, chr(c))
             }
             assert found == {code}, spelled
+    assert [code for code in range(128) if pattern_matches(r"^[\b]$", chr(code))] == [8]
 
 
 def test_general_categories_are_those_of_unicode() -> None:
