@@ -141,14 +141,15 @@ def _spell(bound: Decimal) -> str:
 @lru_cache(maxsize=2)
 def _unsigned(whole: bool) -> Automaton:
     """Canonical spellings of the numbers from zero on."""
-    table = np.full((6, _CLASSES), -1, np.int32)
-    zero, more, point, fraction, ended = 1, 2, 3, 4, 5
+    table = np.full((5, _CLASSES), -1, np.int32)
+    # A fraction begins with the point and goes on behind each zero that does not end it.
+    zero, more, fraction, ended = 1, 2, 3, 4
     table[0, 0], table[0, 1:10], table[more, :10] = zero, more, more
     if not whole:
-        table[[zero, more], _POINT] = point
-        for state in (point, fraction, ended):
+        table[[zero, more], _POINT] = fraction
+        for state in (fraction, ended):
             table[state, 0], table[state, 1:10] = fraction, ended
-    return from_dfa(table, _BYTES, np.isin(np.arange(6), (zero, more, ended)))
+    return from_dfa(table, _BYTES, np.isin(np.arange(5), (zero, more, ended)))
 
 
 @lru_cache(maxsize=1024)
