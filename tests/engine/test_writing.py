@@ -28,7 +28,9 @@ def rows_of(count: int) -> list[Row]:
 def write(layout: Layout, *texts: str | None, decided: Mapping[int, Any] | None = None) -> Writer:
     """The record of these texts, None for what is absent; its guess is "?"."""
     assert len(texts) == len(layout.slots)
-    values = [Value((text or '"?"').encode(), text is None, 0.5, 0.25, ((1, 3),)) for text in texts]
+    values = [
+        Value((text or '"?"').encode(), text is None, 0.5, 0.25, ((1, 3),), rival=0.125) for text in texts
+    ]
     return Writer(layout, values, OFFSET, decided)
 
 
@@ -48,8 +50,10 @@ def test_open_properties_have_names_of_their_own_and_are_noted_by_them() -> None
     assert got.record == '{"x/y":"1"}'
     assert got.rows == {"/x~1y": (OFFSET, 0.5)}
     assert got.instances == {"/a": [0], "/x~1y": [2, 1]}
-    assert got.leaves["/x~1y"] == Leaf('"1"', 0.5, ((OFFSET + 1, OFFSET + 3),), "minimal", absence=0.25)
-    assert got.leaves["/a"] == Leaf(None, 0.25, origin="absent", absence=0.25)
+    said: dict[str, Any] = {"absence": 0.25, "posterior": 0.5, "rival": 0.125}
+    span = (OFFSET + 1, OFFSET + 3)
+    assert got.leaves["/x~1y"] == Leaf('"1"', 0.5, (span,), "minimal", slot=2, **said)
+    assert got.leaves["/a"] == Leaf(None, 0.25, origin="absent", slot=0, **said)
 
 
 def test_an_open_property_without_a_name_or_a_value_leaves_its_name_to_the_next() -> None:
