@@ -104,6 +104,21 @@ def test_what_the_tokens_cannot_end_is_left_out() -> None:
     assert set(lifted.label.tolist()) == set(range(lifted.classes))
 
 
+@pytest.mark.parametrize("schema", [*SCHEMAS, {"enum": ["ab", "zb", "az", "bza", "zab"]}], ids=str)
+def test_every_state_is_reached_and_can_end(schema: dict[str, object]) -> None:
+    lifted = lift(automaton_of(schema)[0], TOKENS)
+    edges = list(zip(lifted.source.tolist(), lifted.target.tolist(), strict=True))
+    every = set(range(len(lifted.final)))
+    for begin, pairs in (
+        ({0}, edges),
+        (set(np.flatnonzero(lifted.final).tolist()), [(t, s) for s, t in edges]),
+    ):
+        found = set(begin)
+        while more := {t for s, t in pairs if s in found} - found:
+            found |= more
+        assert found == every
+
+
 def test_an_empty_language_has_no_text() -> None:
     lifted = lift(empty(), TOKENS)
     assert not accepts(lifted, [], 2, TOKENS.pad) and not accepts(lifted, [1], 2, TOKENS.pad)

@@ -243,6 +243,14 @@ def test_edges_of_a_nondeterministic_machine_hold_all_bytes_of_their_span(
         assert automaton.accepts(bytes(word)) == (3 in states), word
 
 
+def test_what_leads_back_to_the_start_may_be_followed_by_the_same() -> None:
+    odd = from_dfa([[1], [0]], np.zeros(256), [False, True])
+    pairs = concat(odd, odd)
+    assert [length for length in range(9) if pairs.accepts(b"x" * length)] == [2, 4, 6, 8]
+    back = concat(literal(b"a"), star(literal(b"ba")))
+    assert concat(back, literal(b"b")).fingerprint == concat(literal(b"ab"), star(literal(b"ab"))).fingerprint
+
+
 def test_the_edge_cases_of_the_algebra() -> None:
     a = literal(b"a")
     assert empty().is_empty and empty().states == 0 and empty().shortest() is None and empty().longest is None
