@@ -206,6 +206,19 @@ def nested(wrap: Any, inner: Any, levels: int = 10_000) -> Any:
 
 
 @pytest.mark.timeout(20)
+@pytest.mark.parametrize("keyword", ["$ref", "$dynamicRef"])
+def test_what_a_reference_leads_to_counts_as_evaluated(keyword: str) -> None:
+    part = {"$dynamicAnchor": "n", "$anchor": "m", "properties": {"a": {"type": "integer"}}}
+    schema = {
+        "$defs": {"n": part},
+        keyword: "#m" if keyword == "$ref" else "#n",
+        "unevaluatedProperties": False,
+    }
+    assert judge_of(schema).accepts({"a": 1}) and not judge_of(schema).accepts({"b": 1})
+    items = {**schema, "$defs": {"n": {**part, "prefixItems": [True]}}, "unevaluatedItems": False}
+    assert judge_of(items).accepts([1]) and not judge_of(items).accepts([1, 2])
+
+
 def test_a_hundred_schemas_may_be_nested_at_one_value_and_no_more() -> None:
     def nested(count: int) -> Any:
         schema: Any = {"type": "integer"}
