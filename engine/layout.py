@@ -213,6 +213,8 @@ class _Builder:
             demanded = max(int(head) + 1 if head.isdecimal() else 0 for head in heads)
         if node.max_items is not None and demanded > node.max_items:
             raise EngineFailure("known", f"{pointer}: {demanded} known items, {node.max_items} are allowed")
+        # The first items are no rows.
+        demanded = max(0, demanded - len(node.prefix))
         while len(children) < demanded:
             anchor = rows[children[-1]].anchor if children else rows[row].anchor if row >= 0 else 0
             children.append(len(rows))
@@ -221,7 +223,6 @@ class _Builder:
             self.place(part, f"{pointer}/{at}", row, optional=False, excusable=True)
             for at, part in enumerate(node.prefix)
         )
-        demanded = max(0, demanded - len(prefix))
         items: list[tuple[int, Place]] = []
         keys: list[LeafPlace] = []
         for at, child in enumerate(children if node.item is not None else ()):

@@ -173,10 +173,7 @@ def _first_hit(
     values: torch.Tensor, top: torch.Tensor, segment: torch.Tensor, offsets: torch.Tensor
 ) -> torch.Tensor:
     """[K] int64, the first index of each segment whose value is the segment's maximum `top`."""
-    hit = torch.where(values >= top.index_select(0, segment), segment, -1)
-    index = torch.arange(len(values), device=values.device)
-    # Sorting by nothing but the hit keeps the order within a segment: the first one found is the first one.
-    found = index[hit >= 0]
+    found = (values >= top.index_select(0, segment)).nonzero().squeeze(1)
     owner = segment[found]
     first = torch.ones_like(owner, dtype=torch.bool)
     first[1:] = owner[1:] != owner[:-1]

@@ -47,7 +47,7 @@ def loosened(tree: Tree) -> tuple[Tree, int | None, bool]:
                 least = sum(length[0] for length in others)
                 exact = low == high and all(length[0] == length[1] for length in others)
                 return free, item.most * max(low, 1) + least, exact
-    return free, min(repeat.most or 0 for repeat in counted), False
+    return free, min(most for repeat in counted if (most := repeat.most) is not None), False
 
 
 def clipped(tree: Tree, most: int) -> Tree:

@@ -336,7 +336,7 @@ def _kind(others: tuple[Shape, ...]) -> Kind:
         return "null"
     if len(kinds) == 1:
         return kinds.pop()
-    if kinds <= {"integer", "number"}:
+    if kinds == {"integer", "number"}:
         return "number"
     return "enum" if kinds <= {"enum", "boolean"} else "string"
 

@@ -96,7 +96,7 @@ def refine(table: Ints, accepting: Bools, least: Ints, most: Ints) -> tuple[Ints
     """
     label = np.full(len(table) + 1, -1, np.int32)
     count = 0
-    levels = int(most.max(initial=-1)) + 1
+    levels = int(most.max()) + 1
     order = np.argsort(most, kind="stable")
     if levels * 16 < len(table):
         bounds = np.searchsorted(most[order], np.arange(levels + 1))

@@ -36,7 +36,7 @@ _BYTES = np.full(256, 12, np.int32)
 _BYTES[ord("0") : ord("9") + 1] = np.arange(10)
 _BYTES[ord(".")] = 10
 _BYTES[ord("-")] = 11
-_POINT = 10
+_POINT, _CLASSES = 10, 13
 
 Ints = npt.NDArray[np.int32]
 
@@ -141,14 +141,15 @@ def _spell(bound: Decimal) -> str:
 @lru_cache(maxsize=2)
 def _unsigned(whole: bool) -> Automaton:
     """Canonical spellings of the numbers from zero on."""
-    table = np.full((6, 13), -1, np.int32)
-    zero, more, point, fraction, ended = 1, 2, 3, 4, 5
+    table = np.full((5, _CLASSES), -1, np.int32)
+    # A fraction begins with the point and goes on behind each zero that does not end it.
+    zero, more, fraction, ended = 1, 2, 3, 4
     table[0, 0], table[0, 1:10], table[more, :10] = zero, more, more
     if not whole:
-        table[[zero, more], _POINT] = point
-        for state in (point, fraction, ended):
+        table[[zero, more], _POINT] = fraction
+        for state in (fraction, ended):
             table[state, 0], table[state, 1:10] = fraction, ended
-    return from_dfa(table, _BYTES, np.isin(np.arange(6), (zero, more, ended)))
+    return from_dfa(table, _BYTES, np.isin(np.arange(5), (zero, more, ended)))
 
 
 @lru_cache(maxsize=1024)
@@ -165,7 +166,7 @@ def _compared(size: str, kept: str) -> Automaton:
     smaller, larger, place = n, 2 * n, 3 * n + 1
     less = place + m + 1
     greater = less + 1
-    table = np.full((greater + 1, 13), -1, np.int32)
+    table = np.full((greater + 1, _CLASSES), -1, np.int32)
     verdict = ["?"] * (greater + 1)
     for i in range(n):
         table[i, : digits[i]], table[i, digits[i] + 1 : 10] = smaller + i + 1, larger + i + 1
@@ -209,7 +210,7 @@ def _multiples(step: Decimal) -> Automaton:
         raise UnsupportedNumber(reason + f" with {places} decimal places")
     # State 0 is before the first digit; then the remainders of the whole part; then, after the point, those
     # with 0 .. places digits behind it.
-    table = np.full((1 + (places + 2) * divisor, 13), -1, np.int32)
+    table = np.full((1 + (places + 2) * divisor, _CLASSES), -1, np.int32)
     final = np.zeros(len(table), np.bool_)
     left = np.arange(divisor)
     moved = (left[:, None] * 10 + np.arange(10)) % divisor

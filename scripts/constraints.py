@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-PROJECT, EXTRA = "cinnabar-extract", "dev"
+PROJECT, EXTRAS = "cinnabar-extract", frozenset({"dev", "mutants"})
 
 
 def installed(root: str, extras: frozenset[str]) -> dict[str, str]:
@@ -45,7 +45,7 @@ def installed(root: str, extras: frozenset[str]) -> dict[str, str]:
 
 
 def main() -> None:
-    releases = installed(PROJECT, frozenset({EXTRA}))
+    releases = installed(PROJECT, EXTRAS)
     print("# The newest release of each package that the tests passed with; made by scripts/constraints.py.")
     for name, release in sorted(releases.items()):
         print(f"{name}<={release}")

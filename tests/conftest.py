@@ -7,10 +7,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 # A busy machine is no failure: examples have no deadline, and slow drawing of them is let through.
 settings.register_profile("cinnabar", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# scripts/mutants.py wants to know whether a test fails, not the smallest example of it.
+settings.register_profile(
+    "mutants",
+    settings.get_profile("cinnabar"),
+    phases=(Phase.explicit, Phase.generate),
+    database=None,
+)
 settings.load_profile("cinnabar")
 
 # Nothing of an earlier run, nor of the user's own cache, has a part in the tests.

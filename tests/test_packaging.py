@@ -131,7 +131,8 @@ def test_every_dependency_has_a_bound_that_was_tested() -> None:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     bounds = dict(line.split("<=") for line in lines if not line.startswith("#"))
     extras = PROJECT["project"]["optional-dependencies"]
-    wanted = [re.split(r"[<>=;\[ ]", line)[0] for line in PROJECT["project"]["dependencies"] + extras["dev"]]
+    lines = PROJECT["project"]["dependencies"] + extras["dev"] + extras["mutants"]
+    wanted = [re.split(r"[<>=;\[ ]", line)[0] for line in lines]
     assert [name for name in wanted if name.replace("_", "-").lower() not in bounds] == []
 
 

@@ -126,6 +126,32 @@ def test_names_are_escaped_in_keys_and_pointers() -> None:
     assert list(got.leaves) == ['/a~1b~0"c']
 
 
+def test_what_may_go_without_a_value_is_what_can_be_left_out_or_lies_in_it() -> None:
+    row = obj(["x"], x=TEXT, y=TEXT)
+    inner = {"type": "array", "prefixItems": [TEXT], "items": row, "minItems": 1}
+    layout = layout_of(obj(["a", "o", "i"], a=TEXT, b=TEXT, o=row, p=row, i=inner), [Row(0, -1, 0, 1.0)])
+    found = dict(zip([slot.path for slot in layout.slots], layout.excusable, strict=True))
+    assert found == {
+        "/a": False, "/b": True, "/o/x": False, "/o/y": True, "/p/x": True, "/p/y": True,
+        "/i/0": True, "/i/*/x": True, "/i/*/y": True,
+    }  # fmt: skip
+    nullable = compile_schema({**obj(["a", "b"], a=TEXT, b=TEXT), "type": ["object", "null"]}).form
+    assert lay_out(nullable, [], {}).excusable == [True, True]
+    held = lay_out(nullable, [], {"/a": '"x"'})
+    assert held.excusable == [False, False] and held.known == [b'"x"', None]
+
+
+def test_rows_up_to_the_last_known_one_are_demanded() -> None:
+    schema = obj(["i"], i={"type": "array", "prefixItems": [TEXT], "items": obj(["n"], n=TEXT)})
+    form = compile_schema(schema).form
+    layout = lay_out(form, [Row(0, -1, 5, 0.5)], {"/i/2/n": '"k"'})
+    assert [(row.anchor, row.probability) for row in layout.rows] == [(5, 0.5), (5, 1.0)]
+    assert layout.known == [None, None, b'"k"'] and layout.excusable == [True, False, False]
+    assert write(layout, None, None, '"k"').record == '{"i":["?",{"n":"?"},{"n":"k"}]}'
+    with pytest.raises(EngineFailure, match="no place '/i/x'"):
+        lay_out(form, [], {"/i/x": '"k"'})
+
+
 def test_a_schema_may_be_a_single_value_or_an_array() -> None:
     assert write(layout_of(TEXT), '"x"').record == '"x"'
     assert write(layout_of({"type": "array", "items": TEXT}, [Row(0, -1, 0, 1.0)]), '"x"').record == '["x"]'

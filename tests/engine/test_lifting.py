@@ -96,6 +96,27 @@ def test_what_the_tokens_cannot_end_is_left_out() -> None:
     reached = set(lifted.source.tolist())
     # Nothing spells "z", so only the states of "ab" are left, and the two after its end.
     assert len(lifted.final) == 5 + 2 and reached <= set(range(6))
+    allowed = {TEXTS.index(text) for text in (b'"', b"a", b"b", b"ab", b'"a')} | {TOKENS.pad, TOKENS.more}
+    assert set(lifted.tokens.tolist()) == allowed
+    assert [token for token in range(TOKENS.size) if lifted.token_class[token] == -1] == sorted(
+        set(range(TOKENS.size)) - allowed
+    )
+    assert set(lifted.label.tolist()) == set(range(lifted.classes))
+
+
+@pytest.mark.parametrize("schema", [*SCHEMAS, {"enum": ["ab", "zb", "az", "bza", "zab"]}], ids=str)
+def test_every_state_is_reached_and_can_end(schema: dict[str, object]) -> None:
+    lifted = lift(automaton_of(schema)[0], TOKENS)
+    edges = list(zip(lifted.source.tolist(), lifted.target.tolist(), strict=True))
+    every = set(range(len(lifted.final)))
+    for begin, pairs in (
+        ({0}, edges),
+        (set(np.flatnonzero(lifted.final).tolist()), [(t, s) for s, t in edges]),
+    ):
+        found = set(begin)
+        while more := {t for s, t in pairs if s in found} - found:
+            found |= more
+        assert found == every
 
 
 def test_an_empty_language_has_no_text() -> None:

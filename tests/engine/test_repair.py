@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,9 +12,11 @@ from random_model import SteeredModel, request
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.layout import lay_out
 from cinnabar.engine.models.base import Row
+from cinnabar.engine.repair import repaired
 from cinnabar.engine.request import Failed, Filled
 from cinnabar.engine.writing import Value, Writer
 from cinnabar.schemas import compile_schema
+from cinnabar.schemas.judging.judge import Judge
 
 TEXT = {"type": "string"}
 MAYBE = {"type": ["string", "null"]}
@@ -113,3 +116,129 @@ def test_known_values_that_no_record_may_have_together_fail_their_request_only()
     assert isinstance(one, Filled) and json.loads(one.record) == {"a": "x", "c": "z"}
     assert isinstance(both, Failed) and both.code == "known"
     assert isinstance(none, Filled) and json.loads(none.record) == {"c": "z"}
+
+
+Found = list[tuple[float, bytes]]
+
+
+def near(
+    schema: dict[str, Any],
+    values: dict[str, tuple[str | None, float]],
+    others: dict[str, Found] | None = None,
+    rows: int = 0,
+) -> tuple[Any, int]:
+    """The record found near these values (by path, a text or None, and how sure it is); how many were judged.
+
+    `others` are what else a slot might be; of what is not among them it might be absent, or else as it is.
+    """
+    form = compile_schema(schema).form
+    layout = lay_out(form, [Row(0, -1, at, 1.0) for at in range(rows)], {})
+    paths = [slot.path if row < 0 else slot.path.replace("*", f"{row}") for slot, row in zip(
+        layout.slots, layout.row_of, strict=True)]  # fmt: skip
+    now = []
+    for path, slot in zip(paths, layout.slots, strict=True):
+        text, sure = values.get(path, (None, 0.9))
+        guess = (slot.minimal if text is None else text).encode()
+        absence = sure if text is None else round(1 - sure, 4)
+        now.append(Value(guess, text is None, 1 - sure if text is None else sure, absence))
+
+    def alternatives(at: int) -> list[tuple[float, Value]]:
+        value = now[at]
+        found = [(value.absent_confidence, replace(value, absent=True))]
+        return found + [
+            (chance, replace(value, text=text, absent=False, confidence=chance))
+            for chance, text in (others or {}).get(paths[at], [])
+        ]
+
+    assert form.judge is not None
+    judge = Counting(form.judge)
+    found = repaired(layout, now, 0, judge, alternatives)  # type: ignore[arg-type]
+    return None if found is None else json.loads(found.record), judge.asked
+
+
+class Counting:
+    """A judge that counts the records that it was asked about."""
+
+    def __init__(self, judge: Judge) -> None:
+        self.judge, self.asked = judge, 0
+
+    def violation(self, record: Any) -> Any:
+        self.asked += 1
+        return self.judge.violation(record)
+
+
+def test_a_record_that_is_allowed_stays_as_it_is() -> None:
+    schema = obj([], {"maxProperties": 2}, a=TEXT, b=TEXT)
+    assert near(schema, {"/a": ('"x"', 0.1), "/b": ('"y"', 0.1)}) == ({"a": "x", "b": "y"}, 1)
+
+
+@pytest.mark.parametrize("weak", ["a", "b", "c"])
+def test_what_is_least_sure_is_left_out(weak: str) -> None:
+    schema = obj([], {"maxProperties": 2}, a=TEXT, b=TEXT, c=TEXT)
+    values: dict[str, Any] = {f"/{name}": (f'"{name}"', 0.7 if name == weak else 0.9) for name in "abc"}
+    assert near(schema, values)[0] == {name: name for name in "abc" if name != weak}
+
+
+@pytest.mark.parametrize(("y", "z", "wanted"), [(0.1, 0.3, "z"), (0.3, 0.1, "y"), (0.2, 0.2, "y")])
+def test_a_value_is_exchanged_for_the_next_likelier_one(y: float, z: float, wanted: str) -> None:
+    schema = obj(["t"], {"not": {"properties": {"t": {"const": "x"}}}}, t={"enum": ["x", "y", "z"]})
+    others = {"/t": [(0.6, b'"x"'), (y, b'"y"'), (z, b'"z"')]}
+    assert near(schema, {"/t": ('"x"', 0.6)}, others)[0] == {"t": wanted}
+
+
+NO_BAD = {"not": {"contains": {"properties": {"n": {"const": "bad"}}}}}
+
+
+@pytest.mark.parametrize(
+    ("chance", "leaves", "wanted"),
+    [
+        # Out of 0.9 of each, the row costs log 9 and 0.5 for each value beyond the first; the other text
+        # costs the logarithm of 0.9 to its chance.
+        (0.05, 2, [{"n": "x"}]),
+        (0.05, 3, [{"n": "x"}, {"n": "good", "m": "m", "o": "o"}]),
+        (0.2, 2, [{"n": "x"}, {"n": "good", "m": "m"}]),
+        (0.01, 3, [{"n": "x"}]),
+    ],
+)
+def test_a_row_is_dropped_where_that_is_likelier_than_another_text(
+    chance: float, leaves: int, wanted: Any
+) -> None:
+    names = ["n", "m", "o"][:leaves]
+    item = obj(names, {}, **dict.fromkeys(names, TEXT))
+    schema = {"type": "array", "items": {**item, "required": ["n"]}, **NO_BAD}
+    values: dict[str, Any] = {"/0/n": ('"x"', 0.9), "/1/n": ('"bad"', 0.9)}
+    values |= {f"/1/{name}": (f'"{name}"', 0.9) for name in names[1:]}
+    assert near(schema, values, {"/1/n": [(0.9, b'"bad"'), (chance, b'"good"')]}, rows=2)[0] == wanted
+
+
+@pytest.mark.parametrize(("sure", "wanted"), [(0.9, {}), (0.9972, {}), (0.998, {"a": "x", "o": {"n": ""}})])
+def test_rather_something_less_than_something_made_up_unless_it_is_all_but_certain(
+    sure: float, wanted: Any
+) -> None:
+    schema = obj([], {"dependentRequired": {"a": ["o"]}}, a=TEXT, o=obj(["n"], {}, n=TEXT))
+    assert near(schema, {"/a": ('"x"', sure)})[0] == wanted
+
+
+def test_known_values_and_what_stands_elsewhere_are_never_changed() -> None:
+    item = obj([], {"maxProperties": 1}, a=TEXT, b=TEXT)
+    schema = obj([], {}, i=item, j=obj([], {}, a=TEXT, b=TEXT))
+    values = {f"/{at}/{name}": (f'"{name}"', 0.6) for at in "ij" for name in "ab"}
+    assert near(schema, {**values, "/i/a": ('"a"', 0.9)})[0] == {"i": {"a": "a"}, "j": {"a": "a", "b": "b"}}
+
+
+@pytest.mark.parametrize(("slots", "judged"), [(4, 20), (6, 20), (8, 15), (80, 2)])
+def test_a_search_ends_sooner_the_larger_the_form_is(
+    slots: int, judged: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cinnabar.engine.repair.BUDGET", 20)
+    monkeypatch.setattr("cinnabar.engine.repair.WORK", 120)
+    names = [f"p{at}" for at in range(slots)]
+    layout = lay_out(compile_schema(obj([], {}, **dict.fromkeys(names, TEXT))).form, [], {})
+    judge = Counting(compile_schema({"type": "object", "minProperties": slots + 1}).judge)
+    values = [Value(b'"x"', False, 0.9, 0.1) for _ in layout.slots]
+
+    def alternatives(at: int) -> list[tuple[float, Value]]:
+        return [(0.1 / k, replace(values[at], text=f'"{k}"'.encode())) for k in range(1, 9)]
+
+    assert repaired(layout, values, 0, judge, alternatives) is None  # type: ignore[arg-type]
+    assert judge.asked == judged

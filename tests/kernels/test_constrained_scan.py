@@ -183,3 +183,17 @@ def test_emissions_of_the_wrong_shape_or_type_are_refused() -> None:
         constrained_scan(tables.scan, good, good, good[:-1])
     with pytest.raises(ValueError, match="scores: expected float32"):
         class_logits(torch.zeros(16, VOCABULARY), tables.classes)
+
+
+@pytest.mark.parametrize(
+    "name", ["two branches that meet again", "a loop that accepts at every turn", "one text"]
+)
+def test_the_score_of_the_best_text_is_the_sum_along_its_path(name: str) -> None:
+    tables = Constraint(torch.device("cpu")).tables([slot(AUTOMATA[name])], torch.tensor([5])).scan
+    draw = torch.Generator().manual_seed(0)
+    for _ in range(5):
+        scores = torch.randn(5, len(tables.class_slot), generator=draw)
+        found = constrained_scan(tables, scores, scores, scores)
+        along = scores.gather(1, found.path).sum()
+        assert float(found.best[0]) == pytest.approx(float(along), abs=1e-5)
+        assert float(found.best[0]) <= float(found.log_mass[0]) + 1e-5

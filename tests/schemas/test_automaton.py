@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -184,6 +185,26 @@ def test_the_shortest_text_prefers_what_can_be_printed() -> None:
 
 
 @settings(max_examples=40)
+@given(automata, st.integers(1, 12))
+def test_the_shortest_texts_are_the_first_of_all_texts_by_length(automaton: Automaton, count: int) -> None:
+    automaton &= star(byte_set(b"abc"))
+    known = [word for word in WORDS if automaton.accepts(word)]
+    found = automaton.shortest_texts(count)
+    assert found[: len(known)] == known[:count]
+    assert found == sorted(set(found), key=lambda text: (len(text), text)) and len(found) <= count
+    assert all(automaton.accepts(text) for text in found)
+    assert automaton.shortest_texts(count) is found
+
+
+def test_of_texts_that_are_alike_several_are_found_that_can_be_printed() -> None:
+    assert byte_set(range(256)).shortest_texts(4) == [b"!", b'"', b"#", b"$"]
+    assert byte_set([0x00, 0x0A, 0xFF]).shortest_texts(4) == [b"\xff"]
+    assert byte_set(b" \x00{").shortest_texts(4) == [b"{"]
+    assert byte_set(b" \x00").shortest_texts(4) == [b" "]
+    assert byte_set(b"\x00\x7f").shortest_texts(4) == [b"\x7f"]
+    assert anything().shortest_texts(3) == [b"", b"!", b'"'] and empty().shortest_texts(3) == []
+
+
 @given(st.lists(st.tuples(*[st.integers(0, 4)] * 2, st.sampled_from("abc")), max_size=10), st.data())
 def test_a_nondeterministic_machine_is_followed_on_all_its_paths(
     moves: list[tuple[int, int, str]], data: st.DataObject
@@ -201,6 +222,33 @@ def test_a_nondeterministic_machine_is_followed_on_all_its_paths(
         for byte in word:
             states = closed({t for s, t, c in moves if s in states and ord(c) == byte})
         assert automaton.accepts(word) == bool(states & ends)
+
+
+ends = st.integers(0, 255)
+spans = st.tuples(st.integers(0, 3), ends, ends, st.integers(0, 3)).map(
+    lambda e: (e[0], *sorted(e[1:3]), e[3])
+)
+
+
+@given(st.lists(spans, max_size=6), st.lists(st.lists(ends, max_size=4), max_size=20))
+def test_edges_of_a_nondeterministic_machine_hold_all_bytes_of_their_span(
+    edges: list[tuple[int, int, int, int]], words: list[list[int]]
+) -> None:
+    automaton = from_nfa(4, edges, [], 0, [3])
+    edge_bytes = sorted({byte for _, low, high, _ in edges for byte in (low, high)} | {0, 255})
+    for word in (*words, *([byte] for byte in range(256)), *product(edge_bytes, repeat=2)):
+        states = {0}
+        for byte in word:
+            states = {t for s, low, high, t in edges if s in states and low <= byte <= high}
+        assert automaton.accepts(bytes(word)) == (3 in states), word
+
+
+def test_what_leads_back_to_the_start_may_be_followed_by_the_same() -> None:
+    odd = from_dfa([[1], [0]], np.zeros(256), [False, True])
+    pairs = concat(odd, odd)
+    assert [length for length in range(9) if pairs.accepts(b"x" * length)] == [2, 4, 6, 8]
+    back = concat(literal(b"a"), star(literal(b"ba")))
+    assert concat(back, literal(b"b")).fingerprint == concat(literal(b"ab"), star(literal(b"ab"))).fingerprint
 
 
 def test_the_edge_cases_of_the_algebra() -> None:
@@ -242,6 +290,37 @@ def test_an_automaton_past_the_cap_is_refused() -> None:
     some_a_long_ago = [(0, 97, 98, 0), (0, 97, 97, 1), *((n, 97, 98, n + 1) for n in range(1, 30))]
     with pytest.raises(TooLarge):
         from_nfa(31, some_a_long_ago, [], 0, [30])
+
+
+def test_a_cap_is_what_may_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    chains = [literal(b"x" * length) for length in range(5)]
+    long, longer = literal(b"x" * 398), literal(b"x" * 399)
+    # Two states that are one when it is minimised.
+    twins = [(0, 97, 97, 1), (0, 98, 98, 2), (1, 99, 99, 3), (2, 99, 99, 3)]
+    for name, cap, make, found in (
+        ("MAX_STATES", 4, lambda: from_dfa(*_table(chains[3])), None),
+        ("MAX_STATES", 4, lambda: from_dfa(*_table(chains[4])), 5),
+        ("MAX_STATES", 4, lambda: from_nfa(4, twins, [], 0, [3]), None),
+        ("MAX_STATES", 3, lambda: from_nfa(4, twins, [], 0, [3]), 4),
+        ("MAX_RAW_STATES", 4, lambda: literal(b"abc"), None),
+        ("MAX_RAW_STATES", 3, lambda: literal(b"abc"), 3),
+        ("MAX_RAW_STATES", 4, lambda: intersect(chains[3], chains[3]), None),
+        ("MAX_RAW_STATES", 3, lambda: intersect(chains[3], chains[3]), 4),
+        ("MAX_RAW_STATES", 1, lambda: intersect(empty(), long), None),
+        ("MAX_RAW_STATES", 1, lambda: intersect(empty(), longer), 401),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"cinnabar.schemas.automaton.{name}", cap)
+            if found is None:
+                make()
+                continue
+            with pytest.raises(TooLarge) as caught:
+                make()
+            assert (caught.value.states, caught.value.limit) == (found, 400 if found == 401 else cap)
+
+
+def _table(automaton: Automaton) -> tuple[Any, Any, Any]:
+    return automaton.transitions, automaton.byte_class, automaton.accepting
 
 
 @settings(max_examples=20)

@@ -143,6 +143,17 @@ def test_alternatives_of_different_kinds_stay_apart(other: dict[str, Any]) -> No
     assert isinstance(form({"anyOf": [closed("a", "b", a=TEXT, b=TEXT), other]}).root, ChoiceNode)
 
 
+def test_an_alternative_is_part_of_the_first_that_holds_it() -> None:
+    first, other = closed("a", "b", a=TEXT, b=TEXT), closed("a", "c", a=TEXT, c=TEXT)
+    root = form({"anyOf": [first, other, closed("a", a=TEXT)]}).root
+    assert isinstance(root, ChoiceNode) and len(root.branches) == 2
+    assert [
+        [(p.name, p.required) for p in branch.properties]
+        for branch in root.branches
+        if isinstance(branch, ObjectNode)
+    ] == [[("a", True), ("b", False)], [("a", True), ("c", True)]]
+
+
 def test_alternatives_with_titles_of_their_own_stay_apart_unless_they_hold_the_same() -> None:
     short, long = closed("a", a=TEXT, title="Short"), closed("a", a=TEXT, b=TEXT, title="Long")
     assert names(choice(short, long)) == ["Short", "Long"]
@@ -186,9 +197,35 @@ def test_names_of_open_properties_meet_the_pattern_and_what_all_names_are() -> N
     assert allowed == ["x-a", "x-ab"]
 
 
+def test_of_several_kinds_of_open_properties_the_first_is_written_that_may_have_a_name() -> None:
+    kinds = {"^a": {"type": "integer"}, "^b": {"type": "boolean"}, "^c": TEXT}
+    for names, kind in (
+        ({"enum": ["b1", "c1"]}, "boolean"),
+        ({"pattern": "^c"}, "string"),
+        ({"enum": ["d"]}, None),
+        ({}, "integer"),
+    ):
+        found = rest({
+            "type": "object", "patternProperties": kinds, "propertyNames": names,
+            "additionalProperties": False,
+        })  # fmt: skip
+        assert (found.item.kind if found is not None and isinstance(found.item, Slot) else None) == kind
+
+
+def test_open_properties_whose_names_no_automaton_holds_are_not_written() -> None:
+    for large in ("a.{30}b", r"(a)\1"):
+        kinds = {large: {"type": "integer"}, "^b": {"type": "boolean"}}
+        found = rest({"type": "object", "patternProperties": kinds, "additionalProperties": False})
+        assert found is not None and isinstance(found.item, Slot) and found.item.kind == "boolean"
+
+
 def test_a_map_has_as_many_rows_as_properties_are_demanded() -> None:
     found = rest({"type": "object", "additionalProperties": TEXT, "minProperties": 2, "maxProperties": 3})
     assert found is not None and (found.min_items, found.max_items) == (2, 3)
+    for most, rows in ((3, 1), (2, 0), (1, 0), (None, None)):
+        schema = closed(a=TEXT, b=TEXT) | {"additionalProperties": TEXT, "minProperties": 1}
+        found = rest(schema if most is None else {**schema, "maxProperties": most})
+        assert found is not None and (found.min_items, found.max_items) == (0, rows)
 
 
 def test_first_items_have_places_of_their_own() -> None:

@@ -122,6 +122,22 @@ def test_many_items_may_have_to_differ(item: dict[str, Any]) -> None:
         assert len(set(map(json.dumps, json.loads(compile_schema(schema).minimal())))) == 100
 
 
+def test_what_follows_items_that_differ_is_as_small_as_ever() -> None:
+    rows = {"type": "array", "items": {"type": "integer"}, "uniqueItems": True, "minItems": 3}
+    for items in (
+        TEXT,
+        {"type": "object", "properties": {"a": TEXT}, "required": ["a"]},
+        {"enum": [1, 2, 3]},
+    ):
+        schema = {
+            "type": "object",
+            "properties": {"i": {**rows, "items": items}, "n": {"type": "integer"}, "s": TEXT},
+            "required": ["i", "n", "s"],
+        }
+        record = json.loads(compile_schema(schema).minimal())
+        assert (record["n"], record["s"]) == (0, "") and len(set(map(str, record["i"]))) == 3
+
+
 def parts(schema: Any) -> tuple[Form, Any]:
     return lay_out(normalise(schema).shape), compile_schema(schema).judge
 
@@ -130,6 +146,42 @@ def test_nothing_is_tried_beyond_the_budget() -> None:
     form, judge = parts({**ABC, "minProperties": 3})
     assert smallest_instance(form, judge, budget=1) is None
     assert smallest_instance(form, judge) == '{"a":0,"b":0,"c":0}'
+
+
+def test_another_text_of_one_slot_is_nearer_than_two_changes() -> None:
+    either = [{"properties": {"a": {"const": 3}}}, {"properties": {"a": {"const": 1}}, "required": ["b"]}]
+    schema = {**ABC, "properties": {"a": NUMBER, "b": {"const": 1}}, "required": ["a"], "anyOf": either}
+    assert compile_schema(schema).minimal() == '{"a":3}'
+    schema["anyOf"] = [{"properties": {"a": {"const": 9}}}, either[1]]
+    assert compile_schema(schema).minimal() == '{"a":9}'
+
+
+class Refusing:
+    """Refuses every record at its root, and counts them."""
+
+    def __init__(self) -> None:
+        self.judge, self.texts = compile_schema(False).judge, list[str]()
+
+    def violation(self, record: Any) -> Any:
+        self.texts.append(json.dumps(record))
+        return self.judge.violation(record)
+
+
+def test_every_way_is_tried_once_those_of_few_changes_first() -> None:
+    form, _ = parts({"type": "object", "properties": {name: {"const": 1} for name in "abc"}})
+    judge = Refusing()
+    assert smallest_instance(form, judge) is None  # type: ignore[arg-type]
+    assert len(judge.texts) == len(set(judge.texts)) == 8
+    assert [len(json.loads(text)) for text in judge.texts] == [0, 1, 1, 1, 2, 2, 2, 3]
+    nested, _ = parts({
+        "type": "object",
+        "properties": {"o": {"type": "object", "properties": {"x": {"const": 1}}}, "p": {"const": 1}},
+        "required": ["o"],
+    })  # fmt: skip
+    judge = Refusing()
+    assert smallest_instance(nested, judge) is None  # type: ignore[arg-type]
+    # What lies nearer to the place that is refused goes first.
+    assert judge.texts == ['{"o": {}}', '{"o": {}, "p": 1}', '{"o": {"x": 1}}', '{"o": {"x": 1}, "p": 1}']
 
 
 def test_what_may_be_left_out_or_null_is() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.judging import Judge, judge_of
+from cinnabar.schemas.judging.building import MAX_BESIDE
 
 NAMES = st.sampled_from(["a", "b", "ab", "c"])
 SCALARS = st.one_of(
@@ -205,6 +206,35 @@ def nested(wrap: Any, inner: Any, levels: int = 10_000) -> Any:
 
 
 @pytest.mark.timeout(20)
+@pytest.mark.parametrize("keyword", ["$ref", "$dynamicRef"])
+def test_what_a_reference_leads_to_counts_as_evaluated(keyword: str) -> None:
+    part = {"$dynamicAnchor": "n", "$anchor": "m", "properties": {"a": {"type": "integer"}}}
+    schema = {
+        "$defs": {"n": part},
+        keyword: "#m" if keyword == "$ref" else "#n",
+        "unevaluatedProperties": False,
+    }
+    assert judge_of(schema).accepts({"a": 1}) and not judge_of(schema).accepts({"b": 1})
+    items = {**schema, "$defs": {"n": {**part, "prefixItems": [True]}}, "unevaluatedItems": False}
+    assert judge_of(items).accepts([1]) and not judge_of(items).accepts([1, 2])
+
+
+def test_a_hundred_schemas_may_be_nested_at_one_value_and_no_more() -> None:
+    def nested(count: int) -> Any:
+        schema: Any = {"type": "integer"}
+        for at in range(count - 1):
+            schema = {"allOf": [schema]} if at % 2 else {"anyOf": [{"type": "null"}, schema]}
+        return schema
+
+    assert judge_of(nested(MAX_BESIDE)).accepts(3) and not judge_of(nested(MAX_BESIDE)).accepts("x")
+    with pytest.raises(UnsupportedSchema, match=f"got {MAX_BESIDE + 1}") as caught:
+        judge_of(nested(MAX_BESIDE + 1))
+    assert caught.value.pointer == "/allOf"
+    # What goes into the value begins anew.
+    deeper = {"properties": {"a": nested(MAX_BESIDE)}}
+    assert judge_of({"allOf": [deeper]}).accepts({"a": 3})
+
+
 def test_a_schema_of_ten_thousand_levels_is_ready_or_refused() -> None:
     deep = judge_of(nested(lambda below: {"properties": {"a": below}}, {"type": "integer"}))
     assert deep.accepts({"a": {"a": 1}})

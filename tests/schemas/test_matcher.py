@@ -130,6 +130,19 @@ def test_a_lone_surrogate_is_one_code_point() -> None:
     assert pattern_matches(r"^\ud800$", "\ud800")
 
 
+def test_two_escapes_are_one_code_point_where_they_are_a_pair() -> None:
+    for pattern, text in (
+        (r"^\ud800\udc00$", "\U00010000"),
+        (r"^\ud83d\ude00$", "\U0001f600"),
+        (r"^\udbff\udfff$", "\U0010ffff"),
+        (r"^\udc00\udc00$", "\udc00\udc00"),
+        (r"^\ud800\ud800$", "\ud800\ud800"),
+        (r"^\ud7ff\udc00$", "\ud7ff\udc00"),
+    ):
+        assert pattern_matches(pattern, text), pattern
+        assert not pattern_matches(pattern, text[0] * 3), pattern
+
+
 def test_backreferences_are_refused() -> None:
     with pytest.raises(RegexError, match="backreference"):
         pattern_matches(r"(a)\1", "aa")

@@ -13,15 +13,16 @@ import pytest
 from cinnabar.schemas import UnsupportedSchema, compile_schema
 from cinnabar.schemas.algebra import MAX_BRANCHES
 from cinnabar.schemas.automaton import MAX_STATES
-from cinnabar.schemas.containers import MAX_MIN_ITEMS
+from cinnabar.schemas.containers import ANY_TYPE, MAX_MIN_ITEMS
 from cinnabar.schemas.ecma import MAX_DEPTH
 from cinnabar.schemas.errors import NoValue
 from cinnabar.schemas.formats import FORMATS
 from cinnabar.schemas.instances import BUDGET
 from cinnabar.schemas.judging.building import MAKERS, MAX_BESIDE
+from cinnabar.schemas.judging.resources import Documents
 from cinnabar.schemas.language import MAX_UNROLLED_LENGTH, UNROLLED_LENGTH
 from cinnabar.schemas.layout import lay_out
-from cinnabar.schemas.normalise import MAX_SHAPES, UNROLLED, normalise
+from cinnabar.schemas.normalise import MAX_SHAPES, UNROLLED, Reader, normalise
 from cinnabar.schemas.schema_object import ABOUT
 from cinnabar.schemas.shape import (
     Anything,
@@ -98,8 +99,21 @@ TAKEN_OVER: list[tuple[Any, Shape]] = [
     ({"type": "array", "items": TEXT, "uniqueItems": True}, Array(String(), unique=True)),
     ({"type": "array", "items": TEXT, "contains": {"const": "x"}},
      Array(String(), 1, contained=one('"x"'), min_contained=1)),
+    ({"allOf": [{"type": "array", "contains": {"type": "integer"}, "minContains": 2},
+                {"type": "array", "contains": {"minimum": 3}, "uniqueItems": True}]},
+     Array(Anything(), 2, unique=True, contained=Number(True, minimum=Decimal(3)), min_contained=2)),
+    ({"allOf": [{"type": "array", "contains": {"type": "integer"}}, {"type": "array", "contains": TEXT}]},
+     Array(Anything(), 1, contained=Number(True), min_contained=1)),
+    ({"allOf": [{"type": "array", "items": TEXT}, {"type": "array", "contains": {"const": "x"}}]},
+     Array(String(), 1, contained=one('"x"'), min_contained=1)),
     ({"type": "array", "items": TEXT, "contains": TEXT, "minContains": 0},
      Array(String(), contained=String())),
+    ({"allOf": [{"type": "array", "prefixItems": [TEXT, TEXT, TEXT]},
+                {"type": "array", "prefixItems": [{}, {"type": "integer"}, TEXT]}]},
+     Array(None, prefix=(String(),))),
+    ({"allOf": [{"type": "array", "prefixItems": [TEXT], "items": False, "maxItems": 4},
+                {"type": "array", "items": {"maxLength": 3}, "minItems": 1, "maxItems": 3}]},
+     Array(None, 1, 3, prefix=(String(max_length=3),))),
     (CLOSED, Object((Field("a", String(), False),))),
     ({**OPEN, "required": ["a", "b"]},
      Object((Field("a", String(), True), Field("b", Anything(), True)), Anything())),
@@ -462,3 +476,45 @@ def test_the_page_of_json_schema_names_every_keyword_and_format_and_the_limits_t
     for limit in limits:
         assert re.search(rf"(?<![\d,]){limit:,}(?![\d,])", page), limit
     assert UNROLLED[0] == 2 and UNROLLED[-1] == 8 and "below two levels (up to eight" in page
+
+
+WITHIN: dict[str, Any] = {
+    "items": lambda part: {"type": "array", "items": part},
+    "unevaluatedItems": lambda part: {"type": "array", "unevaluatedItems": part},
+    "prefixItems": lambda part: {"type": "array", "prefixItems": [part]},
+    "contains": lambda part: {"type": "array", "contains": part, "minContains": 0},
+    "properties": lambda part: {"type": "object", "properties": {"a": part}},
+    "patternProperties": lambda part: {"type": "object", "patternProperties": {"^a": part}},
+    "additionalProperties": lambda part: {"type": "object", "additionalProperties": part},
+}
+
+
+@pytest.mark.parametrize("keyword", WITHIN)
+def test_each_container_is_one_level_deeper(keyword: str) -> None:
+    schema: Any = TEXT
+    for _ in range(6):
+        schema = WITHIN[keyword](schema)
+    for levels in (2, 3):
+        documents, count = Documents(schema), 0
+        found = last = Reader(documents, levels, 2).read(documents.root, ANY_TYPE, 0)
+        while isinstance(found, Array | Object):
+            count += 1
+            if isinstance(found, Array):
+                parts = [found.contained, *found.prefix, found.item]
+            else:
+                parts = [*(f.shape for f in found.fields), *(p for _, p in found.patterns), found.additional]
+            found = next((part for part in parts if isinstance(part, Array | Object)), None)
+            last = last if found is None else found
+        assert count == levels + 1, "the last one has nothing in it"
+        patterns = (("^a", Anything()),) if keyword == "patternProperties" else ()
+        assert last in (Array(None), Object((), Anything(), patterns=patterns))
+
+
+def test_the_last_level_has_what_is_required_and_stays_closed() -> None:
+    inner = {**CLOSED, "required": ["b"], "properties": {"a": TEXT, "b": TEXT}}
+    rows = {"type": "array", "items": TEXT, "maxItems": 3}
+    schema = {"type": "object", "properties": {"o": inner, "r": rows, "s": {**rows, "minItems": 2}}}
+    documents = Documents(schema)
+    found = fields(Reader(documents, 1, 2).read(documents.root, ANY_TYPE, 0) or Anything())
+    assert found["o"].shape == Object((Field("b", String(), True),))
+    assert found["r"].shape == Array(None, 0, 3) and found["s"].shape == Array(String(), 2, 3)

@@ -181,6 +181,7 @@ def test_patterns_mean_what_the_standard_says(pattern: str, matched: list[str], 
         ("(?<n>a)(?<n>b)", 9, "second group"),
         (r"\pL", 0, "in braces"),
         (r"\07", 0, "octal"),
+        (r"\07a", 0, "octal"),
         (r"\c1", 0, "letter after"),
         ("a\\", 2, "end of the pattern"),
         ("(" * 150 + ")" * 150, 100, "nested deeper"),
@@ -262,6 +263,37 @@ def test_what_is_written_under_long_counts_matches(pattern: str, lengths: list[i
 
 def test_repeating_nothing_ends() -> None:
     assert fullmatch("(?:){999999999}").fingerprint == epsilon().fingerprint
+
+
+@pytest.mark.parametrize(
+    ("pattern", "same"),
+    [
+        (r"\p{ASCII}", r"[\0-\x7f]"),
+        (r"\p{Any}", r"[\0-\U0010ffff]"),
+        (r"\s", SPACE),
+        (r"\d", "[0-9]"),
+        (r"\w", "[A-Za-z0-9_]"),
+        (".", r"[^\n\r\u2028\u2029]"),
+    ],
+)
+def test_classes_hold_exactly_the_code_points_of_the_standard(pattern: str, same: str) -> None:
+    automaton, known = fullmatch(pattern), re.compile(same)
+    for code in (*range(0xD800), *range(0xFE00, 0x10100)):
+        assert automaton.accepts(content_of(chr(code))) == bool(known.fullmatch(chr(code))), hex(code)
+
+
+def test_escapes_stand_for_exactly_one_code_point() -> None:
+    escapes = {"t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D, "0": 0, "cA": 1, "cz": 26, "x7e": 0x7E}
+    escapes |= {"u00e9": 0xE9, "u{e9}": 0xE9, "u{10FFFF}": 0x10FFFF, "-": 0x2D, "/": 0x2F, "uffff": 0xFFFF}
+    for escape, code in escapes.items():
+        for spelled in (f"^\\{escape}$", f"^[\\{escape}]$"):
+            found = {
+                c
+                for c in range(max(0, code - 40), code + 40)
+                if c < 0x110000 and pattern_matches(spelled, chr(c))
+            }
+            assert found == {code}, spelled
+    assert [code for code in range(128) if pattern_matches(r"^[\b]$", chr(code))] == [8]
 
 
 def test_general_categories_are_those_of_unicode() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -67,6 +68,23 @@ def test_only_what_decodes_and_spells_back_the_same_is_accepted(raw: bytes) -> N
     except ValueError:
         same = False
     assert any_string().accepts(spelled) == same
+
+
+def test_bytes_are_those_of_utf8_wherever_they_begin_and_end() -> None:
+    language, edges = any_string(), (0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF)
+    for lead in range(0x80, 0x100):
+        tails = [
+            (),
+            *product(edges),
+            *product(edges, edges),
+            *product(edges, (0x7F, 0x80, 0xBF, 0xC0), edges),
+        ]
+        for raw in (bytes((lead, *tail)) for tail in tails):
+            try:
+                allowed = canonical_string(raw.decode())[1:-1] == raw
+            except ValueError:
+                allowed = False
+            assert language.accepts(b'"' + raw + b'"') == allowed, raw
 
 
 @given(text, st.integers(0, 6), st.integers(0, 8) | st.none())

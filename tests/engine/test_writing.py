@@ -1,0 +1,276 @@
+"""What a record is made of: what is written, what is noted of it, and what is decided from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from cinnabar.engine.layout import Layout, lay_out
+from cinnabar.engine.models.base import Row
+from cinnabar.engine.request import Leaf
+from cinnabar.engine.writing import Value, Writer, minimal
+from cinnabar.schemas import compile_schema
+
+TEXT = {"type": "string"}
+OFFSET = 1000
+
+
+def laid_out(schema: dict[str, Any], rows: Sequence[Row] = (), **known: str) -> Layout:
+    return lay_out(compile_schema(schema).form, rows, {f"/{at}": text for at, text in known.items()})
+
+
+def rows_of(count: int) -> list[Row]:
+    return [Row(0, -1, 10 * at, 0.5) for at in range(count)]
+
+
+def write(layout: Layout, *texts: str | None, decided: Mapping[int, Any] | None = None) -> Writer:
+    """The record of these texts, None for what is absent; its guess is "?"."""
+    assert len(texts) == len(layout.slots)
+    values = [
+        Value((text or '"?"').encode(), text is None, 0.5, 0.25, ((1, 3),), rival=0.125) for text in texts
+    ]
+    return Writer(layout, values, OFFSET, decided)
+
+
+def states(writer: Writer) -> dict[str, list[str]]:
+    return {pointer: [state for _, state in found] for pointer, found in writer.states.items()}
+
+
+def obj(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+OPEN = {**obj(a=TEXT), "additionalProperties": TEXT}
+
+
+def test_open_properties_have_names_of_their_own_and_are_noted_by_them() -> None:
+    got = write(laid_out(OPEN, rows_of(3)), None, '"x/y"', '"1"', '"x/y"', '"2"', '"a"', '"3"')
+    assert got.record == '{"x/y":"1"}'
+    assert got.rows == {"/x~1y": (OFFSET, 0.5)}
+    assert got.instances == {"/a": [0], "/x~1y": [2, 1]}
+    said: dict[str, Any] = {"absence": 0.25, "posterior": 0.5, "rival": 0.125}
+    span = (OFFSET + 1, OFFSET + 3)
+    assert got.leaves["/x~1y"] == Leaf('"1"', 0.5, (span,), "minimal", slot=2, **said)
+    assert got.leaves["/a"] == Leaf(None, 0.25, origin="absent", slot=0, **said)
+
+
+def test_an_open_property_without_a_name_or_a_value_leaves_its_name_to_the_next() -> None:
+    got = write(laid_out(OPEN, rows_of(3)), '"k"', '"x"', None, None, '"1"', '"x"', '"2"')
+    assert got.record == '{"a":"k","x":"2"}' and got.rows == {"/x": (OFFSET + 20, 0.5)}
+
+
+def test_an_object_is_there_if_an_open_property_is() -> None:
+    layout = laid_out(obj(o=OPEN), rows_of(1))
+    assert write(layout, None, '"x"', '"1"').record == '{"o":{"x":"1"}}'
+    assert write(layout, None, '"x"', None).record == "{}"
+    assert write(layout, '"k"', None, None).record == '{"o":{"a":"k"}}'
+
+
+def test_an_object_that_can_have_nothing_is_there() -> None:
+    got = write(laid_out(obj(o=obj(), p=obj(z=TEXT))), None)
+    assert got.record == '{"o":{}}'
+    assert states(got) == {"/o": ["there"], "/p": ["out"]}
+    assert got.instances == {"/p/z": [0]} and got.leaves["/p/z"].text is None
+
+
+ROWS = {"type": "array", "items": {**obj(n=TEXT, m=TEXT), "required": ["n"]}, "uniqueItems": True}
+
+
+def test_an_item_that_repeats_another_leaves_no_note_but_the_slots_that_were_asked() -> None:
+    got = write(laid_out(ROWS, rows_of(3)), '"a"', None, '"a"', None, '"b"', None)
+    assert got.record == '[{"n":"a"},{"n":"b"}]'
+    assert got.rows == {"/0": (OFFSET, 0.5), "/1": (OFFSET + 20, 0.5)}
+    assert list(got.leaves) == ["/0/n", "/0/m", "/1/n", "/1/m"] and got.leaves["/1/n"].text == '"b"'
+    assert got.instances["/1/n"] == [2, 4] and len(got.states["/1/m"]) == 1
+
+
+def test_an_item_that_repeats_another_and_is_the_last_leaves_nothing_behind() -> None:
+    got = write(laid_out(ROWS, rows_of(2)), '"a"', '"c"', '"a"', '"c"')
+    assert got.record == '[{"n":"a","m":"c"}]'
+    assert {p[:2] for notes in (got.leaves, got.rows, got.states, got.branches) for p in notes} == {"/0"}
+
+
+def test_known_items_stay_even_if_they_repeat() -> None:
+    layout = lay_out(compile_schema(ROWS).form, rows_of(2), {"/0/n": '"a"', "/1/n": '"a"'})
+    assert write(layout, '"a"', None, '"a"', None).record == '[{"n":"a"},{"n":"a"}]'
+
+
+def test_an_array_is_filled_up_with_items_that_are_flagged_and_differ_where_they_must() -> None:
+    few = {"type": "array", "items": {"enum": ["a", "b", "c"]}, "uniqueItems": True, "minItems": 3}
+    got = write(laid_out(few, rows_of(1)), '"b"')
+    assert got.record == '["b","a","c"]'
+    assert [got.leaves[f"/{at}"].missing for at in range(3)] == [False, True, True]
+    assert [got.leaves[f"/{at}"].text for at in range(3)] == ['"b"', '"a"', '"c"']
+    assert got.leaves["/2"].confidence == 0.0 and list(got.rows) == ["/0"]
+    same = {**few, "uniqueItems": False}
+    assert write(laid_out(same, rows_of(1)), '"b"').record == '["b","a","a"]'
+
+
+def test_a_row_without_a_value_is_written_only_as_far_as_items_are_demanded() -> None:
+    least = {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 2}
+    layout = laid_out(least, rows_of(3))
+    assert write(layout, None, '"b"', None).record == '["?","b"]'
+    assert write(layout, None, None, '"c"').record == '["?","c"]'
+    assert write(layout, '"a"', '"b"', None).record == '["a","b"]'
+    assert write(layout, '"a"', '"b"', '"c"').record == '["a","b","c"]'
+    first = write(layout, None, None, '"c"')
+    assert first.rows == {"/0": (OFFSET, 0.5), "/1": (OFFSET + 20, 0.5)} and first.leaves["/0"].missing
+
+
+FIRST = {"type": "array", "prefixItems": [TEXT, {"type": ["integer", "null"]}], "items": TEXT, "maxItems": 3}
+
+
+@pytest.mark.parametrize(
+    ("texts", "record"),
+    [
+        ((None, None, None), "[]"),
+        (('"a"', None, None), '["a"]'),
+        ((None, "7", None), '["?",7]'),
+        ((None, None, '"r"'), '["?",null,"r"]'),
+        (('"a"', "7", '"r"'), '["a",7,"r"]'),
+    ],
+)
+def test_first_items_are_written_up_to_the_last_that_is_there(
+    texts: tuple[str | None, ...], record: str
+) -> None:
+    got = write(laid_out(FIRST, rows_of(1)), *texts)
+    assert got.record == record
+    assert list(got.rows) == (["/2"] if texts[2] else [])
+    assert set(got.leaves) == {f"/{at}" for at in range(record.count(",") + (record != "[]"))}
+
+
+@pytest.mark.parametrize(
+    ("least", "record"), [(0, "[]"), (1, '["?"]'), (2, '["?",null]'), (3, '["?",null,""]')]
+)
+def test_first_items_are_written_as_far_as_items_are_demanded(least: int, record: str) -> None:
+    layout = laid_out(obj(i={**FIRST, "minItems": least}))
+    assert write(layout, None, None).record == (f'{{"i":{record}}}' if not least else "{}")
+    assert write(laid_out({**FIRST, "minItems": least}), None, None).record == record
+
+
+def test_no_more_first_items_are_written_than_an_array_may_have() -> None:
+    layout = laid_out({"type": "array", "prefixItems": [TEXT, TEXT], "items": TEXT, "maxItems": 1})
+    assert write(layout, *['"a"'] * len(layout.slots)).record == '["a"]'
+
+
+def test_what_an_array_has_to_contain_fills_it_up() -> None:
+    schema = {"type": "array", "items": TEXT, "contains": {"const": "c"}, "minContains": 2, "minItems": 3}
+    got = write(laid_out(schema, rows_of(1)), '"x"')
+    assert got.record == '["x","c","c"]' and got.leaves["/2"].missing
+    optional = {**schema, "prefixItems": [{"type": "string", "minLength": 1}], "minContains": 1}
+    assert write(laid_out({**optional, "minItems": 2}), None).record == '["?","c"]'
+
+
+CHOICE = {
+    "anyOf": [
+        {**obj(k={"const": "one"}, n=TEXT), "required": ["k", "n"]},
+        {"type": "array", "items": TEXT},
+        {**obj(other=TEXT), "required": ["other"]},
+    ]
+}
+
+
+def test_of_a_choice_the_branch_is_written_that_is_named_or_else_one_that_is_there() -> None:
+    layout = laid_out(CHOICE, rows_of(1))
+    one, many, other = layout.slots[0].options
+    assert write(layout, many, '"one"', '"n"', '"x"', '"o"').record == '["x"]'
+    assert write(layout, other, '"one"', '"n"', '"x"', '"o"').record == '{"other":"o"}'
+    assert write(layout, many, '"one"', '"n"', None, '"o"').record == '{"k":"one","n":"n"}'
+    got = write(layout, one, None, None, '"x"', '"o"')
+    assert got.record == '["x"]' and list(got.leaves) == ["/0"]
+    assert [branch for _, branch in got.branches[""]] == [1]
+    nothing = write(layout, other, None, None, None, None)
+    assert nothing.record == '{"other":"?"}' and nothing.leaves["/other"].missing
+
+
+def test_a_branch_that_is_decided_is_written_with_or_without_a_value() -> None:
+    layout = laid_out(CHOICE, rows_of(1))
+    one, root = layout.slots[0].options[0], layout.root
+    for branch, record in ((0, '{"k":"one","n":"n"}'), (1, "[]"), (2, '{"other":"?"}')):
+        decided = {id(root.selector): branch}  # type: ignore[union-attr]
+        got = write(layout, one, '"one"', '"n"', None, None, decided=decided)
+        assert got.record == record and [at for _, at in got.branches[""]] == [branch]
+
+
+def test_a_choice_of_which_nothing_is_there_is_left_out_and_so_are_its_leaves() -> None:
+    layout = laid_out(obj(v=CHOICE))
+    got = write(layout, layout.slots[0].options[0], None, None, None)
+    assert got.record == "{}" and states(got) == {"/v": ["out"]}
+    assert {at: leaf.text for at, leaf in got.leaves.items()} == {"/v/k": None, "/v/n": None}
+    assert got.instances == {"/v/k": [1], "/v/n": [2]} and not got.branches
+
+
+PLACES = obj(
+    t=TEXT, o=obj(x=TEXT), n={**obj(y=TEXT), "type": ["object", "null"]}, i={"type": "array", "items": TEXT}
+)
+
+
+def decided(layout: Layout, **by_name: Any) -> dict[int, Any]:
+    members = {member.name: part for member, part in layout.root.members}  # type: ignore[union-attr]
+    return {id(members[name]): how for name, how in by_name.items()}
+
+
+def test_what_is_there_may_be_decided_to_be_left_out_or_null() -> None:
+    layout = laid_out(PLACES, rows_of(1))
+    full = ('"t"', '"x"', '"y"', '"i"')
+    plain = write(layout, *full)
+    assert plain.record == '{"t":"t","o":{"x":"x"},"n":{"y":"y"},"i":["i"]}'
+    assert states(plain) == {p: ["there"] for p in ("/t", "/o", "/o/x", "/n", "/n/y", "/i")}
+    out = write(layout, *full, decided=decided(layout, t="out", o="out", n="null", i="out"))
+    assert out.record == '{"n":null}'
+    assert states(out) == {"/t": ["out"], "/o": ["out"], "/n": ["null"], "/i": ["out"]}
+    assert {p: leaf.text for p, leaf in out.leaves.items()} == {"/t": None, "/o/x": None, "/n/y": None}
+    assert out.leaves["/t"].origin == "absent" and out.instances["/o/x"] == [1]
+
+
+def test_what_is_not_there_may_be_decided_to_be_there() -> None:
+    layout = laid_out(PLACES)
+    assert write(layout, None, None, None).record == '{"n":null,"i":[]}'
+    there = write(layout, None, None, None, decided=decided(layout, o="there", n="there"))
+    assert there.record == '{"o":{},"n":{},"i":[]}' and states(there)["/n"] == ["there"]
+
+
+@pytest.mark.parametrize("least", [0, 1, 2])
+def test_an_array_may_be_decided_to_have_more_items(least: int) -> None:
+    layout = laid_out(obj(i={"type": "array", "items": TEXT, "minItems": 1}), rows_of(1))
+    got = write(layout, '"a"', decided=decided(layout, i=least))
+    assert got.record == ('{"i":["a",""]}' if least == 2 else '{"i":["a"]}')
+    assert ("/i/1" in got.leaves) == (least == 2)
+
+
+def test_known_values_are_written_wherever_they_stand() -> None:
+    layout = laid_out(obj(a=TEXT, b={"type": ["string", "null"]}), a='"x"', b="null")
+    got = write(layout, '"x"', "null")
+    assert got.record == '{"a":"x","b":null}' and not got.states
+    inner = lay_out(compile_schema(obj(o=obj(x=TEXT, y=TEXT))).form, [], {"/o/x": '"k"'})
+    assert write(inner, '"k"', None).record == '{"o":{"x":"k"}}'
+    assert not write(inner, '"k"', None).leaves["/o/x"].missing
+
+
+@pytest.mark.parametrize(
+    ("schema", "record", "leaves"),
+    [
+        ({"type": ["string", "null"]}, "null", {"": "null"}),
+        ({"type": "string", "minLength": 2}, '"  "', {"": '"  "'}),
+        ({**obj(a=TEXT), "type": ["object", "null"]}, "null", {}),
+        ({**obj(a=TEXT, b=TEXT), "required": ["b"]}, '{"b":""}', {"/b": '""'}),
+        (obj(a={"type": ["integer", "null"]}, b=TEXT), '{"a":null}', {"/a": "null"}),
+        (obj(a={"type": "array", "items": TEXT}), '{"a":[]}', {}),
+        (obj(a={"type": "array", "items": TEXT, "minItems": 1}), "{}", {}),
+        ({"type": "array", "items": {"type": "boolean"}, "minItems": 2}, "[true,true]",
+         {"/0": "true", "/1": "true"}),
+        ({"type": ["array", "null"], "items": TEXT, "minItems": 1}, "null", {}),
+        ({"type": ["array", "null"], "items": TEXT}, "[]", {}),
+        (CHOICE, '{"k":"one","n":""}', {"/k": '"one"', "/n": '""'}),
+    ],
+)  # fmt: skip
+def test_the_record_of_nothing_is_as_small_as_the_form_can_be(
+    schema: dict[str, Any], record: str, leaves: dict[str, str]
+) -> None:
+    found: dict[str, Leaf] = {}
+    form = compile_schema(schema).form
+    assert minimal(form.root, "", found).decode() == minimal(form.root).decode() == record
+    assert {at: leaf.text for at, leaf in found.items()} == leaves
+    assert all(leaf.missing and leaf.origin == "minimal" and not leaf.confidence for leaf in found.values())
