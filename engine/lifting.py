@@ -82,7 +82,7 @@ def lift(automaton: Automaton, vocabulary: Vocabulary = BYTES, without_null: boo
     kept = (number[source] >= 0) & (number[target] >= 0)
     source, target, kind = number[source[kept]], number[target[kept]], kind[kept]
     live = np.unique(kind)
-    renamed = np.full(columns.shape[1], -1, np.int64)
+    renamed = np.full(columns.shape[1] + 1, -1, np.int64)
     renamed[live] = np.arange(len(live))
     pad, more = len(live), len(live) + 1
     token_class = np.full(vocabulary.size, -1, np.int64)
@@ -106,10 +106,13 @@ def lift(automaton: Automaton, vocabulary: Vocabulary = BYTES, without_null: boo
 
 
 def _columns(automaton: Automaton, vocabulary: Vocabulary, without_null: bool) -> tuple[Ints, Ints]:
-    """(states after each class of tokens, class of each token): [S, K], S where there is none, and [T]."""
+    """(states after each class of tokens, class of each token): [S, K], S where there is none, and [T].
+
+    The class of a token that leads nowhere is K.
+    """
     states = automaton.states
     if not states:
-        return np.zeros((0, 1), np.int64), np.zeros(len(vocabulary.tokens), np.int64)
+        return np.zeros((0, 0), np.int64), np.zeros(len(vocabulary.tokens), np.int64)
     kinds = automaton.byte_class.astype(np.int64)[vocabulary.bytes]
     beyond = np.arange(vocabulary.longest) >= vocabulary.lengths[:, None]
     kinds[beyond] = automaton.transitions.shape[1]
