@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage import tables
-from cinnabar.extraction.storage.files import failures, write_bytes
+from cinnabar.extraction.storage.files import failures, reading, write_bytes
 from cinnabar.extraction.storage.records import STATUSES, Outcome
 from cinnabar.extraction.storage.snapshot import identifier
 from cinnabar.extraction.storage.tables import Key, RecordColumns
@@ -100,7 +100,9 @@ class Run:
         # Later than every run there is, even where the clock was set back: the newest run's record counts.
         stamp = self._started
         for path in self._store.files("runs"):
-            for run_id in pq.read_table(path, columns=["run_id"])["run_id"].to_pylist():
+            with reading(path):
+                rows = pq.read_table(path, columns=["run_id"])
+            for run_id in rows["run_id"].to_pylist():
                 stamp = max(stamp, _time_of(str(run_id)) + timedelta(milliseconds=1))
         return f"{stamp:%Y%m%dT%H%M%S}{stamp.microsecond // 1000:03d}Z-{secrets.token_hex(4)}"
 

@@ -112,7 +112,17 @@ def test_hostile_names_and_values_come_back_exactly(out, workload):
     schema = {"title": 'it\'s; "DROP" SELECT', "type": "object", "properties": properties}
     store_records(out, workload, schema, *({name: v, 'q"uote': v, "": v} for v in values))
     assert [row[0] for row in snapshot(out, "SHOW TABLES")] == sorted(
-        ["_snapshot", "documents", "fields", "it_s_DROP_SELECT", "outcomes", "quarantine", "records", "runs"]
+        [
+            "_snapshot",
+            "documents",
+            "fields",
+            "history",
+            "it_s_DROP_SELECT",
+            "outcomes",
+            "quarantine",
+            "records",
+            "runs",
+        ]
     )
     rows = snapshot(out, f'SELECT "{name}", "q""uote", _, record_json FROM it_s_DROP_SELECT ORDER BY path')
     assert [row[:3] for row in rows] == [(value,) * 3 for value in values]
