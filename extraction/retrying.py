@@ -38,8 +38,8 @@ def retry(out: Path, chosen: Sequence[Held], model: ModelSource, progress: Progr
             gone.append(one.path)
             continue
         known = {name: one.arguments[name] for name in Options.__slots__ if name in one.arguments}
-        options = json.dumps(known | _ANEW, sort_keys=True)
-        groups[one.schema_name, one.schema_fingerprint, options].append(path)
+        said = json.dumps(known | _ANEW, sort_keys=True)
+        groups[one.schema_name, one.schema_fingerprint, said].append(path)
     runs = []
     for (name, fingerprint, said), paths in groups.items():
         options: dict[str, Any] = json.loads(said)

@@ -64,7 +64,7 @@ def held(out: Path, documents: Sequence[str] = (), codes: Sequence[str] = ()) ->
             " FROM quarantine AS q LEFT JOIN (SELECT run_id, arguments FROM runs) USING (run_id)"
             " ORDER BY path, run_id"
         ).fetchall()
-    found = [Held(*row[:-1], json.loads(row[-1] or "{}")) for row in rows]
+    found = [_held(*row) for row in rows]
     for name in documents:
         if not any(_named(one, name) for one in found):
             raise UsageError(f"{name}: not in quarantine; `cinnabar quarantine list` shows what is")
@@ -74,6 +74,11 @@ def held(out: Path, documents: Sequence[str] = (), codes: Sequence[str] = ()) ->
         if (not documents or any(_named(one, name) for name in documents))
         and (not codes or one.code in codes)
     ]
+
+
+def _held(*row: Any) -> Held:
+    *columns, arguments = row
+    return Held(*columns, arguments=json.loads(arguments or "{}"))
 
 
 def _named(one: Held, name: str) -> bool:
@@ -151,8 +156,8 @@ def _outcome(out: Path, one: Held) -> Outcome:
             "SELECT media_type, size, pages, parts, characters, flags FROM documents WHERE document = ?",
             [one.document],
         ).fetchone()
-    *figures, flags = row or ("", 0, 0, 0, 0, [])
-    info = DocumentInfo(one.document, *figures, tuple(flags))
+    media_type, size, pages, parts, characters, flags = row or ("", 0, 0, 0, 0, [])
+    info = DocumentInfo(one.document, media_type, size, pages, parts, characters, tuple(flags))
     leaves = tuple(
         LeafRow(pointer, json_text(value), 0.0, "known") for pointer, value in _leaves(exact(one.record_json))
     )
