@@ -22,7 +22,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint docs samples eval bench bench-gpu train train-gpu calibrate schema-report remote-report constraints clean
+.PHONY: help setup demo test lint docs samples eval bench bench-gpu train train-gpu calibrate schema-report remote-report faults readers constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -73,6 +73,12 @@ schema-report: setup  ## measure what is promised of any JSON Schema (SUITES=fol
 
 remote-report: setup  ## ask a misbehaving server about 1,000 documents; none lost, none twice, cost exact? (ARGS="--share 0.4")
 	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(PY) scripts/remote_report.py $(ARGS)
+
+faults: setup  ## break a run at everything it does to the disk, run it again, compare (ARGS="--every 9")
+	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(PY) scripts/fault_loop.py $(ARGS)
+
+readers: setup  ## 20 processes read a folder for a minute while another commits every second (ARGS="--readers 4")
+	@$(PY) scripts/readers.py $(ARGS)
 
 constraints: setup  ## write the installed releases to constraints.txt, after the tests passed with them
 	@$(PY) scripts/constraints.py >constraints.tmp && mv constraints.tmp constraints.txt

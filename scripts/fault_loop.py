@@ -1,15 +1,15 @@
-"""Whether a run is exactly once: it is broken at every place where it touches the disk, run again, and compared.
+"""A run is exactly once: it is broken at every place where it touches the disk, run again, and compared.
 
-A run over a few documents is made to fail at its first mkdir, open, write, fsync, rename or unlink, then at its
-second, and so on until one passes. It fails in five ways: an I/O error, a full disk (from there on every write
-fails), death by kill -9 just before it, just after it, and in the middle of a write, with half of the bytes on
-disk. After each the folder is read (whole batches, or none), the same command is run again, and its rows are
-compared with those of a run that nothing happened to, run ids and times apart; then `verify --clean` must find
-nothing wrong and leave nothing over.
+A run over a few documents is made to fail at its first mkdir, open, write, fsync, rename or unlink, then
+at its second, and so on until one passes. It fails in five ways: an I/O error, a full disk (from there on
+every write fails), death by kill -9 just before it, just after it, and in the middle of a write, with
+half of the bytes on disk. After each the folder is read (whole batches, or none), the same command is run
+again, and its rows are compared with those of a run that nothing happened to, run ids and times apart;
+then `verify --clean` must find nothing wrong and leave nothing over.
 
-Every case is a process of its own. It is forked from one that has loaded everything, for speed; nothing in the
-product knows of this: Python's and Arrow's ways to the disk are wrapped from here. DuckDB writes from C++: its
-snapshot fails as a whole, or in the middle by a limit on the size of files.
+Every case is a process of its own. It is forked from one that has loaded everything, for speed; nothing
+in the product knows of this: Python's and Arrow's ways to the disk are wrapped from here. DuckDB writes
+from C++: its snapshot fails as a whole, or in the middle by a limit on the size of files.
 
     make faults                    every case, 20 random kills, two runs at once, and a clock that jumps
     make faults ARGS="--every 9"   every ninth case
@@ -117,7 +117,7 @@ def rows_of(out: Path) -> dict[str, list[tuple[Any, ...]]]:
 
 @dataclass
 class Faults:
-    """Breaks the operation with number `point`, counting from 0, in one of the ways; counts where point < 0."""
+    """Breaks the operation with number `point`, counted from 0, in one way; only counts where it is -1."""
 
     point: int = -1
     way: str = ""
@@ -125,7 +125,9 @@ class Faults:
     #: Of each operation so far: the ways in which it can be broken.
     seen: list[tuple[str, ...]] = field(default_factory=list)
 
-    def around(self, act: Callable[[], Any], torn: Callable[[], Any] | None = None, writes: bool = False) -> Any:
+    def around(
+        self, act: Callable[[], Any], torn: Callable[[], Any] | None = None, writes: bool = False
+    ) -> Any:
         """Do this operation, or fail at it. `torn` does half of it; `writes` says whether it takes space."""
         here = len(self.seen) == self.point
         usual = ("error", "before", "after")
@@ -155,9 +157,9 @@ class Faults:
         for module, name in ((os, "fsync"), (os, "replace"), (os, "mkdir"), (os, "unlink")):
             setattr(module, name, self._wrapped(getattr(module, name), writes=name == "mkdir"))
         # pathlib took its own references when it was imported, in some releases of Python.
-        Path.replace = lambda path, target: os.replace(path, target) or Path(target)  # type: ignore[assignment]
-        Path.unlink = lambda path, missing_ok=False: self._unlink(path, missing_ok)  # type: ignore[assignment,method-assign]
-        Path.write_bytes = lambda path, data: self._write_bytes(path, data)  # type: ignore[assignment]
+        Path.replace = lambda path, target: os.replace(path, target) or Path(target)  # noqa: PTH105
+        Path.unlink = lambda path, missing_ok=False: self._unlink(path, missing_ok)
+        Path.write_bytes = lambda path, data: self._write_bytes(path, data)
         self._arrow()
         self._duckdb()
 
@@ -167,7 +169,7 @@ class Faults:
     @staticmethod
     def _unlink(path: Path, missing_ok: bool = False) -> None:
         try:
-            os.unlink(path)
+            os.unlink(path)  # noqa: PTH108
         except FileNotFoundError:
             if not missing_ok:
                 raise
@@ -202,7 +204,9 @@ class Faults:
                 data, self.waiting = self.waiting, b""
                 half = data[: len(data) // 2]
                 if data:
-                    faults.around(lambda: self.stream.write(data), lambda: self.stream.write(half), writes=True)
+                    faults.around(
+                        lambda: self.stream.write(data), lambda: self.stream.write(half), writes=True
+                    )
 
             def tell(self) -> int:
                 return self.length
@@ -242,7 +246,7 @@ class Faults:
 
 
 def in_child(work: Callable[[], None], said: Path | None = None) -> int:
-    """Do this in a forked process; its exit status, negative for a signal. `said` gets its one line of error."""
+    """Do this in a forked process; its exit status, below 0 for a signal. `said` gets the line of its error."""
     child = os.fork()
     if child == 0:
         status = _FAILED + 1
@@ -265,7 +269,7 @@ def in_child(work: Callable[[], None], said: Path | None = None) -> int:
 def prepare() -> None:
     """Have everything loaded, and parse in this process."""
     os.fsync = lambda _: None
-    runs.ParserPool = Here  # type: ignore[assignment,misc]
+    runs.ParserPool = Here
     import cinnabar.engine.engine
     import cinnabar.extraction.pipeline  # noqa: F401
 
@@ -322,7 +326,9 @@ def differences(out: Path, expected: dict[str, Any]) -> list[str]:
         lost = [row for row in expected[name] if row not in rows]
         more = [row for row in rows if row not in expected[name]]
         if lost or more or len(rows) != len(expected[name]):
-            wrong.append(f"{name}: {len(lost)} lost, {len(more)} others, {len(rows)} of {len(expected[name])}")
+            wrong.append(
+                f"{name}: {len(lost)} lost, {len(more)} others, {len(rows)} of {len(expected[name])}"
+            )
     checked = verify(out, clean=True)
     wrong += [f"verify: {problem.path}: {problem.detail}" for problem in checked.problems]
     left = [path for path in out.rglob("*") if ".part-" in path.name] + checked.leftovers
@@ -342,7 +348,9 @@ def fault_loop(root: Path, documents: int, every: int = 1, first: int = 0, tell:
     wrong, began = [], time.monotonic()
     for number, (point, way) in enumerate(cases):
         out = root / f"{point}-{way}"
-        wrong += [f"{way} at operation {point}: {what}" for what in check_case(docs, out, point, way, expected)]
+        wrong += [
+            f"{way} at operation {point}: {what}" for what in check_case(docs, out, point, way, expected)
+        ]
         shutil.rmtree(out, ignore_errors=True)
         if tell and number % 100 == 99:
             print(f"{number + 1} of {len(cases)} cases, {len(wrong)} wrong, {time.monotonic() - began:.0f} s")
@@ -401,7 +409,9 @@ def two_at_once(root: Path, documents: int) -> list[str]:
     wrong = []
     statuses = [first.returncode, second.returncode]
     if set(statuses) - expected_status or 0 not in statuses:
-        wrong.append(f"expected one run to win and the other to have status 2 or nothing to do, got {statuses}")
+        wrong.append(
+            f"expected one run to win and the other to have status 2 or nothing to do, got {statuses}"
+        )
     for status, line in zip(statuses, said, strict=True):
         if status == 2 and ("another run is writing here" not in line or len(line.splitlines()) != 1):
             wrong.append(f"expected one clear line, got {line!r}")
@@ -429,7 +439,7 @@ def jumping_clock(root: Path, documents: int, seed: int = 0) -> list[str]:
 
     run_status = in_child(lambda: run_once(docs, root / "whole"))
     for point in (20, 50, 80, 110):
-        in_child(lambda point=point: broken(point))  # type: ignore[misc]
+        in_child(lambda point=point: broken(point))
     said = root / "said"
     for _ in range(2):
         if run_status or in_child(lambda: whole(root / "out"), said):

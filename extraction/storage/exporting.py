@@ -53,8 +53,8 @@ def export(
 ) -> int:
     """Write the rows of a view, or those of a query where `sql` says so, to a file or a stream; how many.
 
-    In CSV a text that a spreadsheet takes for a formula, also in a heading, gets an apostrophe before it; with
-    `formulas` it stays as it is. Numbers stay numbers, lists and objects are JSON. In JSON Lines
+    In CSV a text that a spreadsheet takes for a formula, also in a heading, gets an apostrophe before it,
+    unless `formulas`. Numbers stay numbers, lists and objects are JSON. In JSON Lines
     decimals are numbers with all their digits, dates are texts (ISO 8601), and what is no finite number is
     null. Parquet has the types of the view. A file is whole or not there. Raises UsageError for a view or a
     query that is wrong.

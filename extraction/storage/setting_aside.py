@@ -1,7 +1,7 @@
 """Batches that are broken stop counting, and are kept in `aside/` for a person to look at.
 
-A stand-in takes the place of such a batch, by the same atomic rename as every commit, so readers never see half
-of it gone. Its documents have no outcome any more: the next run fills them again.
+A stand-in takes the place of such a batch, by the same atomic rename as every commit, so readers never
+see half of it gone. Its documents have no outcome any more: the next run fills them again.
 """
 
 from __future__ import annotations

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+import time
 from collections.abc import Callable, Collection, Mapping
 from datetime import timedelta
 from functools import partial
@@ -50,6 +52,8 @@ class Store:
         self.out = out.absolute()
         self.mutex = threading.RLock()
         self._failed = False
+        self._published = float("-inf")
+        self._later: threading.Timer | None = None
         try:
             make_folder(self.out)
             self._lock = FolderLock(self.out)
@@ -88,7 +92,9 @@ class Store:
     def close(self) -> None:
         """Let readers see all that was committed, and let other writers in."""
         try:
-            self.publish_if_stale()
+            with self.mutex:
+                self._stop_waiting()
+                self.publish_if_stale()
         finally:
             self._lock.release()
 
@@ -179,13 +185,41 @@ class Store:
         with self.mutex, reading(self.out):
             self._commit(make(self._take_number()))
 
+    def publish_within(self, seconds: float) -> None:
+        """Have readers see all that was committed after so many seconds, and publish no more often than that.
+
+        Another batch may be long in coming, so what is not published now is published by a timer.
+        """
+        with self.mutex:
+            left = self._published + seconds - time.monotonic()
+            if left <= 0:
+                self.publish()
+            elif self._later is None:
+                self._later = threading.Timer(left, self._publish_later)
+                self._later.daemon = True
+                self._later.start()
+
+    def _publish_later(self) -> None:
+        with self.mutex:
+            if self._later is threading.current_thread():
+                # The next commit, or the end, meets the same trouble where someone hears of it.
+                with contextlib.suppress(RunError):
+                    self.publish()
+
+    def _stop_waiting(self) -> None:
+        if self._later is not None:
+            self._later.cancel()
+            self._later = None
+
     def publish(self) -> None:
         """Merge small batches where there are many, and swap in a snapshot of all that was committed."""
         with self.mutex:
             with failures(f"{self.out}: could not merge batches"):
                 while group := due(self.committed()):
                     self.replace(partial(merge, self.out, group))
+            self._stop_waiting()
             publish(self.out)
+            self._published = time.monotonic()
 
     def publish_if_stale(self) -> None:
         """Swap in a new snapshot where the last one shows less, or was made when the folder lay elsewhere."""
