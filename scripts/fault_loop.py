@@ -246,7 +246,7 @@ class Faults:
 
 
 def in_child(work: Callable[[], None], said: Path | None = None) -> int:
-    """Do this in a forked process; its exit status, below 0 for a signal. `said` gets the line of its error."""
+    """Do this in a forked process; its exit status, below 0 for a signal. `said` gets its error."""
     child = os.fork()
     if child == 0:
         status = _FAILED + 1

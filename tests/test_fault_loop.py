@@ -1,8 +1,7 @@
-"""The loops of `make faults` and `make readers`, some of their cases: they find nothing, and would find it."""
+"""Some cases of `make faults` and `make readers`: they find nothing, and would find it."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest

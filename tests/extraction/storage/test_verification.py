@@ -34,8 +34,18 @@ def test_a_sound_folder_has_no_problems(out, workload):
     assert (found.batches, found.records, found.problems, found.aside) == (4, 5, [], [])
 
 
-@pytest.mark.parametrize("table", manifests.TABLES)
-@pytest.mark.parametrize("way", BREAK)
+@pytest.mark.parametrize(
+    ("table", "way"),
+    [
+        ("data", "flipped"),
+        ("data", "cut"),
+        ("fields", "gone"),
+        ("documents", "flipped"),
+        ("outcomes", "cut"),
+        ("outcomes", "gone"),
+        ("runs", "flipped"),
+    ],
+)
 def test_a_broken_file_is_named_and_set_aside_and_its_documents_are_filled_again(out, workload, table, way):
     workload.work(out)
     before = query(out, ROWS).rows
@@ -53,13 +63,12 @@ def test_a_broken_file_is_named_and_set_aside_and_its_documents_are_filled_again
     assert query(out, "SELECT count(*), count(DISTINCT document) FROM records").rows == [(5, 5)]
 
 
-@pytest.mark.parametrize("way", ["flipped", "cut"])
-@pytest.mark.parametrize("place", [0, 1, 2, 3])
+@pytest.mark.parametrize(("place", "way"), [(0, "cut"), (1, "emptied"), (2, "emptied"), (3, "cut")])
 def test_a_broken_manifest_stops_a_run_and_is_set_aside(out, workload, way, place):
     workload.work(out)
     before = query(out, ROWS).rows
     path = sorted((out / "manifest").iterdir())[place]
-    BREAK[way](path) if way == "cut" else path.write_text("{")
+    path.write_text("{" if way == "emptied" else path.read_text()[:-9])
     with pytest.raises(RunError, match="cinnabar verify"):
         workload.work(out)
     found = verify(out)
