@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 from pathlib import Path
 
 import pytest
@@ -15,8 +17,10 @@ def loop(monkeypatch: pytest.MonkeyPatch):
     # `prepare` leaves these two in place for the processes that it forks.
     monkeypatch.setattr("os.fsync", lambda _: None)
     monkeypatch.setattr("cinnabar.extraction.run.ParserPool", None)
-    fault_loop = pytest.importorskip("fault_loop")
-    monkeypatch.setenv("PYTHONPATH", str(SCRIPTS.parent / "tests"))
+    fault_loop = importlib.import_module("fault_loop")
+    monkeypatch.setenv(
+        "PYTHONPATH", f"{SCRIPTS.parent / 'tests'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    )
     fault_loop.prepare()
     return fault_loop
 
@@ -45,7 +49,7 @@ def test_the_loop_finds_a_run_that_writes_a_manifest_before_its_files(
     monkeypatch.setattr("cinnabar.extraction.storage.files.write_whole", careless)
     points = [i for i, ways in enumerate(loop.operations(docs, tmp_path / "count")) if "torn" in ways]
     found = []
-    for point in points[-6:]:
+    for point in points[-2:]:
         try:
             found += loop.check_case(docs, tmp_path / str(point), point, "torn", expected)
         except Exception as error:
@@ -67,7 +71,7 @@ def test_a_clock_that_jumps_changes_no_row(loop, tmp_path: Path) -> None:
 
 
 def test_kills_at_random_moments_and_two_runs_at_once_change_no_row(loop, tmp_path: Path) -> None:
-    assert loop.random_kills(tmp_path / "kills", documents=12, kills=2) == []
+    assert loop.random_kills(tmp_path / "kills", documents=6, kills=1) == []
     assert loop.two_at_once(tmp_path / "two", documents=6) == []
 
 
@@ -75,7 +79,7 @@ def test_readers_beside_a_writer_meet_no_error_and_no_old_data(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     monkeypatch.syspath_prepend(str(SCRIPTS))
-    readers = pytest.importorskip("readers")
+    readers = importlib.import_module("readers")
     found = readers.measure(tmp_path, readers=2, seconds=5)
     assert (found["errors"], found["queries"] > 4, found["commits"] > 2) == ([], True, True)
     # 5 s are promised on a machine that is not busy with other tests; `make readers` measures it.
@@ -84,6 +88,6 @@ def test_readers_beside_a_writer_meet_no_error_and_no_old_data(
 
 def test_the_age_of_an_answer_is_that_of_the_first_commit_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(SCRIPTS))
-    readers = pytest.importorskip("readers")
+    readers = importlib.import_module("readers")
     assert readers._age([1.0, 2.0, 3.0], at=3.5, newest=0) == 1.5
     assert readers._age([1.0, 2.0, 3.0], at=2.5, newest=1) == 0.0

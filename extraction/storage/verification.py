@@ -59,7 +59,9 @@ def verify(out: Path, clean: bool = False) -> Verified:
     # What is set aside may uncover more: a batch that a broken manifest had replaced counts again.
     while any(problem.batch for problem in wrong.problems):
         aside += set_aside(out, wrong.problems)
-        wrong = check(out)
+        before, wrong = wrong.problems, check(out)
+        if wrong.problems == before:
+            raise RunError(f"{out / before[0].path}: {before[0].detail}; it could not be set aside")
         problems += [problem for problem in wrong.problems if problem not in problems]
     removed: list[str] = []
     if clean:

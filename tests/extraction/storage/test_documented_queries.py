@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -24,7 +23,7 @@ def folder(tmp_path_factory, workload):
     with Store.open(out) as store:
         for engine, total in (("engine-1", 12.5), ("engine-2", 13)):
             run = workload.begin(store, "invoice", engine)
-            rows = [workload.written("a.pdf", json.dumps(bill | {"gross_total": total}))]
+            rows = [workload.written("a.pdf", bill | {"gross_total": total})]
             run.commit_batch([*rows, Outcome("b.pdf", "quarantined", "empty", digest="b" * 64)])
             run.finish()
         run = workload.begin(

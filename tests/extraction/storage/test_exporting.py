@@ -87,7 +87,7 @@ def test_csv_reads_back_in_another_engine_with_null_and_empty_text_apart(rich, t
     sql = f"SELECT text, price, count, day FROM read_csv('{path}', allow_quoted_nulls = false) ORDER BY path"
     rows = duckdb.sql(sql).fetchall()
     assert [row[0] for row in rows] == [*TEXTS, None]
-    assert rows[0][1:] == duckdb.sql("SELECT -3.5::DOUBLE, -7::BIGINT, DATE '2024-02-29'").fetchone()
+    assert rows[0][1:] == duckdb.sql("SELECT -3.5::DOUBLE, -7::BIGINT, DATE '2024-02-29'").fetchall()[0]
 
 
 def test_json_lines_are_exact(rich):
@@ -103,7 +103,7 @@ def test_parquet_has_the_types_of_the_view_and_other_engines_read_it(rich, tmp_p
     assert table["text"].to_pylist() == [*TEXTS, None]
     assert str(table.schema.field("price").type).startswith("decimal128(38, 2)")
     assert str(table.schema.field("day").type).startswith("date32")
-    assert duckdb.sql(f"SELECT sum(price) FROM read_parquet('{path}')").fetchone() == (Decimal("-45.50"),)
+    assert duckdb.sql(f"SELECT sum(price) FROM read_parquet('{path}')").fetchall()[0] == (Decimal("-45.50"),)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
