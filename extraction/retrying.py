@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cinnabar.extraction.run import ModelSource, Options, Progress, Summary, extract
+from cinnabar.extraction.progress import Progress
+from cinnabar.extraction.run import Options, Summary, extract
+from cinnabar.extraction.sources import Source
 from cinnabar.extraction.storage.quarantine import Held, source_of
 
 #: What a run is told anew: the rest is as it was when the document went to quarantine.
@@ -24,7 +26,7 @@ class Retried:
     gone: list[str]
 
 
-def retry(out: Path, chosen: Sequence[Held], model: ModelSource, progress: Progress | None = None) -> Retried:
+def retry(out: Path, chosen: Sequence[Held], model: Source, progress: Progress | None = None) -> Retried:
     """Read these documents again, each with the schema and the options of the run that held it back.
 
     Paths are those of that run: relative ones are looked for from where this one is started. Raises what

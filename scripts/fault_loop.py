@@ -42,7 +42,8 @@ from reading_model import ReadingModel
 
 from cinnabar.extraction import run as runs
 from cinnabar.extraction.ingest.dispatch import parse
-from cinnabar.extraction.run import ModelSource, Options, extract
+from cinnabar.extraction.run import Options, extract
+from cinnabar.extraction.sources import ModelSource
 from cinnabar.extraction.storage import manifest, snapshot
 from cinnabar.extraction.storage.reading import connect
 from cinnabar.extraction.storage.verification import verify

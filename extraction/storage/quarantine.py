@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +64,7 @@ def held(out: Path, documents: Sequence[str] = (), codes: Sequence[str] = ()) ->
             " FROM quarantine AS q LEFT JOIN (SELECT run_id, arguments FROM runs) USING (run_id)"
             " ORDER BY path, run_id"
         ).fetchall()
-    found = [_held(*row) for row in rows]
+    found = [_held(row) for row in rows]
     for name in documents:
         if not any(_named(one, name) for one in found):
             raise UsageError(f"{name}: not in quarantine; `cinnabar quarantine list` shows what is")
@@ -76,9 +76,9 @@ def held(out: Path, documents: Sequence[str] = (), codes: Sequence[str] = ()) ->
     ]
 
 
-def _held(*row: Any) -> Held:
-    *columns, arguments = row
-    return Held(*columns, arguments=json.loads(arguments or "{}"))
+def _held(row: tuple[Any, ...]) -> Held:
+    named = dict(zip((part.name for part in fields(Held)), row, strict=True))
+    return Held(**named | {"arguments": json.loads(named["arguments"] or "{}")})
 
 
 def _named(one: Held, name: str) -> bool:

@@ -71,7 +71,7 @@ def retry(
       cinnabar quarantine retry --out tables --code timeout --model models/receipts
     """
     from cinnabar.extraction.retrying import retry as again
-    from cinnabar.extraction.run import model_source
+    from cinnabar.extraction.sources import model_source
     from cinnabar.extraction.storage.quarantine import held
     from cinnabar.flows.cli.console import Bar, harmless
 

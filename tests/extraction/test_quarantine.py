@@ -9,7 +9,8 @@ import pytest
 from reading_model import ReadingModel
 
 from cinnabar.extraction.retrying import retry
-from cinnabar.extraction.run import ModelSource, Options, extract
+from cinnabar.extraction.run import Options, extract
+from cinnabar.extraction.sources import ModelSource
 from cinnabar.extraction.storage.quarantine import held, release
 from cinnabar.extraction.storage.reading import query
 from cinnabar.extraction.storage.verification import verify
