@@ -27,7 +27,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint docs samples eval bench bench-gpu train train-gpu tune-report calibrate schema-report remote-report mutants constraints clean
+.PHONY: help setup demo test lint docs samples eval bench bench-gpu train train-gpu tune-report calibrate schema-report remote-report faults readers mutants constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -81,9 +81,7 @@ schema-report: setup  ## measure what is promised of any JSON Schema (SUITES=fol
 remote-report: setup  ## ask a misbehaving server about 1,000 documents; none lost, none twice, cost exact? (ARGS="--share 0.4")
 	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(PY) scripts/remote_report.py $(ARGS)
 
-mutants: setup  ## change operators of the constraint's code: how much do the tests catch? (SEED=1 COUNT=120)
-	@$(call need,cosmic_ray,mutants)
-	@$(PY) scripts/mutants.py --seed $(SEED) --count $(COUNT) $(ARGS)
+.PHONY: help setup demo test lint docs samples eval bench bench-gpu train train-gpu tune-report calibrate schema-report remote-report faults readers mutants constraints clean
 
 constraints: setup  ## write the installed releases to constraints.txt, after the tests passed with them
 	@$(call need,cosmic_ray,mutants)

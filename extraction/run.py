@@ -168,7 +168,7 @@ class Extraction:
                 source,
                 self._compiled,
                 fingerprint,
-                _arguments(paths, out, options),
+                _arguments(paths, out, options) | {"model": model.fingerprint},
                 inputs=[str(path) for path in files],
                 retry_quarantined=options.retry_quarantined,
             )

@@ -35,7 +35,11 @@ def due(committed: Sequence[Manifest]) -> list[Manifest]:
 
 
 def merge(out: Path, group: Sequence[Manifest], number: int) -> Manifest:
-    """Write the files of these batches as one batch; it counts once its manifest is committed."""
+    """Write the files of these batches as one batch; it counts once its manifest is committed.
+
+    Raises RunError where a file has changed since it was committed: a merge would give it a new checksum.
+    """
+    manifests.check_digests(out, group)
     folders: dict[str, list[StoredFile]] = defaultdict(list)
     for entry in group:
         for file in entry.files:
@@ -44,7 +48,7 @@ def merge(out: Path, group: Sequence[Manifest], number: int) -> Manifest:
     first = group[0]
     return Manifest(
         number=number,
-        level=first.level + 1,
+        level=max(entry.level for entry in group) + 1,
         created=manifests.now(),
         schema_name=first.schema_name,
         schema_fingerprint=first.schema_fingerprint,

@@ -5,14 +5,19 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import time
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+import pyarrow as pa
 
 from cinnabar.schemas.errors import RunError, UsageError
 
 #: Begins the name of a file that is being written; such files are never read.
 TEMPORARY = ".part-"
+# How often a lock is tried, and seconds between two tries.
+_TRIES, _PAUSE = 5, 0.02
 
 
 @contextlib.contextmanager
@@ -23,6 +28,17 @@ def failures(doing: str) -> Iterator[None]:
     except OSError as error:
         raise RunError(
             f"{doing}: {error.strerror or error}; what was committed stands, run the same command again"
+        ) from error
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn what Arrow says of a broken file into a RunError that says what to do."""
+    try:
+        yield
+    except pa.ArrowException as error:
+        raise RunError(
+            f"{path}: cannot be read ({error}); `cinnabar verify` finds what is broken and sets it aside"
         ) from error
 
 
@@ -82,6 +98,21 @@ def write_bytes(path: Path, data: bytes) -> None:
     write_whole(path, write)
 
 
+def is_locked(folder: Path) -> bool:
+    """Whether a process holds the lock of this folder now."""
+    try:
+        descriptor = os.open(folder / ".lock", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 class FolderLock:
     """An exclusive lock on a folder; the kernel drops it when the process that holds it ends, however it
     ends.
@@ -91,6 +122,12 @@ class FolderLock:
 
     def __init__(self, folder: Path) -> None:
         self._descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        # Who only asks whether a run is going (`is_locked`) holds it for an instant.
+        for _ in range(_TRIES - 1):
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            time.sleep(_PAUSE)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -16,6 +16,7 @@ from cinnabar.schemas.errors import RunError, UsageError
 
 FORMAT = 1
 FOLDER = "manifest"
+MEND = "restore it, or have `cinnabar verify` set its batch aside, which the next run fills again"
 #: The folders that hold Parquet files, by table.
 TABLES = ("data", "fields", "documents", "outcomes", "runs")
 _NAME = re.compile(r"batch-(\d{10})\.json")
@@ -64,6 +65,12 @@ def batch_name(number: int) -> str:
     return f"batch-{number:010d}"
 
 
+def number_of(path: Path) -> int | None:
+    """The number of the commit in this file, by its name; None where it is no commit's."""
+    found = _NAME.fullmatch(path.name)
+    return None if found is None else int(found[1])
+
+
 def commit(out: Path, manifest: Manifest) -> None:
     """Make this commit count, in one atomic rename; its files are on disk already."""
     content = {
@@ -106,7 +113,7 @@ def read(path: Path) -> Manifest:
         )
     except (ValueError, KeyError, TypeError) as error:
         raise RunError(
-            f"{path}: expected a manifest of Cinnabar, found something else ({error!r}); restore it"
+            f"{path}: expected a manifest of Cinnabar, found something else ({error!r}); {MEND}"
         ) from error
 
 
@@ -114,7 +121,7 @@ def read_all(out: Path) -> list[Manifest]:
     """All commits of this folder, in order, replaced ones too; none where nothing was ever committed."""
     found = []
     for path in sorted((out / FOLDER).glob("batch-*.json")):
-        if _NAME.fullmatch(path.name):
+        if number_of(path) is not None:
             try:
                 found.append(read(path))
             except FileNotFoundError:
@@ -144,8 +151,8 @@ def remove(out: Path, manifest: Manifest) -> None:
         (out / file.path).unlink(missing_ok=True)
 
 
-def remove_leftovers(out: Path, manifests: Iterable[Manifest]) -> list[Path]:
-    """Remove what unfinished batches left behind, and nothing else; returns the files that it was."""
+def leftovers(out: Path, manifests: Iterable[Manifest]) -> list[Path]:
+    """What unfinished batches left behind in this folder, and nothing else."""
     named = {out / file.path for manifest in manifests for file in manifest.files}
     found = list(out.glob(f"{TEMPORARY}*"))
     for folder in (*TABLES, FOLDER, "schemas"):
@@ -154,10 +161,13 @@ def remove_leftovers(out: Path, manifests: Iterable[Manifest]) -> list[Path]:
     for table in TABLES:
         batches = (path for path in (out / table).rglob("batch-*.parquet") if _BATCH.fullmatch(path.name))
         left += [path for path in batches if path not in named]
-    removed = [path for path in left if path.is_file() and not path.is_symlink()]
-    for path in removed:
+    return [path for path in left if path.is_file() and not path.is_symlink()]
+
+
+def remove_leftovers(out: Path, manifests: Iterable[Manifest]) -> None:
+    """Remove what unfinished batches left behind, and nothing else."""
+    for path in leftovers(out, manifests):
         path.unlink(missing_ok=True)
-    return removed
 
 
 def describe_file(out: Path, table: str, path: Path, rows: int) -> StoredFile:
@@ -175,9 +185,7 @@ def check_sizes(out: Path, manifests: Iterable[Manifest]) -> None:
             size = path.stat().st_size if path.is_file() else None
             if size != file.bytes:
                 seen = "it is missing" if size is None else f"it has {size}"
-                raise RunError(
-                    f"{path}: committed with {file.bytes} bytes, but {seen}; restore it from a copy"
-                )
+                raise RunError(f"{path}: committed with {file.bytes} bytes, but {seen}; {MEND}")
 
 
 def check_digests(out: Path, manifests: Iterable[Manifest]) -> None:
@@ -187,7 +195,7 @@ def check_digests(out: Path, manifests: Iterable[Manifest]) -> None:
             found = describe_file(out, file.table, out / file.path, file.rows).sha256
             if found != file.sha256:
                 raise RunError(
-                    f"{out / file.path}: its SHA-256 is {found}, committed was {file.sha256}; restore it"
+                    f"{out / file.path}: its SHA-256 is {found}, committed was {file.sha256}; {MEND}"
                 )
 
 

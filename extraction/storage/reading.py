@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -81,13 +83,13 @@ def query(out: Path, sql: str) -> Answer:
     """The answer to this query. Raises UsageError where it fails, and where it is no query, or several."""
     with connect(out) as connection:
         try:
-            cursor = connection.execute(_question(connection, sql))
+            cursor = connection.execute(question(connection, sql))
             return Answer([column[0] for column in cursor.description or ()], cursor.fetchall())
         except (duckdb.Error, ValueError) as error:
             raise UsageError(f"sql: {error}") from error
 
 
-def _question(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
+def question(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
     """The one statement of this SQL, which changes nothing: neither files nor what DuckDB has installed."""
     statements = connection.extract_statements(sql)
     if len(statements) != 1:
@@ -109,10 +111,19 @@ def query_arrow(out: Path, sql: str) -> pa.Table:
     """The answer to this query as an Arrow table. Raises UsageError as `query` does."""
     with connect(out) as connection:
         try:
-            found: pa.Table = connection.sql(_question(connection, sql)).to_arrow_table()
+            found: pa.Table = connection.sql(question(connection, sql)).to_arrow_table()
             return found
         except duckdb.Error as error:
             raise UsageError(f"sql: {error}") from error
+
+
+def distinct(columns: Sequence[str]) -> list[str]:
+    """The names of columns, each once: a later one of the same name has a number behind it, as in DuckDB."""
+    names: list[str] = []
+    for column in columns:
+        candidates = chain([column], (f"{column}_{number}" for number in count(1)))
+        names.append(next(name for name in candidates if name not in names))
+    return names
 
 
 def show(out: Path, document: str) -> list[Shown]:

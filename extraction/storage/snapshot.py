@@ -46,6 +46,16 @@ _VIEWS = {
     # Every record that was ever written; `latest` is the one of its document and schema that counts.
     "records": "SELECT *, row_number() OVER"
     " (PARTITION BY document, schema_fingerprint ORDER BY run_id DESC) = 1 AS latest FROM ({records})",
+    # Every value that was ever written, beside the one that an earlier run had at its place.
+    "history": "SELECT document, schema_name, pointer, field, run_id, started, value_json ->> '$' AS value,"
+    " value_json, lag(value_json) OVER places AS previous_json,"
+    " value_json IS DISTINCT FROM lag(value_json) OVER places AND lag(run_id) OVER places IS NOT NULL"
+    " AS changed, confidence, origin, page, evidence_text, schema_fingerprint, engine_fingerprint,"
+    " arguments ->> 'model' AS model, latest"
+    " FROM {fields} AS f JOIN (SELECT run_id, started, arguments FROM runs) USING (run_id)"
+    " LEFT JOIN (SELECT document, schema_fingerprint, run_id, latest FROM records)"
+    " USING (document, schema_fingerprint, run_id)"
+    " WINDOW places AS (PARTITION BY document, schema_name, pointer ORDER BY run_id)",
     "fields": "SELECT f.document, f.schema_name, pointer, field, value_json ->> '$' AS value, value_json,"
     " confidence, row_confidence, origin, missing, flags, page, spans[1].start AS span_start,"
     " spans[len(spans)].end AS span_end,"
@@ -61,6 +71,11 @@ _WIDE = "SELECT * FROM {data} QUALIFY row_number() OVER (PARTITION BY document O
 _RECORDS = (
     "SELECT path, document, confidence, flags, run_id, {name} AS schema_name, schema_fingerprint,"
     " engine_fingerprint, record_json FROM {data}"
+)
+_NO_RECORDS = (
+    "SELECT ''::VARCHAR AS path, ''::VARCHAR AS document, 0.0::DOUBLE AS confidence, []::VARCHAR[] AS flags,"
+    " ''::VARCHAR AS run_id, ''::VARCHAR AS schema_name, ''::VARCHAR AS schema_fingerprint,"
+    " ''::VARCHAR AS engine_fingerprint, ''::VARCHAR AS record_json WHERE false"
 )
 _SNAPSHOT = "SELECT {number} AS batch, {folder} AS folder"
 
@@ -109,15 +124,24 @@ def define_views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Se
     for entry in committed:
         versions[entry.schema_fingerprint].append(entry)
     # Columns of one name may have different types in two schemas, so their files are never read as one table.
-    data = {fingerprint: _source(out, entries, "data") for fingerprint, entries in versions.items()}
+    data = {
+        fingerprint: _source(out, entries, "data")
+        for fingerprint, entries in versions.items()
+        # All records of a schema may have been set aside (`verification.py`).
+        if any(file.table == "data" for entry in entries for file in entry.files)
+    }
     sources = {table: _source(out, committed, table) for table in manifests.TABLES if table != "data"}
-    sources["records"] = " UNION ALL ".join(
-        _RECORDS.format(name=literal(versions[fingerprint][-1].schema_name), data=source)
-        for fingerprint, source in data.items()
+    sources["records"] = (
+        " UNION ALL ".join(
+            _RECORDS.format(name=literal(versions[fingerprint][-1].schema_name), data=source)
+            for fingerprint, source in data.items()
+        )
+        or _NO_RECORDS
     )
     for name, query in _VIEWS.items():
         connection.execute(f"CREATE VIEW {quoted(name)} AS {query.format_map(sources)}")
-    for name, fingerprint in view_names(committed, reserved_words(connection)).items():
+    shown = [entry for entry in committed if entry.schema_fingerprint in data]
+    for name, fingerprint in view_names(shown, reserved_words(connection)).items():
         connection.execute(f"CREATE VIEW {quoted(name)} AS {_WIDE.format(data=data[fingerprint])}")
     newest = max(entry.number for entry in committed)
     query = _SNAPSHOT.format(number=newest, folder=literal(str(out)))

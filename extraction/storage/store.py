@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Collection, Mapping
+import time
+from collections.abc import Callable, Collection, Mapping
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -14,7 +17,7 @@ import pyarrow.parquet as pq
 
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.compaction import due, merge
-from cinnabar.extraction.storage.files import FolderLock, failures, make_folder, write_whole
+from cinnabar.extraction.storage.files import FolderLock, failures, make_folder, reading, write_whole
 from cinnabar.extraction.storage.manifest import Manifest, StoredFile
 from cinnabar.extraction.storage.run import Run
 from cinnabar.extraction.storage.snapshot import publish, published_number
@@ -38,14 +41,19 @@ class Store:
     """
 
     @classmethod
-    def open(cls, out: Path) -> Self:
-        """Take the lock, make the folders and clear away what a crash left behind."""
-        return cls(out)
+    def open(cls, out: Path, *, trusting: bool = True) -> Self:
+        """Take the lock, make the folders and clear away what a crash left behind.
 
-    def __init__(self, out: Path) -> None:
+        Who is not trusting has come to set aside the files that are gone, and is let in beside them.
+        """
+        return cls(out, trusting)
+
+    def __init__(self, out: Path, trusting: bool = True) -> None:
         self.out = out.absolute()
         self.mutex = threading.RLock()
         self._failed = False
+        self._published = float("-inf")
+        self._later: threading.Timer | None = None
         try:
             make_folder(self.out)
             self._lock = FolderLock(self.out)
@@ -55,16 +63,17 @@ class Store:
             ) from error
         try:
             with failures(f"{out}: could not be opened"):
-                self._recover()
+                self._recover(trusting)
         except BaseException:
             self._lock.release()
             raise
 
-    def _recover(self) -> None:
+    def _recover(self, trusting: bool) -> None:
         for folder in (*manifests.TABLES, manifests.FOLDER, "schemas"):
             make_folder(self.out / folder)
         found = manifests.read_all(self.out)
-        manifests.check_sizes(self.out, manifests.live(found))
+        if trusting:
+            manifests.check_sizes(self.out, manifests.live(found))
         manifests.remove_leftovers(self.out, found)
         self._manifests = {entry.number: entry for entry in manifests.live(found)}
         self._next = max((entry.number for entry in found), default=0) + 1
@@ -83,7 +92,9 @@ class Store:
     def close(self) -> None:
         """Let readers see all that was committed, and let other writers in."""
         try:
-            self.publish_if_stale()
+            with self.mutex:
+                self._stop_waiting()
+                self.publish_if_stale()
         finally:
             self._lock.release()
 
@@ -118,11 +129,12 @@ class Store:
         counted = ["written", "quarantined"] if quarantined else ["written"]
         done: set[str] = set()
         for path in self.files("outcomes", schema_fingerprint):
-            rows = pq.read_table(
-                path,
-                columns=["document", "code"],
-                filters=[("engine_fingerprint", "=", engine_fingerprint), ("outcome", "in", counted)],
-            )
+            with reading(path):
+                rows = pq.read_table(
+                    path,
+                    columns=["document", "code"],
+                    filters=[("engine_fingerprint", "=", engine_fingerprint), ("outcome", "in", counted)],
+                )
             found = zip(rows["document"].to_pylist(), rows["code"].to_pylist(), strict=True)
             done.update(digest for digest, code in found if digest is not None and code != UNAVAILABLE)
         return done
@@ -144,7 +156,7 @@ class Store:
         """
         with self.mutex, failures(f"{self.out}: could not write a batch"):
             number = self._take_number()
-            files = tuple(self._write(folder, number, rows) for folder, rows in tables.items())
+            files = tuple(self.write(folder, number, rows) for folder, rows in tables.items())
             self._commit(Manifest(number, 0, manifests.now(), schema_name, schema_fingerprint, files))
 
     def _take_number(self) -> int:
@@ -152,7 +164,8 @@ class Store:
         self._next += 1
         return self._next - 1
 
-    def _write(self, folder: str, number: int, rows: pa.Table) -> StoredFile:
+    def write(self, folder: str, number: int, rows: pa.Table) -> StoredFile:
+        """Write these rows as the file of the batch with this number; they do not count before it does."""
         path = self.out / folder / f"{manifests.batch_name(number)}.parquet"
         write_whole(path, lambda temporary: pq.write_table(rows, temporary, compression="zstd"))
         return manifests.describe_file(self.out, folder.split("/")[0], path, rows.num_rows)
@@ -167,13 +180,46 @@ class Store:
         for number in entry.replaces:
             self._manifests.pop(number, None)
 
+    def replace(self, make: Callable[[int], Manifest]) -> None:
+        """Write and commit a batch that stands for others; `make` is given its number."""
+        with self.mutex, reading(self.out):
+            self._commit(make(self._take_number()))
+
+    def publish_within(self, seconds: float) -> None:
+        """Have readers see all that was committed after so many seconds, and publish no more often than that.
+
+        Another batch may be long in coming, so what is not published now is published by a timer.
+        """
+        with self.mutex:
+            left = self._published + seconds - time.monotonic()
+            if left <= 0:
+                self.publish()
+            elif self._later is None:
+                self._later = threading.Timer(left, self._publish_later)
+                self._later.daemon = True
+                self._later.start()
+
+    def _publish_later(self) -> None:
+        with self.mutex:
+            if self._later is threading.current_thread():
+                # The next commit, or the end, meets the same trouble where someone hears of it.
+                with contextlib.suppress(RunError):
+                    self.publish()
+
+    def _stop_waiting(self) -> None:
+        if self._later is not None:
+            self._later.cancel()
+            self._later = None
+
     def publish(self) -> None:
         """Merge small batches where there are many, and swap in a snapshot of all that was committed."""
         with self.mutex:
             with failures(f"{self.out}: could not merge batches"):
                 while group := due(self.committed()):
-                    self._commit(merge(self.out, group, self._take_number()))
+                    self.replace(partial(merge, self.out, group))
+            self._stop_waiting()
             publish(self.out)
+            self._published = time.monotonic()
 
     def publish_if_stale(self) -> None:
         """Swap in a new snapshot where the last one shows less, or was made when the folder lay elsewhere."""

@@ -17,7 +17,18 @@ from collections.abc import Sequence
 import typer
 from typer.exceptions import TyperException
 
-from cinnabar.flows.cli import calibrate, evaluate, extract, label, results, schema, train
+from cinnabar.flows.cli import (
+    calibrate,
+    evaluate,
+    export,
+    extract,
+    housekeeping,
+    label,
+    quarantine,
+    results,
+    schema,
+    train,
+)
 from cinnabar.flows.cli.console import harmless
 from cinnabar.schemas.errors import CinnabarError, ModelError, UsageError
 
@@ -35,6 +46,12 @@ app = typer.Typer(
 app.command("extract", short_help="Read documents into tables.")(extract.extract)
 app.command("sql", short_help="Ask the results.")(results.sql)
 app.command("show", short_help="Show a record with its evidence.")(results.show)
+app.command("export", short_help="Write results as CSV, JSON Lines or Parquet.")(export.export)
+app.command("runs", short_help="List runs.")(housekeeping.runs)
+app.command("status", short_help="Show what a folder holds.")(housekeeping.status)
+app.command("compact", short_help="Merge small files into large ones.")(housekeeping.compact)
+app.command("verify", short_help="Check files, checksums and records.")(housekeeping.verify)
+app.add_typer(quarantine.app, name="quarantine")
 app.add_typer(schema.app, name="schema")
 app.command("eval", short_help="Score the whole path on labelled documents.")(evaluate.evaluate)
 app.command("label", short_help="Draft a labelled set to correct.")(label.label)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict
-from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,7 +23,7 @@ def sql(
     out: Out,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON array of objects, a row each.")] = False,
 ) -> None:
-    """Ask the results: one view for each schema, and fields, documents, quarantine, runs, outcomes, records.
+    """Ask the results: one view for each schema, and fields, history, documents, quarantine, runs, ….
 
     \b
     Examples:
@@ -32,27 +31,19 @@ def sql(
       cinnabar sql "select path, code, detail from quarantine" --out tables
       cinnabar sql "select field, avg(confidence) from fields group by field" --out tables
     """
+    from cinnabar.extraction.storage.reading import distinct
     from cinnabar.extraction.storage.reading import query as ask
     from cinnabar.flows.cli.console import standard_output, table
 
     answer = ask(out, query)
     if as_json:
-        names = _distinct(answer.columns)
+        names = distinct(answer.columns)
         rows = [{name: _plain(value) for name, value in zip(names, row, strict=True)} for row in answer.rows]
         print(json.dumps(rows, ensure_ascii=False, allow_nan=False))
         return
     console = standard_output()
     console.print(table(answer.columns, answer.rows))
     console.print(f"{len(answer.rows)} row{'' if len(answer.rows) == 1 else 's'}")
-
-
-def _distinct(columns: list[str]) -> list[str]:
-    """The names of columns, each once: a later one of the same name has a number behind it, as in DuckDB."""
-    names: list[str] = []
-    for column in columns:
-        candidates = chain([column], (f"{column}_{number}" for number in count(1)))
-        names.append(next(name for name in candidates if name not in names))
-    return names
 
 
 def _plain(value: Any) -> Any:

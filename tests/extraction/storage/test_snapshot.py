@@ -112,7 +112,17 @@ def test_hostile_names_and_values_come_back_exactly(out, workload):
     schema = {"title": 'it\'s; "DROP" SELECT', "type": "object", "properties": properties}
     store_records(out, workload, schema, *({name: v, 'q"uote': v, "": v} for v in values))
     assert [row[0] for row in snapshot(out, "SHOW TABLES")] == sorted(
-        ["_snapshot", "documents", "fields", "it_s_DROP_SELECT", "outcomes", "quarantine", "records", "runs"]
+        [
+            "_snapshot",
+            "documents",
+            "fields",
+            "history",
+            "it_s_DROP_SELECT",
+            "outcomes",
+            "quarantine",
+            "records",
+            "runs",
+        ]
     )
     rows = snapshot(out, f'SELECT "{name}", "q""uote", _, record_json FROM it_s_DROP_SELECT ORDER BY path')
     assert [row[:3] for row in rows] == [(value,) * 3 for value in values]
@@ -133,7 +143,7 @@ def test_columns_of_the_user_make_way_for_ours(out, workload):
 @pytest.mark.parametrize("title", ["fields", "Runs", "select", "_snapshot", "1st", "", "日本"])
 def test_a_schema_of_any_name_has_a_view_of_its_own(out, workload, title):
     store_records(out, workload, {**workload.SCHEMA, "title": title}, {"name": "n", "size": 1})
-    own = {"documents", "fields", "outcomes", "quarantine", "records", "runs", "_snapshot"}
+    own = {"documents", "fields", "history", "outcomes", "quarantine", "records", "runs", "_snapshot"}
     (view,) = {row[0] for row in snapshot(out, "SHOW TABLES")} - own
     assert snapshot(out, f"SELECT name, size FROM {view}") == [("n", 1)]
 

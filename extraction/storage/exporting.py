@@ -1,0 +1,184 @@
+"""A view, or the answer to a query, as one file: CSV, JSON Lines or Parquet."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cinnabar.extraction.storage.files import failures, write_whole
+from cinnabar.extraction.storage.reading import connect, distinct, question
+from cinnabar.extraction.storage.snapshot import quoted
+from cinnabar.schemas.errors import UsageError
+
+FORMATS = ("csv", "jsonl", "parquet")
+#: The endings of file names by which a format is known.
+SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+#: What a spreadsheet takes for a formula (OWASP, CSV Injection), also behind the apostrophes that defuse it.
+FORMULA = re.compile("'*[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]")
+#: A number in words, as the view `fields` has it, is none.
+_NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
+#: Stands before a formula, and makes it a text that is shown as it is; taking one away gives the text again.
+DEFUSED = "'"
+_QUOTED = re.compile(r"[\",\r\n]|^$|^\s|\s$")
+_ROWS = 10_000
+
+
+def format_of(path: Path | None, named: str | None) -> str:
+    """The format that is meant. UsageError where neither the name nor the ending tells."""
+    if named is not None:
+        if named not in FORMATS:
+            raise UsageError(f"--format: expected one of {', '.join(FORMATS)}, got {named!r}")
+        return named
+    found = None if path is None else SUFFIXES.get(path.suffix.lower())
+    if found is None:
+        raise UsageError(
+            f"--format: expected one of {', '.join(FORMATS)}, or --to with the ending of one of them"
+        )
+    return found
+
+
+def export(
+    out: Path, what: str, form: str, to: Path | BinaryIO, *, sql: bool = False, formulas: bool = False
+) -> int:
+    """Write the rows of a view, or those of a query where `sql` says so, to a file or a stream; how many.
+
+    In CSV a text that a spreadsheet takes for a formula, also in a heading, gets an apostrophe before it,
+    unless `formulas`. Numbers stay numbers, lists and objects are JSON. In JSON Lines
+    decimals are numbers with all their digits, dates are texts (ISO 8601), and what is no finite number is
+    null. Parquet has the types of the view. A file is whole or not there. Raises UsageError for a view or a
+    query that is wrong.
+    """
+    with connect(out) as connection:
+        if not sql:
+            names = [row[0] for row in connection.execute("SHOW TABLES").fetchall() if row[0][0] != "_"]
+            if what not in names:
+                raise UsageError(f"{what}: expected a view of {out}: {', '.join(names)}")
+        connection.execute("SET TimeZone = 'UTC'")
+        try:
+            statement = question(connection, what if sql else f"SELECT * FROM {quoted(what)}")
+            answer = connection.sql(statement).to_arrow_reader(_ROWS)
+        except (duckdb.Error, ValueError) as error:
+            raise UsageError(f"sql: {error}") from error
+        write = {"csv": _csv(formulas), "jsonl": _lines, "parquet": _parquet}[form]
+        if not isinstance(to, Path):
+            return write(answer, to)
+        return _to_file(to, answer, write)
+
+
+Writer = Callable[[pa.RecordBatchReader, BinaryIO], int]
+
+
+def _to_file(to: Path, answer: pa.RecordBatchReader, write: Writer) -> int:
+    rows = 0
+
+    def fill(temporary: Path) -> None:
+        nonlocal rows
+        with temporary.open("wb") as stream:
+            rows = write(answer, stream)
+
+    if to.is_dir() or not to.parent.is_dir() or not os.access(to.parent, os.W_OK):
+        raise UsageError(f"--to {to}: expected a file in a folder that is there and can be written to")
+    with failures(f"{to}: could not be written"):
+        write_whole(to, fill)
+    return rows
+
+
+def _parquet(answer: pa.RecordBatchReader, stream: BinaryIO) -> int:
+    rows = 0
+    with pq.ParquetWriter(stream, answer.schema, compression="zstd") as writer:
+        for batch in answer:
+            writer.write_batch(batch)
+            rows += batch.num_rows
+    return rows
+
+
+def _lines(answer: pa.RecordBatchReader, stream: BinaryIO) -> int:
+    rows = 0
+    names = distinct(answer.schema.names)
+    for row in _values(answer):
+        stream.write(json_line(dict(zip(names, row, strict=True))).encode() + b"\n")
+        rows += 1
+    return rows
+
+
+def _csv(formulas: bool) -> Writer:
+    shown: Callable[[Any], str] = _plain if formulas else _safe
+
+    def write(answer: pa.RecordBatchReader, stream: BinaryIO) -> int:
+        rows = 0
+        stream.write(_cells(map(shown, answer.schema.names)))
+        for row in _values(answer):
+            stream.write(_cells(None if value is None else shown(value) for value in row))
+            rows += 1
+        return rows
+
+    return write
+
+
+def _cells(row: Iterable[str | None]) -> bytes:
+    """A line of RFC 4180. A null is an empty cell, an empty text a quoted one."""
+    cells = ("" if text is None else _cell(text) for text in row)
+    return ",".join(cells).encode("utf-8", "backslashreplace") + b"\r\n"
+
+
+def _cell(text: str) -> str:
+    doubled = text.replace('"', '""')
+    return f'"{doubled}"' if _QUOTED.search(text) else text
+
+
+def _values(answer: pa.RecordBatchReader) -> Iterator[tuple[Any, ...]]:
+    # By column: two of a query may have the same name.
+    for batch in answer:
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (dict, list)):
+        return json_line(value)
+    return value if isinstance(value, str) else _text(value)
+
+
+def _safe(value: Any) -> str:
+    plain = _plain(value)
+    if isinstance(value, (int, float, Decimal)) or _NUMBER.fullmatch(plain):
+        return plain
+    return DEFUSED + plain if FORMULA.match(plain) else plain
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    return value.isoformat() if isinstance(value, (date, datetime)) else str(value)
+
+
+def json_line(value: Any) -> str:
+    """A value as JSON on one line, decimals with all their digits."""
+    if isinstance(value, dict):
+        parts = (
+            f"{json.dumps(str(key), ensure_ascii=False)}: {json_line(part)}" for key, part in value.items()
+        )
+        return "{" + ", ".join(parts) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(json_line, value)) + "]"
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, float) and not math.isfinite(value):
+        return "null"
+    if isinstance(value, bytes):
+        value = value.hex()
+    if value is not None and not isinstance(value, (bool, int, float, str)):
+        value = _text(value)
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,161 @@
+"""What a folder holds at a glance, its runs, and its small files made into large ones."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from cinnabar.extraction.storage import manifest as manifests
+from cinnabar.extraction.storage.compaction import merge
+from cinnabar.extraction.storage.files import failures, is_locked
+from cinnabar.extraction.storage.manifest import Manifest
+from cinnabar.extraction.storage.reading import connect
+from cinnabar.extraction.storage.snapshot import published_number
+from cinnabar.extraction.storage.store import Store
+from cinnabar.schemas.errors import UsageError
+
+#: A batch whose files have this many bytes together is large, and is not written again.
+LARGE = 128 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A run as it is stored; its counts are None where it did not end.
+
+    `model` is None for a run of before it was stored. `seconds` is None where the run did not end.
+    """
+
+    run_id: str
+    started: datetime
+    seconds: float | None
+    schema: str
+    model: str | None
+    engine_fingerprint: str
+    inputs: int | None
+    written: int | None
+    quarantined: int | None
+    skipped: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What a folder holds now.
+
+    `writing` says whether a run is going. `snapshot` says whether DuckDB's file shows the last commit.
+    `records` has the latest records of each schema's view, `quarantined` the documents in quarantine by code.
+    `replaced` are bytes of files that wait to be removed.
+    """
+
+    folder: str
+    writing: bool
+    snapshot: bool
+    runs: int
+    last_run: str
+    documents: int
+    records: dict[str, int]
+    quarantined: dict[str, int]
+    batches: int
+    files: int
+    bytes: int
+    replaced: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """What was merged: batches, files and bytes that count, before and after."""
+
+    batches_before: int
+    batches: int
+    files_before: int
+    files: int
+    bytes_before: int
+    bytes: int
+
+
+def runs(out: Path, limit: int | None = None) -> list[RunRow]:
+    """The runs of this folder, the latest first. UsageError where there is nothing."""
+    if limit is not None and limit < 1:
+        raise UsageError(f"--limit: expected at least 1, got {limit}")
+    with connect(out) as connection:
+        found = connection.execute(
+            "SELECT run_id, epoch_us(started), epoch_us(finished), schema_name, arguments,"
+            " engine_fingerprint, inputs, written, quarantined, skipped FROM runs"
+            " ORDER BY run_id DESC LIMIT ?",
+            [limit],
+        ).fetchall()
+    return [_run(*row) for row in found]
+
+
+def _run(
+    run_id: str, started: int, finished: int | None, schema: str, arguments: str, engine: str, *counts: int
+) -> RunRow:
+    model = json.loads(arguments).get("model")
+    # The clock may have been set back meanwhile.
+    seconds = None if finished is None else max(0.0, (finished - started) / 1e6)
+    began = datetime.fromtimestamp(started / 1e6, manifests.now().tzinfo)
+    return RunRow(run_id, began, seconds, schema, model, engine, *counts)
+
+
+def status(out: Path) -> Status:
+    """What this folder holds now. UsageError where there is nothing."""
+    with connect(out) as connection:
+
+        def rows(sql: str) -> list[tuple[Any, ...]]:
+            found: list[tuple[Any, ...]] = connection.execute(sql).fetchall()
+            return found
+
+        count, last = rows("SELECT count(*), coalesce(max(run_id), '') FROM runs")[0]
+        documents = rows("SELECT count(*) FROM documents")[0][0]
+        records = dict(rows("SELECT schema_name, count(*) FROM records WHERE latest GROUP BY 1 ORDER BY 1"))
+        reasons = dict(rows("SELECT code, count(*) FROM quarantine GROUP BY 1 ORDER BY 2 DESC, 1"))
+    found = manifests.read_all(out)
+    counting = manifests.live(found)
+    files = [file for entry in counting for file in entry.files]
+    return Status(
+        folder=str(out),
+        writing=is_locked(out),
+        snapshot=published_number(out) == max(entry.number for entry in counting),
+        runs=count,
+        last_run=last,
+        documents=documents,
+        records=records,
+        quarantined=reasons,
+        batches=len(counting),
+        files=len(files),
+        bytes=sum(file.bytes for file in files),
+        replaced=sum(file.bytes for entry in found if entry not in counting for file in entry.files),
+    )
+
+
+def compact(out: Path) -> Compacted:
+    """Merge the small batches of each schema into one, beside readers: what they read stays for a day.
+
+    Raises UsageError where nothing lies there or a run is writing, RunError where a file has changed since
+    it was committed or the disk fails; all stays as it was then.
+    """
+    if not manifests.read_all(out):
+        raise UsageError(f"{out}: no results of Cinnabar lie here; name the folder that --out was given to")
+    with Store.open(out) as store:
+        before = store.committed()
+        groups: dict[tuple[str, str], list[Manifest]] = defaultdict(list)
+        for entry in before:
+            if sum(file.bytes for file in entry.files) < LARGE:
+                groups[entry.schema_name, entry.schema_fingerprint].append(entry)
+        with failures(f"{out}: could not merge batches"):
+            for group in groups.values():
+                if len(group) > 1:
+                    store.replace(partial(merge, store.out, group))
+        store.publish()
+        after = store.committed()
+    return Compacted(len(before), len(after), *_size(before, after))
+
+
+def _size(before: list[Manifest], after: list[Manifest]) -> tuple[int, int, int, int]:
+    files = [[file for entry in entries for file in entry.files] for entries in (before, after)]
+    old, new = (sum(file.bytes for file in some) for some in files)
+    return len(files[0]), len(files[1]), old, new

@@ -1,0 +1,173 @@
+"""What is in quarantine now, and rejected records that a person lets through."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from cinnabar.extraction.storage.reading import connect
+from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
+from cinnabar.extraction.storage.store import Store
+from cinnabar.extraction.validation import Validator, exact
+from cinnabar.schemas import SchemaSource, compile_schema, load_schema
+from cinnabar.schemas.canonical import json_text
+from cinnabar.schemas.errors import RunError, UsageError
+from cinnabar.schemas.library import LIBRARY
+from cinnabar.schemas.pointers import escape
+
+#: The flag of a record that a person let through.
+RELEASED = "released"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A document in quarantine: what is wrong with it, and the rejected record where one was made.
+
+    `document` is its digest, empty where the file could not be opened. `arguments` are those of its run.
+    """
+
+    path: str
+    document: str
+    code: str
+    detail: str
+    pointers: list[str]
+    schema_name: str
+    schema_fingerprint: str
+    engine_fingerprint: str
+    run_id: str
+    record_json: str | None
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """What became of the documents that were to be released: `refused` has the reason for each path."""
+
+    released: list[str]
+    refused: dict[str, str]
+
+
+def held(out: Path, documents: Sequence[str] = (), codes: Sequence[str] = ()) -> list[Held]:
+    """What is in quarantine now, by path; all of it, or some documents, or those with one of these codes.
+
+    A document is named by its path, the end of its path from a `/` on, or the first digits (at least 4) of
+    its digest. Raises UsageError where one is not in quarantine, and where there is no folder.
+    """
+    with connect(out) as connection:
+        rows = connection.execute(
+            "SELECT path, coalesce(document, ''), code, coalesce(detail, ''), coalesce(pointers, []),"
+            " q.schema_name, q.schema_fingerprint, q.engine_fingerprint, run_id, record_json, arguments"
+            " FROM quarantine AS q LEFT JOIN (SELECT run_id, arguments FROM runs) USING (run_id)"
+            " ORDER BY path, run_id"
+        ).fetchall()
+    found = [_held(row) for row in rows]
+    for name in documents:
+        if not any(_named(one, name) for one in found):
+            raise UsageError(f"{name}: not in quarantine; `cinnabar quarantine list` shows what is")
+    return [
+        one
+        for one in found
+        if (not documents or any(_named(one, name) for name in documents))
+        and (not codes or one.code in codes)
+    ]
+
+
+def _held(row: tuple[Any, ...]) -> Held:
+    named = dict(zip((part.name for part in fields(Held)), row, strict=True))
+    return Held(**named | {"arguments": json.loads(named["arguments"] or "{}")})
+
+
+def _named(one: Held, name: str) -> bool:
+    plain = str(Path(name))
+    by_digest = len(name) >= 4 and one.document.startswith(name.casefold())
+    return one.path == plain or one.path.endswith("/" + plain.lstrip("/")) or by_digest
+
+
+def source_of(out: Path, name: str, fingerprint: str) -> SchemaSource:
+    """The schema with this fingerprint: of the library, else as the folder keeps it.
+
+    Raises RunError where the folder has lost it.
+    """
+    for known in LIBRARY:
+        source = load_schema(known)
+        if source.fingerprint == fingerprint:
+            return source
+    path = out / "schemas" / f"{fingerprint}.json"
+    try:
+        schema = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path}: the schema cannot be read ({error}); run extract with it again") from error
+    found = load_schema(schema)
+    return SchemaSource(name, found.schema, None, fingerprint)
+
+
+def release(out: Path, chosen: Sequence[Held]) -> Released:
+    """Write the rejected records of these documents as they are, flagged `released`.
+
+    A record that its schema does not allow, or that was never made, is refused: what is written is always
+    valid. No model takes part, so the values have confidence 0 and no evidence. Raises UsageError where
+    another run is writing.
+    """
+    released: list[str] = []
+    refused: dict[str, str] = {}
+    groups: dict[tuple[str, str, str], list[Held]] = defaultdict(list)
+    for one in chosen:
+        groups[one.schema_name, one.schema_fingerprint, one.engine_fingerprint].append(one)
+    for (name, fingerprint, engine), group in groups.items():
+        source = source_of(out, name, fingerprint)
+        judge = Validator(source)
+        outcomes = []
+        for one in group:
+            reason = _objection(one, judge)
+            if reason:
+                refused[one.path] = reason
+            else:
+                outcomes.append(_outcome(out, one))
+        if not outcomes:
+            continue
+        paths = [outcome.path for outcome in outcomes]
+        with Store.open(out) as store:
+            arguments = {"release": paths}
+            compiled = compile_schema(source.schema)
+            run = store.begin_run(source, compiled, engine, arguments, inputs=paths, retry_quarantined=True)
+            run.commit_batch(outcomes)
+            run.finish()
+        released += paths
+    return Released(released, refused)
+
+
+def _objection(one: Held, judge: Validator) -> str:
+    if one.record_json is None or not one.document:
+        return f"no record was made of it ({one.code})"
+    violations = judge.check(one.record_json)
+    if violations:
+        return f"its record breaks the schema at {violations[0].pointer or '/'}: {violations[0].message}"
+    return ""
+
+
+def _outcome(out: Path, one: Held) -> Outcome:
+    assert one.record_json is not None
+    with connect(out) as connection:
+        row = connection.execute(
+            "SELECT media_type, size, pages, parts, characters, flags FROM documents WHERE document = ?",
+            [one.document],
+        ).fetchone()
+    media_type, size, pages, parts, characters, flags = row or ("", 0, 0, 0, 0, [])
+    info = DocumentInfo(one.document, media_type, size, pages, parts, characters, tuple(flags))
+    leaves = tuple(
+        LeafRow(pointer, json_text(value), 0.0, "known") for pointer, value in _leaves(exact(one.record_json))
+    )
+    record = Record(one.record_json, leaves, 0.0, tuple(sorted({*flags, RELEASED})))
+    return Outcome(one.path, "written", digest=one.document, document=info, record=record)
+
+
+def _leaves(value: Any, at: str = "") -> list[tuple[str, Any]]:
+    if isinstance(value, dict):
+        return [leaf for key, part in value.items() for leaf in _leaves(part, f"{at}/{escape(key)}")]
+    if isinstance(value, list):
+        return [leaf for index, part in enumerate(value) for leaf in _leaves(part, f"{at}/{index}")]
+    return [(at, value)]

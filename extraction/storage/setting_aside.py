@@ -1,0 +1,129 @@
+"""Batches that are broken stop counting, and are kept in `aside/` for a person to look at.
+
+A stand-in takes the place of such a batch, by the same atomic rename as every commit, so readers never
+see half of it gone. Its documents have no outcome any more: the next run fills them again.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cinnabar.extraction.storage import manifest as manifests
+from cinnabar.extraction.storage import tables
+from cinnabar.extraction.storage.files import FolderLock, failures, make_folder, sync_folder, write_whole
+from cinnabar.extraction.storage.manifest import Manifest
+from cinnabar.extraction.storage.store import Store
+
+#: Where what is broken is kept.
+ASIDE = "aside"
+#: The tables whose columns are the same in every folder, which a batch that is set aside leaves empty.
+_FIXED = {
+    "fields": tables.FIELDS,
+    "documents": tables.DOCUMENTS,
+    "outcomes": tables.OUTCOMES,
+    "runs": tables.RUNS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with a file of a batch. `batch` is 0 where no batch is to blame."""
+
+    batch: int
+    path: str
+    detail: str
+
+
+def within(out: Path, path: Path) -> str:
+    """This path within the folder, with slashes."""
+    return path.relative_to(out).as_posix()
+
+
+def set_aside(out: Path, problems: Sequence[Problem]) -> list[str]:
+    """Make the batches that are to blame count no more, and keep copies of their files in `aside/`."""
+    numbers = sorted({problem.batch for problem in problems if problem.batch})
+    broken = {p.batch for p in problems if p.path.startswith(manifests.FOLDER + "/")}
+    made = []
+    if broken:
+        lock = FolderLock(out)
+        try:
+            with failures(f"{out}: could not set aside what is wrong"):
+                made += [_move_unknown(out, number) for number in sorted(broken)]
+        finally:
+            lock.release()
+    with Store.open(out, trusting=False) as store, failures(f"{out}: could not set aside what is wrong"):
+        by_number = {entry.number: entry for entry in store.committed()}
+        for entry in (by_number[number] for number in numbers if number in by_number):
+            folder = _folder(out, entry.name)
+            kept = [f"{manifests.FOLDER}/{entry.name}.json", *(file.path for file in entry.files)]
+            _copy(out, folder, kept)
+            bad = {p.path for p in problems if p.batch == entry.number}
+            store.replace(partial(_stand_in, store, entry, bad))
+            made.append(within(out, folder))
+        store.publish()
+    return made
+
+
+def _move_unknown(out: Path, number: int) -> str:
+    """Move a manifest that nobody can read, with the files that bear its number; it cannot name them."""
+    name = manifests.batch_name(number)
+    folder = _folder(out, name)
+    paths = [out / manifests.FOLDER / f"{name}.json"]
+    paths += [path for table in manifests.TABLES for path in (out / table).rglob(f"{name}.parquet")]
+    _copy(out, folder, [within(out, path) for path in paths])
+    for path in paths:
+        path.unlink(missing_ok=True)
+    sync_folder(out / manifests.FOLDER)
+    return within(out, folder)
+
+
+def _folder(out: Path, name: str) -> Path:
+    taken = Counter(path.name.split(".")[0] for path in (out / ASIDE).glob("*"))
+    return out / ASIDE / (f"{name}.{taken[name] + 1}" if taken[name] else name)
+
+
+def _copy(out: Path, folder: Path, paths: Sequence[str]) -> None:
+    """Keep these files in this folder as well: as links, for they may be large and never change."""
+    make_folder(folder)
+    for path in paths:
+        if not (out / path).is_file():
+            continue
+        kept = folder / path.replace("/", "-")
+        try:
+            os.link(out / path, kept)
+        except OSError:  # a file system without links
+            write_whole(kept, partial(shutil.copyfile, out / path))
+    sync_folder(folder)
+
+
+def _stand_in(store: Store, entry: Manifest, bad: set[str], number: int) -> Manifest:
+    """A batch in place of one that is set aside: without its documents, but with the runs that it told of."""
+    runs = [file for file in entry.files if file.table == "runs" and file.path not in bad]
+    contents = (
+        {"runs": pa.concat_tables([pq.read_table(store.out / file.path) for file in runs])} if runs else {}
+    )
+    others = [other for other in store.committed() if other.number != entry.number]
+    # A table without any file has no view.
+    for table, schema in _FIXED.items():
+        if table not in contents and not any(file.table == table for o in others for file in o.files):
+            folder = f"fields/{entry.schema_fingerprint[:12]}" if table == "fields" else table
+            contents[folder] = schema.empty_table()
+    files = tuple(store.write(folder, number, rows) for folder, rows in contents.items())
+    return Manifest(
+        number=number,
+        level=0,
+        created=manifests.now(),
+        schema_name=entry.schema_name,
+        schema_fingerprint=entry.schema_fingerprint,
+        files=files,
+        replaces=(entry.number,),
+    )

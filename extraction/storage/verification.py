@@ -1,0 +1,230 @@
+"""Whether a folder is what its commits say: files, checksums, keys, and every record against its schema.
+
+What is not is set aside in `aside/`, batch by batch, and no longer counts; the next run finds the documents
+of such a batch undone and fills them again. Nothing else is ever taken away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cinnabar.extraction.storage import manifest as manifests
+from cinnabar.extraction.storage.files import is_locked
+from cinnabar.extraction.storage.manifest import Manifest, StoredFile
+from cinnabar.extraction.storage.setting_aside import Problem, set_aside, within
+from cinnabar.extraction.storage.store import Store
+from cinnabar.extraction.validation import Validator
+from cinnabar.schemas import SchemaSource
+from cinnabar.schemas.errors import RunError, SchemaError, UsageError
+from cinnabar.schemas.metaschema import fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What was looked at, and what came of it.
+
+    `aside` are the batches that no longer count, `removed` the files of dead runs that were cleared away,
+    `leftovers` those that lie about still.
+    """
+
+    batches: int
+    files: int
+    records: int
+    problems: list[Problem]
+    aside: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    leftovers: list[str] = field(default_factory=list)
+
+
+def verify(out: Path, clean: bool = False) -> Verified:
+    """Check everything in this folder, and set aside what is wrong.
+
+    With `clean` what dead runs left behind is removed. Raises UsageError where nothing lies there, and where
+    something is to be set aside or removed while a run is writing.
+    """
+    if not any((out / manifests.FOLDER).glob("batch-*.json")):
+        raise UsageError(f"{out}: no results of Cinnabar lie here; name the folder that --out was given to")
+    lying = set(_leftovers(out))
+    found = check(out)
+    aside: list[str] = []
+    problems = list(found.problems)
+    wrong = found
+    # What is set aside may uncover more: a batch that a broken manifest had replaced counts again.
+    while any(problem.batch for problem in wrong.problems):
+        aside += set_aside(out, wrong.problems)
+        before, wrong = wrong.problems, check(out)
+        if wrong.problems == before:
+            raise RunError(f"{out / before[0].path}: {before[0].detail}; it could not be set aside")
+        problems += [problem for problem in wrong.problems if problem not in problems]
+    removed: list[str] = []
+    if clean:
+        Store.open(out).close()
+        removed = sorted(lying - set(_leftovers(out)))
+    # Beside a run that is going, files of batches that are not committed yet are none of our business.
+    left = [] if is_locked(out) else _leftovers(out)
+    return Verified(found.batches, found.files, found.records, problems, aside, removed, left)
+
+
+def check(out: Path) -> Verified:
+    """What is wrong with this folder; nothing is changed, and no lock is needed."""
+    readable, problems = _manifests(out)
+    live = manifests.live(readable)
+    sound: list[Manifest] = []
+    for entry in live:
+        wrong = [p for file in entry.files if (p := _check_file(out, entry, file)) is not None]
+        problems += wrong
+        if not wrong:
+            sound.append(entry)
+    validators = {
+        name: _validator(out, name, problems) for name in sorted({entry.schema_fingerprint for entry in live})
+    }
+    keys = _Keys()
+    records = 0
+    # A merged batch before those of which it was made, should one of them have come back.
+    for entry in sorted(sound, key=lambda entry: (-entry.level, entry.number)):
+        try:
+            records += _check_rows(out, entry, validators[entry.schema_fingerprint], keys, problems)
+        except (OSError, pa.ArrowException) as error:
+            path = entry.files[0].path if entry.files else entry.name
+            problems.append(Problem(entry.number, path, f"cannot be read: {error}"))
+    problems += keys.unmatched()
+    return Verified(len(live), sum(len(entry.files) for entry in live), records, problems)
+
+
+def _manifests(out: Path) -> tuple[list[Manifest], list[Problem]]:
+    found, problems = [], []
+    for path in sorted((out / manifests.FOLDER).glob("batch-*.json")):
+        number = manifests.number_of(path)
+        if number is None:
+            continue
+        try:
+            entry = manifests.read(path)
+        except FileNotFoundError:
+            continue  # replaced, and removed by the writer since the folder was listed
+        except (RunError, OSError) as error:
+            problems.append(Problem(number, within(out, path), f"no manifest of Cinnabar: {error}"))
+            continue
+        if entry.number != number:
+            problems.append(Problem(number, within(out, path), f"says that it is number {entry.number}"))
+        else:
+            found.append(entry)
+    return found, problems
+
+
+def _check_file(out: Path, entry: Manifest, file: StoredFile) -> Problem | None:
+    path = out / file.path
+    if not path.is_file():
+        return Problem(entry.number, file.path, "it is missing")
+    size = path.stat().st_size
+    if size != file.bytes:
+        return Problem(entry.number, file.path, f"it has {size} bytes, committed were {file.bytes}")
+    digest = manifests.describe_file(out, file.table, path, file.rows).sha256
+    if digest != file.sha256:
+        return Problem(entry.number, file.path, f"its SHA-256 is {digest}, committed was {file.sha256}")
+    try:
+        rows = pq.read_metadata(path).num_rows
+    except (OSError, pa.ArrowException) as error:
+        return Problem(entry.number, file.path, f"no Parquet file: {error}")
+    if rows != file.rows:
+        return Problem(entry.number, file.path, f"it has {rows} rows, committed were {file.rows}")
+    return None
+
+
+def _validator(out: Path, name: str, problems: list[Problem]) -> Validator | None:
+    path = out / "schemas" / f"{name}.json"
+    advice = "the next run with this schema writes it again"
+    try:
+        schema = orjson.loads(path.read_bytes()) if path.is_file() else None
+        if schema is None:
+            problems.append(Problem(0, within(out, path), f"it is missing; {advice}"))
+            return None
+        if fingerprint(schema) != name:
+            problems.append(
+                Problem(0, within(out, path), f"it is another schema than its name says; {advice}")
+            )
+            return None
+        return Validator(SchemaSource(name[:12], schema, None, name))
+    except (OSError, ValueError, SchemaError) as error:
+        problems.append(Problem(0, within(out, path), f"cannot be used: {error}; {advice}"))
+        return None
+
+
+class _Keys:
+    """The outcomes and records that were seen so far: each once, and each record with its outcome."""
+
+    def __init__(self) -> None:
+        self._paths: dict[tuple[str, str], int] = {}
+        self._records: dict[tuple[str, str, str], tuple[int, str]] = {}
+        self._outcomes: dict[tuple[str, str, str], tuple[int, str]] = {}
+
+    def outcome(self, entry: Manifest, path: str, row: dict[str, Any]) -> Problem | None:
+        """Take note of a row of `outcomes`."""
+        if self._paths.setdefault((row["run_id"], row["path"]), entry.number) != entry.number:
+            return Problem(entry.number, path, f"{row['path']}: a second outcome in run {row['run_id']}")
+        return self._note(self._outcomes, entry, path, row) if row["outcome"] == "written" else None
+
+    def record(self, entry: Manifest, path: str, row: dict[str, Any]) -> Problem | None:
+        """Take note of a record."""
+        return self._note(self._records, entry, path, row)
+
+    @staticmethod
+    def _note(
+        seen: dict[tuple[str, str, str], tuple[int, str]], entry: Manifest, path: str, row: dict[str, Any]
+    ) -> Problem | None:
+        key = (row["document"], row["schema_fingerprint"], row["engine_fingerprint"])
+        if key in seen:
+            return Problem(entry.number, path, f"document {key[0][:16]}: written twice with the same engine")
+        seen[key] = (entry.number, path)
+        return None
+
+    def unmatched(self) -> Iterator[Problem]:
+        """Records without an outcome, and outcomes without their record."""
+        for seen, other, what in (
+            (self._records, self._outcomes, "a record without its outcome"),
+            (self._outcomes, self._records, "written, but its record is not there"),
+        ):
+            for key, (number, path) in seen.items():
+                if key not in other:
+                    yield Problem(number, path, f"document {key[0][:16]}: {what}")
+
+
+def _check_rows(
+    out: Path, entry: Manifest, validator: Validator | None, keys: _Keys, problems: list[Problem]
+) -> int:
+    """Check the outcomes and the records of a batch whose files are sound; how many records these are."""
+    columns = ["document", "schema_fingerprint", "engine_fingerprint"]
+    records = 0
+    for file in entry.files:
+        if file.table == "outcomes":
+            for row in _rows(out / file.path, [*columns, "run_id", "path", "outcome"]):
+                if (problem := keys.outcome(entry, file.path, row)) is not None:
+                    problems.append(problem)
+        elif file.table == "data":
+            for row in _rows(out / file.path, [*columns, "record_json"]):
+                records += 1
+                if (problem := keys.record(entry, file.path, row)) is not None:
+                    problems.append(problem)
+                violations = [] if validator is None else validator.check(row["record_json"])
+                if violations:
+                    said = f"{violations[0].pointer or '/'}: {violations[0].message}"
+                    detail = f"document {row['document'][:16]}: breaks its schema at {said}"
+                    problems.append(Problem(entry.number, file.path, detail))
+    return records
+
+
+def _rows(path: Path, columns: list[str]) -> Iterator[dict[str, Any]]:
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(columns=columns):
+            yield from batch.to_pylist()
+
+
+def _leftovers(out: Path) -> list[str]:
+    found, _ = _manifests(out)
+    return sorted(within(out, path) for path in manifests.leftovers(out, found))

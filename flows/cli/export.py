@@ -1,0 +1,53 @@
+"""`cinnabar export`: a view, or the answer to a query, as a file for other programs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cinnabar.flows.cli.results import Out
+from cinnabar.schemas.errors import UsageError
+
+
+def export(
+    out: Out,
+    view: Annotated[
+        str | None, typer.Argument(metavar="VIEW", help="A schema's view, fields, history, quarantine, ….")
+    ] = None,
+    sql: Annotated[str | None, typer.Option(metavar="QUERY", help="A query, instead of a view.")] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The file to write; standard output where there is none."),
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option("--format", metavar="F", help="csv, jsonl or parquet; else the ending of FILE."),
+    ] = None,
+    formulas: Annotated[
+        bool, typer.Option("--formulas", help="Leave texts in CSV that a spreadsheet takes for formulas.")
+    ] = False,
+) -> None:
+    """Write a view, or the answer to a query, as CSV, JSON Lines or Parquet.
+
+    In CSV a text that a spreadsheet would run as a formula gets an apostrophe before it; numbers stay as
+    they are.
+
+    \b
+    Examples:
+      cinnabar export invoice --out tables --to invoices.csv
+      cinnabar export fields --out tables --to fields.parquet
+      cinnabar export --sql "select path, gross_total from invoice" --format jsonl --out tables
+    """
+    from cinnabar.extraction.storage.exporting import export as write
+    from cinnabar.extraction.storage.exporting import format_of
+
+    if (view is None) == (sql is None):
+        raise UsageError("expected the name of a view, or --sql with a query")
+    chosen = format_of(to, form)
+    target = sys.stdout.buffer if to is None else to
+    rows = write(out, view or sql or "", chosen, target, sql=sql is not None, formulas=formulas)
+    if to is not None:
+        print(f"{rows} row{'' if rows == 1 else 's'}: {to}")

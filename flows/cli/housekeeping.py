@@ -1,0 +1,143 @@
+"""`cinnabar runs`, `status`, `compact` and `verify`: an output folder looked at, and looked after."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from cinnabar.flows.cli.results import Out
+
+AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output, for programs.")]
+
+
+def runs(
+    out: Out,
+    limit: Annotated[int | None, typer.Option(metavar="N", help="The last N runs only.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the runs of a folder, the last one first: when, with which schema and model, and what came of it.
+
+    \b
+    Examples:
+      cinnabar runs --out tables
+      cinnabar runs --out tables --limit 1 --json
+    """
+    from cinnabar.extraction.storage.housekeeping import runs as stored
+    from cinnabar.flows.cli.console import standard_output, table
+
+    found = stored(out, limit)
+    if as_json:
+        print(json.dumps([asdict(run) | {"started": run.started.isoformat()} for run in found]))
+        return
+    columns = ("run", "started", "seconds", "schema", "model", "inputs", "written", "quarantined", "skipped")
+    rows = [
+        (
+            run.run_id,
+            f"{run.started:%Y-%m-%d %H:%M:%S}",
+            "did not end" if run.seconds is None else f"{run.seconds:.1f}",
+            run.schema,
+            run.model or "",
+            run.inputs,
+            run.written,
+            run.quarantined,
+            run.skipped,
+        )
+        for run in found
+    ]
+    standard_output().print(table(columns, rows))
+
+
+def status(out: Out, as_json: AsJson = False) -> None:
+    """Show what a folder holds: records by schema, quarantine by reason, files, and whether a run is going.
+
+    \b
+    Examples:
+      cinnabar status --out tables
+      cinnabar status --out tables --json
+    """
+    from cinnabar.extraction.storage.housekeeping import status as look
+    from cinnabar.flows.cli.console import standard_output, table
+
+    found = look(out)
+    if as_json:
+        print(json.dumps(asdict(found)))
+        return
+    rows = [
+        ("runs", found.runs, f"the last is {found.last_run}"),
+        ("documents", found.documents, ""),
+        *((f"records of {name}", count, "") for name, count in found.records.items()),
+        ("quarantine", sum(found.quarantined.values()), _counts(found.quarantined)),
+        ("files", found.files, f"{_size(found.bytes)} in {found.batches} batches"),
+        ("to be removed", "", f"{_size(found.replaced)} of batches that were merged"),
+        ("a run is going", "yes" if found.writing else "no", ""),
+        ("snapshot", "" if found.snapshot else "behind", "" if found.snapshot else "the next run renews it"),
+    ]
+    standard_output().print(table((found.folder, "", ""), [row for row in rows if row[1:] != ("", "")]))
+
+
+def compact(out: Out, as_json: AsJson = False) -> None:
+    """Merge small files into large ones. Readers may go on: what they have open stays for a day.
+
+    \b
+    Examples:
+      cinnabar compact --out tables
+    """
+    from cinnabar.extraction.storage.housekeeping import compact as merge
+
+    found = merge(out)
+    if as_json:
+        print(json.dumps(asdict(found)))
+        return
+    print(f"{found.batches_before} batches are {found.batches}, {found.files_before} files {found.files},")
+    print(f"{_size(found.bytes_before)} are {_size(found.bytes)}; the old files go after a day")
+
+
+def verify(
+    out: Out,
+    clean: Annotated[bool, typer.Option("--clean", help="Remove what dead runs left behind.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Check every file against its manifest and every record against its schema.
+
+    What is broken is named and set aside with its batch, in DIR/aside; the next run fills its documents
+    again. Exit status 1 where something is broken.
+
+    \b
+    Examples:
+      cinnabar verify --out tables
+      cinnabar verify --out tables --clean
+    """
+    from cinnabar.extraction.storage.verification import verify as check
+    from cinnabar.flows.cli.console import harmless
+
+    found = check(out, clean)
+    if as_json:
+        print(json.dumps(asdict(found)))
+        return 1 if found.problems else 0
+    for problem in found.problems:
+        print(harmless(f"{problem.path}: {problem.detail}"))
+    for name in found.aside:
+        print(f"{name}: set aside; the next run fills its documents again")
+    if found.removed:
+        print(f"{len(found.removed)} files of dead runs were removed")
+    if found.leftovers:
+        print(f"{len(found.leftovers)} files of dead runs lie about; --clean removes them, as does a run")
+    broken = f"{len(found.problems)} problems" if found.problems else "all is well"
+    print(f"{found.batches} batches, {found.files} files, {found.records} records: {broken}")
+    return 1 if found.problems else 0
+
+
+def _counts(counts: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
+def _size(count: int) -> str:
+    size = float(count)
+    for unit in ("bytes", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} GiB"

@@ -1,0 +1,123 @@
+"""`cinnabar quarantine`: what was held back, tried again, or let through."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from cinnabar.flows.cli.extract import Device
+from cinnabar.flows.cli.housekeeping import AsJson
+from cinnabar.flows.cli.results import Out
+
+app = typer.Typer(help="See, retry and release what is in quarantine.")
+
+Documents = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="DOCUMENT...", help="Paths, ends of paths or digests; all where none is given."),
+]
+Codes = Annotated[list[str] | None, typer.Option("--code", metavar="C", help="Only this reason, or these.")]
+
+
+@app.callback(invoke_without_command=True)
+def group(context: typer.Context) -> None:
+    """See, retry and release what is in quarantine."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command("list")
+def show(out: Out, documents: Documents = None, codes: Codes = None, as_json: AsJson = False) -> None:
+    """List what is in quarantine now, and why.
+
+    \b
+    Examples:
+      cinnabar quarantine list --out tables
+      cinnabar quarantine list --out tables --code missing --json
+    """
+    from cinnabar.extraction.storage.quarantine import held
+    from cinnabar.flows.cli.console import standard_output, table
+
+    found = held(out, documents or (), codes or ())
+    if as_json:
+        print(json.dumps([asdict(one) for one in found], ensure_ascii=False))
+        return
+    console = standard_output()
+    rows = [(one.path, one.schema_name, one.code, one.detail) for one in found]
+    console.print(table(("path", "schema", "code", "detail"), rows))
+    reasons = ", ".join(f"{code} {count}" for code, count in Counter(o.code for o in found).most_common())
+    console.print(f"{len(found)} in quarantine" + (f": {reasons}" if reasons else ""))
+
+
+@app.command()
+def retry(
+    out: Out,
+    documents: Documents = None,
+    codes: Codes = None,
+    model: Annotated[
+        str, typer.Option(metavar="M", help="`default`, or a folder made by train.")
+    ] = "default",
+    device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.AUTO,
+    as_json: AsJson = False,
+) -> None:
+    """Read documents in quarantine again, with the schema and the options that they were held back with.
+
+    \b
+    Examples:
+      cinnabar quarantine retry --out tables
+      cinnabar quarantine retry --out tables --code timeout --model models/receipts
+    """
+    from cinnabar.extraction.retrying import retry as again
+    from cinnabar.extraction.sources import model_source
+    from cinnabar.extraction.storage.quarantine import held
+    from cinnabar.flows.cli.console import Bar, harmless
+
+    chosen = held(out, documents or (), codes or ())
+    source = model_source(model, device.value)
+    with Bar() as bar:
+        done = again(out, chosen, source, bar)
+    if as_json:
+        print(json.dumps({"runs": [asdict(run) for run in done.runs], "gone": done.gone}))
+        return
+    for path in done.gone:
+        print(harmless(f"{path}: no such file from here; nothing was done"))
+    for run in done.runs:
+        print(f"{run.schema}: {run.inputs} tried again, {run.written} written, {run.quarantined} held back")
+    if not done.runs:
+        print("nothing was tried again")
+
+
+@app.command()
+def release(
+    out: Out,
+    documents: Documents = None,
+    codes: Codes = None,
+    every: Annotated[bool, typer.Option("--all", help="All that is in quarantine.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let rejected records through as they are, flagged `released`. No model takes part.
+
+    A record that breaks its schema stays where it is, as does a document of which no record was made.
+
+    \b
+    Examples:
+      cinnabar quarantine release mails/1042.txt --out tables
+      cinnabar quarantine release --code low_confidence --out tables
+    """
+    from cinnabar.extraction.storage.quarantine import held
+    from cinnabar.extraction.storage.quarantine import release as let_through
+    from cinnabar.flows.cli.console import harmless
+    from cinnabar.schemas.errors import UsageError
+
+    if not (documents or codes or every):
+        raise UsageError("release: expected documents, --code or --all, got none of them")
+    done = let_through(out, held(out, documents or (), codes or ()))
+    if as_json:
+        print(json.dumps(asdict(done), ensure_ascii=False))
+        return
+    for path, reason in done.refused.items():
+        print(harmless(f"{path}: {reason}"))
+    print(f"{len(done.released)} released, {len(done.refused)} stay in quarantine")

@@ -1,0 +1,152 @@
+"""What is broken is named and set aside, and the next run makes the folder what it was."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cinnabar.extraction.storage import manifest as manifests
+from cinnabar.extraction.storage.reading import query
+from cinnabar.extraction.storage.store import Store
+from cinnabar.extraction.storage.verification import check, verify
+from cinnabar.schemas.errors import RunError, UsageError
+
+ROWS = "SELECT path, name, size, confidence, record_json FROM note ORDER BY path"
+
+
+def flip(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    path.write_bytes(data)
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+BREAK = {"flipped": flip, "cut": cut, "gone": lambda path: path.unlink()}
+
+
+def test_a_sound_folder_has_no_problems(out, workload):
+    workload.work(out)
+    found = verify(out)
+    assert (found.batches, found.records, found.problems, found.aside) == (4, 5, [], [])
+
+
+@pytest.mark.parametrize(
+    ("table", "way"),
+    [
+        ("data", "flipped"),
+        ("data", "cut"),
+        ("fields", "gone"),
+        ("documents", "flipped"),
+        ("outcomes", "cut"),
+        ("outcomes", "gone"),
+        ("runs", "flipped"),
+    ],
+)
+def test_a_broken_file_is_named_and_set_aside_and_its_documents_are_filled_again(out, workload, table, way):
+    workload.work(out)
+    before = query(out, ROWS).rows
+    path = sorted((out / table).rglob("batch-*.parquet"))[-1]
+    BREAK[way](path)
+    (problem,) = (found := verify(out)).problems
+    assert problem.path == path.relative_to(out).as_posix()
+    assert len(found.aside) == 1 and list((out / found.aside[0]).iterdir())
+    assert verify(out).problems == []
+    for view in ("note", "fields", "history", "documents", "outcomes", "quarantine", "records", "runs"):
+        query(out, f"SELECT * FROM {view}")
+    workload.work(out)
+    assert query(out, ROWS).rows == before
+    assert verify(out, clean=True).problems == []
+    assert query(out, "SELECT count(*), count(DISTINCT document) FROM records").rows == [(5, 5)]
+
+
+@pytest.mark.parametrize(("place", "way"), [(0, "cut"), (1, "emptied"), (2, "emptied"), (3, "cut")])
+def test_a_broken_manifest_stops_a_run_and_is_set_aside(out, workload, way, place):
+    workload.work(out)
+    before = query(out, ROWS).rows
+    path = sorted((out / "manifest").iterdir())[place]
+    path.write_text("{" if way == "emptied" else path.read_text()[:-9])
+    with pytest.raises(RunError, match="cinnabar verify"):
+        workload.work(out)
+    found = verify(out)
+    assert [problem.path for problem in found.problems] == [f"manifest/{path.name}"]
+    workload.work(out)
+    assert query(out, ROWS).rows == before
+    assert verify(out).problems == []
+
+
+def test_a_broken_manifest_of_a_merge_does_not_bring_rows_back_twice(out, workload, monkeypatch):
+    monkeypatch.setattr("cinnabar.extraction.storage.compaction.FAN", 4)
+    names = [f"{i}.txt" for i in range(20)]
+    with Store.open(out) as store:
+        run = workload.begin(store)
+        for name in names:
+            run.commit_batch([workload.written(name)])
+        run.finish()
+    before = query(out, ROWS).rows
+    merged = {entry.number for entry in manifests.read_all(out) if entry.level == 1}
+    path = out / "manifest" / f"{manifests.batch_name(min(merged))}.json"
+    path.write_text("")
+    assert any("second outcome" in problem.detail for problem in verify(out).problems)
+    assert query(out, ROWS).rows == before
+    assert verify(out).problems == []
+
+
+def test_a_record_that_breaks_its_schema_is_set_aside(out, workload):
+    with Store.open(out) as store:
+        run = workload.begin(store)
+        run.commit_batch([workload.written("a", '{"name": "x"}')])
+        run.commit_batch([workload.written("b")])
+        run.finish()
+    (problem,) = verify(out).problems
+    assert "breaks its schema" in problem.detail and "size" in problem.detail
+    assert query(out, "SELECT path FROM note").rows == [("b",)]
+
+
+def test_a_schema_that_is_lost_is_told_and_written_again(out, workload):
+    workload.work(out)
+    (path,) = (out / "schemas").iterdir()
+    path.write_text(json.dumps({"type": "object"}))
+    assert "another schema" in verify(out).problems[0].detail
+    path.unlink()
+    assert "missing" in verify(out).problems[0].detail
+    workload.work(out)
+    assert verify(out).problems == []
+
+
+def test_leftovers_are_shown_and_removed_on_request(out, workload):
+    workload.work(out)
+    torn = out / "manifest" / ".part-17-batch-0000009999.json"
+    torn.write_text("{")
+    assert verify(out).leftovers == ["manifest/.part-17-batch-0000009999.json"]
+    found = verify(out, clean=True)
+    assert (found.leftovers, found.removed) == ([], ["manifest/.part-17-batch-0000009999.json"])
+    assert not torn.exists()
+
+
+def test_beside_a_run_a_folder_is_checked_but_not_changed(out, workload):
+    workload.work(out)
+    with Store.open(out):
+        assert verify(out).problems == []
+        cut(sorted((out / "data").rglob("*.parquet"))[-1])
+        with pytest.raises(UsageError, match="another run is writing"):
+            verify(out)
+    assert len(check(out).problems) == 1
+
+
+def test_a_folder_without_results_is_wrong_use(tmp_path):
+    with pytest.raises(UsageError, match="no results"):
+        verify(tmp_path)
+
+
+def test_what_was_set_aside_twice_is_kept_twice(out, workload):
+    for _ in range(2):
+        workload.work(out)
+        for path in (out / "data").rglob("*.parquet"):
+            cut(path)
+        verify(out)
+    assert query(out, "SELECT count(*) FROM records").rows == [(0,)]
+    assert workload.work(out).written == 5
