@@ -153,7 +153,7 @@ def test_a_new_version_of_a_schema_takes_its_name_and_the_old_one_stays(out, wor
     store_records(out, workload, workload.SCHEMA, {"name": "old", "size": 1})
     store_records(out, workload, wider, {"name": "new", "size": "one"})
     (old,) = {row[0] for row in snapshot(out, "SHOW TABLES")} - {
-        *("documents", "fields", "note", "outcomes", "quarantine", "records", "runs", "_snapshot")
+        *("documents", "fields", "history", "note", "outcomes", "quarantine", "records", "runs", "_snapshot")
     }
     assert old.startswith("note_")
     assert snapshot(out, "SELECT name, size FROM note") == [("new", "one")]
