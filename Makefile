@@ -81,7 +81,15 @@ schema-report: setup  ## measure what is promised of any JSON Schema (SUITES=fol
 remote-report: setup  ## ask a misbehaving server about 1,000 documents; none lost, none twice, cost exact? (ARGS="--share 0.4")
 	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(PY) scripts/remote_report.py $(ARGS)
 
-.PHONY: help setup demo test lint docs samples eval bench bench-gpu train train-gpu tune-report calibrate schema-report remote-report faults readers mutants constraints clean
+faults: setup  ## break a run at everything it does to the disk, run it again, compare (ARGS="--every 9")
+	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(PY) scripts/fault_loop.py $(ARGS)
+
+readers: setup  ## 20 processes read a folder for a minute while another commits every second (ARGS="--readers 4")
+	@$(PY) scripts/readers.py $(ARGS)
+
+mutants: setup  ## change operators of the constraint's code: how much do the tests catch? (SEED=1 COUNT=120)
+	@$(call need,cosmic_ray,mutants)
+	@$(PY) scripts/mutants.py --seed $(SEED) --count $(COUNT) $(ARGS)
 
 constraints: setup  ## write the installed releases to constraints.txt, after the tests passed with them
 	@$(call need,cosmic_ray,mutants)

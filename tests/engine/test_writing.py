@@ -68,13 +68,6 @@ def test_an_object_is_there_if_an_open_property_is() -> None:
     assert write(layout, '"k"', None, None).record == '{"o":{"a":"k"}}'
 
 
-def test_an_object_that_can_have_nothing_is_there() -> None:
-    got = write(laid_out(obj(o=obj(), p=obj(z=TEXT))), None)
-    assert got.record == '{"o":{}}'
-    assert states(got) == {"/o": ["there"], "/p": ["out"]}
-    assert got.instances == {"/p/z": [0]} and got.leaves["/p/z"].text is None
-
-
 ROWS = {"type": "array", "items": {**obj(n=TEXT, m=TEXT), "required": ["n"]}, "uniqueItems": True}
 
 

@@ -197,21 +197,6 @@ def test_names_of_open_properties_meet_the_pattern_and_what_all_names_are() -> N
     assert allowed == ["x-a", "x-ab"]
 
 
-def test_of_several_kinds_of_open_properties_the_first_is_written_that_may_have_a_name() -> None:
-    kinds = {"^a": {"type": "integer"}, "^b": {"type": "boolean"}, "^c": TEXT}
-    for names, kind in (
-        ({"enum": ["b1", "c1"]}, "boolean"),
-        ({"pattern": "^c"}, "string"),
-        ({"enum": ["d"]}, None),
-        ({}, "integer"),
-    ):
-        found = rest({
-            "type": "object", "patternProperties": kinds, "propertyNames": names,
-            "additionalProperties": False,
-        })  # fmt: skip
-        assert (found.item.kind if found is not None and isinstance(found.item, Slot) else None) == kind
-
-
 def test_open_properties_whose_names_no_automaton_holds_are_not_written() -> None:
     for large in ("a.{30}b", r"(a)\1"):
         kinds = {large: {"type": "integer"}, "^b": {"type": "boolean"}}
