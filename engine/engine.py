@@ -13,7 +13,7 @@ from cinnabar.engine.constraint import FIRST_LENGTH, Constraint
 from cinnabar.engine.effort import Effort, effort_of
 from cinnabar.engine.fingerprint import engine_fingerprint
 from cinnabar.engine.models.base import Model
-from cinnabar.engine.request import Request, Result
+from cinnabar.engine.request import Passage, Request, Result
 from cinnabar.engine.scheduler import run
 from cinnabar.engine.steps import commit, constrain
 from cinnabar.schemas.errors import RunError, UsageError
@@ -62,6 +62,10 @@ class Engine:
     def count_tokens(self, text: str) -> int:
         """Tokens of this text, for chunking."""
         return self.model.count_tokens(text)
+
+    def windows(self, passage: Passage) -> list[tuple[int, int]]:
+        """What of a text the model reads as one, for chunking."""
+        return self.model.windows(passage)
 
     def fill(self, requests: Sequence[Request], observer: Observer | None = None) -> list[Result]:
         """Exactly one result for each request, in their order; one does not depend on the others.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
-from cinnabar.engine.request import Request, Result
+from cinnabar.engine.request import Passage, Request, Result
 
 
 class Filler(Protocol):
@@ -23,6 +23,10 @@ class Filler(Protocol):
 
     def count_tokens(self, text: str) -> int:
         """Tokens of this text, for chunking."""
+        ...
+
+    def windows(self, passage: Passage) -> list[tuple[int, int]]:
+        """The characters [start, end) of a text that are read as one, for chunking (`Model.windows`)."""
         ...
 
     def fill(self, requests: Sequence[Request]) -> list[Result]:

@@ -14,10 +14,10 @@ from typing import Any
 
 from cinnabar.engine.filling import Filler
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
-from cinnabar.extraction.chunking import Chunk, chunks, overlap_of
+from cinnabar.extraction.chunking import Chunk
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.merging import merge
-from cinnabar.extraction.planning import passage_of
+from cinnabar.extraction.planning import chunks_for, passage_of
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.fitting import branch_of
 from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
@@ -56,7 +56,6 @@ def escalate(
     `context` is the most tokens of a chunk, where fewer than the model's are wanted. A draft of which nothing
     is in doubt stays as it is; one of which a chunk failed is that failure.
     """
-    limit = min(context or tier.filler.context_tokens, tier.filler.context_tokens)
     raised: dict[int, _Raised] = {}
     finals: dict[int, Result] = {}
     escalated = Escalated()
@@ -64,7 +63,7 @@ def escalate(
         if _is_sure(draft.filled, tier.below):
             continue
         try:
-            pieces = chunks(draft.document, limit, overlap_of(limit), tier.filler.count_tokens)
+            pieces = chunks_for(draft.document, tier.filler, context)
             frozen = freeze(form, draft.filled, tier.below, lists=len(pieces) == 1)
         except Exception as error:
             finals[at] = _internal(draft, error)

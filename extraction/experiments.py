@@ -10,12 +10,12 @@ from typing import Any
 from cinnabar.engine.effort import Effort, effort_of
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Model
-from cinnabar.extraction.chunking import chunks, overlap_of
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.evaluation import EvaluationSet, leaves_of
 from cinnabar.extraction.ingest import parse
 from cinnabar.extraction.measuring import answers
 from cinnabar.extraction.pipeline import Job, Read
+from cinnabar.extraction.planning import chunks_for
 from cinnabar.extraction.validation import Validator
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.errors import DocumentError
@@ -139,7 +139,7 @@ def context_rows(
     for one in sets:
         engine = Engine(model, effort)
         cut = sum(
-            len(chunks(item.found, context, overlap_of(context), model.count_tokens)) > 1
+            len(chunks_for(item.found, model, context)) > 1
             for item in one.reads
             if isinstance(item.found, Document)
         )

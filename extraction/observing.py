@@ -13,12 +13,11 @@ from cinnabar.engine.calibration import VERSION, RecordSigns, Signs, signs_of
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Filled, Request
 from cinnabar.engine.training.recipe import Recipe
-from cinnabar.extraction.chunking import chunks, overlap_of
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.evaluation import EvaluationSet, leaves_of
 from cinnabar.extraction.heldback import held_back_files, mark_of
 from cinnabar.extraction.ingest.sandbox import ParserPool
-from cinnabar.extraction.planning import passage_of
+from cinnabar.extraction.planning import chunks_for, passage_of
 from cinnabar.schemas import compile_schema, load_schema
 
 #: Leaves and rows of one set, and characters, after which its further documents are not read: long tables say
@@ -55,13 +54,13 @@ def observe(
     source = load_schema(labelled.folder / "schema.json")
     form = compile_schema(source.schema).form
     files = {labelled.folder / line["file"]: line for line in labelled.truths}
-    limit, characters = engine.model.context_tokens, 0
+    characters = 0
     found: list[Observation] = []
     for path, read in pool.parse_many(files):
         done(1)
         if len(found) >= ENOUGH or characters >= ENOUGH_TEXT or not isinstance(read, Document):
             continue
-        if len(chunks(read, limit, overlap_of(limit), engine.model.count_tokens)) > 1:
+        if len(chunks_for(read, engine)) > 1:
             continue
         passage = passage_of(read)
         characters += len(passage.text)

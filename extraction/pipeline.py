@@ -8,13 +8,13 @@ from typing import Literal
 
 from cinnabar.engine.filling import Filler
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
-from cinnabar.extraction.chunking import Chunk, chunks, overlap_of
+from cinnabar.extraction.chunking import Chunk
 from cinnabar.extraction.clues import row_region, words_behind
 from cinnabar.extraction.documents import Document, Evidence
 from cinnabar.extraction.escalation import Draft, Escalated, Tier, escalate
 from cinnabar.extraction.evidence import evidence_of, page_of
 from cinnabar.extraction.merging import merge
-from cinnabar.extraction.planning import passage_of
+from cinnabar.extraction.planning import chunks_for, passage_of
 from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.extraction.validation import Validator
 from cinnabar.schemas.compile import CompiledSchema
@@ -99,8 +99,7 @@ def _plan(item: Read, job: Job) -> _Plan | Outcome:
     if isinstance(document, DocumentError):
         return Outcome(item.path, "quarantined", document.code, document.detail, digest=item.digest)
     try:
-        limit = min(job.context or job.engine.context_tokens, job.engine.context_tokens)
-        pieces = chunks(document, limit, overlap_of(limit), job.engine.count_tokens)
+        pieces = chunks_for(document, job.engine, job.context)
         requests = [
             Request(f"{document.digest}:{c.start}", job.compiled.form, passage_of(document, c.start, c.end))
             for c in pieces

@@ -3,11 +3,38 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Protocol
 
 import numpy as np
 
 from cinnabar.engine.request import Passage
+from cinnabar.extraction.chunking import LEAST_LIMIT, Chunk, chunks, overlap_of, window_chunks
 from cinnabar.extraction.documents import Document
+
+
+class Reader(Protocol):
+    """What of a model, an engine or any filler decides how a document is cut for it."""
+
+    @property
+    def context_tokens(self) -> int: ...
+
+    def count_tokens(self, text: str) -> int: ...
+
+    def windows(self, passage: Passage) -> list[tuple[int, int]]: ...
+
+
+def chunks_for(document: Document, reader: Reader, context: int | None = None) -> list[Chunk]:
+    """The stretches of a document that a reader gets one by one, of `context` tokens or what it can hold.
+
+    Raises UsageError for a context below LEAST_LIMIT.
+    """
+    limit = min(context or reader.context_tokens, reader.context_tokens)
+    if limit >= LEAST_LIMIT and reader.count_tokens(document.text) > limit:
+        windows = reader.windows(passage_of(document))
+        found = window_chunks(document.text, windows, limit, reader.count_tokens)
+        if found:
+            return found
+    return chunks(document, limit, overlap_of(limit), reader.count_tokens)
 
 
 def passage_of(document: Document, start: int = 0, end: int | None = None) -> Passage:

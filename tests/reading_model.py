@@ -36,6 +36,9 @@ class ReadingModel:
     def count_tokens(self, text: str) -> int:
         return len(text.split())
 
+    def windows(self, _: Passage) -> list[tuple[int, int]]:
+        return []
+
     def encode(self, passages: Sequence[Passage]) -> list[Any]:
         if any("BOOM" in passage.text for passage in passages):
             raise ValueError("the model met BOOM")

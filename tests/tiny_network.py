@@ -55,8 +55,9 @@ def pieces_of(gaps: list[int]) -> Pieces:
     place = np.arange(count, dtype=np.int32)
     small, edge = np.ones(count, np.int8), (place % 7 * 10).astype(np.int16)
     line, gap = place // 7, np.array(gaps, np.int8)
+    extents = np.stack((edge, edge + 10, edge, edge + 10), 1).astype(np.int32)
     return Pieces(
-        place + 1000, place, place + 1, small, gap, line, small, small, edge, edge + 10, line - 1
+        place + 1000, place, place + 1, small, gap, line, small, small, edge, edge + 10, line - 1, extents
     )  # fmt: skip
 
 

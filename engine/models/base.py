@@ -124,6 +124,14 @@ class Model(Protocol):
         """Tokens of this text, for chunking and for packing batches."""
         ...
 
+    def windows(self, passage: Passage) -> list[tuple[int, int]]:
+        """The characters [start, end) of a text that are read as one, in order; [] where all of it is.
+
+        A passage that begins and ends with such windows has the same ones: what is found in it is what is
+        found there in the whole text.
+        """
+        ...
+
     def encode(self, passages: Sequence[Passage]) -> list[Any]:
         """Read each passage once; what comes back is opaque to the engine and may be cached by digest."""
         ...

@@ -90,6 +90,9 @@ class RandomModel:
     def count_tokens(self, text: str) -> int:
         return len(text) // 4 + 1
 
+    def windows(self, _: Passage) -> list[tuple[int, int]]:
+        return []
+
     def encode(self, passages: Sequence[Passage]) -> list[Any]:
         return [passage.digest for passage in passages]
 

@@ -6,12 +6,16 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_network import tiny_model
 
 from cinnabar.extraction.chunking import LEAST_LIMIT, chunks, overlap_of
 from cinnabar.extraction.documents import Document, Part, Words
+from cinnabar.extraction.planning import chunks_for, passage_of
 from cinnabar.schemas.errors import UsageError
+
+MODEL = tiny_model()
 
 
 def document(text: str, page_starts: tuple[int, ...] = (0,)) -> Document:
@@ -99,3 +103,24 @@ def test_a_document_of_400_000_tokens_is_counted_three_times_at_most() -> None:
     found = chunks(document(text), 2000, overlap_of(2000), count)
     assert 200 < len(found) < 300
     assert counted <= 3 * len(text)
+
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.sampled_from(["a", "of", "Total", "\n", "\n\n", "12.50"]), min_size=500, max_size=2500))
+def test_chunks_of_a_models_windows_have_the_windows_that_the_whole_text_has(words: list[str]) -> None:
+    text = " ".join(words)
+    whole = MODEL.windows(passage_of(document(text)))
+    seen = []
+    for chunk in chunks_for(document(text), MODEL, 1200):
+        assert MODEL.count_tokens(text[chunk.start : chunk.end]) <= 1200
+        part = passage_of(document(text), chunk.start, chunk.end)
+        seen += [(chunk.start + a, chunk.start + b) for a, b in MODEL.windows(part)]
+    assert seen == whole
+
+
+def test_a_context_that_holds_no_window_is_cut_at_the_documents_borders() -> None:
+    text = "one line of words\n" * 400
+    found = chunks_for(document(text), MODEL, 100)
+    assert len(found) > 10
+    assert all(text[chunk.start : chunk.end].startswith("one") for chunk in found)

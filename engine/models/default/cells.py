@@ -11,6 +11,8 @@ ACROSS, CHARACTER = 1000, 10
 CELL_GAP = 2
 #: Lines above a cell among which the next one over it is looked for; farther up it is no neighbour.
 LINES_ABOVE = 12
+#: Cells among which it is looked for: no page has so many on these lines, a text that is no page may.
+CELLS_ABOVE = 2000
 #: Of the narrower of two cells, the share that has to lie under the other one for it to be above it.
 UNDER = 0.3
 
@@ -42,8 +44,7 @@ def cells_of(
     if not len(start):
         none = np.zeros(0, np.int16)
         return none, none, np.zeros(0, np.int32)
-    first = gap >= CELL_GAP
-    first[0] = True
+    first = _begins_cell(gap)
     begins, cell = np.flatnonzero(first), np.cumsum(first) - 1
     limit = np.iinfo(np.int16).max
     lefts = np.minimum(np.minimum.reduceat(left, begins), limit).astype(np.int16)
@@ -60,18 +61,15 @@ def extents_of(
     line: Ints,
     left: npt.NDArray[np.int16],
     right: npt.NDArray[np.int16],
-) -> tuple[Ints, Ints, Ints, Ints]:
-    """Left and right edge of each piece's word, then of the room that its cell has on its line, all [T].
+) -> Ints:
+    """[T, 4]: left and right edge of each piece's word, then of the room that its cell has on its line.
 
     A word takes that part of its cell's width which it has of its characters. A cell's room reaches halfway
     to its neighbours: the head of a group of columns stands over their middle.
     """
-    count = len(start)
-    if not count:
-        none = np.zeros(0, np.int32)
-        return none, none, none, none
-    number = np.arange(count)
-    first = number == np.maximum.accumulate(np.where((gap >= CELL_GAP) | (number == 0), number, 0))
+    if not len(start):
+        return np.zeros((0, 4), np.int32)
+    first = _begins_cell(gap)
     cell = np.cumsum(first) - 1
     begins = np.flatnonzero(first)
     opened = start[begins]
@@ -87,8 +85,14 @@ def extents_of(
     halfway = np.append((cell_right[:-1] + cell_left[1:]) / 2, 0.0)
     room_right = np.where(same, halfway, cell_right)
     room_left = np.where(np.append(False, same[:-1]), np.append(0.0, halfway[:-1]), cell_left)
-    rooms = room_left[cell].astype(np.int32), room_right[cell].astype(np.int32)
-    return word_left.astype(np.int32), word_right.astype(np.int32), *rooms
+    return np.stack((word_left, word_right, room_left[cell], room_right[cell]), 1).astype(np.int32)
+
+
+def _begins_cell(gap: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
+    """Whether each piece of T, one at least, is the first one of its cell."""
+    first = gap >= CELL_GAP
+    first[0] = True
+    return first
 
 
 def _next_above(left: Ints, right: Ints, line: Ints) -> Ints:
@@ -99,6 +103,7 @@ def _next_above(left: Ints, right: Ints, line: Ints) -> Ints:
         first_of.setdefault(on, i)
     for i, on in enumerate(line.tolist()):
         first = next((first_of[k] for k in range(max(0, on - LINES_ABOVE), on) if k in first_of), i)
+        first = max(first, first_of[on] - CELLS_ABOVE)
         upper = slice(first, first_of[on])
         shared = np.minimum(right[upper], right[i]) - np.maximum(left[upper], left[i])
         narrow = np.minimum(right[upper] - left[upper], right[i] - left[i])

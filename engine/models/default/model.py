@@ -139,6 +139,12 @@ class DefaultModel:
         """Word pieces of the text."""
         return self.wordpieces.count(text)
 
+    def windows(self, passage: Passage) -> list[tuple[int, int]]:
+        """The characters of each window that the encoder reads."""
+        pieces = self.wordpieces.pieces(passage.text, passage.word_start, passage.word_box)
+        starts = [0, *pieces.start[1:].tolist(), len(passage.text)]
+        return [(starts[w.first], starts[w.last]) for w in cut(pieces)]
+
     @torch.inference_mode()
     def encode(self, passages: Sequence[Passage]) -> list[Memory]:
         """Read each passage once, window by window: a window's states do not depend on what else is read."""

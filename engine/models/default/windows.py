@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from cinnabar.engine.models.default.cells import extents_of
 from cinnabar.engine.models.default.network import Sheet
 from cinnabar.engine.models.default.wordpieces import CLS_ID, SEP_ID, Pieces
 
 #: Pieces before a window of which it is known what they say and where they stand: the head of a table may be
 #: among them.
 BEFORE = 3000
+#: What stands before the first piece of a word and of a line (`GAPS`).
+WORD_GAP, LINE_GAP = 1, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +33,20 @@ class Window:
 
 
 def cut(pieces: Pieces, longest: int = 510, overlap: int = 96) -> list[Window]:
-    """Windows of at most `longest` pieces; a cut falls on the beginning of a line where one is near."""
+    """Windows of at most `longest` pieces; each begins with a line where one is near, else with a word.
+
+    Where one begins depends on what lies behind the beginning of the window before it alone: a text that
+    begins and ends with windows of another one has the same windows (`chunking.py` cuts documents so).
+    """
     total = len(pieces)
     bounds = [0]
     while total - bounds[-1] > longest:
         reach = bounds[-1] + longest - overlap
-        gaps = pieces.gap[reach - overlap : reach]
-        lines = np.flatnonzero(gaps >= 3)
-        bounds.append(
-            reach - overlap + int(lines[-1]) if len(lines) and reach - overlap > bounds[-1] else reach
-        )
+        earliest = max(reach - overlap, bounds[-1] + 1)
+        gaps = pieces.gap[earliest : reach + 1]
+        lines, words = np.flatnonzero(gaps >= LINE_GAP), np.flatnonzero(gaps >= WORD_GAP)
+        found = lines if len(lines) else words
+        bounds.append(earliest + int(found[-1]) if len(found) else reach)
     windows: list[Window] = []
     for i, first in enumerate(bounds):
         last = min(first + longest, total)
@@ -76,7 +81,6 @@ def sheet(windows: Sequence[tuple[Pieces, Window]], width: int = 0) -> Sheet:
         line[i, 1 : size + 1] = p.line[w.first : w.last]
         cell[i, 1 : size + 1] = np.stack((p.left, p.right, p.over), 1)[w.first : w.last]
         known = slice(max(0, w.first - BEFORE), w.last)
-        extents = extents_of(p.start, p.end, p.gap, p.line, p.left, p.right)
-        where = np.stack((p.ids, p.line, p.left, p.right, *extents), 1)
-        above[i, : known.stop - known.start] = where[known]
+        where = np.stack([a[known] for a in (p.ids, p.line, p.left, p.right)], 1)
+        above[i, : known.stop - known.start] = np.concatenate((where, p.extents[known]), 1)
     return Sheet(*(torch.from_numpy(a) for a in (ids, mask, around, line, cell, above)))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers
 from tokenizers.models import WordPiece
 
-from cinnabar.engine.models.default.cells import cells_of
+from cinnabar.engine.models.default.cells import cells_of, extents_of
 
 PAD_ID, UNKNOWN_ID, CLS_ID, SEP_ID = 0, 100, 101, 102
 
@@ -31,7 +31,8 @@ class Pieces:
     ids: [T] int32. start, end: [T] int32, characters. case, gap: [T] int8 into CASES, GAPS.
     line: [T] int32, the line that a piece stands on. x, y: [T] int8, buckets of the place on the page.
     left, right: [T] int16, the edges of the piece's cell; over: [T] int32, the line of the next cell above
-    it, -1 where there is none (cells.py).
+    it, -1 where there is none. extents: [T, 4] int32, the edges of its word, then of its cell's room
+    (cells.py).
     """
 
     ids: npt.NDArray[np.int32]
@@ -45,6 +46,7 @@ class Pieces:
     left: npt.NDArray[np.int16]
     right: npt.NDArray[np.int16]
     over: npt.NDArray[np.int32]
+    extents: npt.NDArray[np.int32]
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -98,8 +100,9 @@ class WordPieces:
         case, gap = _surroundings(text, start, end)
         line_start = np.asarray([0, *(b + 1 for b in breaks)], dtype=np.int64)
         x, y = _places(start, line, line_start, word_start, word_box)
-        cells = cells_of(start, end, gap, line, line_start, word_start, word_box)
-        return Pieces(ids, start, end, case, gap, line, x, y, *cells)
+        left, right, over = cells_of(start, end, gap, line, line_start, word_start, word_box)
+        extents = extents_of(start, end, gap, line, left, right)
+        return Pieces(ids, start, end, case, gap, line, x, y, left, right, over, extents)
 
 
 def _surroundings(

@@ -25,7 +25,7 @@ from cinnabar.engine.models.remote.prompting import body_of, messages_of, once_m
 from cinnabar.engine.models.remote.serving import Served, Settings
 from cinnabar.engine.models.remote.sizes import answer_room, bytes_of, passage_room, tokens_of
 from cinnabar.engine.models.remote.wire import Wire
-from cinnabar.engine.request import Failed, Filled, Request, Result
+from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
 from cinnabar.schemas.errors import EngineFailure, RunError
 
 if TYPE_CHECKING:
@@ -67,6 +67,10 @@ class RemoteFiller:
     def count_tokens(self, text: str) -> int:
         """About the tokens of a text, rather too many."""
         return tokens_of(text)
+
+    def windows(self, _: Passage) -> list[tuple[int, int]]:
+        """None: a passage is read as a whole."""
+        return []
 
     def usage(self) -> Mapping[str, int | str | None]:
         """What this run asked and what it cost."""

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from tests.tiny_network import wordpieces
 
-from cinnabar.engine.models.default.cells import extents_of
 from cinnabar.engine.models.default.wordpieces import Pieces
 
 TABLE = "Part      Price     Total\nBolt      0.50       5.00\nHook      1.25       2.50\n"
@@ -47,13 +45,9 @@ def test_boxes_count_where_there_are_any() -> None:
     assert int(apart.left[0]) == 100 and int(apart.right[-1]) == 600
 
 
-def _extents(pieces: Pieces) -> tuple[npt.NDArray[np.int32], ...]:
-    return extents_of(pieces.start, pieces.end, pieces.gap, pieces.line, pieces.left, pieces.right)
-
-
 def test_a_word_takes_its_part_of_the_cell() -> None:
     pieces = _pieces("Unit price    Sum\n")
-    left, right, _, _ = _extents(pieces)
+    left, right, _, _ = pieces.extents.T
     words = [(int(a), int(b)) for a, b in zip(left, right, strict=True)]
     assert words == [(0, 40), (50, 100), (140, 170)]
 
@@ -61,7 +55,7 @@ def test_a_word_takes_its_part_of_the_cell() -> None:
 def test_a_cell_has_room_halfway_to_its_neighbours() -> None:
     text = "One       Two       Three\nalone\n"
     pieces = _pieces(text)
-    _, _, left, right = _extents(pieces)
+    _, _, left, right = pieces.extents.T
     at = {word: pieces.at(text.index(word)) for word in text.split()}
     room = {word: (int(left[i]), int(right[i])) for word, i in at.items()}
     assert room == {"One": (0, 65), "Two": (65, 165), "Three": (165, 250), "alone": (0, 50)}
@@ -69,11 +63,11 @@ def test_a_cell_has_room_halfway_to_its_neighbours() -> None:
 
 def test_pieces_of_one_word_share_its_edges() -> None:
     pieces = _pieces("Umsatzsteueraufschlüsselung    19\n")
-    left, right, _, _ = _extents(pieces)
+    left, right, _, _ = pieces.extents.T
     assert len(pieces) > 2 and len(set(left[:-1].tolist())) == 1 and len(set(right[:-1].tolist())) == 1
 
 
 def test_a_text_without_words_has_no_cells() -> None:
     pieces = _pieces("\n \n")
     assert not len(pieces.left) and not len(pieces.over)
-    assert all(not len(edge) for edge in _extents(pieces))
+    assert all(not len(edge) for edge in pieces.extents.T)
