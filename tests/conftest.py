@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -27,6 +29,16 @@ HERE = Path(__file__).resolve().parent
 
 # Tests are no package (importlib mode), so helper modules such as schema_strategies are found by path.
 sys.path.insert(0, str(HERE))
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A server that speaks Mercury's contract, and the key that it wants (mercury_server.py)."""
+    import mercury_server as mercury
+
+    monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY)
+    with mercury.running(mercury.Server()) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

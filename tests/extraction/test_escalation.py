@@ -51,13 +51,6 @@ class Unsure(ReadingModel):
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY)
-    with mercury.running(mercury.Server()) as server:
-        yield server
-
-
-@pytest.fixture
 def docs(tmp_path: Path) -> Path:
     folder = tmp_path / "docs"
     folder.mkdir()

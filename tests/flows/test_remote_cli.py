@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -22,13 +21,6 @@ from cinnabar.flows.cli.main import run
 
 Captured = pytest.CaptureFixture[str]
 MERCURY = ["--model", "mercury-2"]
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[mercury.Server]:
-    monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY)
-    with mercury.running(mercury.Server()) as server:
-        yield server
 
 
 @pytest.fixture
