@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,12 @@ from pathlib import Path
 from cinnabar.extraction.ingest import SUFFIXES
 from cinnabar.extraction.ingest.message import Message
 from cinnabar.extraction.ingest.sandbox import MAX_FILE
-from cinnabar.extraction.mailboxes.address import ImapAddress, is_address, parse_address
+from cinnabar.extraction.mailboxes.address import (
+    ImapAddress,
+    is_address,
+    parse_address,
+    password_of_environment,
+)
 from cinnabar.extraction.mailboxes.files import (
     MaildirMessage,
     is_delivered,
@@ -44,9 +49,14 @@ class Input:
     problem: DocumentError | None = None
 
 
-def located(texts: Sequence[str]) -> list[Location]:
-    """What these paths and addresses name. Raises UsageError for an address that cannot be read."""
-    found = [parse_address(text) if is_address(text) else Path(text) for text in texts]
+def located(
+    texts: Sequence[str], password: Callable[[], str] = password_of_environment
+) -> list[Location]:
+    """What these paths and addresses name. Raises UsageError for an address that cannot be read.
+
+    `password` gives that of the mailboxes.
+    """
+    found = [parse_address(text, password) if is_address(text) else Path(text) for text in texts]
     servers = {(one.host, one.port, one.user) for one in found if isinstance(one, ImapAddress)}
     if len(servers) > 1:
         # There is one password, and what is meant for one server is no other's business.

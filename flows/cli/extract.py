@@ -208,17 +208,20 @@ def _through_prefect(
         gather(located(paths), out, connections)
     Store.open(out).close()
     from cinnabar.flows.extract import extract_folder
+    from cinnabar.flows.parameters import Server
+    from cinnabar.flows.prefect_server import check_server
 
-    found = extract_folder(
+    check_server()
+    found: Any = extract_folder(
         paths,
         schema,
         str(out),
         model,
         device,
-        asdict(options),
-        {name: value for name, value in remote.items() if value is not None} | {"context": options.context},
-        escalate_to,
-        BELOW if below is None else below,
+        **asdict(options),
+        remote=Server(**remote),
+        escalate_to=escalate_to,
+        below=BELOW if below is None else below,
     )
     return Summary(**found)
 

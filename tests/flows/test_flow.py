@@ -29,10 +29,10 @@ def test_the_flow_tries_a_failed_batch_again_and_a_second_flow_has_nothing_to_do
 
     monkeypatch.setattr(Extraction, "work", work)
     where = ([str(notes)], str(notes.parent / "note.json"), str(tmp_path / "out"), str(tiny_model), "cpu")
-    first = extract_folder(*where, {"workers": 1, "batch": 2})
+    first = extract_folder(*where, workers=1, batch=2)
     assert calls == [0, 1, 1]
     assert (first["inputs"], first["written"], first["quarantined"]) == (4, 3, 1)
-    second = extract_folder(*where, {"workers": 1})
+    second = extract_folder(*where, workers=1)
     assert (second["skipped"], second["steps"], len(calls)) == (4, 0, 3)
     assert query(tmp_path / "out", "select count(*) from note").rows == [(3,)]
 
@@ -42,6 +42,7 @@ def test_the_flow_asks_a_server_and_its_key_is_no_parameter(
     notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from cinnabar.flows.extract import extract_folder
+    from cinnabar.flows.parameters import Server
 
     monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY)
     with mercury.running(mercury.Server()) as server:
@@ -50,8 +51,8 @@ def test_the_flow_asks_a_server_and_its_key_is_no_parameter(
             str(notes.parent / "note.json"),
             str(tmp_path / "out"),
             "mercury-2",
-            options={"workers": 1},
-            remote={"base_url": server.url, "budget": "1.00"},
+            workers=1,
+            remote=Server(base_url=server.url, budget="1.00"),
         )
     assert (found["written"], found["quarantined"]) == (3, 1)
     assert found["usage"]["requests"] == len(server.bodies) == 3
