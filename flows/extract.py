@@ -1,7 +1,7 @@
 """The Prefect flow over folders and mailboxes; a batch that fails is tried again."""
 
-from __future__ import annotations
-
+# Annotations stay values here: a flow that is served goes to its process as a pickle, in which names that
+# only annotations use are not defined ("Extract_FolderModel is not fully defined").
 import os
 from contextlib import nullcontext
 from dataclasses import asdict
