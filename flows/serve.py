@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from zoneinfo import available_timezones
 
 from cinnabar.flows.extract import extract_folder
 from cinnabar.schemas.errors import UsageError
@@ -22,13 +23,14 @@ def schedule_of(every: float | None, cron: str | None, timezone: str | None) -> 
         raise UsageError("expected --every or --cron, got both")
     if every is not None and every <= 0:
         raise UsageError(f"--every: expected seconds above 0, got {every:g}")
+    if timezone is not None and timezone not in available_timezones():
+        raise UsageError(f"--timezone: expected a name such as Europe/Berlin, got {timezone}")
+    if every is not None:
+        return Interval(every, timezone=timezone)
     try:
-        if cron is not None:
-            return Cron(cron, timezone=timezone)
-        return None if every is None else Interval(every, timezone=timezone)
+        return None if cron is None else Cron(cron, timezone=timezone)
     except ValueError as error:
-        said = f"{cron!r}" if cron is not None else "a schedule"
-        raise UsageError(f'--cron: expected five fields such as "0 2 * * *", got {said} ({error})') from error
+        raise UsageError(f'--cron: expected five fields such as "0 2 * * *", got "{cron}"') from error
 
 
 def serve(name: str, parameters: dict[str, Any], schedule: Schedule | None) -> None:
