@@ -15,7 +15,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -72,10 +72,9 @@ class Place:
                 raise AssertionError(f"{failure}\n{log.read_text()}") from None
             finally:
                 process.send_signal(signal.SIGINT)
-                try:
-                    process.wait(60)
-                finally:
-                    process.kill()
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(20)
+                process.kill()
 
     def ask(self, what: str, **body: Any) -> Any:
         """What the server answers to a POST; None where it says nothing."""
@@ -84,8 +83,29 @@ class Place:
         with urllib.request.urlopen(request, timeout=30) as reply:
             return json.loads(reply.read() or b"null")
 
+    def pause(self, name: str) -> Any:
+        """End the schedule of the deployment of this name; what the server knows of it."""
+        (found,) = (one for one in self.ask("deployments/filter") if one["name"] == name)
+        self.ask(f"deployments/{found['id']}/pause_deployment")
+        return found
 
-def wait(what: str, holds: Callable[[], Any], seconds: float = 120.0) -> None:
+
+    def tables(self, outcome: str) -> list[Any]:
+        """The tables of results that Prefect has, those with documents of this outcome."""
+        artifacts = self.ask("artifacts/filter", limit=200)
+        found = [json.loads(one["data"]) for one in artifacts if one["key"] == "cinnabar-results"]
+        return [table for table in found if outcome in {row["outcome"] for row in table}]
+
+    def end(self) -> None:
+        """Kill what is left of what was started here: all of it has this folder as its home."""
+        mine = f"PREFECT_HOME={self.env['PREFECT_HOME']}".encode()
+        for environment in Path("/proc").glob("[0-9]*/environ"):
+            with suppress(OSError):
+                if mine in environment.read_bytes().split(b"\0"):
+                    os.kill(int(environment.parent.name), signal.SIGKILL)
+
+
+def wait(what: str, holds: Callable[[], Any], seconds: float = 240.0) -> None:
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, f"{what}: not within {seconds:g} s"
@@ -108,8 +128,11 @@ def place(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Iterato
     (found.folder / "mails" / "1.eml").write_bytes(imap_server.mail(1))
     serve = ["-m", "cinnabar.flows.cli.main", "flows", "serve", "mails", "--schema", "note.json"]
     where = ["--out", "tables", "--model", str(tiny_model), "--device", "cpu", "--workers", "1"]
-    with found.running(*serve, *where, "--every", "3", "--port", str(port)):
-        yield found
+    try:
+        with found.running(*serve, *where, "--every", "3", "--port", str(port)):
+            yield found
+    finally:
+        found.end()
 
 
 @pytest.mark.timeout(400)
@@ -117,8 +140,7 @@ def test_a_folder_that_is_served_is_read_on_schedule(place: Place) -> None:
     out = place.folder / "tables"
     wait("the first run", lambda: rows(out, "select * from runs where finished is not null"))
     assert rows(out, "select path from note") == [("mails/1.eml",)]
-    (deployed,) = place.ask("deployments/filter")
-    place.ask(f"deployments/{deployed['id']}/pause_deployment")
+    deployed = place.pause("nightly")
     described = deployed["parameter_openapi_schema"]["properties"]
     assert described["effort"]["enum"] == ["instant", "low", "medium", "high"]
     assert all(parameter["description"] for parameter in described.values())
@@ -142,17 +164,17 @@ def test_the_mailbox_of_prefect_yaml_is_deployed_and_read_by_a_worker(place: Pla
         mine = ["--param", f"model={tiny_model}", "--param", "device=cpu", "--interval", "3"]
         place.run(*deploy, "--name", "mailbox", *mine, **api, **yours)
         with place.running("-m", "prefect", "worker", "start", "--pool", "cinnabar", **api):
-            wait("the first run", lambda: rows(out, "select * from runs where finished is not null"))
+            wait("the first run", lambda: place.tables("quarantined"))
+            place.pause("mailbox")
     assert len(rows(out, "select * from note")) == 2
 
-    artifacts = place.ask("artifacts/filter", limit=200)
-    tables = [json.loads(one["data"]) for one in artifacts if one["key"] == "cinnabar-results"]
-    first = next(table for table in tables if table[-1]["outcome"] == "quarantined")
+    first = place.tables("quarantined")[0]
     assert [(row["outcome"], row["reason"], row["documents"]) for row in first] == [
         ("written", "", 2),
         ("quarantined", "unsupported", 1),
     ]
     assert ";UID=" in first[1]["the first of them"] and "a PNG image" in first[1]["the first of them"]
+    artifacts = place.ask("artifacts/filter", limit=200)
     assert any(one["key"] == "cinnabar-progress" and json.loads(str(one["data"])) == 100 for one in artifacts)
     said = json.dumps([place.ask("logs/filter", limit=200), place.ask("flow_runs/filter"), artifacts])
     assert "anna%40example.org" in said and imap_server.PASSWORD not in said
