@@ -17,6 +17,7 @@ from cinnabar.extraction.planning import passage_of
 from cinnabar.schemas.form import Form
 
 if TYPE_CHECKING:
+    from cinnabar.extraction.ingest.message import Message
     from cinnabar.extraction.ingest.sandbox import ParserPool
 
 #: Documents that are read for it, evenly from all.
@@ -46,7 +47,7 @@ class Estimate:
 
 
 def estimate(
-    files: Sequence[str],
+    items: Sequence[Path | Message],
     form: Form,
     pool: ParserPool,
     prices: Prices | None,
@@ -54,21 +55,21 @@ def estimate(
     context: int | None,
     at_most: bool = False,
 ) -> Estimate:
-    """The estimate for these files: a sample of them is parsed, and its tokens are counted by bytes.
+    """The estimate for these documents: a sample of them is parsed, and its tokens are counted by bytes.
 
     `room` are the tokens that a passage may have for the model, `context` those that are wanted.
     """
-    step = max(1, -(-len(files) // SAMPLE))
-    sample = [Path(path) for path in files[::step]]
+    step = max(1, -(-len(items) // SAMPLE))
+    sample = items[::step]
     found = [read for _, read in pool.parse_many(sample)]
     documents = [read for read in found if isinstance(read, Document)]
     limit = min(context or room, room)
     requests = [request for document in documents for request in _requests(document, form, limit)]
     inputs, outputs = expected_tokens(requests)
-    scale = Decimal(len(files)) / max(1, len(sample))
+    scale = Decimal(len(items)) / max(1, len(sample))
     tokens = Tokens(int(inputs * scale), 0, int(outputs * scale))
     cost = None if prices is None else prices.cost(tokens)
-    return Estimate(len(files), len(sample), tokens.input, tokens.output, cost, at_most)
+    return Estimate(len(items), len(sample), tokens.input, tokens.output, cost, at_most)
 
 
 def _requests(document: Document, form: Form, limit: int) -> list[Request]:

@@ -1,27 +1,97 @@
-"""The input paths of a run: folders expanded, each file with the hash of its bytes."""
+"""The inputs of a run: folders and mailboxes expanded, each file and mail with the hash of its bytes."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from cinnabar.extraction.ingest import SUFFIXES
+from cinnabar.extraction.ingest.message import Message
 from cinnabar.extraction.ingest.sandbox import MAX_FILE
+from cinnabar.extraction.mailboxes.address import (
+    ImapAddress,
+    is_address,
+    parse_address,
+    password_of_environment,
+)
+from cinnabar.extraction.mailboxes.files import (
+    MaildirMessage,
+    is_delivered,
+    is_maildir,
+    is_mbox,
+    maildir_of,
+    mbox_messages,
+)
+from cinnabar.extraction.mailboxes.imap import ImapMailbox
 from cinnabar.schemas.errors import DocumentError, UsageError
+
+#: What a run is given: a file, a folder (a Maildir, too), an mbox, or a mailbox behind IMAP.
+Location = Path | ImapAddress
 
 _PIECE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A path that ends in one outcome: the SHA-256 of its bytes, or why it cannot be read."""
+    """A path that ends in one outcome: the SHA-256 of its bytes, or why it cannot be read.
+
+    `content` is what a parser reads: the file, or the mail that lies in none.
+    """
 
     path: str
+    content: Path | Message
     digest: str = ""
     problem: DocumentError | None = None
+
+
+def located(
+    texts: Sequence[str], password: Callable[[], str] = password_of_environment
+) -> list[Location]:
+    """What these paths and addresses name. Raises UsageError for an address that cannot be read.
+
+    `password` gives that of the mailboxes.
+    """
+    found = [parse_address(text, password) if is_address(text) else Path(text) for text in texts]
+    servers = {(one.host, one.port, one.user) for one in found if isinstance(one, ImapAddress)}
+    if len(servers) > 1:
+        # There is one password, and what is meant for one server is no other's business.
+        raise UsageError("expected mailboxes of one user on one server in a run, got several")
+    return found
+
+
+def gather(
+    locations: Sequence[Location], out: Path | None, connections: ExitStack
+) -> list[Path | Message]:
+    """The files and mails at these locations, in order of their paths, each once.
+
+    Connections to servers stay open until `connections` is left. Raises UsageError where there is nothing to
+    be read: no such file, folder, server, user or mailbox. A mailbox may be empty, a folder may not.
+    """
+    found: dict[tuple[str, int], Path | Message] = {}
+    for location in locations:
+        if isinstance(location, ImapAddress):
+            for message in connections.enter_context(ImapMailbox(location)).messages():
+                found[str(location), message.uid] = message
+        elif not (is_maildir(location) and not any(_inside(location, None))):
+            for path in expand([location], out):
+                found |= {(str(path), number): item for number, item in enumerate(_items(path))}
+    if not locations:
+        raise UsageError("expected at least one file, folder or mailbox to read, got none")
+    return [found[key] for key in sorted(found)]
+
+
+def _items(path: Path) -> Sequence[Path | Message]:
+    """What a file is to a run: itself, the mails in it, or nothing where it only serves a Maildir."""
+    if maildir_of(path) is not None:
+        return [MaildirMessage(path)] if is_delivered(path) else []
+    if path.suffix.lower() not in SUFFIXES and is_mbox(path):
+        return list(mbox_messages(path))
+    return [path]
 
 
 def expand(paths: Sequence[Path], out: Path | None = None) -> list[Path]:
@@ -79,18 +149,31 @@ def _within(path: Path, folder: Path) -> bool:
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
-def examine(path: Path, roots: Sequence[Path]) -> Input:
-    """The hash of a file, or why it has none. Links are followed only where they were named, or stay inside.
+def path_of(item: Path | Message) -> str:
+    """What an outcome calls a file or a mail."""
+    return str(item) if isinstance(item, Path) else item.path
 
-    `roots` are the paths that the run was given.
+
+def examine(
+    item: Path | Message, roots: Sequence[Location], known: Mapping[str, str] | None = None
+) -> Input:
+    """The hash of a file or a mail, or why it has none.
+
+    `roots` are the locations that the run was given: links are followed only where they were named, or stay
+    inside. `known` are the hashes that paths had before; one that lasts is not read for it again.
     """
+    path = path_of(item)
     try:
-        digest = _digest(path, roots)
+        if isinstance(item, Path):
+            digest = _digest(item, [root for root in roots if isinstance(root, Path)])
+        else:
+            before = (known or {}).get(path, "") if item.lasting else ""
+            digest = before or hashlib.sha256(item.read()).hexdigest()
     except DocumentError as problem:
-        return Input(str(path), problem=problem)
+        return Input(path, item, problem=problem)
     except OSError as error:
-        return Input(str(path), problem=DocumentError("unreadable", error.strerror or str(error)))
-    return Input(str(path), digest)
+        return Input(path, item, problem=DocumentError("unreadable", error.strerror or str(error)))
+    return Input(path, item, digest)
 
 
 def _digest(path: Path, roots: Sequence[Path]) -> str:

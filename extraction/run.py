@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,10 +15,11 @@ from cinnabar.engine.filling import Metered
 from cinnabar.engine.fingerprint import engine_fingerprint
 from cinnabar.engine.models.remote.sizes import passage_room
 from cinnabar.extraction.chunking import LEAST_LIMIT
-from cinnabar.extraction.ingest import SUFFIXES
-from cinnabar.extraction.ingest.sandbox import ParserPool
-from cinnabar.extraction.inputs import Input, examine, expand
+from cinnabar.extraction.inputs import Input, Location, examine, gather, path_of
+from cinnabar.extraction.mailboxes.address import ImapAddress
 from cinnabar.extraction.progress import Progress, Silent
+from cinnabar.extraction.reader import Reader
+from cinnabar.extraction.sifting import sift
 from cinnabar.extraction.sources import Escalation, Place, RemoteSource, Source
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.store import UNAVAILABLE, Store
@@ -30,7 +30,7 @@ from cinnabar.schemas.errors import UsageError
 
 # Torch takes seconds to import, which a run that finds its work done does not pay.
 if TYPE_CHECKING:
-    from cinnabar.extraction.pipeline import Job, OnMissing, Read
+    from cinnabar.extraction.pipeline import Job, OnMissing
 
 #: Raised when parsing, chunking, merging or evidence change, so that records made before are made anew.
 VERSION = 2
@@ -104,7 +104,7 @@ class Summary:
 
 
 def extract(
-    paths: Sequence[Path],
+    paths: Sequence[Location],
     source: SchemaSource,
     out: Path,
     model: Source,
@@ -112,7 +112,7 @@ def extract(
     progress: Progress | None = None,
     escalation: Escalation | None = None,
 ) -> Summary:
-    """Read all documents of these files and folders with this schema into the output folder.
+    """Read all documents of these files, folders and mailboxes with this schema into the output folder.
 
     With an `escalation` what the model is not sure of goes up to a stronger one.
     Raises UsageError before any work begins where that cannot be done, RunError where the run fails; what was
@@ -133,7 +133,7 @@ class Extraction:
 
     def __init__(
         self,
-        paths: Sequence[Path],
+        paths: Sequence[Location],
         source: SchemaSource,
         out: Path,
         model: Source,
@@ -149,19 +149,15 @@ class Extraction:
         # A schema under which nothing can be written is refused now, not document by document.
         _ = self._compiled.form
         self._validator = Validator(source)
-        files = expand(paths, out)[: options.limit]
         fingerprint = options.fingerprint(_named(model, escalation))
         self._steps = self._left = 0
         self._raised = {"escalated_documents": 0, "escalated_fields": 0}
         self._metered: list[Metered] = []
         self._settled = False
         self._job: Job | None = None
-        self._pool: ParserPool | None = None
-        self._reading: dict[int, Future[list[Read]]] = {}
         with ExitStack() as stack:
+            items = gather(paths, out, stack)[: options.limit]
             store = stack.enter_context(Store.open(out))
-            self._ahead = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="reader"))
-            stack.callback(self._end_pool)
             stack.callback(self._end_metered)
             self._out = store.out
             self._run = store.begin_run(
@@ -169,11 +165,13 @@ class Extraction:
                 self._compiled,
                 fingerprint,
                 _arguments(paths, out, options) | {"model": model.fingerprint},
-                inputs=[str(path) for path in files],
+                inputs=[path_of(item) for item in items],
                 retry_quarantined=options.retry_quarantined,
             )
-            self._progress.begin(len(files))
-            self.batches = self._plan([examine(path, paths) for path in files])
+            self._progress.begin(len(items))
+            known = store.digests([path.prefix for path in paths if isinstance(path, ImapAddress)])
+            self.batches = self._plan([examine(item, paths, known) for item in items])
+            self._reader = stack.enter_context(Reader(self.batches, options.workers))
             self._estimate()
             self._stack = stack.pop_all()
 
@@ -189,10 +187,7 @@ class Extraction:
         """Read, fill and commit a batch, while the next one is parsed; a second call changes nothing."""
         from cinnabar.extraction.pipeline import run_batch
 
-        reading = self._reading.pop(number, None) or self._read(number)
-        if number + 1 < len(self.batches) and number + 1 not in self._reading:
-            self._reading[number + 1] = self._read(number + 1)
-        batch = run_batch(reading.result(), self._whole_job())
+        batch = run_batch(self._reader.read(number), self._whole_job())
         self._run.commit_batch(batch.outcomes)
         self._steps += batch.steps
         self._left += sum(outcome.code == "budget" for outcome in batch.outcomes)
@@ -221,24 +216,7 @@ class Extraction:
 
     def _plan(self, inputs: Iterable[Input]) -> list[list[Input]]:
         """Skip what is done and what has the same bytes as an earlier path; the rest in batches."""
-        first: dict[str, str] = {}
-        settled: list[Outcome] = []
-        left: list[Input] = []
-        # What a file is may depend on its name: of the same bytes, a name that a parser knows comes first.
-        for item in sorted(inputs, key=lambda item: Path(item.path).suffix.lower() not in SUFFIXES):
-            if item.problem is not None:
-                problem = item.problem
-                settled.append(Outcome(item.path, "quarantined", problem.code, problem.detail))
-            elif item.digest in first:
-                other = first[item.digest]
-                skipped = Outcome(item.path, "skipped", "duplicate", digest=item.digest, duplicate_of=other)
-                settled.append(skipped)
-            else:
-                first[item.digest] = item.path
-                if self._run.done(item.digest):
-                    settled.append(Outcome(item.path, "skipped", "done", digest=item.digest))
-                else:
-                    left.append(item)
+        settled, left = sift(inputs, self._run.done)
         for start in range(0, len(settled), SKIPS):
             some = settled[start : start + SKIPS]
             self._run.commit_batch(some)
@@ -246,26 +224,6 @@ class Extraction:
         sources = [self._model, *([self._escalation.source] if self._escalation else [])]
         size = max(self._options.batch, *(source.least_batch for source in sources))
         return [left[start : start + size] for start in range(0, len(left), size)]
-
-    def _read(self, number: int) -> Future[list[Read]]:
-        from cinnabar.extraction.pipeline import Read
-
-        batch, pool = self.batches[number], self._parsers()
-
-        def read() -> list[Read]:
-            found = pool.parse_many([Path(item.path) for item in batch])
-            return [Read(item.path, item.digest, read) for item, (_, read) in zip(batch, found, strict=True)]
-
-        return self._ahead.submit(read)
-
-    def _parsers(self) -> ParserPool:
-        if self._pool is None:
-            self._pool = ParserPool(self._options.workers)
-        return self._pool
-
-    def _end_pool(self) -> None:
-        if self._pool is not None:
-            self._pool.close()
 
     def _whole_job(self) -> Job:
         if self._job is None:
@@ -294,15 +252,15 @@ class Extraction:
     def _estimate(self) -> None:
         """Tell what models behind a server will cost, before they are asked."""
         remote = self._escalation.source if self._escalation else self._model
-        files = [item.path for batch in self.batches for item in batch]
-        if not files or not isinstance(remote, RemoteSource):
+        items = [item.content for batch in self.batches for item in batch]
+        if not items or not isinstance(remote, RemoteSource):
             return
         from cinnabar.extraction.estimate import estimate
 
         found = estimate(
-            files,
+            items,
             self._compiled.form,
-            self._parsers(),
+            self._reader.pool,
             remote.served.prices,
             passage_room(remote.served.context),
             self._options.context,
@@ -329,6 +287,6 @@ def _named(model: Source, escalation: Escalation | None) -> str:
     return f"{model.fingerprint} {escalation.source.fingerprint} {escalation.below}"
 
 
-def _arguments(paths: Sequence[Path], out: Path, options: Options) -> dict[str, Any]:
+def _arguments(paths: Sequence[Location], out: Path, options: Options) -> dict[str, Any]:
     said = {name: getattr(options, name) for name in options.__slots__}
     return {"paths": [printable(str(path)) for path in paths], "out": printable(str(out))} | said

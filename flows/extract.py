@@ -1,8 +1,9 @@
-"""The Prefect flow over folders; a batch that fails is tried again."""
+"""The Prefect flow over folders and mailboxes; a batch that fails is tried again."""
 
-from __future__ import annotations
-
+# Annotations stay values here: a flow that is served goes to its process as a pickle, in which names that
+# only annotations use are not defined ("Extract_FolderModel is not fully defined").
 import os
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,20 @@ os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "180")
 from prefect import flow, get_run_logger, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
+from prefect.concurrency.sync import concurrency
 
-from cinnabar.extraction.run import Extraction, Options
+from cinnabar.extraction.inputs import located
+from cinnabar.extraction.run import Extraction, Options, Summary
 from cinnabar.extraction.sources import Escalation, model_source, settings_of
+from cinnabar.extraction.storage.tables import printable
+from cinnabar.flows.artifacts import Artifacts
+from cinnabar.flows.parameters import Count, Device, Effort, OnMissing, Server, Share
+from cinnabar.flows.prefect_server import check_limit, secret
 from cinnabar.schemas import load_schema
-from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.errors import RunError, UsageError
+
+#: Documents of a failed batch that its message names.
+NAMED = 5
 
 
 async def worth_retrying(_task: Any, _run: TaskRun, state: State[Any]) -> bool:
@@ -39,49 +49,122 @@ async def worth_retrying(_task: Any, _run: TaskRun, state: State[Any]) -> bool:
     cache_policy=NO_CACHE,
     persist_result=False,
 )
-def read_batch(extraction: Extraction, number: int) -> int:
-    """Read, fill and commit one batch of documents; how many these were."""
-    return len(extraction.work(number))
+def read_batch(extraction: Extraction, number: int, gpu_limit: str | None = None) -> int:
+    """Read, fill and commit one batch of documents; how many these were.
+
+    Where a limit is named, one of its places is taken meanwhile.
+    """
+    with concurrency(gpu_limit, strict=True) if gpu_limit else nullcontext():
+        return len(extraction.work(number))
 
 
-@flow(name="extract-folder", persist_result=False)
+@flow(name="extract-folder", flow_run_name="{record_schema} into {out}", persist_result=False)
 def extract_folder(
     paths: list[str],
     record_schema: str,
     out: str,
     model: str = "default",
-    device: str = "auto",
-    options: dict[str, Any] | None = None,
-    remote: dict[str, Any] | None = None,
+    device: Device = "auto",
+    effort: Effort = "medium",
+    steps: Count | None = None,
+    on_missing: OnMissing = "quarantine",
+    min_confidence: Share = 0.0,
+    limit: Count | None = None,
+    context: Count | None = None,
+    workers: Count = 2,
+    batch: Count = 16,
+    retry_quarantined: bool = False,
+    max_error_rate: Share | None = None,
+    remote: Server | None = None,
     escalate_to: str | None = None,
-    below: float = 0.8,
+    below: Share = 0.8,
+    password_block: str | None = None,
+    gpu_limit: str | None = None,
 ) -> dict[str, Any]:
-    """Read all documents of these files and folders with this schema into the folder `out`.
+    """Read all documents of these files, folders and mailboxes with this schema into the folder `out`.
 
-    `record_schema` is a name of the library, a path or `module:Class`; `options` are the fields of
-    `extraction.run.Options`, `remote` those of `engine.models.remote.serving.Settings` with money as text (a
-    key is no parameter). With `escalate_to` what the model is not sure of goes up to that one. A batch that
-    fails three times fails the flow; what was committed stands, and the next run goes on from there. Returns
-    the fields of `extraction.run.Summary`.
+    What was read before is skipped. A batch that fails three times fails the run; what was committed stands,
+    and the next run goes on from there. Returns the fields of `extraction.run.Summary`.
+
+    Args:
+        paths: Files, folders, mbox files, Maildir folders, and imaps://USER@HOST/MAILBOX.
+        record_schema: A name of the library, the path of a JSON Schema, or module:Class.
+        out: The folder that the results go to. One run at a time writes to it.
+        model: `default`, a folder that `cinnabar train` made, mercury-2, or openai:NAME.
+        device: Where the model runs; auto takes a GPU where there is one.
+        effort: 1, 2, 4 or 16 denoising steps.
+        steps: Denoising steps, instead of those of the effort.
+        on_missing: What becomes of a record without a value that its schema demands.
+        min_confidence: Records with anything that is less sure than this go to quarantine.
+        limit: The first so many inputs only.
+        context: Tokens of a chunk at most, instead of the model's own context.
+        workers: Processes that parse files.
+        batch: Documents that are read, filled and committed together, by one task.
+        retry_quarantined: Whether to try again what is in quarantine.
+        max_error_rate: The run fails where a larger share of what was read is in quarantine.
+        remote: How a model behind a server is asked.
+        escalate_to: What the model is not sure of goes up to mercury-2 or openai:NAME.
+        below: The confidence below which a field goes up.
+        password_block: The Secret block with the mailbox's password, instead of CINNABAR_IMAP_PASSWORD.
+        gpu_limit: The global concurrency limit of which a batch takes one place while it is worked on.
     """
+    options = Options(
+        effort, steps, on_missing, min_confidence, limit, context, workers, batch, retry_quarantined
+    )
     source = load_schema(record_schema)
-    settings = settings_of(remote or {})
+    settings = settings_of((remote or Server()).model_dump(exclude_none=True) | {"context": context})
     escalation = None
     if escalate_to is not None:
         escalation = Escalation(model_source(escalate_to, device, settings), below)
-    opened = Extraction(
-        [Path(path) for path in paths],
-        source,
-        Path(out),
-        model_source(model, device, settings),
-        Options(**(options or {})),
-        escalation=escalation,
-    )
-    with opened as extraction:
-        for number in range(len(extraction.batches)):
-            read_batch(extraction, number)
-        summary = extraction.finish()
+    chosen = model_source(model, device, settings)
+    locations = located(paths, *([secret(password_block)] if password_block else []))
+    if gpu_limit is not None:
+        check_limit(gpu_limit)
+    artifacts = Artifacts(f"{source.name} into {out}")
+    try:
+        with Extraction(
+            locations, source, Path(out), chosen, options, artifacts, escalation
+        ) as extraction:
+            for number in range(len(extraction.batches)):
+                _work(extraction, number, gpu_limit)
+            summary = extraction.finish()
+    except Exception as failure:
+        artifacts.end(f"{type(failure).__name__}: {failure}")
+        raise
+    artifacts.end()
     get_run_logger().info(
         "%d written, %d quarantined, %d skipped", summary.written, summary.quarantined, summary.skipped
     )
+    _check_rate(summary, artifacts, max_error_rate)
     return asdict(summary)
+
+
+def _work(extraction: Extraction, number: int, gpu_limit: str | None) -> None:
+    """Have a batch worked on. Raises RunError with the names of its documents where that fails."""
+    try:
+        read_batch(extraction, number, gpu_limit)
+    except UsageError:
+        raise
+    except Exception as failure:
+        batch = extraction.batches[number]
+        named = ", ".join(printable(item.path) for item in batch[:NAMED])
+        more = " …" if len(batch) > NAMED else ""
+        raise RunError(
+            f"batch {number} of {len(batch)} documents ({named}{more}) failed three times:"
+            f" {type(failure).__name__}: {failure}; what was committed stands, run it again"
+        ) from failure
+
+
+def _check_rate(summary: Summary, artifacts: Artifacts, most: float | None) -> None:
+    """Raise RunError where more is in quarantine than the share that is allowed."""
+    read = summary.written + summary.quarantined
+    if most is None or summary.quarantined <= most * read:
+        return
+    why = "; ".join(
+        f"{reason.code} {reason.documents} ({', '.join(reason.first)})"
+        for reason in artifacts.reasons()
+        if reason.outcome == "quarantined"
+    )
+    raise RunError(
+        f"{summary.quarantined} of {read} documents are in quarantine, more than {most:g} of them: {why}"
+    )

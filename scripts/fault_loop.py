@@ -40,7 +40,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from reading_model import ReadingModel
 
-from cinnabar.extraction import run as runs
+from cinnabar.extraction import reader
 from cinnabar.extraction.ingest.dispatch import parse
 from cinnabar.extraction.run import Options, extract
 from cinnabar.extraction.sources import ModelSource
@@ -270,7 +270,7 @@ def in_child(work: Callable[[], None], said: Path | None = None) -> int:
 def prepare() -> None:
     """Have everything loaded, and parse in this process."""
     os.fsync = lambda _: None
-    runs.ParserPool = Here
+    reader.ParserPool = Here
     import cinnabar.engine.engine
     import cinnabar.extraction.pipeline  # noqa: F401
 

@@ -16,7 +16,7 @@ def loop(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.syspath_prepend(str(SCRIPTS))
     # `prepare` leaves these two in place for the processes that it forks.
     monkeypatch.setattr("os.fsync", lambda _: None)
-    monkeypatch.setattr("cinnabar.extraction.run.ParserPool", None)
+    monkeypatch.setattr("cinnabar.extraction.reader.ParserPool", None)
     fault_loop = importlib.import_module("fault_loop")
     monkeypatch.setenv(
         "PYTHONPATH", f"{SCRIPTS.parent / 'tests'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"

@@ -12,14 +12,15 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import TracebackType
-from typing import IO
+from typing import IO, TypeVar
 
 import orjson
 
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.dispatch import PARSE, PARSE_CAREFULLY
+from cinnabar.extraction.ingest.message import Message
 from cinnabar.extraction.ingest.wire import HEADER, MAGIC, BadFrame, lengths, unpack
 from cinnabar.schemas.errors import DocumentError, RunError
 
@@ -32,6 +33,9 @@ START_LIMIT = 60.0
 _FATAL = ("worker_died", "timeout", "memory")
 
 Outcome = Document | DocumentError
+#: What is parsed: a file, or a mail that lies in none.
+Content = Path | Message
+SomeContent = TypeVar("SomeContent", bound=Content)
 
 
 class _Died(Exception):
@@ -68,12 +72,20 @@ class _Worker:
             self.stop()
             raise RunError(f"a parser's process began with {greeting!r}, expected {MAGIC!r}")
 
-    def ask(self, path: Path) -> Outcome:
-        """Raises _Died and _TimedOut; the worker is then of no further use."""
+    def ask(self, path: PurePath, data: bytes | None) -> Outcome:
+        """The document in the file at `path`, or in `data` by that name.
+
+        Raises _Died and _TimedOut; the worker is then of no further use.
+        """
         # The path goes as hex: any bytes that the file system allows, on one line.
-        line = orjson.dumps({"path": os.fsencode(path).hex()}) + b"\n"
+        asked: dict[str, str | int] = {"path": os.fsencode(path).hex()}
+        if data is not None:
+            asked["size"] = len(data)
         try:
-            self._stdin.write(line)
+            for piece in (orjson.dumps(asked) + b"\n", data or b""):
+                view = memoryview(piece)
+                while view:
+                    view = view[self._stdin.write(view) :]
         except (BrokenPipeError, OSError) as error:
             raise _Died(self._fate()) from error
         deadline = time.monotonic() + self.time_limit
@@ -181,20 +193,20 @@ class ParserPool:
         for worker in list(self._alive):
             self._end(worker)
 
-    def parse_one(self, path: Path) -> Outcome:
-        """The document in a file, or why there is none. Blocks until a worker is free and done."""
-        return self._threads.submit(self._parse, path).result()
+    def parse_one(self, item: Content) -> Outcome:
+        """The document in a file or a mail, or why there is none. Blocks until a worker is free and done."""
+        return self._threads.submit(self._parse, item).result()
 
-    def parse_many(self, paths: Iterable[Path]) -> Iterator[tuple[Path, Outcome]]:
-        """One outcome for each path, in the order of the paths.
+    def parse_many(self, items: Iterable[SomeContent]) -> Iterator[tuple[SomeContent, Outcome]]:
+        """One outcome for each file and mail, in their order.
 
         At most LOOK_AHEAD documents for each worker are under way or waiting for their turn, so memory does
-        not grow with the number of paths. The workers go on while the caller is busy with an outcome.
+        not grow with their number. The workers go on while the caller is busy with an outcome.
         """
-        waiting: deque[tuple[Path, Future[Outcome]]] = deque()
+        waiting: deque[tuple[SomeContent, Future[Outcome]]] = deque()
         try:
-            for path in paths:
-                waiting.append((path, self._threads.submit(self._parse, path)))
+            for item in items:
+                waiting.append((item, self._threads.submit(self._parse, item)))
                 if len(waiting) >= LOOK_AHEAD * self.workers:
                     first, future = waiting.popleft()
                     yield first, future.result()
@@ -205,11 +217,17 @@ class ParserPool:
             for _, future in waiting:
                 future.cancel()
 
-    def _parse(self, path: Path) -> Outcome:
+    def _parse(self, item: Content) -> Outcome:
+        path, data = item if isinstance(item, Path) else PurePath(f"{item.path}.eml"), None
+        try:
+            if not isinstance(item, Path):
+                data = item.read()
+        except DocumentError as problem:
+            return problem
         worker = self._idle.get()
         try:
             worker = worker or self._start(self._command)
-            found = self._ask(worker, path)
+            found = self._ask(worker, path, data)
             if isinstance(found, Document) or found.code not in _FATAL:
                 if worker.served >= self._restart_after:
                     self._end(worker)
@@ -222,16 +240,16 @@ class ParserPool:
             if found.code != "worker_died" and path.suffix.lower() != ".eml":
                 return found
             careful = self._start(self._careful_command)
-            again = self._ask(careful, path)
+            again = self._ask(careful, path, data)
             self._end(careful)
             return again
         finally:
             self._idle.put(worker)
 
     @staticmethod
-    def _ask(worker: _Worker, path: Path) -> Outcome:
+    def _ask(worker: _Worker, path: PurePath, data: bytes | None) -> Outcome:
         try:
-            return worker.ask(path)
+            return worker.ask(path, data)
         except _TimedOut:
             return DocumentError("timeout", f"no answer within {worker.time_limit:g} s")
         except _Died as error:

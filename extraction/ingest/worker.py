@@ -2,6 +2,7 @@
 
     python -P -m cinnabar.extraction.ingest.worker PARSER TIME MEMORY SIZE
 
+A path that comes with a size is followed by so many bytes, which are parsed by that name; nothing is opened.
 PARSER is `module:function`, TIME the limit for a document in seconds of processor time, MEMORY and SIZE are
 bytes of address space and of the largest file. The file is read here and not in the parent: the parent stays
 small whatever the size of a file, a file system that hangs is ended by the parent's clock, and what is hashed
@@ -54,10 +55,12 @@ def read_file(path: str, max_bytes: int) -> bytes:
     return data
 
 
-def outcome(parser: Callable[[bytes, str], Document], path: str, max_bytes: int) -> Document | DocumentError:
-    """What parsing a file comes to; no exception escapes but those that end the process."""
+def outcome(
+    parser: Callable[[bytes, str], Document], path: str, max_bytes: int, data: bytes | None = None
+) -> Document | DocumentError:
+    """What parsing a file, or `data`, comes to; no exception escapes but those that end the process."""
     try:
-        return parser(read_file(path, max_bytes), path)
+        return parser(read_file(path, max_bytes) if data is None else data, path)
     except DocumentError as error:
         return error
     except MemoryError:
@@ -80,9 +83,11 @@ def serve(parser: Callable[[bytes, str], Document], seconds: float, max_bytes: i
         os.dup2(null, descriptor)
     answers.write(MAGIC)
     for line in requests:
-        path = os.fsdecode(bytes.fromhex(orjson.loads(line)["path"]))
+        asked = orjson.loads(line)
+        path = os.fsdecode(bytes.fromhex(asked["path"]))
+        data = requests.read(asked["size"]) if "size" in asked else None
         _allow_processor_time(seconds)
-        for piece in pack(outcome(parser, path, max_bytes)):
+        for piece in pack(outcome(parser, path, max_bytes, data)):
             view = memoryview(piece)
             while view:
                 view = view[answers.write(view) :]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -138,6 +138,17 @@ class Store:
             found = zip(rows["document"].to_pylist(), rows["code"].to_pylist(), strict=True)
             done.update(digest for digest, code in found if digest is not None and code != UNAVAILABLE)
         return done
+
+    def digests(self, prefixes: Sequence[str]) -> dict[str, str]:
+        """The digests that paths with these beginnings had in any run, under any schema."""
+        found: dict[str, str] = {}
+        for path in self.files("outcomes") if prefixes else ():
+            with reading(path):
+                rows = pq.read_table(path, columns=["path", "document"])
+            for name, digest in zip(rows["path"].to_pylist(), rows["document"].to_pylist(), strict=True):
+                if digest and str(name).startswith(tuple(prefixes)):
+                    found[str(name)] = digest
+        return found
 
     def files(self, table: str, schema_fingerprint: str | None = None) -> list[Path]:
         """The files of this table that count, in order; of one schema, or of all."""

@@ -47,7 +47,9 @@ class Missing(StrEnum):
 
 
 def extract(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders to read.")],
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH...", help="Files, folders and mailboxes to read.")
+    ],
     schema: Annotated[
         str,
         typer.Option(metavar="S", help="A name of the library, a JSON Schema file, or module:Class."),
@@ -132,6 +134,7 @@ def extract(
     denoising steps over all documents read) and usage (requests, tokens and cost of a server, or null).
     """
     from cinnabar.engine.models.remote.serving import is_plain
+    from cinnabar.extraction.inputs import located
     from cinnabar.extraction.run import Options
     from cinnabar.extraction.run import extract as extract_documents
     from cinnabar.extraction.sources import model_source, settings_of
@@ -151,6 +154,7 @@ def extract(
         retry_quarantined=retry_quarantined,
     )
     source = load_schema(schema)
+    locations = located(paths)
     remote = {
         "base_url": base_url,
         "budget": budget,
@@ -171,7 +175,7 @@ def extract(
         summary = _through_prefect(paths, schema, out, *asked)
     else:
         with Bar() as bar:
-            summary = extract_documents(paths, source, out, chosen, options, bar, escalation)
+            summary = extract_documents(locations, source, out, chosen, options, bar, escalation)
     if as_json:
         print(json.dumps(asdict(summary) | {"out": str(out)}))
     else:
@@ -181,7 +185,7 @@ def extract(
 
 
 def _through_prefect(
-    paths: list[Path],
+    paths: list[str],
     schema: str,
     out: Path,
     model: str,
@@ -191,27 +195,33 @@ def _through_prefect(
     escalate_to: str | None,
     below: float | None,
 ) -> Summary:
-    from cinnabar.extraction.inputs import expand
+    from contextlib import ExitStack
+
+    from cinnabar.extraction.inputs import gather, located
     from cinnabar.extraction.run import Summary
     from cinnabar.extraction.storage.store import Store
     from cinnabar.schemas import compile_schema, load_schema
 
     # What is wrong with the use is told before Prefect starts its server.
     _ = compile_schema(load_schema(schema).schema).form
-    expand(paths, out)
+    with ExitStack() as connections:
+        gather(located(paths), out, connections)
     Store.open(out).close()
     from cinnabar.flows.extract import extract_folder
+    from cinnabar.flows.parameters import Server
+    from cinnabar.flows.prefect_server import check_server
 
-    found = extract_folder(
-        [str(path) for path in paths],
+    check_server()
+    found: Any = extract_folder(
+        paths,
         schema,
         str(out),
         model,
         device,
-        asdict(options),
-        {name: value for name, value in remote.items() if value is not None} | {"context": options.context},
-        escalate_to,
-        BELOW if below is None else below,
+        **asdict(options),
+        remote=Server(**remote),
+        escalate_to=escalate_to,
+        below=BELOW if below is None else below,
     )
     return Summary(**found)
 

@@ -22,6 +22,7 @@ from cinnabar.flows.cli import (
     evaluate,
     export,
     extract,
+    flows,
     housekeeping,
     label,
     quarantine,
@@ -51,6 +52,7 @@ app.command("runs", short_help="List runs.")(housekeeping.runs)
 app.command("status", short_help="Show what a folder holds.")(housekeeping.status)
 app.command("compact", short_help="Merge small files into large ones.")(housekeeping.compact)
 app.command("verify", short_help="Check files, checksums and records.")(housekeeping.verify)
+app.add_typer(flows.app, name="flows")
 app.add_typer(quarantine.app, name="quarantine")
 app.add_typer(schema.app, name="schema")
 app.command("eval", short_help="Score the whole path on labelled documents.")(evaluate.evaluate)

@@ -83,7 +83,8 @@ def retry(
         print(json.dumps({"runs": [asdict(run) for run in done.runs], "gone": done.gone}))
         return
     for path in done.gone:
-        print(harmless(f"{path}: no such file from here; nothing was done"))
+        advice = "a mail in a mailbox is tried again by `extract MAILBOX --retry-quarantined`"
+        print(harmless(f"{path}: no such file from here, nothing was done ({advice})"))
     for run in done.runs:
         print(f"{run.schema}: {run.inputs} tried again, {run.written} written, {run.quarantined} held back")
     if not done.runs:

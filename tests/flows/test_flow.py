@@ -1,4 +1,4 @@
-"""The Prefect flow does what the command does, and tries a batch again."""
+"""The Prefect flow does what the command does, tries a batch again, and says what failed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 from cinnabar.extraction.run import Extraction
 from cinnabar.extraction.storage.reading import query
 from cinnabar.extraction.storage.records import Outcome
-from cinnabar.schemas.errors import UsageError
+from cinnabar.flows.cli.main import run
+from cinnabar.schemas.errors import RunError, UsageError
 
 
 @pytest.mark.usefixtures("prefect_server")
@@ -29,10 +30,10 @@ def test_the_flow_tries_a_failed_batch_again_and_a_second_flow_has_nothing_to_do
 
     monkeypatch.setattr(Extraction, "work", work)
     where = ([str(notes)], str(notes.parent / "note.json"), str(tmp_path / "out"), str(tiny_model), "cpu")
-    first = extract_folder(*where, {"workers": 1, "batch": 2})
+    first = extract_folder(*where, workers=1, batch=2)
     assert calls == [0, 1, 1]
     assert (first["inputs"], first["written"], first["quarantined"]) == (4, 3, 1)
-    second = extract_folder(*where, {"workers": 1})
+    second = extract_folder(*where, workers=1)
     assert (second["skipped"], second["steps"], len(calls)) == (4, 0, 3)
     assert query(tmp_path / "out", "select count(*) from note").rows == [(3,)]
 
@@ -42,6 +43,7 @@ def test_the_flow_asks_a_server_and_its_key_is_no_parameter(
     notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from cinnabar.flows.extract import extract_folder
+    from cinnabar.flows.parameters import Server
 
     monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY)
     with mercury.running(mercury.Server()) as server:
@@ -50,8 +52,8 @@ def test_the_flow_asks_a_server_and_its_key_is_no_parameter(
             str(notes.parent / "note.json"),
             str(tmp_path / "out"),
             "mercury-2",
-            options={"workers": 1},
-            remote={"base_url": server.url, "budget": "1.00"},
+            workers=1,
+            remote=Server(base_url=server.url, budget="1.00"),
         )
     assert (found["written"], found["quarantined"]) == (3, 1)
     assert found["usage"]["requests"] == len(server.bodies) == 3
@@ -73,3 +75,79 @@ def test_wrong_use_is_not_tried_again(
     with pytest.raises(UsageError, match="cuda"):
         extract_folder([str(notes)], "receipt", str(tmp_path / "out"), str(tiny_model))
     assert calls == [0]
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_batch_that_keeps_failing_is_named_with_its_documents(
+    notes: Path, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cinnabar.flows import extract as flows
+
+    (notes / "broken.pdf").rename(notes / "0.pdf")
+    monkeypatch.setattr(flows, "read_batch", flows.read_batch.with_options(retry_delay_seconds=0))
+    real, shown = Extraction.work, []
+
+    def work(self: Extraction, number: int) -> list[Outcome]:
+        if number == 1:
+            raise OSError("the disk is full")
+        return real(self, number)
+
+    monkeypatch.setattr(Extraction, "work", work)
+    monkeypatch.setattr("cinnabar.flows.artifacts.create_table_artifact", lambda *said: shown.append(said))
+    schema, out = str(notes.parent / "note.json"), tmp_path / "out"
+    with pytest.raises(RunError, match="batch 1 of 2 documents") as failed:
+        flows.extract_folder([str(notes)], schema, str(out), str(tiny_model), "cpu", workers=1, batch=2)
+    assert f"{notes / '1.txt'}, {notes / '2.txt'}" in str(failed.value)
+    assert "OSError: the disk is full; what was committed stands, run it again" in str(failed.value)
+    ((table, *_),) = shown
+    assert [(row["outcome"], row["documents"]) for row in table] == [
+        ("written", 1),
+        ("quarantined", 1),
+        ("not done", 2),
+    ]
+    assert str(notes / "0.pdf") in table[1]["the first of them"]
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_too_much_in_quarantine_fails_the_run_and_says_what(
+    notes: Path, tiny_model: Path, tmp_path: Path
+) -> None:
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.actions import GlobalConcurrencyLimitCreate
+
+    from cinnabar.flows.extract import extract_folder
+
+    where = ([str(notes)], str(notes.parent / "note.json"), str(tmp_path / "out"), str(tiny_model), "cpu")
+    with pytest.raises(UsageError, match="no such concurrency limit; make it with `prefect gcl create gpu"):
+        extract_folder(*where, gpu_limit="gpu")
+    assert not (tmp_path / "out").exists()
+    with get_client(sync_client=True) as client:
+        client.create_global_concurrency_limit(GlobalConcurrencyLimitCreate(name="gpu", limit=1))
+    with pytest.raises(RunError, match=r"1 of 4 documents are in quarantine, more than 0.2 .*broken\.pdf"):
+        extract_folder(*where, workers=1, max_error_rate=0.2, gpu_limit="gpu")
+    assert query(tmp_path / "out", "select count(*) from note").rows == [(3,)]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--every", "9", "--cron", "0 2 * * *"], "expected --every or --cron, got both"),
+        (["--every", "0"], "--every: expected seconds above 0, got 0"),
+        (["--cron", "at two"], "--cron: expected five fields"),
+        (["--timezone", "Mars/Olympus", "--cron", "0 2 * * *"], "--timezone: expected a name such as"),
+        (["--model", "nowhere"], "nowhere"),
+        (["--cron", "0 2 * * *"], "http://127.0.0.1:1/api: no Prefect server answers there"),
+    ],
+)
+def test_a_schedule_that_cannot_work_is_refused_at_once(
+    notes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], expected: str
+) -> None:
+    import cinnabar.flows.extract  # noqa: F401, it sets what Prefect reads from the environment
+
+    from prefect.settings import PREFECT_API_URL, temporary_settings  # isort: skip
+
+    with temporary_settings({PREFECT_API_URL: "http://127.0.0.1:1/api"}):
+        out = str(tmp_path / "out")
+        assert run(["flows", "serve", str(notes), "--schema", "receipt", "--out", out, *options]) == 2
+    told = capsys.readouterr().err
+    assert expected in told and told.count("\n") == 1

@@ -1,0 +1,120 @@
+"""`cinnabar flows`: runs on a schedule."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cinnabar.flows.cli.extract import Device, EffortName, Missing
+
+app = typer.Typer(help="Run on a schedule, with Prefect.")
+
+
+@app.callback(invoke_without_command=True)
+def group(context: typer.Context) -> None:
+    """Run on a schedule, with Prefect."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command()
+def serve(
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH...", help="Files, folders and mailboxes to read.")
+    ],
+    schema: Annotated[
+        str,
+        typer.Option(metavar="S", help="A name of the library, a JSON Schema file, or module:Class."),
+    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder that the results go to.")],
+    name: Annotated[str, typer.Option(metavar="NAME", help="What Prefect calls it.")] = "nightly",
+    cron: Annotated[
+        str | None, typer.Option(metavar="CRON", help='When to run, such as "0 2 * * *".')
+    ] = None,
+    every: Annotated[float | None, typer.Option(metavar="S", help="Run every so many seconds.")] = None,
+    timezone: Annotated[
+        str | None, typer.Option(metavar="ZONE", help="The time zone of the schedule, UTC if not said.")
+    ] = None,
+    model: Annotated[
+        str,
+        typer.Option(metavar="M", help="`default`, a folder made by train, mercury-2, or openai:NAME."),
+    ] = "default",
+    device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.AUTO,
+    effort: Annotated[EffortName, typer.Option(help="1, 2, 4 or 16 denoising steps.")] = EffortName.MEDIUM,
+    on_missing: Annotated[
+        Missing, typer.Option(help="What becomes of a record without a value that the schema demands.")
+    ] = Missing.QUARANTINE,
+    min_confidence: Annotated[
+        float,
+        typer.Option(metavar="P", help="Quarantine records with anything that is less sure than this."),
+    ] = 0.0,
+    workers: Annotated[int, typer.Option(metavar="N", help="Processes that parse files.")] = 2,
+    max_error_rate: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="A run fails where more of what was read is in quarantine."),
+    ] = None,
+    password_block: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Prefect's Secret block with the mailbox's password.")
+    ] = None,
+    gpu_limit: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Prefect's concurrency limit that batches keep to.")
+    ] = None,
+    port: Annotated[int, typer.Option(metavar="N", help="Where Prefect's server is, or is started.")] = 4200,
+) -> None:
+    """Run `extract` on a schedule on this machine, until stopped; no work pool, no worker.
+
+    Without a schedule it runs when it is asked to, in Prefect's UI. The server is that of PREFECT_API_URL,
+    else one on this machine, which is started where there is none.
+
+    \b
+    Examples:
+      cinnabar flows serve mails --schema insurance_mail --out tables --cron "0 2 * * *"
+      cinnabar flows serve imaps://me@mail.example.org/INBOX --schema invoice --out tables --every 900
+    """
+    from contextlib import ExitStack
+
+    from cinnabar.extraction.inputs import gather, located
+    from cinnabar.extraction.run import Options
+    from cinnabar.extraction.sources import model_source
+    from cinnabar.flows.prefect_server import server
+    from cinnabar.flows.serve import schedule_of
+    from cinnabar.flows.serve import serve as serve_flow
+    from cinnabar.schemas import compile_schema, load_schema
+
+    # What is wrong with the use is told now, not at night.
+    schedule = schedule_of(every, cron, timezone)
+    Options(effort.value, on_missing=on_missing.value, min_confidence=min_confidence, workers=workers)
+    _ = compile_schema(load_schema(schema).schema).form
+    model_source(model, device.value)
+    locations = located(paths)
+    if password_block is None:
+        with ExitStack() as connections:
+            gather(locations, out, connections)
+    parameters: dict[str, Any] = {
+        "paths": paths,
+        "record_schema": schema,
+        "out": str(out),
+        "model": model,
+        "device": device.value,
+        "effort": effort.value,
+        "on_missing": on_missing.value,
+        "min_confidence": min_confidence,
+        "workers": workers,
+        "max_error_rate": max_error_rate,
+        "password_block": password_block,
+        "gpu_limit": gpu_limit,
+    }
+    with server(port) as url:
+        told = f"{name}: {schedule_text(every, cron)}; see {url.removesuffix('/api')}, stop with Ctrl-C"
+        print(f"cinnabar: {told}", file=sys.stderr, flush=True)
+        serve_flow(name, {k: v for k, v in parameters.items() if v is not None}, schedule)
+
+
+def schedule_text(every: float | None, cron: str | None) -> str:
+    """When runs begin, for a reader."""
+    if every is not None:
+        return f"a run every {every:g} s"
+    return f"runs at {cron}" if cron is not None else "runs when asked to"

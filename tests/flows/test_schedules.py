@@ -1,0 +1,180 @@
+"""What is served or deployed runs when its schedule says so, on a real Prefect server.
+
+Server, runner and worker are processes of their own, looked at by their files and over HTTP: a client of
+theirs in this process would leave sockets open. They are told to look for work more often than they would.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import imap_server
+import pytest
+
+from cinnabar.extraction.storage.reading import query
+
+ROOT = Path(__file__).resolve().parents[2]
+OFTEN = {
+    "PREFECT_RUNNER_POLL_FREQUENCY": "1",
+    "PREFECT_WORKER_QUERY_SECONDS": "1",
+    "PREFECT_SERVER_SERVICES_SCHEDULER_LOOP_SECONDS": "2",
+}
+SCHEMA = {
+    "title": "note",
+    "type": "object",
+    "properties": {"day": {"type": ["string", "null"], "format": "date"}},
+    "required": ["day"],
+}
+
+
+class Place:
+    """A folder to work in, and the server that was started there."""
+
+    def __init__(self, folder: Path, port: int) -> None:
+        self.folder, self.api = folder, f"http://127.0.0.1:{port}/api"
+        self.env = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT")}
+        self.env |= OFTEN | {"PREFECT_HOME": str(folder / ".prefect"), "DO_NOT_TRACK": "1"}
+        self.env |= {"PREFECT_SERVER_ANALYTICS_ENABLED": "false", "OMP_NUM_THREADS": "1"}
+
+    def run(self, *words: str, **env: str) -> str:
+        """A command, which is waited for; what it printed."""
+        where: Any = {"cwd": self.folder, "env": self.env | env, "timeout": 120}
+        done = subprocess.run(
+            [sys.executable, *words], **where, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    @contextmanager
+    def running(self, *words: str, **env: str) -> Iterator[None]:
+        """A command that goes on until it is interrupted."""
+        log = self.folder / "log.txt"
+        with (
+            log.open("wb") as file,
+            subprocess.Popen(
+                [sys.executable, *words], cwd=self.folder, env=self.env | env, stdout=file, stderr=file
+            ) as process,
+        ):
+            try:
+                yield
+            except AssertionError as failure:
+                raise AssertionError(f"{failure}\n{log.read_text()}") from None
+            finally:
+                process.send_signal(signal.SIGINT)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(20)
+                process.kill()
+
+    def ask(self, what: str, **body: Any) -> Any:
+        """What the server answers to a POST; None where it says nothing."""
+        data = json.dumps(body).encode()
+        request = urllib.request.Request(f"{self.api}/{what}", data, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=30) as reply:
+            return json.loads(reply.read() or b"null")
+
+    def pause(self, name: str) -> Any:
+        """End the schedule of the deployment of this name; what the server knows of it."""
+        (found,) = (one for one in self.ask("deployments/filter") if one["name"] == name)
+        self.ask(f"deployments/{found['id']}/pause_deployment")
+        return found
+
+
+    def tables(self, outcome: str) -> list[Any]:
+        """The tables of results that Prefect has, those with documents of this outcome."""
+        artifacts = self.ask("artifacts/filter", limit=200)
+        found = [json.loads(one["data"]) for one in artifacts if one["key"] == "cinnabar-results"]
+        return [table for table in found if outcome in {row["outcome"] for row in table}]
+
+    def end(self) -> None:
+        """Kill what is left of what was started here: all of it has this folder as its home."""
+        mine = f"PREFECT_HOME={self.env['PREFECT_HOME']}".encode()
+        for environment in Path("/proc").glob("[0-9]*/environ"):
+            with suppress(OSError):
+                if mine in environment.read_bytes().split(b"\0"):
+                    os.kill(int(environment.parent.name), signal.SIGKILL)
+
+
+def wait(what: str, holds: Callable[[], Any], seconds: float = 240.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, f"{what}: not within {seconds:g} s"
+        time.sleep(0.2)
+
+
+def rows(out: Path, sql: str) -> list[tuple[Any, ...]]:
+    return query(out, sql).rows if (out / "cinnabar.duckdb").exists() else []
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Iterator[Place]:
+    """A folder of mails that is served every few seconds, with the server that this started."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    found = Place(tmp_path_factory.mktemp("served"), port)
+    (found.folder / "note.json").write_text(json.dumps(SCHEMA))
+    (found.folder / "mails").mkdir()
+    (found.folder / "mails" / "1.eml").write_bytes(imap_server.mail(1))
+    serve = ["-m", "cinnabar.flows.cli.main", "flows", "serve", "mails", "--schema", "note.json"]
+    where = ["--out", "tables", "--model", str(tiny_model), "--device", "cpu", "--workers", "1"]
+    try:
+        with found.running(*serve, *where, "--every", "3", "--port", str(port)):
+            yield found
+    finally:
+        found.end()
+
+
+@pytest.mark.timeout(400)
+def test_a_folder_that_is_served_is_read_on_schedule(place: Place) -> None:
+    out = place.folder / "tables"
+    wait("the first run", lambda: rows(out, "select * from runs where finished is not null"))
+    assert rows(out, "select path from note") == [("mails/1.eml",)]
+    deployed = place.pause("nightly")
+    described = deployed["parameter_openapi_schema"]["properties"]
+    assert described["effort"]["enum"] == ["instant", "low", "medium", "high"]
+    assert all(parameter["description"] for parameter in described.values())
+
+
+@pytest.mark.timeout(400)
+def test_the_mailbox_of_prefect_yaml_is_deployed_and_read_by_a_worker(place: Place, tiny_model: Path) -> None:
+    out = place.folder / "letters"
+    api = {"PREFECT_API_URL": place.api}
+    with imap_server.running() as mails:
+        mails.deliver(imap_server.mail(1), imap_server.mail(2), b"\x89PNG\r\n1")
+        secret = f"Secret(value={imap_server.PASSWORD!r}).save('cinnabar-mailbox')"
+        place.run("-c", f"from prefect.blocks.system import Secret; {secret}", **api)
+        place.run("-m", "prefect", "work-pool", "create", "cinnabar", "--type", "process", **api)
+        yours = {
+            "CINNABAR_MAILBOX": mails.address(),
+            "CINNABAR_SCHEMA": str(place.folder / "note.json"),
+            "CINNABAR_OUT": str(out),
+        }
+        deploy = ["-m", "prefect", "--no-prompt", "deploy", "--prefect-file", str(ROOT / "prefect.yaml")]
+        mine = ["--param", f"model={tiny_model}", "--param", "device=cpu", "--interval", "3"]
+        place.run(*deploy, "--name", "mailbox", *mine, **api, **yours)
+        with place.running("-m", "prefect", "worker", "start", "--pool", "cinnabar", **api):
+            wait("the first run", lambda: place.tables("quarantined"))
+            place.pause("mailbox")
+    assert len(rows(out, "select * from note")) == 2
+
+    first = place.tables("quarantined")[0]
+    assert [(row["outcome"], row["reason"], row["documents"]) for row in first] == [
+        ("written", "", 2),
+        ("quarantined", "unsupported", 1),
+    ]
+    assert ";UID=" in first[1]["the first of them"] and "a PNG image" in first[1]["the first of them"]
+    artifacts = place.ask("artifacts/filter", limit=200)
+    assert any(one["key"] == "cinnabar-progress" and json.loads(str(one["data"])) == 100 for one in artifacts)
+    said = json.dumps([place.ask("logs/filter", limit=200), place.ask("flow_runs/filter"), artifacts])
+    assert "anna%40example.org" in said and imap_server.PASSWORD not in said
