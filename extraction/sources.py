@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 DEVICES = ("auto", "cpu", "cuda")
 #: The folder, within a run's output, of what was paid for.
 JOURNALS = "remote"
+#: The folder, within a run's output, of what the model made of the documents that it read.
+ENCODINGS = "encodings"
+#: Bytes that this folder may take where nothing else is said: two to three thousand pages.
+ENCODINGS_LIMIT = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +64,26 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModelSource:
-    """A model that is loaded when it is first needed; `fingerprint` names it before that."""
+    """A model that is loaded when it is first needed; `fingerprint` names it before that.
+
+    `encodings` are the bytes that its encodings of documents may take in a run's output, 0 where none are
+    kept.
+    """
 
     fingerprint: str
     load: Callable[[], Model]
     least_batch: int = 1
+    encodings: int = ENCODINGS_LIMIT
 
-    def filler(self, effort: str, steps: int | None, _place: Place | None = None) -> Engine:
-        """An engine with the model."""
+    def filler(self, effort: str, steps: int | None, place: Place | None = None) -> Engine:
+        """An engine with the model, which looks up what it has read for this output folder before."""
         from cinnabar.engine.engine import Engine
+        from cinnabar.engine.models.encodings import remembering
 
-        return Engine(self.load(), effort, steps=steps)
+        model = self.load()
+        if place is not None:
+            model = remembering(model, place.out / ENCODINGS, self.encodings)
+        return Engine(model, effort, steps=steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +116,15 @@ class RemoteSource:
 
 
 def model_source(
-    name: str = "default", device: str = "auto", settings: Settings | None = None
+    name: str = "default",
+    device: str = "auto",
+    settings: Settings | None = None,
+    encodings: int = ENCODINGS_LIMIT,
 ) -> ModelSource | RemoteSource:
     """The model of this name or folder, on this device, or behind the server that the settings name.
 
-    Raises UsageError where one of them is not there, packages or the key included.
+    `encodings` as in ModelSource. Raises UsageError where one of them is not there, packages or the key
+    included.
     """
     if is_remote(name):
         return _remote(name, settings or Settings())
@@ -123,7 +140,7 @@ def model_source(
 
         return load_model(name, device)
 
-    return ModelSource(fingerprint_of(name), load)
+    return ModelSource(fingerprint_of(name), load, encodings=encodings)
 
 
 def settings_of(said: Mapping[str, Any]) -> Settings:

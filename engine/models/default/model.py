@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -159,8 +159,27 @@ class DefaultModel:
             for i, w in enumerate(windows):
                 page = to_device(sheet([(pieces, w)]), self.device)
                 states[i, : page.ids.shape[1]] = self.network.read(page)[0]
+        return self._memory(passage, pieces, windows, states)
+
+    def _memory(self, passage: Passage, pieces: Pieces, windows: list[Window], states: Tensor) -> Memory:
+        with self._precision():
             held = self.network.hold(states) if len(windows) <= WINDOWS_HELD else None
         return Memory(passage, pieces, windows, states, held, PassageReader(passage.text))
+
+    def pack(self, memory: Memory) -> dict[str, Tensor]:
+        """The states, in the precision in which they are used: what is unpacked says the same to the bit."""
+        states = memory.states.cpu()
+        return {"states": states.bfloat16() if self._low_precision else states}
+
+    @torch.inference_mode()
+    def unpack(self, passage: Passage, packed: Mapping[str, Tensor]) -> Memory | None:
+        """The memory of this passage; None where this is no such passage's."""
+        pieces = self.wordpieces.pieces(passage.text, passage.word_start, passage.word_box)
+        windows = cut(pieces)
+        states = packed.get("states")
+        if states is None or states.shape != (len(windows), padded(windows), self.network.size.hidden):
+            return None
+        return self._memory(passage, pieces, windows, states.to(self.device, torch.float32))
 
     def form(self, form: Form) -> FormMemory:
         """A form's questions, read once."""
@@ -260,13 +279,16 @@ class DefaultModel:
         }
         promising = memory.promising.get(id(form), range(len(memory.windows)))
         views = views_of(own, [places.get(k) for k in own], memory.windows, promising)
+        # What is frozen is there for the others to look at; nothing is asked about it.
+        asked = {k for k in own if not (canvas.known and canvas.known[k])}
+        views = [v for v in views if not asked.isdisjoint(v.slots)]
         decided: dict[int, _Decided] = {k: _Decided() for k in own}
         for i in range(0, len(views), VIEWS_AT_ONCE):
             self._decide(views[i : i + VIEWS_AT_ONCE], memory, known, places, canvas, decided)
         if memory.held is None and id(form) not in memory.promising:
             likeliest = (d.likeliest(LOOKED_AT_AGAIN) for k, d in decided.items() if k not in places)
             memory.promising[id(form)] = sorted({w for found in likeliest for w in found})
-        for k in own:
+        for k in sorted(asked):
             self._answer(k, decided[k], memory, canvas, out)
         self._spell(own, decided, memory, canvas, out)
 
@@ -283,11 +305,10 @@ class DefaultModel:
         look = self._look(memory, [v.window for v in views], page, to_device(board, self.device), known)
         allowed = torch.zeros(len(views), size, width, dtype=torch.bool)
         for i, v in enumerate(views):
-            slots = [canvas.instances[k].slot for k in v.slots]
+            asked = [j for j, k in enumerate(v.slots) if not (canvas.known and canvas.known[k])]
+            slots = [canvas.instances[v.slots[j]].slot for j in asked]
             typed = [kind_of(s) in TYPED for s in slots]
-            allowed[i, : len(slots)] = start_masks(
-                slots, typed, memory.reader, pieces, windows[v.window], width
-            )
+            allowed[i, asked] = start_masks(slots, typed, memory.reader, pieces, windows[v.window], width)
         ends = torch.stack([end_mask(pieces, windows[v.window], width) for v in views])
         allowed = allowed.to(self.device)
         with self._precision():
