@@ -1,4 +1,4 @@
-"""What two versions of a schema have in common: which fields are new, which mean something else, which are gone.
+"""What a new version of a schema changes: which fields are new, which mean something else, which are gone.
 
 Compared are normalised shapes, so that another way to write the same schema is no change; what is said about
 a field (title, description, examples) is part of it, for the model reads that.
@@ -66,16 +66,11 @@ class _Walk:
             return
         before, after = _only(old), _only(new)
         framed = not path or (notes_of(old), is_nullable(old)) == (notes_of(new), is_nullable(new))
-        if isinstance(before, Object) and isinstance(after, Object) and framed and _rest(before) == _rest(after):
+        if not framed or _frame(before) != _frame(after):
+            self.changed.append(path)
+        elif isinstance(before, Object) and isinstance(after, Object):
             self._fields(before, after, path)
-        elif (
-            isinstance(before, Array)
-            and isinstance(after, Array)
-            and framed
-            and before.item is not None
-            and after.item is not None
-            and _frame(before) == _frame(after)
-        ):
+        elif isinstance(before, Array) and isinstance(after, Array) and before.item and after.item:
             self.visit(before.item, after.item, f"{path}/*")
         else:
             self.changed.append(path)
@@ -97,11 +92,11 @@ def _only(shape: Shape) -> Shape | None:
     return others[0] if len(others) == 1 else None
 
 
-def _rest(shape: Object) -> object:
-    """What is written beside the declared properties."""
-    return (shape.additional, shape.patterns, shape.names) if is_open(shape) else None
-
-
-def _frame(shape: Array) -> object:
-    """All but the items."""
-    return shape.min_items, shape.max_items, shape.prefix, shape.unique, shape.contained, shape.min_contained
+def _frame(shape: Shape | None) -> object:
+    """All of a list but its items, and all of an object that is written but its declared properties."""
+    if isinstance(shape, Array):
+        contained = shape.contained, shape.min_contained
+        return shape.min_items, shape.max_items, shape.prefix, shape.unique, contained
+    if isinstance(shape, Object) and is_open(shape):
+        return shape.additional, shape.patterns, shape.names
+    return None

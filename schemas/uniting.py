@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 
 from cinnabar.schemas.arrow import PRECISION
@@ -33,7 +35,7 @@ def united(old: pa.DataType, new: pa.DataType, pointer: str = "") -> pa.DataType
     return found
 
 
-def united_columns(old: list[pa.Field], new: list[pa.Field], pointer: str = "") -> list[pa.Field]:
+def united_columns(old: list[pa.Field[Any]], new: list[pa.Field[Any]], pointer: str = "") -> list[pa.Field[Any]]:
     """The columns of both, the new ones in their order first. Raises NotUnited."""
     before = {field.name: field.type for field in old}
     found = [

@@ -172,9 +172,10 @@ def remembering(model: Model, folder: Path, limit: int) -> Model:
 
 
 def key_of(passage: Passage, model: str) -> str:
-    """Names what this model makes of this text with its words where they stand; where it lies does not matter.
+    """Names what this model makes of this text with its words where they stand.
 
-    Not by the document's digest alone: a newer parser may read other text from the same bytes.
+    Where the passage begins in its document does not matter. Not by the document's digest alone: a newer
+    parser may read other text from the same bytes.
     """
     digest = hashlib.sha256(f"{model}\n{len(passage.text)}\n".encode())
     digest.update(passage.text.encode("utf-8", "surrogatepass"))
@@ -186,5 +187,5 @@ def key_of(passage: Passage, model: str) -> str:
 def _checksum(tensors: Mapping[str, torch.Tensor]) -> str:
     found = 0
     for name in sorted(tensors):
-        found = zlib.crc32(tensors[name].contiguous().view(torch.uint8).numpy(), found)
+        found = zlib.crc32(bytes(tensors[name].contiguous().view(torch.uint8).numpy()), found)
     return f"{found:08x}"

@@ -20,7 +20,7 @@ from cinnabar.extraction.storage.files import failures, write_whole
 from cinnabar.extraction.storage.manifest import Manifest
 from cinnabar.extraction.storage.names import identifier, literal, quoted
 from cinnabar.extraction.storage.uniting import united_source
-from cinnabar.schemas.errors import RunError
+from cinnabar.schemas.errors import RunError, UsageError
 
 DATABASE = "cinnabar.duckdb"
 #: No extension is ever fetched from the network.
@@ -186,7 +186,7 @@ def view_names(committed: Sequence[Manifest], reserved: frozenset[str]) -> dict[
 
 
 def united_names(committed: Sequence[Manifest], taken: Mapping[str, str]) -> dict[str, list[str]]:
-    """The views over all versions of a schema that has several, each with their fingerprints, latest first."""
+    """The views over all versions of schemas that have several: their fingerprints, latest first."""
     versions: dict[str, dict[str, None]] = defaultdict(dict)
     for entry in committed:
         versions[entry.schema_name].pop(entry.schema_fingerprint, None)
@@ -201,6 +201,21 @@ def united_names(committed: Sequence[Manifest], taken: Mapping[str, str]) -> dic
             used.add(name.casefold())
             names[name] = [*reversed(fingerprints)]
     return names
+
+
+def view_of(connection: duckdb.DuckDBPyConnection, committed: Sequence[Manifest], schema_name: str) -> str:
+    """The view of this schema's records in this connection: that of all versions where there is one, else
+    that of the latest. Raises UsageError where it has no records."""
+    shown = [entry for entry in committed if any(file.table == "data" for file in entry.files)]
+    own = [entry.schema_fingerprint for entry in shown if entry.schema_name == schema_name]
+    if not own:
+        raise UsageError(f"{schema_name}: there are no records of this schema")
+    names = view_names(shown, reserved_words(connection))
+    there = {row[0] for row in connection.execute("SHOW TABLES").fetchall()}
+    for name, fingerprints in united_names(shown, names).items():
+        if own[-1] == fingerprints[0] and name in there:
+            return name
+    return next(name for name, fingerprint in names.items() if fingerprint == own[-1])
 
 
 def reserved_words(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,7 +22,7 @@ def united_source(out: Path, versions: Mapping[str, tuple[str, Sequence[Manifest
     `versions` maps fingerprints to what to select from and the commits that it is made of. A version whose
     types do not go together with those of later ones is left out; None where fewer than two remain.
     """
-    whole: list[pa.Field] = []
+    whole: list[pa.Field[Any]] = []
     parts: list[tuple[str, pa.Schema]] = []
     for source, commits in versions.values():
         found = _columns(out, commits)
@@ -36,7 +37,8 @@ def united_source(out: Path, versions: Mapping[str, tuple[str, Sequence[Manifest
     if len(parts) < 2:
         return None
     # Cast by us: DuckDB rounds decimals of different scales to the smaller one, and makes anything a text.
-    return " UNION ALL BY NAME ".join(f"SELECT {_cast(found, whole)} FROM {source}" for source, found in parts)
+    queries = (f"SELECT {_cast(found, whole)} FROM {source}" for source, found in parts)
+    return " UNION ALL BY NAME ".join(queries)
 
 
 def _columns(out: Path, commits: Sequence[Manifest]) -> pa.Schema:
@@ -45,7 +47,7 @@ def _columns(out: Path, commits: Sequence[Manifest]) -> pa.Schema:
         return pq.read_schema(path)
 
 
-def _cast(found: pa.Schema, whole: Sequence[pa.Field]) -> str:
+def _cast(found: pa.Schema, whole: Sequence[pa.Field[Any]]) -> str:
     there = set(found.names)
     return ", ".join(
         quoted(f.name)

@@ -14,6 +14,7 @@ LINE: dict[str, Any] = {
     "properties": {"what": {"type": "string"}, "price": {"type": "number"}},
     "required": ["what", "price"],
 }
+VAT = {"vat": {"type": "number"}}
 BILL: dict[str, Any] = {
     "name": {"type": "string"},
     "total": {"type": ["number", "null"], "description": "What is to be paid."},
@@ -46,7 +47,7 @@ CASES: list[tuple[dict[str, Any], Changes]] = [
      Changes(new=("/seller/a~1b",), gone=("/seller/city",))),
     (BILL | {"seller": {"type": ["object", "null"], "properties": {"city": {"type": "string"}}}},
      Changes(changed=("/seller",))),
-    (BILL | {"lines": {"type": "array", "items": LINE | {"properties": LINE["properties"] | {"vat": {"type": "number"}}}}},
+    (BILL | {"lines": {"type": "array", "items": LINE | {"properties": LINE["properties"] | VAT}}},
      Changes(new=("/lines/*/vat",))),
     (BILL | {"lines": {"type": "array", "items": LINE, "maxItems": 3}}, Changes(changed=("/lines",))),
 ]  # fmt: skip

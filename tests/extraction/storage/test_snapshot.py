@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 from cinnabar.extraction.storage import tables
+from cinnabar.extraction.storage.names import identifier
 from cinnabar.extraction.storage.reading import query
 from cinnabar.extraction.storage.records import LeafRow
-from cinnabar.extraction.storage.names import identifier
 from cinnabar.extraction.storage.snapshot import DATABASE, published_number
 from cinnabar.extraction.storage.store import Store
 
