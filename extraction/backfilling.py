@@ -255,9 +255,7 @@ class Backfill:
         coming = [item for batch in self.batches[number + 1 : end] for item in batch]
         return self._ahead.submit(self._parse, self.batches[number], coming)
 
-    def _parse(
-        self, items: Sequence[_Item], coming: Sequence[_Item] = ()
-    ) -> tuple[list[Old], list[Outcome]]:
+    def _parse(self, items: Sequence[_Item], coming: Sequence[_Item] = ()) -> tuple[list[Old], list[Outcome]]:
         """The documents of these items with their records; outcomes for those that changed just now."""
         from cinnabar.extraction.refilling import Old
 

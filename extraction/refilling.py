@@ -162,4 +162,3 @@ def _record(
     flags |= {flag for leaf in leaves for flag in leaf.flags}
     sure = min((*(leaf.confidence for leaf in leaves), *rows.values()), default=1.0)
     return Record(text, tuple(leaves), sure, tuple(sorted(flags)), rows), {leaf.pointer for leaf in kept}
-

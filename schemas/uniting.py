@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -35,7 +35,10 @@ def united(old: pa.DataType, new: pa.DataType, pointer: str = "") -> pa.DataType
     return found
 
 
-def united_columns(old: list[pa.Field[Any]], new: list[pa.Field[Any]], pointer: str = "") -> list[pa.Field[Any]]:
+Columns: TypeAlias = "list[pa.Field[Any]]"
+
+
+def united_columns(old: Columns, new: Columns, pointer: str = "") -> Columns:
     """The columns of both, the new ones in their order first. Raises NotUnited."""
     before = {field.name: field.type for field in old}
     found = [

@@ -88,7 +88,7 @@ def select(out: Path, name: str, chosen: Selection) -> list[Found]:
     if chosen.source is not None:
         pattern = any(letter in chosen.source for letter in "*?[")
         plain = chosen.source.removeprefix("./").rstrip("/") or "/"
-        wanted.append("path GLOB ?" if pattern else "(path = ? OR starts_with(path, ? || '/'))")
+        wanted.append("r.path GLOB ?" if pattern else "(r.path = ? OR starts_with(r.path, ? || '/'))")
         values += [chosen.source] if pattern else [plain, "" if plain == "/" else plain]
     if chosen.below is not None:
         wanted.append(
@@ -134,7 +134,7 @@ def _predicate(connection: duckdb.DuckDBPyConnection, out: Path, name: str, wher
     source = f"{quoted(view)} WHERE (\n{where}\n)"
     try:
         question(connection, f"SELECT document FROM {source}")
-    except (duckdb.Error, ValueError) as error:
+    except (duckdb.Error, ValueError, UsageError) as error:
         raise UsageError(f"--where {where}: {error}") from error
     return source
 
