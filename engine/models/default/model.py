@@ -281,7 +281,8 @@ class DefaultModel:
         views = views_of(own, [places.get(k) for k in own], memory.windows, promising)
         # What is frozen is there for the others to look at; nothing is asked about it.
         asked = {k for k in own if not (canvas.known and canvas.known[k])}
-        views = [v for v in views if not asked.isdisjoint(v.slots)]
+        views = [View(v.window, tuple(sorted(v.slots, key=lambda k: k not in asked))) for v in views]
+        views = [v for v in views if v.slots[0] in asked]
         decided: dict[int, _Decided] = {k: _Decided() for k in own}
         for i in range(0, len(views), VIEWS_AT_ONCE):
             self._decide(views[i : i + VIEWS_AT_ONCE], memory, known, places, canvas, decided)
@@ -301,14 +302,18 @@ class DefaultModel:
         page = self._page(memory, [v.window for v in views])
         width = page.ids.shape[1]
         board = board_of(views, canvas, known.slots, places, windows, pieces, self.wordpieces, width)
-        size = board.question.shape[1]
         look = self._look(memory, [v.window for v in views], page, to_device(board, self.device), known)
+        # What is frozen stands last in its view.
+        asked = [[k for k in v.slots if not (canvas.known and canvas.known[k])] for v in views]
+        size = max(map(len, asked))
+        look = Look(look.slots[:, :size], look.held, look.pointer_bias[:, :size])
         allowed = torch.zeros(len(views), size, width, dtype=torch.bool)
         for i, v in enumerate(views):
-            asked = [j for j, k in enumerate(v.slots) if not (canvas.known and canvas.known[k])]
-            slots = [canvas.instances[v.slots[j]].slot for j in asked]
+            slots = [canvas.instances[k].slot for k in asked[i]]
             typed = [kind_of(s) in TYPED for s in slots]
-            allowed[i, asked] = start_masks(slots, typed, memory.reader, pieces, windows[v.window], width)
+            allowed[i, : len(slots)] = start_masks(
+                slots, typed, memory.reader, pieces, windows[v.window], width
+            )
         ends = torch.stack([end_mask(pieces, windows[v.window], width) for v in views])
         allowed = allowed.to(self.device)
         with self._precision():
@@ -319,7 +324,7 @@ class DefaultModel:
         booleans = self.network.boolean(look.slots).log_softmax(-1).tolist()
         at, to, log, share = starts.tolist(), stops.tolist(), logs.tolist(), mass.tolist()
         for i, v in enumerate(views):
-            for j, k in enumerate(v.slots):
+            for j, k in enumerate(asked[i]):
                 d, slot = decided[k], canvas.instances[k].slot
                 d.absent.append(absent[i][j])
                 d.spell.append(spell[i][j])
