@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -32,8 +33,9 @@ DEVICES = ("auto", "cpu", "cuda")
 JOURNALS = "remote"
 #: The folder, within a run's output, of what the model made of the documents that it read.
 ENCODINGS = "encodings"
-#: Bytes that this folder may take where nothing else is said: two to three thousand pages.
-ENCODINGS_LIMIT = 1 << 30
+#: The variable that says how large this folder may be, in MB, and what holds where it is not set: a thousand
+#: pages or two. 0 keeps none.
+ENCODINGS_LIMIT, ENCODINGS_DEFAULT = "CINNABAR_ENCODINGS", 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ class ModelSource:
     fingerprint: str
     load: Callable[[], Model]
     least_batch: int = 1
-    encodings: int = ENCODINGS_LIMIT
+    encodings: int = ENCODINGS_DEFAULT << 20
 
     def filler(self, effort: str, steps: int | None, place: Place | None = None) -> Engine:
         """An engine with the model, which looks up what it has read for this output folder before."""
@@ -116,15 +118,11 @@ class RemoteSource:
 
 
 def model_source(
-    name: str = "default",
-    device: str = "auto",
-    settings: Settings | None = None,
-    encodings: int = ENCODINGS_LIMIT,
+    name: str = "default", device: str = "auto", settings: Settings | None = None
 ) -> ModelSource | RemoteSource:
     """The model of this name or folder, on this device, or behind the server that the settings name.
 
-    `encodings` as in ModelSource. Raises UsageError where one of them is not there, packages or the key
-    included.
+    Raises UsageError where one of them is not there, packages or the key included.
     """
     if is_remote(name):
         return _remote(name, settings or Settings())
@@ -140,7 +138,15 @@ def model_source(
 
         return load_model(name, device)
 
-    return ModelSource(fingerprint_of(name), load, encodings=encodings)
+    return ModelSource(fingerprint_of(name), load, encodings=_encodings_limit())
+
+
+def _encodings_limit() -> int:
+    """What the environment says of the size of kept encodings, in bytes."""
+    said = os.environ.get(ENCODINGS_LIMIT, str(ENCODINGS_DEFAULT))
+    if not said.isdecimal():
+        raise UsageError(f"{ENCODINGS_LIMIT}={said}: expected megabytes, such as 4096, or 0 to keep none")
+    return int(said) << 20
 
 
 def settings_of(said: Mapping[str, Any]) -> Settings:
