@@ -113,7 +113,11 @@ class Engine:
 
     def _rows(self, requests: Sequence[Request], memories: Sequence[Any]) -> list[list[Row]]:
         """The rows of each request: those that are known, and what the model finds for its other arrays."""
-        asked = [at for at, request in enumerate(requests) if len(request.counted) < len(request.form.arrays)]
+        asked = [
+            at
+            for at, request in enumerate(requests)
+            if not request.counted or len(request.counted) < len(request.form.arrays)
+        ]
         forms = [requests[at].form for at in asked]
         found = dict(zip(asked, self.model.find_rows(forms, [memories[at] for at in asked]), strict=True))
         return [_with_known(request, found.get(at, [])) for at, request in enumerate(requests)]
