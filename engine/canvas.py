@@ -96,6 +96,7 @@ class Board:
             tokens=torch.full(shape, MASK, dtype=torch.long, device=device),
             length=torch.tensor(lengths, dtype=torch.long, device=device),
             spans=[() for _ in instances],
+            known=[text is not None for text in known],
         )
         self.values = [
             known_value(instance.slot, text)
@@ -278,6 +279,7 @@ class Board:
             tokens=canvas.tokens[index, :width],
             length=canvas.length[index],
             spans=[canvas.spans[at] for at in kept],
+            known=[canvas.known[at] for at in kept],
         )
         self.values = [self.values[at] for at in kept]
         self.before = [self.before[at] for at in kept]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
 
 import torch
 
@@ -12,7 +14,7 @@ from cinnabar.engine.canvas import Board, Reopenings
 from cinnabar.engine.constraint import FIRST_LENGTH, Constraint
 from cinnabar.engine.effort import Effort, effort_of
 from cinnabar.engine.fingerprint import engine_fingerprint
-from cinnabar.engine.models.base import Model
+from cinnabar.engine.models.base import Model, Row
 from cinnabar.engine.request import Passage, Request, Result
 from cinnabar.engine.scheduler import run
 from cinnabar.engine.steps import commit, constrain
@@ -83,7 +85,7 @@ class Engine:
         with self._timed("encode"):
             memories = self.model.encode([request.passage for request in requests])
         with self._timed("rows"):
-            rows = self.model.find_rows([request.form for request in requests], memories)
+            rows = self._rows(requests, memories)
             board = Board(requests, memories, rows, self.model.device)
         board.judge()
         board.finish()
@@ -109,6 +111,17 @@ class Engine:
             for request, result in zip(requests, filled, strict=True)
         ]
 
+    def _rows(self, requests: Sequence[Request], memories: Sequence[Any]) -> list[list[Row]]:
+        """The rows of each request: those that are known, and what the model finds for its other arrays."""
+        asked = [
+            at
+            for at, request in enumerate(requests)
+            if not request.counted or len(request.counted) < len(request.form.arrays)
+        ]
+        forms = [requests[at].form for at in asked]
+        found = dict(zip(asked, self.model.find_rows(forms, [memories[at] for at in asked]), strict=True))
+        return [_with_known(request, found.get(at, [])) for at, request in enumerate(requests)]
+
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:
         begin = time.perf_counter()
@@ -116,6 +129,20 @@ class Engine:
             yield
         finally:
             self.timings[stage] += time.perf_counter() - begin
+
+
+def _with_known(request: Request, found: Sequence[Row]) -> list[Row]:
+    """These rows, and the known ones instead of those of the same arrays and of what lies in them."""
+    number = {-1: -1}
+    rows: list[Row] = []
+    for at, row in enumerate(found):
+        if row.array not in request.counted and row.parent in number:
+            number[at] = len(rows)
+            rows.append(replace(row, parent=number[row.parent]))
+    length, offset = len(request.passage.text), request.passage.offset
+    for array, begins in request.rows:
+        rows.append(Row(array, -1, min(max(begins - offset, 0), length), 1.0))
+    return rows
 
 
 def _show(board: Board, step: int, observer: Observer | None) -> None:

@@ -36,13 +36,17 @@ class Request:
     """Fill this form from this passage.
 
     `known` maps JSON pointers (`/seller/name`) to canonical JSON texts that are frozen: shown to the model,
-    never changed. None freezes a place as left out.
+    never changed. None freezes a place as left out. `counted` are the arrays (their indices in `Form.arrays`)
+    whose rows are known: `rows` has them all, (array, character of the document at which it begins), in
+    order, none where the array is empty. They lie in no other array, and the model looks for none of theirs.
     """
 
     id: str
     form: Form
     passage: Passage
     known: Mapping[str, str | None] = field(default_factory=dict)
+    counted: frozenset[int] = frozenset()
+    rows: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

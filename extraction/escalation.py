@@ -129,7 +129,7 @@ class _Walk:
                     self._closed(below)
         elif isinstance(node, ChoiceNode):
             branch = None if value is None else branch_of(node, value)
-            if branch is not None and self._all_sure(pointer) and _is_plain(node.branches[branch]):
+            if branch is not None and self._all_sure(pointer) and is_plain(node.branches[branch]):
                 self.visit(node.branches[branch], value, pointer)
         elif isinstance(value, list) and value and self.lists:
             self._list(node, value, pointer)
@@ -161,10 +161,10 @@ class _Walk:
         return [at for at in self.filled.leaves if at == pointer or at.startswith(f"{pointer}/")]
 
 
-def _is_plain(node: Node) -> bool:
+def is_plain(node: Node) -> bool:
     """Whether all that this alternative holds can be frozen."""
     if isinstance(node, ObjectNode):
-        return not node.rest and all(_is_plain(place.node) for place in node.properties)
+        return not node.rest and all(is_plain(place.node) for place in node.properties)
     return isinstance(node, Slot)
 
 

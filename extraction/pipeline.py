@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -105,7 +105,7 @@ def _plan(item: Read, job: Job) -> _Plan | Outcome:
             for c in pieces
         ]
     except Exception as error:
-        return _quarantined(item.path, document, "internal_error", _said(error))
+        return quarantined(item.path, document, "internal_error", said_of(error))
     return _Plan(document, pieces, requests)
 
 
@@ -113,11 +113,11 @@ def _merge(path: str, plan: _Plan, results: Sequence[Result], job: Job) -> Draft
     """The record of a document whose chunks were filled so, or what became of it."""
     failed = next((result for result in results if isinstance(result, Failed)), None)
     if failed is not None:
-        return _failed(path, plan.document, failed)
+        return failure_of(path, plan.document, failed)
     try:
         filled = merge(job.compiled.form, plan.chunks, [r for r in results if isinstance(r, Filled)])
     except Exception as error:
-        return _quarantined(path, plan.document, "internal_error", _said(error))
+        return quarantined(path, plan.document, "internal_error", said_of(error))
     return Draft(plan.document, filled)
 
 
@@ -130,27 +130,40 @@ def _escalate(drafts: Sequence[Draft], job: Job) -> tuple[Sequence[Result], Esca
 def _conclude(path: str, draft: Draft, result: Result, job: Job) -> Outcome:
     document = draft.document
     if isinstance(result, Failed):
-        return _failed(path, document, result, record_of(document, draft.filled, job.compiled.form))
+        return failure_of(path, document, result, record_of(document, draft.filled, job.compiled.form))
     try:
         record = record_of(document, result, job.compiled.form)
-        missing = tuple(leaf.pointer for leaf in record.leaves if leaf.missing)
+    except Exception as error:
+        return quarantined(path, document, "internal_error", said_of(error))
+    return judged(path, document, record, job)
+
+
+def judged(
+    path: str, document: Document, record: Record, job: Job, stored: Collection[str] = ()
+) -> Outcome:
+    """What becomes of a record: written, or held back for what it lacks, breaks or is not sure of.
+
+    `stored` are the leaves that were written before as they are, guesses among them.
+    """
+    try:
+        missing = tuple(leaf.pointer for leaf in record.leaves if leaf.missing and leaf.pointer not in stored)
         if missing and job.on_missing == "quarantine":
             detail = f"no value found for {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}"
-            return _quarantined(path, document, "missing", detail, record, missing)
+            return quarantined(path, document, "missing", detail, record, missing)
         violations = job.validator.check(record.text)
         if violations:
             detail = "; ".join(f"{v.pointer or '/'}: {v.message}" for v in violations[:5])
             pointers = tuple(dict.fromkeys(v.pointer for v in violations))
-            return _quarantined(path, document, "invalid", detail, record, pointers)
+            return quarantined(path, document, "invalid", detail, record, pointers)
         unsure = record.below(job.min_confidence)
         if unsure:
             detail = ", ".join(f"{at or '/'} {sure:.2f}" for at, sure in unsure[:5])
             more = f" and {len(unsure) - 5} more" if len(unsure) > 5 else ""
             detail = f"less than {job.min_confidence:g} sure of {detail}{more}"
             pointers = tuple(at for at, _ in unsure)
-            return _quarantined(path, document, "low_confidence", detail, record, pointers)
+            return quarantined(path, document, "low_confidence", detail, record, pointers)
     except Exception as error:
-        return _quarantined(path, document, "internal_error", _said(error))
+        return quarantined(path, document, "internal_error", said_of(error))
     return Outcome(path, "written", digest=document.digest, document=DocumentInfo.of(document), record=record)
 
 
@@ -193,14 +206,14 @@ def _flags(leaf: Leaf, evidence: Evidence | None) -> tuple[str, ...]:
     return tuple(name for name, holds in marks.items() if holds)
 
 
-def _failed(path: str, document: Document, failed: Failed, record: Record | None = None) -> Outcome:
+def failure_of(path: str, document: Document, failed: Failed, record: Record | None = None) -> Outcome:
     """What a failure comes to: what was not asked for lack of money is left for another run."""
     if failed.code == "budget":
         return Outcome(path, "skipped", failed.code, failed.detail, document.digest)
-    return _quarantined(path, document, failed.code, failed.detail, record)
+    return quarantined(path, document, failed.code, failed.detail, record)
 
 
-def _quarantined(
+def quarantined(
     path: str,
     document: Document,
     code: str,
@@ -212,5 +225,5 @@ def _quarantined(
     return Outcome(path, "quarantined", code, detail, document.digest, info, record, pointers=pointers)
 
 
-def _said(error: Exception) -> str:
+def said_of(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:2000]

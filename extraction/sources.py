@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
 DEVICES = ("auto", "cpu", "cuda")
 #: The folder, within a run's output, of what was paid for.
 JOURNALS = "remote"
+#: The folder, within a run's output, of what the model made of the documents that it read.
+ENCODINGS = "encodings"
+#: The variable that says how large this folder may be, in MB, and what holds where it is not set: a thousand
+#: pages or two. 0 keeps none.
+ENCODINGS_LIMIT, ENCODINGS_DEFAULT = "CINNABAR_ENCODINGS", 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +66,26 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModelSource:
-    """A model that is loaded when it is first needed; `fingerprint` names it before that."""
+    """A model that is loaded when it is first needed; `fingerprint` names it before that.
+
+    `encodings` are the bytes that its encodings of documents may take in a run's output, 0 where none are
+    kept.
+    """
 
     fingerprint: str
     load: Callable[[], Model]
     least_batch: int = 1
+    encodings: int = ENCODINGS_DEFAULT << 20
 
-    def filler(self, effort: str, steps: int | None, _place: Place | None = None) -> Engine:
-        """An engine with the model."""
+    def filler(self, effort: str, steps: int | None, place: Place | None = None) -> Engine:
+        """An engine with the model, which looks up what it has read for this output folder before."""
         from cinnabar.engine.engine import Engine
+        from cinnabar.engine.models.encodings import remembering
 
-        return Engine(self.load(), effort, steps=steps)
+        model = self.load()
+        if place is not None:
+            model = remembering(model, place.out / ENCODINGS, self.encodings)
+        return Engine(model, effort, steps=steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +138,15 @@ def model_source(
 
         return load_model(name, device)
 
-    return ModelSource(fingerprint_of(name), load)
+    return ModelSource(fingerprint_of(name), load, encodings=_encodings_limit())
+
+
+def _encodings_limit() -> int:
+    """What the environment says of the size of kept encodings, in bytes."""
+    said = os.environ.get(ENCODINGS_LIMIT, str(ENCODINGS_DEFAULT))
+    if not said.isdecimal():
+        raise UsageError(f"{ENCODINGS_LIMIT}={said}: expected megabytes, such as 4096, or 0 to keep none")
+    return int(said) << 20
 
 
 def settings_of(said: Mapping[str, Any]) -> Settings:

@@ -4,6 +4,7 @@ CinnabarError
 ├── UsageError                 wrong use, told before any work begins (exit status 2)
 │   ├── SchemaError            the schema itself is broken or cannot be found
 │   │   └── RegexError         a pattern that cannot be read or is not regular: position, reason
+│   ├── NotUnited              versions of a schema whose types do not go together: pointer, both types
 │   ├── TooLarge               an automaton past the cap on states
 │   ├── UnsupportedNumber      bounds or a multipleOf that no automaton of fair size holds
 │   └── UnsupportedSchema      a keyword that cannot be enforced: pointer, keyword, reason, advice
@@ -39,6 +40,17 @@ class RegexError(SchemaError):
     def __init__(self, position: int, reason: str) -> None:
         self.position, self.reason = position, reason
         super().__init__(f"pattern, at character {position}: {reason}")
+
+
+class NotUnited(UsageError):
+    """Two versions of a schema whose values no one type holds; `pointer` is the place in the record."""
+
+    def __init__(self, pointer: str, old: str, new: str) -> None:
+        self.pointer, self.old, self.new = pointer, old, new
+        super().__init__(
+            f"{pointer or '/'}: the type was {old} and is now {new}, which do not go together in one table;"
+            " give the field another name, or choose another folder with --out"
+        )
 
 
 class TooLarge(UsageError):

@@ -65,6 +65,8 @@ class Canvas:
         positions of a slot count.
     length: [S] int64, positions of each slot, a power of two.
     spans: for each instance the spans (characters of the passage) of a committed value, () where it has none.
+    known: for each instance, whether it was frozen from the start: it is there to be looked at, and what a
+        model says of it is not asked for.
     """
 
     instances: list[SlotInstance]
@@ -73,6 +75,7 @@ class Canvas:
     tokens: torch.Tensor
     length: torch.Tensor
     spans: list[tuple[tuple[int, int], ...]] = field(default_factory=list)
+    known: list[bool] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cinnabar.extraction.storage.files import failures, write_whole
+from cinnabar.extraction.storage.names import quoted
 from cinnabar.extraction.storage.reading import connect, distinct, question
-from cinnabar.extraction.storage.snapshot import quoted
 from cinnabar.schemas.errors import UsageError
 
 FORMATS = ("csv", "jsonl", "parquet")

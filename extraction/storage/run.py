@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage import tables
 from cinnabar.extraction.storage.files import failures, reading, write_bytes
+from cinnabar.extraction.storage.names import identifier
 from cinnabar.extraction.storage.records import STATUSES, Outcome
-from cinnabar.extraction.storage.snapshot import identifier
 from cinnabar.extraction.storage.tables import Key, RecordColumns
 from cinnabar.schemas.arrow import arrow_schema
 from cinnabar.schemas.compile import CompiledSchema

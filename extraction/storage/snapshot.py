@@ -9,9 +9,8 @@ snapshot anew.
 from __future__ import annotations
 
 import contextlib
-import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -19,7 +18,9 @@ import duckdb
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.files import failures, write_whole
 from cinnabar.extraction.storage.manifest import Manifest
-from cinnabar.schemas.errors import RunError
+from cinnabar.extraction.storage.names import identifier, literal, quoted
+from cinnabar.extraction.storage.uniting import united_source
+from cinnabar.schemas.errors import RunError, UsageError
 
 DATABASE = "cinnabar.duckdb"
 #: No extension is ever fetched from the network.
@@ -141,8 +142,14 @@ def define_views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Se
     for name, query in _VIEWS.items():
         connection.execute(f"CREATE VIEW {quoted(name)} AS {query.format_map(sources)}")
     shown = [entry for entry in committed if entry.schema_fingerprint in data]
-    for name, fingerprint in view_names(shown, reserved_words(connection)).items():
+    names = view_names(shown, reserved_words(connection))
+    for name, fingerprint in names.items():
         connection.execute(f"CREATE VIEW {quoted(name)} AS {_WIDE.format(data=data[fingerprint])}")
+    for name, versions_of_it in united_names(shown, names).items():
+        united = united_source(out, {f: (data[f], versions[f]) for f in versions_of_it})
+        if united is None:
+            continue
+        connection.execute(f"CREATE VIEW {quoted(name)} AS {_WIDE.format(data=f'({united})')}")
     newest = max(entry.number for entry in committed)
     query = _SNAPSHOT.format(number=newest, folder=literal(str(out)))
     connection.execute(f"CREATE VIEW _snapshot AS {query}")
@@ -178,24 +185,41 @@ def view_names(committed: Sequence[Manifest], reserved: frozenset[str]) -> dict[
     return names
 
 
+def united_names(committed: Sequence[Manifest], taken: Mapping[str, str]) -> dict[str, list[str]]:
+    """The views over all versions of schemas that have several: their fingerprints, latest first."""
+    versions: dict[str, dict[str, None]] = defaultdict(dict)
+    for entry in committed:
+        versions[entry.schema_name].pop(entry.schema_fingerprint, None)
+        versions[entry.schema_name][entry.schema_fingerprint] = None
+    used = {name.casefold() for name in taken}
+    names: dict[str, list[str]] = {}
+    for schema_name, fingerprints in versions.items():
+        if len(fingerprints) > 1:
+            name = f"{identifier(schema_name)}_all"
+            while name.casefold() in used:
+                name += "_"
+            used.add(name.casefold())
+            names[name] = [*reversed(fingerprints)]
+    return names
+
+
+def view_of(connection: duckdb.DuckDBPyConnection, committed: Sequence[Manifest], schema_name: str) -> str:
+    """The view of this schema's records in this connection: that of all versions where there is one, else
+    that of the latest. Raises UsageError where it has no records."""
+    shown = [entry for entry in committed if any(file.table == "data" for file in entry.files)]
+    own = [entry.schema_fingerprint for entry in shown if entry.schema_name == schema_name]
+    if not own:
+        raise UsageError(f"{schema_name}: there are no records of this schema")
+    names = view_names(shown, reserved_words(connection))
+    there = {row[0] for row in connection.execute("SHOW TABLES").fetchall()}
+    for name, fingerprints in united_names(shown, names).items():
+        if own[-1] == fingerprints[0] and name in there:
+            return name
+    return next(name for name, fingerprint in names.items() if fingerprint == own[-1])
+
+
 def reserved_words(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
     """The names that no view of records may have, in lower case."""
     query = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
     words = {row[0] for row in connection.execute(query).fetchall()}
     return frozenset(words | {*_VIEWS, "_snapshot"})
-
-
-def identifier(name: str) -> str:
-    """A name of letters, digits and underscores that stands for this one, at most 60 characters long."""
-    plain = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")[:60] or "schema"
-    return f"_{plain}" if plain[0].isdigit() else plain
-
-
-def quoted(name: str) -> str:
-    """This name as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """This text as an SQL string."""
-    return "'" + text.replace("'", "''") + "'"

@@ -18,6 +18,7 @@ import typer
 from typer.exceptions import TyperException
 
 from cinnabar.flows.cli import (
+    backfill,
     calibrate,
     evaluate,
     export,
@@ -45,6 +46,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("extract", short_help="Read documents into tables.")(extract.extract)
+app.command("backfill", short_help="Fill what a new version of a schema asks.")(backfill.backfill)
 app.command("sql", short_help="Ask the results.")(results.sql)
 app.command("show", short_help="Show a record with its evidence.")(results.show)
 app.command("export", short_help="Write results as CSV, JSON Lines or Parquet.")(export.export)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -159,8 +159,27 @@ class DefaultModel:
             for i, w in enumerate(windows):
                 page = to_device(sheet([(pieces, w)]), self.device)
                 states[i, : page.ids.shape[1]] = self.network.read(page)[0]
+        return self._memory(passage, pieces, windows, states)
+
+    def _memory(self, passage: Passage, pieces: Pieces, windows: list[Window], states: Tensor) -> Memory:
+        with self._precision():
             held = self.network.hold(states) if len(windows) <= WINDOWS_HELD else None
         return Memory(passage, pieces, windows, states, held, PassageReader(passage.text))
+
+    def pack(self, memory: Memory) -> dict[str, Tensor]:
+        """The states, in the precision in which they are used: what is unpacked says the same to the bit."""
+        states = memory.states.cpu()
+        return {"states": states.bfloat16() if self._low_precision else states}
+
+    @torch.inference_mode()
+    def unpack(self, passage: Passage, packed: Mapping[str, Tensor]) -> Memory | None:
+        """The memory of this passage; None where this is no such passage's."""
+        pieces = self.wordpieces.pieces(passage.text, passage.word_start, passage.word_box)
+        windows = cut(pieces)
+        states = packed.get("states")
+        if states is None or states.shape != (len(windows), padded(windows), self.network.size.hidden):
+            return None
+        return self._memory(passage, pieces, windows, states.to(self.device, torch.float32))
 
     def form(self, form: Form) -> FormMemory:
         """A form's questions, read once."""
@@ -260,13 +279,17 @@ class DefaultModel:
         }
         promising = memory.promising.get(id(form), range(len(memory.windows)))
         views = views_of(own, [places.get(k) for k in own], memory.windows, promising)
+        # What is frozen is there for the others to look at; nothing is asked about it.
+        asked = {k for k in own if not (canvas.known and canvas.known[k])}
+        views = [View(v.window, tuple(sorted(v.slots, key=lambda k: k not in asked))) for v in views]
+        views = [v for v in views if v.slots[0] in asked]
         decided: dict[int, _Decided] = {k: _Decided() for k in own}
         for i in range(0, len(views), VIEWS_AT_ONCE):
             self._decide(views[i : i + VIEWS_AT_ONCE], memory, known, places, canvas, decided)
         if memory.held is None and id(form) not in memory.promising:
             likeliest = (d.likeliest(LOOKED_AT_AGAIN) for k, d in decided.items() if k not in places)
             memory.promising[id(form)] = sorted({w for found in likeliest for w in found})
-        for k in own:
+        for k in sorted(asked):
             self._answer(k, decided[k], memory, canvas, out)
         self._spell(own, decided, memory, canvas, out)
 
@@ -279,11 +302,14 @@ class DefaultModel:
         page = self._page(memory, [v.window for v in views])
         width = page.ids.shape[1]
         board = board_of(views, canvas, known.slots, places, windows, pieces, self.wordpieces, width)
-        size = board.question.shape[1]
         look = self._look(memory, [v.window for v in views], page, to_device(board, self.device), known)
+        # What is frozen stands last in its view.
+        asked = [[k for k in v.slots if not (canvas.known and canvas.known[k])] for v in views]
+        size = max(map(len, asked))
+        look = Look(look.slots[:, :size], look.held, look.pointer_bias[:, :size])
         allowed = torch.zeros(len(views), size, width, dtype=torch.bool)
         for i, v in enumerate(views):
-            slots = [canvas.instances[k].slot for k in v.slots]
+            slots = [canvas.instances[k].slot for k in asked[i]]
             typed = [kind_of(s) in TYPED for s in slots]
             allowed[i, : len(slots)] = start_masks(
                 slots, typed, memory.reader, pieces, windows[v.window], width
@@ -298,7 +324,7 @@ class DefaultModel:
         booleans = self.network.boolean(look.slots).log_softmax(-1).tolist()
         at, to, log, share = starts.tolist(), stops.tolist(), logs.tolist(), mass.tolist()
         for i, v in enumerate(views):
-            for j, k in enumerate(v.slots):
+            for j, k in enumerate(asked[i]):
                 d, slot = decided[k], canvas.instances[k].slot
                 d.absent.append(absent[i][j])
                 d.spell.append(spell[i][j])

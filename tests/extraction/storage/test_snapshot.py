@@ -13,9 +13,10 @@ import pyarrow as pa
 import pytest
 
 from cinnabar.extraction.storage import tables
+from cinnabar.extraction.storage.names import identifier
 from cinnabar.extraction.storage.reading import query
 from cinnabar.extraction.storage.records import LeafRow
-from cinnabar.extraction.storage.snapshot import DATABASE, identifier, published_number
+from cinnabar.extraction.storage.snapshot import DATABASE, published_number
 from cinnabar.extraction.storage.store import Store
 
 RICH = {
@@ -190,6 +191,38 @@ def test_a_snapshot_that_is_lost_or_broken_is_built_anew(out, workload):
     (out / DATABASE).write_bytes(b"torn")
     Store.open(out).close()
     assert snapshot(out, "SELECT count(*) FROM note") == [(5,)]
+
+
+def test_one_view_unites_the_versions_of_a_schema(out, workload):
+    properties = workload.SCHEMA["properties"]
+    cents = {**properties, "price": {"type": "number", "multipleOf": 0.01}}
+    finer = {
+        "lines": {"type": "array", "items": {"type": "integer"}},
+        "price": {"type": "number", "multipleOf": 0.0001},
+        "name": {"type": "string"},
+        "size": {"type": "number"},
+    }
+
+    def store(properties, **records):
+        with Store.open(out) as folder:
+            run = workload.begin(folder, {**workload.SCHEMA, "properties": properties})
+            run.commit_batch([workload.written(path, record) for path, record in records.items()])
+            run.finish()
+
+    store(properties, a={"name": "a", "size": 1}, b={"name": "b", "size": 2})
+    assert "note_all" not in {row[0] for row in snapshot(out, "SHOW TABLES")}
+    store(cents, b={"name": "b", "size": 2, "price": 0.25})
+    store(finer, c={"name": "c", "size": 4.5, "price": 0.1234, "lines": [1]})
+    rows = snapshot(out, "SELECT lines, price, name, size FROM note_all ORDER BY path")
+    assert rows == [
+        (None, None, "a", 1.0), (None, Decimal("0.2500"), "b", 2.0), ([1], Decimal("0.1234"), "c", 4.5)
+    ]  # fmt: skip
+    # A version whose types do not go together with the latest one's is not among them.
+    store({"name": {"type": "string"}, "size": {"type": "integer"}, "price": {"type": "string"}}, d={
+        "name": "d", "size": 1, "price": "much"
+    })  # fmt: skip
+    rows = snapshot(out, "SELECT price, name FROM note_all ORDER BY path")
+    assert rows == [(None, "a"), (None, "b"), ("much", "d")]
 
 
 def test_an_open_reader_keeps_its_snapshot_while_another_is_published(out, workload):

@@ -1,0 +1,201 @@
+"""Records as they were stored, with all that is known of their leaves: what a backfill begins with."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from cinnabar.extraction.documents import Box, Evidence, Span
+from cinnabar.extraction.storage import manifest as manifests
+from cinnabar.extraction.storage.names import quoted
+from cinnabar.extraction.storage.reading import connect, question
+from cinnabar.extraction.storage.records import LeafRow, Record
+from cinnabar.extraction.storage.snapshot import view_of
+from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which records are meant: all of them where nothing is said.
+
+    since, until: when their run started, `until` exclusive. source: the path of a file, a folder, or a
+    pattern with `*`, `?` and `[…]`. model: the beginning of its fingerprint. below: those with a leaf or a
+    row less sure than this. where: SQL on the columns of the view that unites the versions.
+    """
+
+    since: datetime | None = None
+    until: datetime | None = None
+    source: str | None = None
+    model: str | None = None
+    below: float | None = None
+    where: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The latest record of a document: which it is, and how many characters its document has.
+
+    `paths` are all under which these bytes were read, that of the record first. `current` says that no later
+    run found other bytes there.
+    """
+
+    document: str
+    paths: tuple[str, ...]
+    schema_fingerprint: str
+    run_id: str
+    characters: int
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A record, and for each of its leaves the place in its schema (`/lines/*/price`)."""
+
+    record: Record
+    fields: dict[str, str]
+
+
+_LATEST = (
+    "SELECT r.* FROM records AS r WHERE schema_name = ? AND latest"
+    " QUALIFY row_number() OVER (PARTITION BY document ORDER BY run_id DESC) = 1"
+)
+
+
+def select(out: Path, name: str, chosen: Selection) -> list[Found]:
+    """The latest record of each document under any version of this schema, where it was chosen, by path.
+
+    Raises UsageError where there is no folder, and where the SQL is wrong.
+    """
+    if out.is_dir() and name not in names(out):
+        return []
+    wanted: list[str] = ["true"]
+    values: list[Any] = []
+    for sql, value in (
+        ("started >= ?", chosen.since),
+        ("started < ?", chosen.until),
+        ("starts_with(arguments ->> 'model', ?)", chosen.model),
+    ):
+        if value is not None:
+            wanted.append(sql)
+            values.append(value)
+    if chosen.source is not None:
+        pattern = any(letter in chosen.source for letter in "*?[")
+        plain = chosen.source.removeprefix("./").rstrip("/") or "/"
+        wanted.append("r.path GLOB ?" if pattern else "(r.path = ? OR starts_with(r.path, ? || '/'))")
+        values += [chosen.source] if pattern else [plain, "" if plain == "/" else plain]
+    if chosen.below is not None:
+        wanted.append(
+            "EXISTS (FROM fields AS f WHERE f.document = r.document AND f.run_id = r.run_id"
+            " AND (f.confidence < ? OR f.row_confidence < ?))"
+        )
+        values += [chosen.below, chosen.below]
+    with connect(out) as connection:
+        if chosen.where is not None:
+            source = _predicate(connection, out, name, chosen.where)
+            wanted.append(f"document IN (SELECT document FROM {source})")
+        sql = (
+            f"WITH latest AS ({_LATEST}), read AS (FROM outcomes WHERE document IS NOT NULL),"
+            " paths AS (SELECT document, list(DISTINCT path ORDER BY path) AS paths FROM read GROUP BY ALL),"
+            " newest AS (SELECT path, arg_max(document, run_id) AS newest FROM read GROUP BY ALL)"
+            " SELECT document, r.path, paths, schema_fingerprint, r.run_id, coalesce(characters, 0),"
+            " newest = document FROM latest AS r JOIN (SELECT run_id, started, arguments FROM runs)"
+            " USING (run_id) JOIN paths USING (document) JOIN newest ON newest.path = r.path"
+            " LEFT JOIN (SELECT document, characters FROM documents) USING (document)"
+            f" WHERE {' AND '.join(wanted)} ORDER BY r.path, r.run_id DESC"
+        )
+        try:
+            rows = connection.execute(sql, [name, *values]).fetchall()
+        except duckdb.Error as error:
+            raise UsageError(f"--where {chosen.where}: {error}" if chosen.where else str(error)) from error
+    return [
+        Found(document, (path, *(p for p in paths if p != path)), fingerprint, run_id, characters, current)
+        for document, path, paths, fingerprint, run_id, characters, current in rows
+    ]
+
+
+def names(out: Path) -> list[str]:
+    """The schemas that this folder has records of."""
+    committed = manifests.live(manifests.read_all(out))
+    found = (e.schema_name for e in committed if any(f.table == "data" and f.rows for f in e.files))
+    return sorted({*found})
+
+
+def _predicate(connection: duckdb.DuckDBPyConnection, out: Path, name: str, where: str) -> str:
+    """The view to select documents from, with this condition."""
+    view = view_of(connection, manifests.live(manifests.read_all(out)), name)
+    # On a line of its own, so that a comment ends with it.
+    source = f"{quoted(view)} WHERE (\n{where}\n)"
+    try:
+        question(connection, f"SELECT document FROM {source}")
+    except (duckdb.Error, ValueError, UsageError) as error:
+        raise UsageError(f"--where {where}: {error}") from error
+    return source
+
+
+def stored(out: Path, found: Sequence[Found]) -> dict[str, Stored]:
+    """The records of these documents, by digest."""
+    wanted = [[one.document, one.run_id] for one in found]
+    if not wanted:
+        return {}
+    these = "(document, run_id) IN (SELECT (unnest(?::VARCHAR[]), unnest(?::VARCHAR[])))"
+    keys = [[document for document, _ in wanted], [run_id for _, run_id in wanted]]
+    with connect(out) as connection:
+        leaves: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        cursor = connection.execute(f"SELECT * FROM fields WHERE {these}", keys)
+        columns = [column[0] for column in cursor.description or ()]
+        for row in cursor.fetchall():
+            leaf = dict(zip(columns, row, strict=True))
+            leaves[leaf["document"]].append(leaf)
+        records = connection.execute(
+            f"SELECT document, record_json, confidence, flags FROM records WHERE {these}", keys
+        ).fetchall()
+    return {
+        document: _stored(text, confidence, flags, leaves[document])
+        for document, text, confidence, flags in records
+    }
+
+
+def _stored(text: str, confidence: float, flags: list[str], leaves: Sequence[dict[str, Any]]) -> Stored:
+    value = parse(text)
+    rows = {}
+    for leaf in leaves:
+        place = _row(leaf["pointer"], value)
+        if place and leaf["row_confidence"] is not None:
+            rows[place] = leaf["row_confidence"]
+    record = Record(text, tuple(map(_leaf, leaves)), confidence, tuple(flags or ()), rows)
+    return Stored(record, {leaf["pointer"]: leaf["field"] for leaf in leaves})
+
+
+def _leaf(row: dict[str, Any]) -> LeafRow:
+    evidence = None
+    if row["spans"]:
+        evidence = Evidence(
+            tuple(Span(**span) for span in row["spans"]),
+            row["evidence_text"] or "",
+            tuple(Box(**box) for box in row["boxes"] or ()),
+        )
+    return LeafRow(
+        row["pointer"], row["value_json"], row["confidence"], row["origin"], row["missing"], evidence,
+        row["page"] or 0, tuple(row["flags"] or ()),
+    )  # fmt: skip
+
+
+def _row(pointer: str, record: Any) -> str:
+    """The innermost item of a list of the record that this pointer leads to or through, "" for none."""
+    found, here, value = "", "", record
+    for step in pointer.split("/")[1:]:
+        here = f"{here}/{step}"
+        if isinstance(value, list):
+            found = here
+            value = value[int(step)] if step.isdecimal() and int(step) < len(value) else None
+        else:
+            name = step.replace("~1", "/").replace("~0", "~")
+            value = value.get(name) if isinstance(value, dict) else None
+    return found

@@ -1,0 +1,79 @@
+"""All versions of a schema read as one table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cinnabar.extraction.storage.files import reading
+from cinnabar.extraction.storage.manifest import Manifest
+from cinnabar.extraction.storage.names import quoted
+from cinnabar.schemas.errors import NotUnited
+from cinnabar.schemas.uniting import united_columns
+
+
+def united_source(out: Path, versions: Mapping[str, tuple[str, Sequence[Manifest]]]) -> str | None:
+    """The query for the records of these versions, latest first; what a version lacks is null there.
+
+    `versions` maps fingerprints to what to select from and the commits that it is made of. A version whose
+    types do not go together with those of later ones is left out; None where fewer than two remain.
+    """
+    whole: list[pa.Field[Any]] = []
+    parts: list[tuple[str, pa.Schema]] = []
+    for source, commits in versions.values():
+        found = _columns(out, commits)
+        try:
+            columns = united_columns(list(found), whole)
+        except NotUnited:
+            continue
+        # DuckDB does not tell capitals from small letters.
+        if len({column.name.casefold() for column in columns}) == len(columns):
+            whole = columns
+            parts.append((source, found))
+    if len(parts) < 2:
+        return None
+    # Cast by us: DuckDB rounds decimals of different scales to the smaller one, and makes anything a text.
+    queries = (f"SELECT {_cast(found, whole)} FROM {source}" for source, found in parts)
+    return " UNION ALL BY NAME ".join(queries)
+
+
+def _columns(out: Path, commits: Sequence[Manifest]) -> pa.Schema:
+    path = next(out / f.path for entry in reversed(commits) for f in entry.files if f.table == "data")
+    with reading(path):
+        return pq.read_schema(path)
+
+
+def _cast(found: pa.Schema, whole: Sequence[pa.Field[Any]]) -> str:
+    there = set(found.names)
+    return ", ".join(
+        quoted(f.name)
+        if f.name in there and found.field(f.name).type.equals(f.type)
+        else f"CAST({quoted(f.name) if f.name in there else 'NULL'} AS {_sql(f.type)}) AS {quoted(f.name)}"
+        for f in whole
+    )
+
+
+def _sql(kind: pa.DataType) -> str:
+    """A column's type in DuckDB's words."""
+    if pa.types.is_struct(kind):
+        fields = (kind.field(i) for i in range(kind.num_fields))
+        return f"STRUCT({', '.join(f'{quoted(f.name)} {_sql(f.type)}' for f in fields)})"
+    if pa.types.is_list(kind):
+        return f"{_sql(kind.value_type)}[]"
+    if isinstance(kind, pa.Decimal128Type):
+        return f"DECIMAL({kind.precision}, {kind.scale})"
+    return _PLAIN[str(kind)]
+
+
+_PLAIN = {
+    "bool": "BOOLEAN",
+    "date32[day]": "DATE",
+    "double": "DOUBLE",
+    "int64": "BIGINT",
+    "string": "VARCHAR",
+    "timestamp[us, tz=UTC]": "TIMESTAMP WITH TIME ZONE",
+}

@@ -1,0 +1,175 @@
+"""`cinnabar backfill`: stored records into records of a new version of their schema."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cinnabar.flows.cli.extract import Device, EffortName, Missing
+from cinnabar.schemas.errors import UsageError
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.backfilling import Estimate
+    from cinnabar.extraction.run import Summary
+
+
+def backfill(
+    schema: Annotated[
+        str,
+        typer.Option(metavar="S", help="The new version: a name, a JSON Schema file, or module:Class."),
+    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder with the results so far.")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only tell how many documents, tokens and seconds it takes.")
+    ] = False,
+    since: Annotated[
+        str | None, typer.Option(metavar="DATE", help="Records of runs from this day or time (UTC) on.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option(metavar="DATE", help="Records of runs up to this day, or before this time.")
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option(metavar="PATH", help="Records of this file, folder, or pattern with *.")
+    ] = None,
+    made_by: Annotated[
+        str | None, typer.Option(metavar="M", help="Records of this model, or of this fingerprint.")
+    ] = None,
+    below: Annotated[
+        float | None,
+        typer.Option(metavar="P", help="Records with anything less sure than this, which is filled again."),
+    ] = None,
+    where: Annotated[
+        str | None, typer.Option(metavar="SQL", help="Records that meet this condition on their columns.")
+    ] = None,
+    model: Annotated[
+        str, typer.Option(metavar="M", help="What fills: `default`, or a folder made by train.")
+    ] = "default",
+    device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.AUTO,
+    effort: Annotated[EffortName, typer.Option(help="1, 2, 4 or 16 denoising steps.")] = EffortName.MEDIUM,
+    on_missing: Annotated[
+        Missing, typer.Option(help="What becomes of a record without a value that the schema demands.")
+    ] = Missing.QUARANTINE,
+    limit: Annotated[int | None, typer.Option(metavar="N", help="The first N records only.")] = None,
+    workers: Annotated[int, typer.Option(metavar="N", help="Processes that parse files.")] = 2,
+    retry_quarantined: Annotated[
+        bool, typer.Option("--retry-quarantined", help="Try again what a backfill put into quarantine.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Fill the new and changed fields of a new version of a schema, and keep all else as it stands.
+
+    The records in DIR of the schema with the same name (its title, or its file's name) become records of the
+    new version; those of the old one stay. Run it again to go on where it was broken off.
+
+    \b
+    Examples:
+      cinnabar backfill --schema invoice_v2.json --out tables --dry-run
+      cinnabar backfill --schema invoice_v2.json --out tables --since 2026-01-01 --source mails/2026
+      cinnabar backfill --schema invoice_v2.json --out tables --where "gross_total > 1000"
+      cinnabar backfill --schema invoice --out tables --below 0.7 --effort high
+
+    With --json the object has the estimate, and the summary of the run or null.
+    """
+    from cinnabar.engine.models.remote.serving import is_remote
+    from cinnabar.extraction.backfilling import Backfill
+    from cinnabar.extraction.run import Options
+    from cinnabar.extraction.sources import model_source
+    from cinnabar.extraction.storage.stored import Selection, names
+    from cinnabar.flows.cli.console import Bar
+    from cinnabar.schemas import load_schema
+
+    if is_remote(model):
+        raise UsageError(f"--model {model}: expected a model of our own; a backfill asks no server")
+    if below is not None and not 0 < below <= 1:
+        raise UsageError(f"--below: expected more than 0, and at most 1, got {below:g}")
+    if not out.is_dir():
+        raise UsageError(f"--out {out}: expected the folder that the records lie in")
+    chosen = Selection(
+        since=None if since is None else _moment(since, "--since"),
+        until=None if until is None else _moment(until, "--until", end=True),
+        source=source,
+        model=None if made_by is None else _fingerprint(made_by),
+        below=below,
+        where=where,
+    )
+    options = Options(
+        effort=effort.value,
+        on_missing=on_missing.value,
+        limit=limit,
+        workers=workers,
+        retry_quarantined=retry_quarantined,
+    )
+    version = load_schema(schema)
+    summary = None
+    filler = model_source(model, device.value)
+    with Bar() as bar, Backfill(version, out, filler, chosen, options, bar) as begun:
+        found = begun.estimate()
+        if not as_json:
+            _tell(found, version.name, names(out))
+        if not (dry_run or begun.empty):
+            for number in range(len(begun.batches)):
+                begun.work(number)
+            summary = begun.finish()
+    if as_json:
+        ended = None if summary is None else asdict(summary)
+        print(json.dumps({"estimate": asdict(found), "summary": ended, "out": str(out)}))
+    elif summary is not None:
+        _report(summary, out)
+
+
+def _moment(text: str, option: str, end: bool = False) -> datetime:
+    """A day or a time, in UTC where it names no zone; the end of a day where `end`."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        wanted = "a day (2026-01-31) or a time (2026-01-31T12:00)"
+        raise UsageError(f"{option} {text}: expected {wanted}") from None
+    found = found if found.tzinfo else found.replace(tzinfo=UTC)
+    return found + timedelta(days=1) if end and len(text) <= len("2026-01-31") else found
+
+
+def _fingerprint(model: str) -> str:
+    """What runs say of this model: its fingerprint, or the beginning of one."""
+    from cinnabar.engine.models.identity import fingerprint_of
+
+    return fingerprint_of(model) if model == "default" or Path(model).is_dir() else model
+
+
+def _tell(found: Estimate, name: str, there: list[str]) -> None:
+    from cinnabar.flows.cli.console import harmless
+
+    if not (found.documents or found.done or found.lost):
+        others = f"; there are records of {', '.join(there)}" if there and name not in there else ""
+        print(harmless(f"{name}: nothing to fill: no record of an older version was chosen{others}"))
+        return
+    asked = ", ".join(found.asked) or "nothing"
+    dropped = f"; dropped: {', '.join(found.dropped)}" if found.dropped else ""
+    print(harmless(f"{name}: to be filled: {asked}{dropped}"))
+    print(
+        f"{found.documents} documents, about {found.tokens:,} tokens and {found.seconds:,.1f} seconds"
+        f" (from a look at {found.sampled}); {found.done} done before, {found.lost} gone or changed"
+    )
+
+
+def _report(summary: Summary, out: Path) -> None:
+    from cinnabar.extraction.storage.reading import connect
+    from cinnabar.flows.cli.console import harmless
+
+    reasons = ", ".join(f"{code} {count}" for code, count in summary.reasons.items())
+    with connect(out) as connection:
+        lost = connection.execute(
+            "SELECT detail FROM outcomes WHERE run_id = ? AND outcome = 'skipped' AND detail IS NOT NULL"
+            " ORDER BY path LIMIT 20",
+            [summary.run_id],
+        ).fetchall()
+    for (detail,) in lost:
+        print(harmless(detail))
+    print(
+        f"{summary.written} written, {summary.quarantined} quarantined{f' ({reasons})' if reasons else ''},"
+        f" {summary.skipped} skipped in {summary.seconds:.1f} s"
+    )

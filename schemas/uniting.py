@@ -1,0 +1,74 @@
+"""Column types that stand for two others, so that versions of a schema can be read as one table."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from cinnabar.schemas.arrow import PRECISION
+from cinnabar.schemas.errors import NotUnited
+from cinnabar.schemas.pointers import escape
+
+# The digits that an int64 may have.
+_INTEGER = 19
+
+
+def united(old: pa.DataType, new: pa.DataType, pointer: str = "") -> pa.DataType:
+    """The type that holds every value of both, exactly.
+
+    Numbers go together but for integers beyond 53 bits in a float, which keep what a float holds of them;
+    objects and lists do where what lies in them does. Raises NotUnited with the place and both types where
+    there is none: a text says nothing of which date or number it would be.
+    """
+    if old.equals(new) or pa.types.is_null(new):
+        return old
+    if pa.types.is_null(old):
+        return new
+    if pa.types.is_struct(old) and pa.types.is_struct(new):
+        return pa.struct(united_columns(list(old), list(new), pointer))
+    if pa.types.is_list(old) and pa.types.is_list(new):
+        return pa.list_(united(old.value_type, new.value_type, f"{pointer}/*"))
+    found = _number(old, new)
+    if found is None:
+        raise NotUnited(pointer, str(old), str(new))
+    return found
+
+
+Columns: TypeAlias = "list[pa.Field[Any]]"
+
+
+def united_columns(old: Columns, new: Columns, pointer: str = "") -> Columns:
+    """The columns of both, the new ones in their order first. Raises NotUnited."""
+    before = {field.name: field.type for field in old}
+    found = [
+        field.with_type(united(before.pop(field.name, field.type), field.type, _below(pointer, field.name)))
+        for field in new
+    ]
+    return found + [field for field in old if field.name in before]
+
+
+def _below(pointer: str, name: str) -> str:
+    return f"{pointer}/{escape(name)}"
+
+
+def _number(old: pa.DataType, new: pa.DataType) -> pa.DataType | None:
+    digits = [_digits(kind) for kind in (old, new)]
+    if pa.float64() in (old, new):
+        other = digits[1] if old == pa.float64() else digits[0]
+        return None if other is None else pa.float64()
+    if digits[0] is None or digits[1] is None:
+        return None
+    scale = max(places for _, places in (digits[0], digits[1]))
+    before = max(whole for whole, _ in (digits[0], digits[1]))
+    # A number of more digits than are left fails the query that reads it: it is never cut.
+    return pa.decimal128(PRECISION, scale) if min(before, _INTEGER) + scale <= PRECISION else None
+
+
+def _digits(kind: pa.DataType) -> tuple[int, int] | None:
+    """Digits before the point and behind it, of numbers that are exact."""
+    if pa.types.is_int64(kind):
+        return _INTEGER, 0
+    if isinstance(kind, pa.Decimal128Type):
+        return kind.precision - kind.scale, kind.scale
+    return None

@@ -1,0 +1,88 @@
+"""What was read once is looked up, the same to the bit, within a limit, and made again where it is broken."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from tiny_network import BILL, bill, passage_of, tiny_model
+
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.models.encodings import Encodings, Remembering, key_of, remembering
+from cinnabar.engine.models.loading import load_model
+from cinnabar.engine.request import Request, Result
+from cinnabar.schemas import compile_schema
+
+FORM = compile_schema(BILL).form
+
+
+def remembered(folder: Path, limit: int = 1 << 20) -> Remembering:
+    made = remembering(tiny_model(), folder, limit)
+    assert isinstance(made, Remembering)
+    return made
+
+
+def fill(model: Remembering, count: int = 3) -> list[Result]:
+    return Engine(model).fill([Request(str(i), FORM, passage_of(bill(i)[0])) for i in range(count)])
+
+
+def test_a_second_engine_reads_nothing_and_says_the_same(tmp_path: Path) -> None:
+    first, second = remembered(tmp_path), remembered(tmp_path)
+    plain = Engine(tiny_model()).fill([Request(str(i), FORM, passage_of(bill(i)[0])) for i in range(3)])
+    assert fill(first) == fill(second) == plain
+    assert (first.encodings.made, first.encodings.found) == (3, 0)
+    assert (second.encodings.made, second.encodings.found) == (0, 3)
+
+
+def test_the_shipped_model_says_the_same_of_what_it_looks_up(tmp_path: Path) -> None:
+    model = load_model("default", "cpu")
+    requests = [Request("a", FORM, passage_of(bill(1)[0]))]
+    plain = Engine(model).fill(requests)
+    for _ in range(2):
+        assert Engine(remembering(model, tmp_path, 1 << 20)).fill(requests) == plain
+
+
+@pytest.mark.parametrize("harm", ["torn", "flipped", "empty"])
+def test_what_is_broken_is_made_again(tmp_path: Path, harm: str) -> None:
+    before = fill(remembered(tmp_path))
+    for path in tmp_path.rglob("*.safetensors"):
+        data = bytearray(path.read_bytes())
+        data[-1] ^= 1
+        path.write_bytes({"torn": data[:-9], "flipped": data, "empty": b""}[harm])
+    again = remembered(tmp_path)
+    assert fill(again) == before and again.encodings.made == 3
+    whole = remembered(tmp_path)
+    assert fill(whole) == before and whole.encodings.found == 3
+
+
+def test_what_was_used_longest_ago_goes_first(tmp_path: Path) -> None:
+    kept = Encodings(tmp_path, 4000)
+    for number in range(8):
+        key = f"{number}" * 64
+        kept.put(key, {"states": torch.full((200,), float(number))})
+        path = kept._path(key)
+        if path.exists():
+            os.utime(path, (number, number))
+        assert kept.get("0" * 64) is not None, "it is used all the time"
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*.safetensors")) <= 4000
+    assert kept.get("7" * 64) is not None and kept.get("1" * 64) is None
+
+
+def test_nothing_is_kept_beyond_the_limit_or_where_the_disk_fails(tmp_path: Path) -> None:
+    kept = Encodings(tmp_path / "small", 100)
+    kept.put("a" * 64, {"states": torch.zeros(100)})
+    assert not (tmp_path / "small").exists()
+    (tmp_path / "file").write_text("in the way")
+    model = remembered(tmp_path / "file")
+    assert fill(model, 1) == fill(remembered(tmp_path / "other"), 1)
+    assert remembering(tiny_model(), tmp_path, 0) is not None and not [*tmp_path.glob("??")]
+
+
+def test_another_text_place_or_model_is_another_encoding() -> None:
+    passage = passage_of("a bill")
+    keys = {key_of(passage, "m"), key_of(passage_of("a mill"), "m"), key_of(passage, "n")}
+    moved = replace(passage, word_start=passage.word_start.copy(), offset=7, digest="x")
+    assert len(keys) == 3 and key_of(moved, "m") in keys

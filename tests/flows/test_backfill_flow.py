@@ -1,0 +1,29 @@
+"""The flow of a backfill does what the command does, a task a batch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cinnabar.extraction.storage.reading import query
+from cinnabar.flows.cli.main import run
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_the_flow_fills_what_is_new(notes: Path, tiny_model: Path, tmp_path: Path) -> None:
+    from cinnabar.flows.backfill import backfill_folder
+
+    schema, out = tmp_path / "note.json", tmp_path / "out"
+    arguments = ["extract", str(notes), "--schema", str(schema), "--out", str(out), "--workers", "1"]
+    assert run([*arguments, "--model", str(tiny_model), "--device", "cpu"]) == 0
+    changed = json.loads(schema.read_text())
+    changed["properties"]["done"] = {"type": ["boolean", "null"]}
+    schema.write_text(json.dumps(changed))
+    options = {"workers": 1, "batch": 2}
+    done = backfill_folder(str(schema), str(out), model=str(tiny_model), device="cpu", options=options)
+    assert (done["inputs"], done["written"]) == (3, 3)
+    assert query(out, "select count(*) from note_all where schema_fingerprint is not null").rows == [(3,)]
+    again = backfill_folder(str(schema), str(out), model=str(tiny_model), device="cpu", options=options)
+    assert again == {}
