@@ -1,8 +1,9 @@
 """The judge of every record: an independent validator of JSON Schema, then the Pydantic model where there is
 one.
 
-None of our own schema code takes part. The text itself is judged, with its numbers exact, by jsonschema-rs
-under the draft that the schema's `$schema` names (2020-12 where it names none), `format` asserted.
+The text itself is judged, with its numbers exact, by jsonschema-rs under the draft that the schema's
+`$schema` names (2020-12 where it names none), `format` asserted. Of our own schema code none takes part but
+the parser of patterns, where these have to be said in other words (`translation.py`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import jsonschema_rs
 from pydantic import ValidationError
 
+from cinnabar.extraction.translation import ECMA_PATTERN, EcmaPattern, translated
 from cinnabar.schemas.errors import SchemaError
 from cinnabar.schemas.loading import SchemaSource
 from cinnabar.schemas.pointers import escape
@@ -40,9 +42,9 @@ class Validator:
         self._model = source.model
         try:
             named = isinstance(source.schema, dict) and "$schema" in source.schema
-            schema = source.schema if named else with_null(source.schema)
+            schema, self._patterns = translated(source.schema, nullable=not named)
             self._validator = jsonschema_rs.validator_cls_for(schema)(
-                schema, validate_formats=True, offline=True
+                schema, validate_formats=True, offline=True, keywords={ECMA_PATTERN: EcmaPattern}
             )
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             raise SchemaError(f"{source.name}: refused by the validator of records: {error}") from error
@@ -55,12 +57,17 @@ class Validator:
             return [Violation("", f"expected one JSON text, got {error}")]
         try:
             found = [
-                Violation(pointer(error.instance_path), error.message)
+                Violation(pointer(error.instance_path), self._told(error))
                 for error in self._validator.iter_errors(value)
             ]
         except ValueError as error:  # deeper than the validator goes, or a string that is no valid Unicode
             return [Violation("", f"the validator refuses the record: {error}")]
         return found or self._check_model(record_text)
+
+    def _told(self, error: jsonschema_rs.ValidationError) -> str:
+        """What is wrong, with the pattern of the schema where another one was put in its place."""
+        said = getattr(error.kind, "pattern", None)
+        return error.message.replace(said, self._patterns.get(said, said)) if said else error.message
 
     def _check_model(self, record_text: str) -> list[Violation]:
         if self._model is None:
@@ -71,30 +78,6 @@ class Validator:
             # Union branches stand in Pydantic's places too; such a pointer names the nearest it can.
             return [Violation(pointer(part["loc"]), part["msg"]) for part in error.errors(include_url=False)]
         return []
-
-
-def with_null(schema: Any) -> Any:
-    """The schema with OpenAPI 3.0's `nullable: true` beside a `type` written as null among the types.
-
-    The validator knows the drafts of JSON Schema alone; a schema that names one of these has no `nullable`.
-    """
-    if isinstance(schema, list):
-        return [with_null(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    found = {key: value if key in _DATA else with_null(value) for key, value in schema.items()}
-    for key in _NAMED & schema.keys():
-        if isinstance(schema[key], dict):
-            found[key] = {name: with_null(part) for name, part in schema[key].items()}
-    if schema.get("nullable") is True and isinstance(schema.get("type"), (str, list)):
-        kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-        found["type"] = [*kinds, *(() if "null" in kinds else ("null",))]
-    return found
-
-
-#: Keywords whose values are data, and those whose values are schemas by name, whatever the name.
-_DATA = ("const", "default", "enum", "example", "examples")
-_NAMED = {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
 
 
 def exact(text: str) -> Any:

@@ -11,9 +11,10 @@ from dataclasses import replace
 from decimal import Decimal
 
 from cinnabar.schemas.errors import RegexError
-from cinnabar.schemas.language import holds
+from cinnabar.schemas.language import holds, smallest
 from cinnabar.schemas.regex import pattern_matches
 from cinnabar.schemas.shape import (
+    NO_NOTES,
     Anything,
     Array,
     Boolean,
@@ -75,10 +76,11 @@ _NAMES: dict[type, str] = {
 def union(parts: list[Shape]) -> Shape | None:
     """The values of any of these shapes, enums merged and repetitions dropped; None where none is left."""
     flat: list[Shape] = []
+    enums = [b for part in parts for b in branches(part) if isinstance(b, Enum)]
     for branch in (b for part in parts for b in branches(part)):
-        twin = next((i for i, other in enumerate(flat) if isinstance(other, Enum)), None)
-        if isinstance(branch, Enum) and twin is not None:
-            flat[twin] = _joined(flat[twin], branch)
+        if isinstance(branch, Enum):
+            if not any(isinstance(other, Enum) for other in flat):
+                flat.append(_joined(enums))
         elif not any(replace(branch, notes=other.notes) == other for other in flat):
             flat.append(branch)
     if any(isinstance(branch, Anything) for branch in flat):
@@ -88,12 +90,14 @@ def union(parts: list[Shape]) -> Shape | None:
     return Union(tuple(flat[:MAX_BRANCHES]))
 
 
-def _joined(first: Shape, second: Enum) -> Enum:
-    assert isinstance(first, Enum)
-    meanings = dict(zip(first.options, first.meanings, strict=True))
-    for text, meaning in zip(second.options, second.meanings, strict=True):
+def _joined(enums: list[Enum]) -> Enum:
+    meanings: dict[str, str] = {}
+    for text, meaning in (pair for enum in enums for pair in zip(enum.options, enum.meanings, strict=True)):
         meanings[text] = meanings.get(text) or meaning
-    return Enum(tuple(meanings), tuple(meanings.values()), first.notes.over(second.notes))
+    notes = NO_NOTES
+    for enum in enums:
+        notes = notes.over(enum.notes)
+    return Enum(tuple(meanings), tuple(meanings.values()), notes)
 
 
 def restrict(shape: Shape, types: frozenset[str]) -> Shape | None:
@@ -139,7 +143,13 @@ def _picked(shape: Enum, keep: list[int]) -> Enum:
 
 def intersect(first: Shape, second: Shape) -> Shape | None:
     """The values of both shapes, with the notes of the first over those of the second; None where there are
-    none."""
+    none.
+
+    Raises what `language` raises, where scalars of both have no automaton of fair size.
+    """
+    for one, other in ((first, second), (second, first)):
+        if isinstance(one, Anything) and one.notes is NO_NOTES:
+            return other
     notes = first.notes.over(second.notes)
     for one, other in ((first, second), (second, first)):
         if isinstance(one, Anything):
@@ -168,15 +178,16 @@ def _meet(a: Shape, b: Shape) -> Shape | None:
     """The values of two branches that are no enums."""
     if isinstance(a, String) and isinstance(b, String):
         bounds = [bound for bound in (a.max_length, b.max_length) if bound is not None]
-        return String(
+        strings = String(
             tuple(dict.fromkeys(a.patterns + b.patterns)),
             tuple(dict.fromkeys(a.formats + b.formats)),
             max(a.min_length, b.min_length),
             min(bounds, default=None),
             a.notes.over(b.notes),
         )
+        return None if smallest(strings) is None else strings
     if isinstance(a, Number) and isinstance(b, Number):
-        return Number(
+        numbers = Number(
             a.integer or b.integer,
             _tighter(a.minimum, b.minimum, max),
             _tighter(a.maximum, b.maximum, min),
@@ -185,6 +196,7 @@ def _meet(a: Shape, b: Shape) -> Shape | None:
             tuple(dict.fromkeys(a.multiples + b.multiples)),
             a.notes.over(b.notes),
         )
+        return None if smallest(numbers) is None else numbers
     if isinstance(a, Array) and isinstance(b, Array):
         return _arrays(a, b)
     if isinstance(a, Object) and isinstance(b, Object):
@@ -225,6 +237,7 @@ def _objects(a: Object, b: Object) -> Object | None:
     ours = {f.name: f for f in a.fields}
     theirs = {f.name: f for f in b.fields}
     fields: list[Field] = []
+    never: list[tuple[str, Shape | None]] = []
     for name in dict.fromkeys((*ours, *theirs)):
         one, other = ours.get(name), theirs.get(name)
         met = _both(one.shape if one else undeclared(a, name), other.shape if other else undeclared(b, name))
@@ -233,6 +246,8 @@ def _objects(a: Object, b: Object) -> Object | None:
             fields.append(Field(name, met, required))
         elif required:
             return None
+        else:
+            never.append(forbidden(name))
     additional = _both(a.additional, b.additional)
     patterns = dict(a.patterns)
     for pattern, shape in b.patterns:
@@ -243,6 +258,9 @@ def _objects(a: Object, b: Object) -> Object | None:
             if pattern not in dict(side.patterns) and one_sided is not None:
                 patterns[pattern] = _both(one_sided, side.additional)
                 one_sided = patterns[pattern]
+    if additional is not None or patterns:
+        # Left out of the fields alone, such a name would be like any undeclared one.
+        patterns.update(never)
     names = a.names or b.names
     if a.names is not None and b.names is not None:
         names = intersect(a.names, b.names)
@@ -251,6 +269,12 @@ def _objects(a: Object, b: Object) -> Object | None:
         tuple(fields), additional, a.notes.over(b.notes), tuple(patterns.items()), names,
         max(a.min_properties, b.min_properties), min(bounds, default=None),
     )  # fmt: skip
+
+
+def forbidden(name: str) -> tuple[str, None]:
+    """A pattern of an object that this name alone matches, with nothing to stand under it."""
+    literally = "".join(c if c.isalnum() else f"\\u{{{ord(c):x}}}" for c in name)
+    return f"^{literally}$", None
 
 
 def undeclared(shape: Object, name: str) -> Shape | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cinnabar.schemas.algebra import TYPES, intersect, undeclared
+from cinnabar.schemas.algebra import TYPES, forbidden, intersect, undeclared
 from cinnabar.schemas.errors import NoValue, UnsupportedSchema
 from cinnabar.schemas.pointers import escape
-from cinnabar.schemas.scalars import whole
+from cinnabar.schemas.scalars import located, whole
 from cinnabar.schemas.schema_object import SchemaObject
 from cinnabar.schemas.shape import Anything, Array, Field, Object, Shape
 
@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 MAX_MIN_ITEMS = 512
 ANY_TYPE = frozenset(TYPES)
 CUT = "left out, for the form is as large as it gets"
+
+
+class TooMany(Exception):
+    """More values than a form is laid out from; `pointer` is where the reading stopped."""
+
+    def __init__(self, pointer: str) -> None:
+        self.pointer = pointer
+        super().__init__(pointer)
 
 
 def array_shape(reader: Reader, schema: SchemaObject, level: int) -> Shape | None:
@@ -67,28 +75,33 @@ def _whole(schema: SchemaObject, keyword: str) -> int | None:
 
 def object_shape(reader: Reader, schema: SchemaObject, level: int) -> Shape | None:
     declared = schema.get("properties", {})
-    required = [name for name in schema.get("required", ()) if isinstance(name, str)]
+    required = {name: None for name in schema.get("required", ()) if isinstance(name, str)}
     last = level >= reader.levels
     patterns: tuple[tuple[str, Shape | None], ...] = ()
     for pattern in schema.get("patternProperties", {}):
         below = schema.below("patternProperties", pattern)
-        patterns += ((pattern, Anything() if last else reader.optional(below, ANY_TYPE, level + 1)),)
+        reader.count(below.pointer)
+        plain = last or reader.full
+        patterns += ((pattern, Anything() if plain else reader.optional(below, ANY_TYPE, level + 1)),)
     names = None
     if "propertyNames" in schema:
         names = reader.optional(schema.below("propertyNames"), frozenset({"string"}), level)
     frame = Object((), _rest(reader, schema, last, level), patterns=patterns, names=names)
     fields: list[Field] = []
     denied: list[tuple[str, Shape | None]] = []
+    cut = False
     for name in dict.fromkeys((*declared, *required)):
         needed = name in required
-        if last and not needed:
+        if (last or reader.full) and not needed:
+            cut = True
             continue
         told, before = len(reader.left_out), reader.problem
-        shape = undeclared(frame, name)
-        if name in declared:
-            shape = reader.read(schema.below("properties", name), ANY_TYPE, level + 1)
-            matched = undeclared(replace(frame, additional=Anything()), name)
-            shape = None if shape is None or matched is None else intersect(shape, matched)
+        try:
+            shape = _property(reader, schema, name, frame, level)
+        except TooMany as stopped:
+            reader.go_on_without(stopped, needed)
+            cut = True
+            continue
         if shape is not None:
             fields.append(Field(name, shape, needed))
         elif needed:
@@ -101,13 +114,24 @@ def object_shape(reader: Reader, schema: SchemaObject, level: int) -> Shape | No
         if shape is None and declared[name] is not False and len(reader.left_out) == told:
             place = f"{schema.pointer('properties')}/{escape(name)}"
             reader.left_out.append((place, "left out, for nothing can be written here"))
-    if last and len(declared) > len(fields):
+    if cut:
         reader.left_out.append((schema.pointer("properties"), CUT))
     low, high = _whole(schema, "minProperties") or 0, _whole(schema, "maxProperties")
     patterns = (*patterns, *denied) if frame.additional is not None or patterns else ()
-    return replace(
-        frame, fields=tuple(fields), patterns=patterns, min_properties=low, max_properties=high
-    )
+    return replace(frame, fields=tuple(fields), patterns=patterns, min_properties=low, max_properties=high)
+
+
+def _property(reader: Reader, schema: SchemaObject, name: str, frame: Object, level: int) -> Shape | None:
+    """The shape of a property under all that its object says of its name; None where there may be none."""
+    own: Shape | None = Anything()
+    if name in schema.get("properties", {}):
+        own = reader.read(schema.below("properties", name), ANY_TYPE, level + 1)
+        frame = replace(frame, additional=Anything())
+    else:
+        reader.count(schema.pointer("required"))
+    with located(schema.pointer("patternProperties"), "patternProperties"):
+        matched = undeclared(frame, name)
+        return None if own is None or matched is None else intersect(own, matched)
 
 
 def _rest(reader: Reader, schema: SchemaObject, last: bool, level: int) -> Shape | None:
@@ -118,9 +142,3 @@ def _rest(reader: Reader, schema: SchemaObject, last: bool, level: int) -> Shape
     if "additionalProperties" not in schema or (last and schema.get("additionalProperties") is not False):
         return Anything()
     return reader.optional(schema.below("additionalProperties"), ANY_TYPE, level + 1)
-
-
-def forbidden(name: str) -> tuple[str, None]:
-    """A pattern of an object that this name alone matches, with nothing to stand under it."""
-    literally = "".join(c if c.isalnum() else f"\\u{{{ord(c):x}}}" for c in name)
-    return f"^{literally}$", None

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from cinnabar.schemas.algebra import TYPES, intersect, restrict, union
-from cinnabar.schemas.containers import MAX_MIN_ITEMS, forbidden
+from cinnabar.schemas.algebra import TYPES, forbidden, intersect, restrict, union
+from cinnabar.schemas.containers import MAX_MIN_ITEMS
 from cinnabar.schemas.judging.dialects import modern
 from cinnabar.schemas.judging.resources import Documents, Place
 from cinnabar.schemas.language import MAX_UNROLLED_LENGTH

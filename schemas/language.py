@@ -10,7 +10,7 @@ from cinnabar.schemas import automaton as automata
 from cinnabar.schemas import numbers, strings
 from cinnabar.schemas.automaton import Automaton
 from cinnabar.schemas.cache import remembered
-from cinnabar.schemas.errors import TooLarge
+from cinnabar.schemas.errors import RegexError, TooLarge, UnsupportedNumber
 from cinnabar.schemas.formats import format_content
 from cinnabar.schemas.regex import written
 from cinnabar.schemas.shape import Anything, Boolean, Enum, Null, Number, Shape, String, Union, branches
@@ -26,6 +26,9 @@ MAX_UNROLLED_LENGTH = 512
 #: What is written where any value may stand.
 SCALARS = Union((Null(), Boolean(), Number(), String()))
 
+#: What is raised where a scalar shape has no automaton of fair size.
+NO_AUTOMATON = (RegexError, UnsupportedNumber, TooLarge)
+
 _INTERNED: dict[str, Automaton] = {}
 
 
@@ -38,7 +41,7 @@ def language(shape: Shape, unroll: int | None = None) -> Automaton:
     """The canonical texts of a scalar shape, without its upper bounds on length where they are large.
 
     A bound above `unroll` code points (by default as `_unrolled` says) is left out; see `left_out`.
-    Raises RegexError, UnsupportedNumber or TooLarge where there is no automaton of fair size.
+    Raises one of NO_AUTOMATON where there is none of fair size.
     """
     unroll = _unrolled(shape) if unroll is None else unroll
     parts = [_branch(branch, unroll) for branch in branches(shape)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from typing import TypeGuard
@@ -11,7 +12,7 @@ from typing import TypeGuard
 from cinnabar.schemas.algebra import intersect, union
 from cinnabar.schemas.canonical import scalar_text
 from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, Kind, Node, ObjectNode, Property, Slot
-from cinnabar.schemas.language import SCALARS, holds, language, left_out, smallest
+from cinnabar.schemas.language import NO_AUTOMATON, SCALARS, holds, language, left_out, smallest
 from cinnabar.schemas.meanings import meanings
 from cinnabar.schemas.opening import open_groups
 from cinnabar.schemas.pointers import escape
@@ -76,7 +77,8 @@ class Layout:
         prefix = tuple(self.node(part, f"{path}/{at}") for at, part in enumerate(shape.prefix))
         row, met = shape.item, None
         if shape.contained is not None and shape.item is not None:
-            met = intersect(shape.item, shape.contained)
+            with suppress(*NO_AUTOMATON):
+                met = intersect(shape.item, shape.contained)
             row = shape.item if met is None else _described(shape.item, met)
         item = None if row is None else self.node(row, f"{path}/*")
         contained = None
@@ -225,7 +227,9 @@ def _wider(a: Shape, b: Shape) -> Shape | None:
         return a
     if isinstance(a, Anything) or isinstance(b, Anything):
         return None
-    met = intersect(a, b)
+    met = None
+    with suppress(*NO_AUTOMATON):
+        met = intersect(a, b)
     if met is None:
         return None
     met = replace(met, notes=NO_NOTES)

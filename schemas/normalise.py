@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cinnabar.schemas.algebra import TYPES, anything_of, intersect, restrict, types_of, union
-from cinnabar.schemas.containers import ANY_TYPE, array_shape, forbidden, object_shape
+from cinnabar.schemas.algebra import TYPES, anything_of, forbidden, intersect, restrict, types_of, union
+from cinnabar.schemas.containers import ANY_TYPE, CUT, TooMany, array_shape, object_shape
 from cinnabar.schemas.denial import Denial
 from cinnabar.schemas.errors import NoValue, UnsupportedSchema
 from cinnabar.schemas.formats import format_content
 from cinnabar.schemas.judging.dialects import Draft, modern
-from cinnabar.schemas.judging.resources import Documents, Place
+from cinnabar.schemas.judging.resources import LISTS, MAPS, Documents, Place
 from cinnabar.schemas.language import smallest
 from cinnabar.schemas.scalars import constant_meaning, located, number_shape, string_shape, value_shape
 from cinnabar.schemas.schema_object import ABOUT, SchemaObject, annotation, notes_of
@@ -37,8 +37,9 @@ from cinnabar.schemas.shape import (
     with_notes,
 )
 
-#: Shapes that a form is laid out from; references are inlined, so schemas may grow without bound.
-MAX_SHAPES = 2_000
+#: Shapes that a form is laid out from; references are inlined, so schemas may grow without bound. Up to the
+#: second number where even the optional values of the root are more, for what is demanded beside them.
+MAX_SHAPES, MAX_DEMANDED = 2_000, 4_000
 #: Containers within containers that are followed, the most first; at the last one only what is required is.
 LEVELS = (40, 7, 5, 4, 3, 2, 1)
 #: How often a reference is followed within itself; more where nothing could be written otherwise.
@@ -63,10 +64,6 @@ class Normalised:
     left_out: tuple[tuple[str, str], ...]
 
 
-class _TooMany(Exception):
-    """More shapes than a form is laid out from."""
-
-
 def normalise(schema: dict[str, Any] | bool, denying: bool = False) -> Normalised:
     """The shape of a JSON Schema, of the draft that it names.
 
@@ -79,11 +76,18 @@ def normalise(schema: dict[str, Any] | bool, denying: bool = False) -> Normalise
     documents = Documents(schema)
     problem: UnsupportedSchema | None = None
     for unrolled in UNROLLED[1:] if denying else UNROLLED:
-        for levels in LEVELS:
-            reader = Reader(documents, levels, unrolled, denying)
+        deepest = LEVELS[0]
+        for levels, sparing in (*((levels, False) for levels in LEVELS), (LEVELS[-1], True)):
+            if levels > deepest and not sparing:
+                continue  # It would be read as before.
+            reader = Reader(documents, levels, unrolled, denying, sparing)
             try:
                 shape = reader.read(documents.root, ANY_TYPE, 0)
-            except _TooMany:
+            except TooMany as stopped:
+                reason = f"there are more than {MAX_DEMANDED:,} parts up to here that cannot be left out"
+                keyword = _keyword(stopped.pointer)
+                problem = UnsupportedSchema(stopped.pointer, keyword, reason, "demand fewer values at once")
+                deepest = reader.deepest
                 continue
             except RecursionError:
                 problem = UnsupportedSchema("", "$ref", "too many levels", "flatten the schema")
@@ -105,9 +109,13 @@ class Reader:
     levels: int
     unrolled: int
     denying: bool = False
+    #: Whether what is optional is left out from where it would be too much, and not refused.
+    sparing: bool = False
     left_out: list[tuple[str, str]] = field(default_factory=list)
     following: list[int] = field(default_factory=list)
     shapes: int = 0
+    #: Containers within containers, as far as was read.
+    deepest: int = 0
     stopped: bool = False
     problem: UnsupportedSchema | None = None
 
@@ -116,14 +124,12 @@ class Reader:
 
         `types` are the JSON types that its surroundings leave.
         """
+        self.count(place.pointer)
         if place.value is False:
             self.nothing(NoValue(place.pointer, "false", "no value is allowed here"))
             return None
         if not isinstance(place.value, Mapping) or not place.value:
             return Anything() if types == ANY_TYPE else restrict(Anything(), types)
-        self.shapes += 1
-        if self.shapes > MAX_SHAPES:
-            raise _TooMany
         schema = SchemaObject(place, modern(place.value, place.resource.draft))
         self._tell(schema)
         if "type" in schema:
@@ -136,7 +142,8 @@ class Reader:
                 return None
             assert found is not None
             alone = isinstance(found, Anything)
-            found = intersect(found, part)
+            with located(schema.pointer(keyword), keyword):
+                found = intersect(found, part)
             # What came alone was looked at when it was made.
             if found is None or not (alone or _inhabited(found, schema, keyword)):
                 self.nothing(NoValue(schema.pointer(keyword), keyword))
@@ -150,13 +157,41 @@ class Reader:
         found = self._denied(found, schema, level)
         return None if found is None else with_notes(found, notes_of(place.value))
 
+    @property
+    def full(self) -> bool:
+        """Whether nothing is read any more that may be left out."""
+        return self.sparing and self.shapes >= MAX_SHAPES
+
+    def go_on_without(self, stopped: TooMany, needed: bool) -> None:
+        """Leave room for what is demanded beside a part that is too large; raises again if it is needed."""
+        if needed or not self.sparing:
+            raise stopped
+        self.shapes = MAX_SHAPES
+
+    def count(self, pointer: str) -> None:
+        """One value more, at this place of the schema."""
+        self.shapes += 1
+        if self.shapes > (MAX_DEMANDED if self.sparing else MAX_SHAPES):
+            raise TooMany(pointer)
+
     def nothing(self, problem: UnsupportedSchema) -> None:
         self.problem = self.problem or problem
 
     def _either(self, places: Iterable[Place], types: frozenset[str], level: int) -> list[Shape]:
         """The shapes of those places under which something can be written."""
         before = self.problem
-        found = [part for place in places if (part := self.read(place, types, level)) is not None]
+        found: list[Shape] = []
+        for place in places:
+            if found and self.full:
+                self.left_out.append((place.pointer, CUT))
+                break
+            try:
+                part = self.read(place, types, level)
+            except TooMany as stopped:
+                self.go_on_without(stopped, needed=not found)
+                continue
+            if part is not None:
+                found.append(part)
         if found:
             self.problem = before
         return found
@@ -260,7 +295,8 @@ class Reader:
             self.optional(schema.below(k), types, level) if k in schema else restrict(Anything(), types)
             for k in ("then", "else")
         ]
-        both = None if met is None or parts[0] is None else intersect(met, parts[0])
+        with located(schema.pointer("then"), "then"):
+            both = None if met is None or parts[0] is None else intersect(met, parts[0])
         return union([part for part in (both, parts[1]) if part is not None])
 
     def _dependent(
@@ -301,8 +337,9 @@ class Reader:
             left = union([part for part in parts if part is not None])
         elif self.denying and "not" in schema:
             what = Denial(self.documents, lambda place: self.optional(place, ANY_TYPE, level))
-            broken = what.of(schema.below("not"))
-            left = (None if broken is None else intersect(shape, broken)) or shape
+            with located(schema.pointer("not"), "not"):
+                broken = what.of(schema.below("not"))
+                left = (None if broken is None else intersect(shape, broken)) or shape
         if left is None:
             self.nothing(NoValue(schema.pointer("not"), "not"))
             return None
@@ -341,10 +378,9 @@ class Reader:
             found = string_shape(schema.values, schema.pointer())
             content = next((CONTENT[k, schema.get(k)] for k, _ in CONTENT if _asserted(schema, k)), None)
             return found if content is None else replace(found, patterns=(*found.patterns, content))
-        if kind == "array":
-            return array_shape(self, schema, level)
-        if kind == "object":
-            return object_shape(self, schema, level)
+        if kind in ("array", "object"):
+            self.deepest = max(self.deepest, level)
+            return (array_shape if kind == "array" else object_shape)(self, schema, level)
         return number_shape(schema.values, schema.pointer(), integer=kind == "integer")
 
 
@@ -407,3 +443,9 @@ def _without(shape: Shape, texts: set[str | None]) -> Shape | None:
     if not keep:
         return None
     return Enum(tuple(shape.options[i] for i in keep), tuple(shape.meanings[i] for i in keep), shape.notes)
+
+
+def _keyword(pointer: str) -> str:
+    """The keyword under which the schema at this pointer stands."""
+    *above, last = pointer.split("/")
+    return above[-1] if above and above[-1] in (*LISTS, *MAPS) else last

@@ -31,8 +31,8 @@ _ONE = (
     "unevaluatedItems",
     "unevaluatedProperties",
 )
-_LISTS = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
-_MAPS = ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
+LISTS = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
+MAPS = ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
 RECURSIVE = ""
 """The name under which `$recursiveAnchor` of 2019-09 stands among dynamic anchors, which have longer ones."""
 
@@ -230,13 +230,13 @@ def _draft_of(root: Place) -> Draft:
 
 def _subschemas(place: Place) -> Iterator[Place]:
     schema = place.value
-    for keyword in schema.keys() & {*_ONE, *_LISTS, *_MAPS}:
+    for keyword in schema.keys() & {*_ONE, *LISTS, *MAPS}:
         value, below = schema[keyword], place.child(keyword)
-        if isinstance(value, dict) and keyword in _MAPS:
+        if isinstance(value, dict) and keyword in MAPS:
             yield from (below.child(name) for name in value)
         elif isinstance(value, dict) and keyword in _ONE:
             yield below
-        elif isinstance(value, list) and keyword in _LISTS:
+        elif isinstance(value, list) and keyword in LISTS:
             yield from (below.child(str(i)) for i in range(len(value)))
 
 

@@ -13,7 +13,8 @@ from cinnabar.engine.layout import lay_out
 from cinnabar.engine.models.base import Row
 from cinnabar.engine.request import Filled, Result
 from cinnabar.engine.writing import Value, Writer
-from cinnabar.extraction.validation import exact, with_null
+from cinnabar.extraction.translation import ECMA_PATTERN, EcmaPattern, translated
+from cinnabar.extraction.validation import exact
 from cinnabar.schemas import CompiledSchema
 from cinnabar.schemas.fitting import Fitted
 from cinnabar.schemas.form import Form
@@ -27,7 +28,9 @@ def independent(schema: Any) -> Judge | None:
     """Another validator's opinion of texts; None where it cannot read the schema."""
     named = isinstance(schema, dict) and "$schema" in schema
     try:
-        validator = jsonschema_rs.validator_for(schema if named else with_null(schema), validate_formats=True)
+        validator = jsonschema_rs.validator_for(
+            translated(schema, not named)[0], validate_formats=True, keywords={ECMA_PATTERN: EcmaPattern}
+        )
     except ValueError:
         return None
 

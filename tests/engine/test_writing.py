@@ -68,6 +68,26 @@ def test_an_object_is_there_if_an_open_property_is() -> None:
     assert write(layout, '"k"', None, None).record == '{"o":{"a":"k"}}'
 
 
+def test_an_object_that_is_optional_and_has_no_value_is_left_out() -> None:
+    within = obj(o=obj(i=obj(a=TEXT)), b=TEXT)
+    assert write(laid_out(within), None, '"1"').record == '{"b":"1"}'
+    assert write(laid_out({**within, "required": ["o"]}), None, '"1"').record == '{"o":{},"b":"1"}'
+    assert write(laid_out(within), '"x"', None).record == '{"o":{"i":{"a":"x"}}}'
+
+
+def test_open_properties_of_several_patterns_are_all_written() -> None:
+    schema = {
+        "type": "object",
+        "patternProperties": {"^a": TEXT, "^b": {"type": "integer"}},
+        "additionalProperties": {"type": "boolean"},
+    }
+    rows = [Row(array, -1, 10 * at, 0.5) for at, array in enumerate((0, 0, 1, 2))]
+    got = write(laid_out(schema, rows), '"a1"', '"x"', '"a2"', '"y"', '"b1"', "3", '"c"', "true")
+    assert got.record == '{"a1":"x","a2":"y","b1":3,"c":true}'
+    assert sorted(got.leaves) == ["/a1", "/a2", "/b1", "/c"]
+    assert write(laid_out(schema, rows[3:]), '"c"', "true").record == '{"c":true}'
+
+
 ROWS = {"type": "array", "items": {**obj(n=TEXT, m=TEXT), "required": ["n"]}, "uniqueItems": True}
 
 
@@ -77,6 +97,13 @@ def test_an_item_that_repeats_another_leaves_no_note_but_the_slots_that_were_ask
     assert got.rows == {"/0": (OFFSET, 0.5), "/1": (OFFSET + 20, 0.5)}
     assert list(got.leaves) == ["/0/n", "/0/m", "/1/n", "/1/m"] and got.leaves["/1/n"].text == '"b"'
     assert got.instances["/1/n"] == [2, 4] and len(got.states["/1/m"]) == 1
+
+
+def test_an_item_that_repeats_another_takes_no_note_of_its_neighbours_with_it() -> None:
+    rows = {"type": "array", "uniqueItems": True, "items": TEXT}
+    got = write(laid_out(obj(z=TEXT, a=rows, b=TEXT), rows_of(3)), '"0"', '"x"', '"x"', '"y"', '"1"')
+    assert got.record == '{"z":"0","a":["x","y"],"b":"1"}'
+    assert sorted(got.leaves) == ["/a/0", "/a/1", "/b", "/z"]
 
 
 def test_an_item_that_repeats_another_and_is_the_last_leaves_nothing_behind() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas.judging import judge_of
-from cinnabar.schemas.judging.values import frozen, is_whole
+from cinnabar.schemas.judging.values import frozen, is_whole, split
 
 numbers = st.one_of(
     st.integers(-(10**6), 10**6),
@@ -150,3 +150,8 @@ def test_a_pattern_that_cannot_be_read_is_refused_by_its_pointer(keyword: str) -
 def test_what_is_no_parsed_json_is_an_error() -> None:
     with pytest.raises(ValueError, match="expected parsed JSON, got tuple"):
         judge_of({"type": "array"}).accepts((1, 2))
+
+
+@pytest.mark.parametrize("zero", [0, -0.0, Decimal("0.000"), Decimal("0E+7"), Decimal("-0")])
+def test_zero_has_one_size_however_it_is_spelled(zero: int | float | Decimal) -> None:
+    assert split(zero) == (0, 0)

@@ -22,7 +22,7 @@ from cinnabar.schemas.judging.building import MAKERS, MAX_BESIDE
 from cinnabar.schemas.judging.resources import Documents
 from cinnabar.schemas.language import MAX_UNROLLED_LENGTH, UNROLLED_LENGTH
 from cinnabar.schemas.layout import lay_out
-from cinnabar.schemas.normalise import MAX_SHAPES, UNROLLED, Reader, normalise
+from cinnabar.schemas.normalise import LEVELS, MAX_DEMANDED, MAX_SHAPES, UNROLLED, Reader, normalise
 from cinnabar.schemas.schema_object import ABOUT
 from cinnabar.schemas.shape import (
     Anything,
@@ -298,12 +298,53 @@ def test_of_a_large_schema_the_optional_values_that_lie_deepest_are_left_out_and
     assert {what for _, what in found.left_out} == {"left out, for the form is as large as it gets"}
 
 
+WIDE = {f"p{at}": TEXT for at in range(2 * MAX_SHAPES)}
+
+
+def test_of_more_properties_than_a_form_has_the_first_and_the_required_ones_are_written() -> None:
+    found = normalise({"type": "object", "properties": WIDE, "required": [f"p{len(WIDE) - 1}"]})
+    names = list(fields(found.shape))
+    assert names == [*(f"p{at}" for at in range(MAX_SHAPES - 1)), f"p{len(WIDE) - 1}"]
+    assert found.left_out == (("/properties", "left out, for the form is as large as it gets"),)
+    both = {"allOf": [{"type": "object", "properties": WIDE}, {"properties": {"b": TEXT}, "required": ["b"]}]}
+    assert list(fields(shape(both)))[-1] == "b"
+    within = {"type": "object", "properties": {"b": TEXT, "a": {**OPEN, "required": [*WIDE, "x"]}}}
+    assert list(fields(normalise(within).shape)) == ["b"], "what is too large by itself is left out whole"
+
+
+def test_of_more_alternatives_than_a_form_has_the_first_ones_are_written() -> None:
+    codes = [{"const": name, "title": f"the code {name}"} for name in WIDE]
+    found = normalise({"oneOf": codes})
+    assert isinstance(found.shape, Enum) and len(found.shape.options) == MAX_SHAPES - 1
+    assert found.left_out == ((f"/oneOf/{MAX_SHAPES - 1}", "left out, for the form is as large as it gets"),)
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer", "keyword"),
+    [
+        ({"properties": dict.fromkeys([*WIDE, "x", "y"], TEXT), "required": [*WIDE, "x", "y"]},
+         f"/properties/p{MAX_DEMANDED - 1}", "properties"),
+        ({"required": [*WIDE, "x", "y"]}, "/required", "required"),
+        ({"allOf": [TEXT] * (MAX_DEMANDED + 1)}, f"/allOf/{MAX_DEMANDED - 1}", "allOf"),
+        ({"patternProperties": {f"^{name}$": TEXT for name in WIDE}}, "/patternProperties/^p3000$",
+         "patternProperties"),
+    ],
+)  # fmt: skip
+def test_more_values_than_a_form_has_are_refused_where_none_may_be_left_out(
+    schema: Any, pointer: str, keyword: str
+) -> None:
+    with pytest.raises(UnsupportedSchema, match=r"more than 4,000 .* that cannot be left out") as caught:
+        normalise(schema)
+    assert (caught.value.pointer, caught.value.keyword) == (pointer, keyword)
+    assert not isinstance(caught.value, NoValue)
+
+
 def test_lists_within_lists_end_somewhere_and_this_is_told() -> None:
     schema: dict[str, Any] = TEXT
     for _ in range(200):
         schema = {"type": "array", "items": schema}
     found = normalise(schema)
-    assert found.left_out and found.left_out[0][0].startswith("/items/items")
+    assert [pointer for pointer, _ in found.left_out] == ["/items" * (LEVELS[0] + 1)]
 
 
 def test_an_optional_property_that_cannot_be_written_is_left_out_and_told() -> None:
@@ -459,6 +500,64 @@ def test_words_beside_a_reference_win_over_those_behind_it() -> None:
     assert notes[1].default == "null"
 
 
+DAY, SHORT = {**TEXT, "format": "date"}, {**TEXT, "maxLength": 4}
+
+
+def having(part: Any, **more: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {"a": part}, **more}
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({**having(DAY), "patternProperties": {"a": SHORT}}, "{}"),
+        ({"allOf": [having(DAY), having(SHORT)]}, "{}"),
+        ({"allOf": [having(having(DAY)), having(having(SHORT))]}, "{}"),
+        (
+            {"allOf": [having({"type": "number", "maximum": 2}), having({"type": "number", "minimum": 3})]},
+            "{}",
+        ),
+        ({"allOf": [{"type": "array", "items": DAY}, {"type": "array", "items": SHORT}]}, "[]"),
+        ({"type": "array", "items": DAY, "contains": SHORT, "minContains": 0}, "[]"),
+        ({"type": "object", "patternProperties": {"^x": DAY, "^xy": SHORT}}, "{}"),
+        ({**having(DAY), "dependentSchemas": {"a": having(SHORT)}}, "{}"),
+        ({"type": "object", "if": having(DAY, required=["a"]), "then": having(SHORT)}, "{}"),
+    ],
+    ids=lambda v: str(v)[:60],
+)
+def test_what_lies_within_has_no_place_where_its_parts_have_no_value_in_common(
+    schema: Any, expected: str
+) -> None:
+    assert compile_schema(schema).minimal() == expected
+
+
+def test_a_property_without_a_value_is_no_undeclared_one_to_what_stands_beside() -> None:
+    apart = {"allOf": [having(DAY), having(SHORT), {"type": "object", "additionalProperties": TEXT}]}
+    assert compile_schema(apart).minimal() == "{}"
+    with pytest.raises(NoValue) as caught:
+        normalise({"allOf": [*apart["allOf"], {"required": ["a"]}]})
+    assert caught.value.pointer == "/allOf"
+
+
+LARGE = [{**TEXT, "pattern": pattern} for pattern in ("a[^x]{8}b[^y]{3}$", "c[^a]{9}d[^z]{2}$")]
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer"),
+    [
+        ({"allOf": [having(part) for part in LARGE]}, "/allOf"),
+        ({**having(LARGE[0]), "patternProperties": {"a": LARGE[1]}}, "/patternProperties"),
+        ({"if": having(LARGE[0]), "then": having(LARGE[1])}, "/then"),
+    ],
+)
+def test_patterns_that_are_too_large_together_are_refused_by_the_pointer_of_what_joins_them(
+    schema: Any, pointer: str
+) -> None:
+    with pytest.raises(UnsupportedSchema, match="the automaton needs") as caught:
+        _ = compile_schema(schema).form
+    assert caught.value.pointer == pointer
+
+
 def test_choices_that_are_too_long_are_dropped_whatever_the_bound() -> None:
     for bound in (5, 140, 900):
         found = shape({"enum": ["x" * bound, "x" * (bound + 1)], "maxLength": bound})
@@ -471,6 +570,7 @@ def test_the_page_of_json_schema_names_every_keyword_and_format_and_the_limits_t
         assert f"`{name.partition(':')[0]}`" in page, name
     limits = (
         *(UNROLLED_LENGTH, MAX_UNROLLED_LENGTH, MAX_MIN_ITEMS, MAX_STATES, MAX_SHAPES, MAX_BRANCHES),
+        MAX_DEMANDED,
         *(MAX_DEPTH, MAX_BESIDE, BUDGET),
     )
     for limit in limits:

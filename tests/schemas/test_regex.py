@@ -324,3 +324,11 @@ def test_patterns_agree_with_the_suite(name: str) -> None:
                 if automaton.accepts(content_of(case["data"])) != case["valid"]:
                     wrong.append((pattern, case))
     assert tried and wrong == []
+
+
+@pytest.mark.parametrize("pattern", ["^[^]$", "^.$", "^[\\u{10000}-\\u{10ffff}]$"])
+def test_no_bytes_past_the_last_code_point_are_text(pattern: str) -> None:
+    content = search(pattern)
+    assert content.accepts("\U0010ffff".encode())
+    for beyond in (b"\xf4\x90\x80\x80", b"\xf4\xbf\xbf\xbf", b"\xf5\x80\x80\x80"):
+        assert not content.accepts(beyond)
