@@ -20,7 +20,7 @@ from cinnabar.engine.models.default.questions import (
     plain_words,
 )
 from cinnabar.engine.models.default.typed import PassageReader
-from cinnabar.engine.models.default.windows import Window, cut
+from cinnabar.engine.models.default.windows import LONGEST, OVERLAP, Window, cut
 from cinnabar.engine.models.default.wordpieces import Pieces, WordPieces
 from cinnabar.engine.training.labels import LabelledLeaf, LabelledRow, Labels
 from cinnabar.schemas.form import Form, Slot
@@ -87,7 +87,7 @@ class LabelledPassage:
 
 
 def labelled_passage(
-    text: str, form: Form, labels: Labels, pieces: Pieces, wordpieces: WordPieces, longest: int = 300
+    text: str, form: Form, labels: Labels, pieces: Pieces, wordpieces: WordPieces, longest: int = LONGEST
 ) -> LabelledPassage:
     """The targets of a document's slots."""
     reader = PassageReader(text)
@@ -116,7 +116,7 @@ def labelled_passage(
         elif sum(r.anchor >= 0 for r in mine) >= 0.8 * len(mine):
             places = sorted({pieces.at(r.anchor) for r in mine if r.anchor >= 0})
             arrays.append(RowsTarget(asked.arrays[i], tuple(places)))
-    windows = tuple(cut(pieces, longest, min(64, longest // 4)))
+    windows = tuple(cut(pieces, longest, min(OVERLAP, longest // 4)))
     passage = LabelledPassage(
         text, pieces, windows, tuple(scalars), tuple(tuple(r) for r in rows if r), tuple(arrays)
     )

@@ -52,9 +52,9 @@ SPELL_FROM = 0.1
 VIEWS_AT_ONCE = 8
 #: Questions that go through the encoder together.
 QUESTIONS_AT_ONCE = 64
-#: Windows of a passage for which everything that slots look at is kept over the steps, 4 MB each; of longer
+#: Windows of a passage for which everything that slots look at is kept over the steps, 2.5 MB each; of longer
 #: ones it is made anew for the windows at hand.
-WINDOWS_HELD = 32
+WINDOWS_HELD = 50
 #: Of longer passages each slot looks again, in later steps, at as many windows that likely hold its value.
 LOOKED_AT_AGAIN = 4
 #: Forms whose questions are kept read; the oldest goes first.
