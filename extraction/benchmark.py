@@ -39,6 +39,7 @@ from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.mixture import MixedDocument, mixed_documents
 from cinnabar.extraction.pipeline import Job, Read, run_batch
 from cinnabar.extraction.planning import passage_of
+from cinnabar.extraction.rates import FIELDS, TOKENS, rate
 from cinnabar.extraction.storage.store import Store
 from cinnabar.extraction.validation import Validator, Violation
 from cinnabar.schemas import compile_schema, load_schema
@@ -240,6 +241,17 @@ def long_report(model: Model, effort: str) -> Iterator[str]:
     yield f"{outcome.status} {outcome.code} after {seconds:.1f} s; peak memory {_peak_memory()} MiB."
 
 
+def rate_report(model: Model, effort: str) -> Iterator[str]:
+    """Whole fills against the encoder alone, with the threads that there are."""
+    found = rate(model, effort)
+    fields = len(FIELDS["properties"])
+    yield f"## {found.documents} documents of {TOKENS} tokens, {fields} fields, effort {effort}"
+    yield (
+        f"{found.filled:.1f} documents/s, {found.encoded:.1f} by the encoder alone, ratio "
+        f"{found.filled / found.encoded:.2f}; {found.steps} steps (median)."
+    )
+
+
 def machine(model: Model) -> str:
     """Where and when this was measured."""
     import torch
@@ -301,6 +313,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "answer": lambda: answer_report(model, sets()),
         "context": lambda: context_report(model, sets(), a.context, a.effort),
         "long": lambda: long_report(model, a.effort),
+        "rate": lambda: rate_report(model, a.effort),
     }
     p = argparse.ArgumentParser(
         prog="python -m cinnabar.extraction.benchmark", description=(__doc__ or "").split("\n")[0]

@@ -30,6 +30,7 @@ from cinnabar.engine.training.examples import (
     RowsTarget,
     SlotTarget,
     inside,
+    is_held,
     places_inside,
     reworded,
 )
@@ -108,7 +109,7 @@ class _Seen:
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """A choice of the batch: its place (window, slot), its options, and which one is true."""
+    """A choice of the batch: its place (window, slot), its options, and which is true, IGNORE if none is."""
 
     at: tuple[int, int]
     options: list[int]
@@ -157,7 +158,7 @@ class _Collation:
                 until = window.place(max(target.until, target.anchor + 1))
                 self.board.until[i, j] = min(until, self.width)
             own = inside(target.spans, window)
-            if target.options or target.kind == BOOLEAN:
+            if target.chosen:
                 self._choose(seen, j, target)
             else:
                 self._point(seen, j, target, own)
@@ -168,20 +169,19 @@ class _Collation:
         return self.asked.setdefault(question, len(self.asked))
 
     def _choose(self, seen: _Seen, j: int, target: SlotTarget) -> None:
-        """Options are told by a document's beginning; what later windows say of them is not known."""
+        """Options are decided where most is said of them; what other windows say of them is not known."""
         i = seen.index
-        if not (seen.whole or seen.window.first == 0 or target.anchor >= 0):
+        if not (seen.whole or target.anchor >= 0 or is_held(target, seen.window)):
             return
         self.absent[i, j] = float(target.absent)
-        if target.option < 0:
-            return
         if target.kind == BOOLEAN:
-            self.boolean[i, j] = target.option
+            self.boolean[i, j] = target.option if target.option >= 0 else IGNORE
             return
         kept = some_options(target, self.rng)
         options = [self._asked(target.options[o]) for o in kept]
         printed = [target.printed[o] for o in kept]
-        self.choices.append(_Choice((i, j), options, printed, kept.index(target.option)))
+        true = kept.index(target.option) if target.option >= 0 else IGNORE
+        self.choices.append(_Choice((i, j), options, printed, true))
 
     def _point(self, seen: _Seen, j: int, target: SlotTarget, own: Spans) -> None:
         i = seen.index

@@ -12,7 +12,7 @@ from cinnabar.engine.models.base import MASK, MORE, PAD
 from cinnabar.engine.models.default.network import KINDS, STATES, Board
 from cinnabar.engine.models.default.speller import HINT_BYTES
 from cinnabar.engine.models.default.windows import Window
-from cinnabar.engine.training.examples import LabelledPassage, RowsTarget, SlotTarget, inside
+from cinnabar.engine.training.examples import LabelledPassage, RowsTarget, SlotTarget, is_held
 
 #: Slots of one training window.
 SCALARS, ARRAYS, ROWS, ROW_SLOTS = 14, 3, 5, 8
@@ -38,7 +38,7 @@ def draw_slots(
     held: list[SlotTarget] = []
     others: list[SlotTarget] = []
     for x in rng.sample(passage.scalars, len(passage.scalars)):
-        there = not x.absent and (not x.spans or bool(inside(x.spans, window)))
+        there = not x.absent and (is_held(x, window) or not (x.spans or x.chosen))
         (held if there else others).append(x)
     held = held[: rng.randint(SCALARS // 2, SCALARS)]
     scalars = held + others[: max(2, len(held) // 2)]
@@ -56,7 +56,7 @@ def some_options(target: SlotTarget, rng: random.Random) -> list[int]:
     if len(others) > OPTIONS:
         named = [o for o in others if target.printed[o]][: OPTIONS // 2]
         others = named + rng.sample([o for o in others if o not in named], OPTIONS - len(named))
-    return sorted([target.option, *others])
+    return sorted([target.option, *others] if target.option >= 0 else others)
 
 
 def show_value(

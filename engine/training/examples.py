@@ -20,7 +20,7 @@ from cinnabar.engine.models.default.questions import (
     plain_words,
 )
 from cinnabar.engine.models.default.typed import PassageReader
-from cinnabar.engine.models.default.windows import Window, cut
+from cinnabar.engine.models.default.windows import LONGEST, OVERLAP, Window, cut
 from cinnabar.engine.models.default.wordpieces import Pieces, WordPieces
 from cinnabar.engine.training.labels import LabelledLeaf, LabelledRow, Labels
 from cinnabar.schemas.form import Form, Slot
@@ -39,6 +39,7 @@ class SlotTarget:
     both inclusive. `allowed`: pieces at which a typed slot's values start, None for slots that take any
     words. `option`: index of the true option, -1 where there is none. `spelled`: the canonical text for the
     speller. `absent`: whether the document has no value. `known`: whether the truth could be found at all.
+    `told`: of an option outside of rows the piece around which the passage says most about it (told.py).
     """
 
     question: Question
@@ -54,6 +55,12 @@ class SlotTarget:
     option: int = -1
     spelled: bytes | None = None
     words: tuple[int, ...] = ()
+    told: int = 0
+
+    @property
+    def chosen(self) -> bool:
+        """Whether it is one of some options, which need not be printed."""
+        return bool(self.options) or self.kind == KINDS.index("boolean")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +87,7 @@ class LabelledPassage:
 
 
 def labelled_passage(
-    text: str, form: Form, labels: Labels, pieces: Pieces, wordpieces: WordPieces, longest: int = 300
+    text: str, form: Form, labels: Labels, pieces: Pieces, wordpieces: WordPieces, longest: int = LONGEST
 ) -> LabelledPassage:
     """The targets of a document's slots."""
     reader = PassageReader(text)
@@ -109,7 +116,7 @@ def labelled_passage(
         elif sum(r.anchor >= 0 for r in mine) >= 0.8 * len(mine):
             places = sorted({pieces.at(r.anchor) for r in mine if r.anchor >= 0})
             arrays.append(RowsTarget(asked.arrays[i], tuple(places)))
-    windows = tuple(cut(pieces, longest, min(64, longest // 4)))
+    windows = tuple(cut(pieces, longest, min(OVERLAP, longest // 4)))
     passage = LabelledPassage(
         text, pieces, windows, tuple(scalars), tuple(tuple(r) for r in rows if r), tuple(arrays)
     )
@@ -246,15 +253,29 @@ def reworded(question: Question, rng: random.Random) -> Question:
 
 
 def draw_window(passage: LabelledPassage, rng: random.Random) -> Window:
-    """A window to train on, mostly one that holds values."""
+    """A window to train on, mostly one that holds values; a long passage's begins a little off its cut."""
     if len(passage.windows) == 1:
         return passage.windows[0]
     weights = []
     for w in passage.windows:
-        held = sum(any(w.first <= a and b < w.last for a, b in s.spans) for s in passage.scalars)
+        held = sum(is_held(s, w) for s in passage.scalars)
         held += sum(w.first <= p < w.last for a in passage.arrays for p in a.places[:50])
         weights.append(0.5 + held)
-    return rng.choices(passage.windows, weights)[0]
+    return _shifted(rng.choices(passage.windows, weights)[0], len(passage.pieces), rng)
+
+
+def is_held(target: SlotTarget, window: Window) -> bool:
+    """Whether a slot outside of rows is decided in a window: a value stands there, or most is said of it."""
+    if target.chosen:
+        return window.first <= target.told < window.last
+    return any(window.first <= a and b < window.last for a, b in target.spans)
+
+
+def _shifted(window: Window, total: int, rng: random.Random) -> Window:
+    """The window moved by up to a fifth of its length: where a text is cut should not matter."""
+    size = window.last - window.first
+    first = min(max(0, window.first + rng.randint(-size // 5, size // 5)), max(0, total - size))
+    return Window(first, min(first + size, total), first, min(first + size, total))
 
 
 def inside(spans: Sequence[tuple[int, int]], window: Window) -> list[tuple[int, int]]:

@@ -7,10 +7,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from cinnabar.engine.models.default.body import FLOOR
-from cinnabar.engine.models.default.network import Network
+from cinnabar.engine.models.default.network import KINDS, Look, Network
+from cinnabar.engine.models.default.support import SIGNS, Statements, stretches, support
 from cinnabar.engine.training.batches import Batch
 from cinnabar.engine.training.canvases import IGNORE
 
+BOOLEAN = KINDS.index("boolean")
 #: Weight of each part of the loss.
 WEIGHTS = {
     "start": 1.0, "end": 0.7, "absent": 1.0, "choice": 0.7, "boolean": 0.7, "rows": 1.5, "row_ranks": 0.5,
@@ -22,15 +24,16 @@ def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
     """The mean loss of each part over a batch; parts without a target are left out."""
     page, board, targets, questions = batch.sheet, batch.board, batch.targets, batch.questions
     held = network.hold(network.read(page))
-    vectors = network.understand(questions)
+    vectors, statements = network.understand(questions)
     matches = network.matches(page, board, questions)
     look = network.look(held, page, board, vectors, matches)
     out: dict[str, Tensor] = {}
 
     starts = network.starts(look)
+    supported, options_supported = _supported(network, batch, look, statements)
     known = ~targets.absent.isnan()
     if known.any():
-        absent = network.absences(look, starts, targets.starts)
+        absent = network.absences(look, starts, targets.starts, supported)
         out["absent"] = F.binary_cross_entropy_with_logits(absent[known], targets.absent[known])
     gated = ~targets.gate.isnan()
     if gated.any():
@@ -51,15 +54,16 @@ def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
         tails = torch.where(targets.ends[:, None], tails, FLOOR)
         out["end"] = F.cross_entropy(tails[pointed], end[pointed])
 
-    if len(targets.choice):
+    if (targets.choice != IGNORE).any():
         i, j = targets.choice_at.unbind(-1)
         options = vectors[targets.choice_options.clamp(min=0)]
-        scores = network.choices(look.slots[i, j], options, targets.choice_printed).float()
+        scores = network.choices(look.slots[i, j], options, targets.choice_printed, options_supported).float()
         scores = torch.where(targets.choice_options >= 0, scores, FLOOR)
-        out["choice"] = F.cross_entropy(scores, targets.choice)
+        out["choice"] = F.cross_entropy(scores, targets.choice, ignore_index=IGNORE)
     if (targets.boolean != IGNORE).any():
+        answers = network.answers(look.slots, supported)
         out["boolean"] = F.cross_entropy(
-            network.boolean(look.slots).float().flatten(0, 1), targets.boolean.flatten(), ignore_index=IGNORE
+            answers.flatten(0, 1), targets.boolean.flatten(), ignore_index=IGNORE
         )
     if len(targets.rows):
         i, j = targets.rows_at.unbind(-1)
@@ -81,6 +85,35 @@ def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
         if (hidden != IGNORE).any():
             out["spell"] = F.cross_entropy(letters.flatten(0, 1), hidden.flatten(), ignore_index=IGNORE)
     return out
+
+
+def _supported(
+    network: Network, batch: Batch, look: Look, statements: Statements
+) -> tuple[Tensor, Tensor]:
+    """What the windows bear out of slots that point at nothing, [N, S, SIGNS], and of options, [C, O, SIGNS].
+
+    For a choice the former is the most of any option.
+    """
+    page, board, targets = batch.sheet, batch.board, batch.targets
+    words = network.encoder.words.weight
+    states = look.held.states
+    whole = torch.zeros(*board.question.shape, SIGNS, device=states.device)
+    within = stretches(page, board)
+
+    def found(at: Tensor, asked: Tensor) -> Tensor:
+        i, j = at.unbind(-1)
+        return support(words, page.ids[i], states[i], within[i, j], statements[asked])
+
+    options = found(targets.choice_at, targets.choice_options.clamp(min=0))
+    if len(targets.choice):
+        i, j = targets.choice_at.unbind(-1)
+        real = torch.where(targets.choice_options[..., None] >= 0, options, 0.0)
+        whole = whole.index_put((i, j), real.amax(1))
+    asked_at = (board.mask & (board.kind == BOOLEAN)).nonzero()
+    if len(asked_at):
+        i, j = asked_at.unbind(-1)
+        whole = whole.index_put((i, j), found(asked_at, board.question[i, j][:, None])[:, 0])
+    return whole, options
 
 
 def total(parts: dict[str, Tensor]) -> Tensor:

@@ -20,6 +20,7 @@ from cinnabar.engine.training.batches import Batch, Targets, collate
 from cinnabar.engine.training.objective import WEIGHTS, losses, total
 from cinnabar.engine.training.pool import Mix, Source
 from cinnabar.engine.training.stopping import Stopping
+from cinnabar.engine.training.told import with_told
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,8 @@ def train(
         return {} if stopping is None else {"stopping": stopping.state(), "length": length}
 
     rng = random.Random(config.seed * 1_000_003 + step)
-    mix = Mix(sources, rng)
+    words = network.encoder.words.weight.detach().cpu()
+    mix = Mix([with_told(source, words, wordpieces) for source in sources], rng)
     begun = time.monotonic() - spent
     saved = time.monotonic()
     means: dict[str, float] = {}

@@ -58,8 +58,7 @@ def likeness(words: Tensor, label: Tensor, note: Tensor, distinct: Tensor) -> Te
     seen = F.normalize(words[distinct].float(), dim=-1)
     channels = []
     for pieces in (label, note):
-        # Frequent words stand first in the vocabulary and say little.
-        weight = ((pieces - 1996).float() / 3000).clamp(0.1, 1.0) * (pieces > 0)
+        weight = weight_of(pieces)
         own, at = _distinct(pieces)
         near = torch.matmul(F.normalize(words[own].float(), dim=-1), seen.T)
         near = ((near - UNLIKE) / (1 - UNLIKE)).clamp(min=0)
@@ -68,6 +67,11 @@ def likeness(words: Tensor, label: Tensor, note: Tensor, distinct: Tensor) -> Te
             same = (own[:, None] == distinct[None]).float()
             channels.append((same[at] * weight[..., None]).amax(1))
     return torch.stack(channels, 1)
+
+
+def weight_of(pieces: Tensor) -> Tensor:
+    """How much a word says, 0 to 1: frequent ones stand first in the vocabulary and say little."""
+    return ((pieces - 1996).float() / 3000).clamp(0.1, 1.0) * (pieces > 0)
 
 
 def _above(alike: Tensor, at: Tensor, telling: Tensor, sheet: Sheet, i: int) -> Tensor:

@@ -12,15 +12,15 @@ from torch import Tensor
 
 from cinnabar.engine.calibration import Calibration
 from cinnabar.engine.models.base import MASK, VOCABULARY, Candidate, Canvas, Row, Scores
+from cinnabar.engine.models.default.choosing import options_of, supported, told_windows
+from cinnabar.engine.models.default.memory import FormMemory, Memory
 from cinnabar.engine.models.default.network import (
     BOOLEANS,
     KINDS,
     ROWS,
     Board,
-    Held,
     Look,
     Network,
-    Questions,
     Sheet,
     to_device,
 )
@@ -32,15 +32,13 @@ from cinnabar.engine.models.default.pointing import (
     start_masks,
 )
 from cinnabar.engine.models.default.questions import (
-    Question,
     form_questions,
-    is_printed,
     kind_of,
-    plain_words,
     question_tensors,
 )
 from cinnabar.engine.models.default.rows import ROW_FROM, chosen_places, nested
 from cinnabar.engine.models.default.speller import HINT_BYTES, POSITIONS
+from cinnabar.engine.models.default.support import SIGNS, Statements
 from cinnabar.engine.models.default.typed import PassageReader
 from cinnabar.engine.models.default.views import Place, View, board_of, row_places, views_of
 from cinnabar.engine.models.default.windows import Window, cut, padded, sheet
@@ -52,47 +50,16 @@ from cinnabar.schemas.form import Form
 SPELL_FROM = 0.1
 #: Views that go through the decoder together.
 VIEWS_AT_ONCE = 8
-#: Windows of a passage for which everything that slots look at is kept over the steps, 4 MB each; of longer
+#: Questions that go through the encoder together.
+QUESTIONS_AT_ONCE = 64
+#: Windows of a passage for which everything that slots look at is kept over the steps, 2.5 MB each; of longer
 #: ones it is made anew for the windows at hand.
-WINDOWS_HELD = 32
+WINDOWS_HELD = 50
 #: Of longer passages each slot looks again, in later steps, at as many windows that likely hold its value.
 LOOKED_AT_AGAIN = 4
 #: Forms whose questions are kept read; the oldest goes first.
 FORMS_KEPT = 64
 TYPED = (KINDS.index("number"), KINDS.index("date"), KINDS.index("time"))
-
-
-@dataclass(slots=True)
-class Memory:
-    """A passage as the model keeps it: pieces, W windows of at most T pieces, and their states, [W, T, H].
-
-    `held` is what slots look at, where it is kept; `plain` the passage's words, once they are needed;
-    `promising` the windows that a form's slots look at again, by the form's id.
-    """
-
-    passage: Passage
-    pieces: Pieces
-    windows: list[Window]
-    states: Tensor
-    held: Held | None
-    reader: PassageReader
-    plain: str = ""
-    promising: dict[int, list[int]] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class FormMemory:
-    """A form as the model keeps it: its questions (slots, then arrays, then options), and their vectors.
-
-    `slots`, `arrays` and `options` (of each slot) are their places among the questions.
-    """
-
-    asked: list[Question]
-    questions: Questions
-    vectors: Tensor
-    slots: list[int]
-    arrays: list[int]
-    options: list[list[int]]
 
 
 @dataclass(slots=True)
@@ -162,6 +129,8 @@ class DefaultModel:
         return self._memory(passage, pieces, windows, states)
 
     def _memory(self, passage: Passage, pieces: Pieces, windows: list[Window], states: Tensor) -> Memory:
+        if self._low_precision:
+            states = states.bfloat16().float()
         with self._precision():
             held = self.network.hold(states) if len(windows) <= WINDOWS_HELD else None
         return Memory(passage, pieces, windows, states, held, PassageReader(passage.text))
@@ -191,14 +160,13 @@ class DefaultModel:
                 options.append(list(range(len(texts), len(texts) + len(own))))
                 texts += own
             questions = to_device(question_tensors(texts, self.wordpieces), self.device)
-            vectors = []
-            for i in range(0, len(texts), 64):
-                part = Questions(questions.ids[i : i + 64], questions.mask[i : i + 64],
-                                 questions.label[i : i + 64], questions.note[i : i + 64])  # fmt: skip
-                vectors.append(self.network.understand(part))
+            parts = [
+                self.network.understand(questions.part(i, i + QUESTIONS_AT_ONCE))
+                for i in range(0, max(1, len(texts)), QUESTIONS_AT_ONCE)
+            ]
             memory = FormMemory(
-                texts, questions, torch.cat(vectors) if vectors else torch.zeros(0, self.network.size.hidden),
-                list(range(len(asked.slots))),
+                texts, questions, torch.cat([vectors for vectors, _ in parts]),
+                Statements.cat([stated for _, stated in parts]), list(range(len(asked.slots))),
                 list(range(len(asked.slots), len(asked.slots) + len(asked.arrays))), options,
             )  # fmt: skip
             if len(self._forms) >= FORMS_KEPT:
@@ -278,23 +246,25 @@ class DefaultModel:
             k: row_at[canvas.instances[k].row] for k in own if canvas.instances[k].row >= 0
         }
         promising = memory.promising.get(id(form), range(len(memory.windows)))
-        views = views_of(own, [places.get(k) for k in own], memory.windows, promising)
+        homes = told_windows(self.network, form, known, memory)
+        told = {k: homes[s.index] for k in own if k not in places and (s := canvas.instances[k].slot).options}
+        views = views_of(own, [places.get(k) for k in own], memory.windows, promising, told)
         # What is frozen is there for the others to look at; nothing is asked about it.
         asked = {k for k in own if not (canvas.known and canvas.known[k])}
         views = [View(v.window, tuple(sorted(v.slots, key=lambda k: k not in asked))) for v in views]
         views = [v for v in views if v.slots[0] in asked]
         decided: dict[int, _Decided] = {k: _Decided() for k in own}
         for i in range(0, len(views), VIEWS_AT_ONCE):
-            self._decide(views[i : i + VIEWS_AT_ONCE], memory, known, places, canvas, decided)
+            self._decide(views[i : i + VIEWS_AT_ONCE], form, memory, known, places, canvas, decided)
         if memory.held is None and id(form) not in memory.promising:
-            likeliest = (d.likeliest(LOOKED_AT_AGAIN) for k, d in decided.items() if k not in places)
-            memory.promising[id(form)] = sorted({w for found in likeliest for w in found})
+            free = (d for k, d in decided.items() if k not in places and k not in told)
+            memory.promising[id(form)] = sorted({w for d in free for w in d.likeliest(LOOKED_AT_AGAIN)})
         for k in sorted(asked):
             self._answer(k, decided[k], memory, canvas, out)
         self._spell(own, decided, memory, canvas, out)
 
     def _decide(
-        self, views: Sequence[View], memory: Memory, known: FormMemory, places: dict[int, Place],
+        self, views: Sequence[View], form: Form, memory: Memory, known: FormMemory, places: dict[int, Place],
         canvas: Canvas, decided: dict[int, _Decided],
     ) -> None:  # fmt: skip
         """Let the slots of some views look at their windows; note what each view says of its slots."""
@@ -308,8 +278,16 @@ class DefaultModel:
         size = max(map(len, asked))
         look = Look(look.slots[:, :size], look.held, look.pointer_bias[:, :size])
         allowed = torch.zeros(len(views), size, width, dtype=torch.bool)
+        borne_out = torch.zeros(len(views), size, SIGNS, device=self.device)
+        of_options: dict[int, Tensor] = {}
         for i, v in enumerate(views):
             slots = [canvas.instances[k].slot for k in asked[i]]
+            for j, (k, slot) in enumerate(zip(asked[i], slots, strict=True)):
+                if slot.options:
+                    of_options[k] = supported(
+                        self.network, form, known, memory, slot, v.window, places.get(k)
+                    )
+                    borne_out[i, j] = of_options[k].amax(0)
             typed = [kind_of(s) in TYPED for s in slots]
             allowed[i, : len(slots)] = start_masks(
                 slots, typed, memory.reader, pieces, windows[v.window], width
@@ -319,9 +297,8 @@ class DefaultModel:
         with self._precision():
             scores = self.network.starts(look)
             starts, stops, logs, mass = point(self.network, look, page, scores, allowed, ends.to(self.device))
-            absent = self.network.absences(look, scores, allowed).tolist()
+            absent = self.network.absences(look, scores, allowed, borne_out).tolist()
         spell = self.network.spell_gate(look.slots)[..., 0].tolist()
-        booleans = self.network.boolean(look.slots).log_softmax(-1).tolist()
         at, to, log, share = starts.tolist(), stops.tolist(), logs.tolist(), mass.tolist()
         for i, v in enumerate(views):
             for j, k in enumerate(asked[i]):
@@ -333,26 +310,9 @@ class DefaultModel:
                 d.pointed.append(log[i][j])
                 d.places.append((at[i][j], to[i][j]))
                 d.states.append(look.slots[i, j])
-                if slot.options and kind_of(slot) == KINDS.index("boolean"):
-                    d.options.append(booleans[i][j])
-                elif slot.options:
-                    d.options.append(self._choose(look, i, j, k, canvas, memory, known, places))
-
-    def _choose(
-        self, look: Look, i: int, j: int, k: int, canvas: Canvas, memory: Memory, known: FormMemory,
-        places: dict[int, Place],
-    ) -> list[float]:  # fmt: skip
-        slot = canvas.instances[k].slot
-        if k in places:
-            near = plain_words(memory.pieces.between(places[k].anchor, places[k].until, memory.passage.text))
-        else:
-            memory.plain = memory.plain or plain_words(memory.passage.text)
-            near = memory.plain
-        asked = [known.asked[o] for o in known.options[slot.index]]
-        printed = torch.tensor([float(is_printed(o, near)) for o in asked], device=self.device)
-        options = known.vectors[known.options[slot.index]]
-        scores = self.network.choices(look.slots[i, j][None], options[None], printed[None])[0]
-        return scores.float().log_softmax(-1).tolist()
+                if slot.options:
+                    found, place, state = of_options[k], places.get(k), look.slots[i, j]
+                    d.options.append(options_of(self.network, state, known, memory, slot, place, found))
 
     def _answer(self, k: int, d: _Decided, memory: Memory, canvas: Canvas, out: _Answers) -> None:
         """One answer from what the windows say: the surer one is of holding the value, the more it counts."""

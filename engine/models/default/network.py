@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from cinnabar.engine.models.default.body import FLOOR, Encoder, Layer
 from cinnabar.engine.models.default.matching import ABOVE, BESIDE, signals
 from cinnabar.engine.models.default.speller import Speller
+from cinnabar.engine.models.default.support import SIGNS, STATED, Statements
 
 #: What a slot is, as far as the network is concerned.
 KINDS = ("text", "number", "date", "time", "pattern", "choice", "boolean", "rows")
@@ -85,6 +86,10 @@ class Questions:
     mask: Tensor
     label: Tensor
     note: Tensor
+
+    def part(self, first: int, last: int) -> Questions:
+        """The questions [first, last)."""
+        return Questions(*(x[first:last] for x in (self.ids, self.mask, self.label, self.note)))
 
 
 @dataclass(slots=True)
@@ -201,10 +206,16 @@ class Network(nn.Module):
         self.spell_gate = nn.Linear(h, 1)
         self.choice_slot, self.choice_option = nn.Linear(h, p), nn.Linear(h, p)
         self.choice_printed = nn.Parameter(torch.tensor(1.0))
+        # What of an option, or of a question that is answered by yes, the window bears out (support.py).
+        self.choice_support = nn.Parameter(torch.tensor([4.0, 1.0, 4.0, 4.0]))
+        self.choice_bias = nn.Linear(h, 1)
         self.boolean = nn.Linear(h, 2)
+        self.boolean_support = nn.Parameter(torch.tensor([4.0, 4.0, 2.0, 0.0]))
+        self.absent_support = nn.Parameter(torch.zeros(SIGNS))
         self.speller = Speller(h)
         for table in (self.region_pointer, self.distance_pointer, self.span_length, self.span_lines):
             nn.init.zeros_(table.weight)
+        nn.init.zeros_(self.choice_bias.weight)
         for module in (self.value, self.anchor):
             nn.init.normal_(module.weight, std=0.02)
         nn.init.normal_(self.kind.weight, std=0.02)
@@ -244,11 +255,15 @@ class Network(nn.Module):
         """The states of the windows: [N, T, H]."""
         return self.encoder(sheet.ids, sheet.mask, sheet.around)  # type: ignore[no-any-return]
 
-    def understand(self, questions: Questions) -> Tensor:
-        """A vector for each question: the mean of its states, [Q, H]."""
+    def understand(self, questions: Questions) -> tuple[Tensor, Statements]:
+        """A vector for each question, the mean of its states, [Q, H]; and each as a statement, [Q, …]."""
         x = self.encoder(questions.ids, questions.mask)
         m = questions.mask[..., None].to(x.dtype)
-        return (x * m).sum(1) / m.sum(1).clamp(min=1)  # type: ignore[no-any-return]
+        vectors = (x * m).sum(1) / m.sum(1).clamp(min=1)
+        missing = max(0, STATED + 1 - x.shape[1])
+        states = F.pad(x, (0, 0, 0, missing))[:, 1 : STATED + 1]
+        mask = F.pad(questions.mask, (0, missing))[:, 1 : STATED + 1]
+        return vectors, Statements(questions.label, questions.note, states, mask)
 
     def matches(self, sheet: Sheet, board: Board, questions: Questions) -> Tensor:
         """How alike the slots' words are to what stands at, before and above each piece: [N, S, 8, T]."""
@@ -324,17 +339,18 @@ class Network(nn.Module):
         scores = torch.matmul(self.start_slot(look.slots), look.held.starts.transpose(-1, -2))
         return scores / self.pointer_scale + look.pointer_bias
 
-    def absences(self, look: Look, starts: Tensor, allowed: Tensor) -> Tensor:
+    def absences(self, look: Look, starts: Tensor, allowed: Tensor, supported: Tensor) -> Tensor:
         """Logits that the window does not hold the value: [N, S], from `starts` where these are `allowed`.
 
         The start pointer's own answer counts: [CLS] stands for "not here", as in reading comprehension with
         unanswerable questions (Rajpurkar et al. 2018, arXiv 1806.03822). Slots that point at nothing, such as
-        choices, have no allowed places and go by their state alone.
+        choices, have no allowed places and go by their state and by what the window bears out of their
+        options: `supported`, [N, S, SIGNS], is the most of any option, 0 for other slots.
         """
         pointed = torch.where(allowed, starts.float(), FLOOR).logsumexp(-1)
         margin = torch.where(allowed.any(-1), starts[..., 0].float() - pointed, 0.0)
         logits: Tensor = self.absent(look.slots)[..., 0].float() + self.absent_pointed * margin
-        return logits
+        return logits - supported @ self.absent_support
 
     def ends(self, look: Look, start: Tensor, line: Tensor) -> Tensor:
         """Logits of the last piece of a value, given the first: start [N, S, K] to [N, S, K, T].
@@ -359,14 +375,21 @@ class Network(nn.Module):
         scores = torch.matmul(self.row_slot(look.slots), look.held.rows.transpose(-1, -2))
         return scores / self.pointer_scale + self.row_bias
 
-    def choices(self, slots: Tensor, options: Tensor, printed: Tensor) -> Tensor:
+    def choices(self, slots: Tensor, options: Tensor, printed: Tensor, supported: Tensor) -> Tensor:
         """Logits of options, [C, O], of slots in the states [C, H].
 
-        options: [C, O, H] vectors; printed: [C, O], 1.0 where they are in the text.
+        options: [C, O, H] vectors; printed: [C, O], 1.0 where they are in the text; supported: [C, O, SIGNS].
         """
         query = self.choice_slot(slots)[:, None]
         scores = (query * self.choice_option(options)).sum(-1) / self.pointer_scale
+        scores = scores + self.choice_bias(options)[..., 0] + supported @ self.choice_support
         return scores + self.choice_printed * printed  # type: ignore[no-any-return]
+
+    def answers(self, slots: Tensor, supported: Tensor) -> Tensor:
+        """Logits of BOOLEANS, [..., 2], of slots in the states [..., H]; supported: [..., SIGNS]."""
+        logits: Tensor = self.boolean(slots).float()
+        yes = supported @ self.boolean_support
+        return logits + torch.stack([yes, torch.zeros_like(yes)], -1)
 
 
 def _regions(sheet: Sheet, board: Board) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -58,14 +58,17 @@ def views_of(
     places: Sequence[Place | None],
     windows: Sequence[Window],
     promising: Sequence[int],
+    told: Mapping[int, int],
 ) -> list[View]:
-    """Scalar slots look at every promising window; the slots of a row at the window where the row begins."""
+    """Scalar slots look at every promising window; the slots of a row at the window where the row begins.
+
+    `told` names those that look at one window alone, and that window.
+    """
     scalars = [s for s, p in zip(instances, places, strict=True) if p is None]
-    views = [
-        View(w, tuple(scalars[i : i + SLOTS_IN_VIEW]))
-        for w in promising
-        for i in range(0, len(scalars), SLOTS_IN_VIEW)
-    ]
+    views = []
+    for w in sorted({*promising, *told.values()}):
+        here = [s for s in scalars if (told[s] == w if s in told else w in promising)]
+        views += [View(w, tuple(here[i : i + SLOTS_IN_VIEW])) for i in range(0, len(here), SLOTS_IN_VIEW)]
     at_home: dict[int, list[tuple[int, int]]] = {}
     for s, p in zip(instances, places, strict=True):
         if p is not None:

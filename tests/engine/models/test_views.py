@@ -51,14 +51,16 @@ def test_a_row_is_read_in_the_window_whose_core_holds_its_beginning() -> None:
     st.integers(0, 100),
     st.lists(st.tuples(st.integers(0, 99), st.integers(1, 12)), max_size=12),
     st.sets(st.integers(0, len(WINDOWS) - 1), min_size=1).map(sorted),
+    st.dictionaries(st.integers(0, 99), st.integers(0, len(WINDOWS) - 1), max_size=20),
 )
-def test_scalars_look_at_every_promising_window_and_rows_at_their_own(
-    scalars: int, rows: list[tuple[int, int]], promising: list[int]
+def test_scalars_look_at_every_promising_window_rows_and_choices_at_their_own(
+    scalars: int, rows: list[tuple[int, int]], promising: list[int], told: dict[int, int]
 ) -> None:
+    told = {s: window for s, window in told.items() if s < scalars}
     places: list[Place | None] = [None] * scalars
     for anchor, slots in sorted(rows):
         places += [Place(anchor, anchor + 1)] * slots
-    views = views_of(range(len(places)), places, WINDOWS, promising)
+    views = views_of(range(len(places)), places, WINDOWS, promising, told)
     seen: dict[int, list[int]] = {s: [] for s in range(len(places))}
     for view in views:
         assert 0 < len(view.slots) <= SLOTS_IN_VIEW or any(
@@ -67,13 +69,14 @@ def test_scalars_look_at_every_promising_window_and_rows_at_their_own(
         for s in view.slots:
             seen[s].append(view.window)
     for s, place in enumerate(places):
-        expected = promising if place is None else [home_window(WINDOWS, place.anchor)]
+        at_home = [told[s]] if s in told else promising
+        expected = at_home if place is None else [home_window(WINDOWS, place.anchor)]
         assert sorted(seen[s]) == expected
 
 
 def test_the_slots_of_a_row_stay_together() -> None:
     places: list[Place | None] = [Place(k // 7, k // 7 + 1) for k in range(70)]
-    views = views_of(range(70), places, WINDOWS, range(len(WINDOWS)))
+    views = views_of(range(70), places, WINDOWS, range(len(WINDOWS)), {})
     assert len(views) > 1
     for row in range(10):
         assert sum(any(s // 7 == row for s in view.slots) for view in views) == 1

@@ -1,0 +1,53 @@
+"""What the model keeps of a passage that it has read, and of a form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from cinnabar.engine.models.default.network import Held, Questions
+from cinnabar.engine.models.default.questions import Question
+from cinnabar.engine.models.default.support import Statements
+from cinnabar.engine.models.default.typed import PassageReader
+from cinnabar.engine.models.default.windows import Window
+from cinnabar.engine.models.default.wordpieces import Pieces
+from cinnabar.engine.request import Passage
+
+
+@dataclass(slots=True)
+class Memory:
+    """A passage as the model keeps it: pieces, W windows of at most T pieces, and their states, [W, T, H].
+
+    `held` is what slots look at, where it is kept; `plain` the passage's words, once they are needed.
+    By the form's id: `promising` are the windows that its slots look at again, `told` the window that says
+    most of each of its choices, by slot. `supported` is what was found of choices, by form, slot, window and
+    stretch.
+    """
+
+    passage: Passage
+    pieces: Pieces
+    windows: list[Window]
+    states: Tensor
+    held: Held | None
+    reader: PassageReader
+    plain: str = ""
+    promising: dict[int, list[int]] = field(default_factory=dict)
+    told: dict[int, dict[int, int]] = field(default_factory=dict)
+    supported: dict[tuple[int, ...], Tensor] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class FormMemory:
+    """A form as the model keeps it: its questions (slots, then arrays, then options), and their vectors.
+
+    `slots`, `arrays` and `options` (of each slot) are their places among the questions.
+    """
+
+    asked: list[Question]
+    questions: Questions
+    vectors: Tensor
+    statements: Statements
+    slots: list[int]
+    arrays: list[int]
+    options: list[list[int]]

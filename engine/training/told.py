@@ -1,0 +1,35 @@
+"""Where a long passage says most about each of its choices: there they are decided, in training as later."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from cinnabar.engine.models.default.questions import question_tensors
+from cinnabar.engine.models.default.support import told_at
+from cinnabar.engine.models.default.wordpieces import WordPieces
+from cinnabar.engine.training.examples import LabelledPassage
+from cinnabar.engine.training.pool import Source
+
+
+def with_told(source: Source, words: Tensor, wordpieces: WordPieces) -> Source:
+    """The same source, `SlotTarget.told` filled in; words: [V, H], the vectors of the vocabulary."""
+    return replace(
+        source,
+        train=[_told(p, words, wordpieces) for p in source.train],
+        held_back=[_told(p, words, wordpieces) for p in source.held_back],
+    )
+
+
+def _told(passage: LabelledPassage, words: Tensor, wordpieces: WordPieces) -> LabelledPassage:
+    chosen = [s for s in passage.scalars if s.chosen]
+    if len(passage.windows) == 1 or not chosen:
+        return passage
+    asked = question_tensors([s.question for s in chosen], wordpieces)
+    cores = [(w.core_first, w.core_last) for w in passage.windows]
+    ids = torch.from_numpy(passage.pieces.ids).long()
+    places = iter(told_at(words, asked.label, asked.note, ids, cores).tolist())
+    scalars = tuple(replace(s, told=next(places)) if s.chosen else s for s in passage.scalars)
+    return replace(passage, scalars=scalars)

@@ -1,0 +1,86 @@
+"""Documents per second on one core: whole fills against the encoder alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.models.base import Model
+from cinnabar.engine.request import Filled, Passage, Request
+from cinnabar.engine.training.generator import generate
+from cinnabar.extraction.documents import Document
+from cinnabar.extraction.ingest import parse
+from cinnabar.extraction.planning import passage_of
+from cinnabar.schemas import compile_schema
+
+T = TypeVar("T")
+#: Tokens of a document, as many as fit.
+TOKENS = 500
+#: Twelve fields, none of which has to be there.
+FIELDS: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        **{
+            name: {"type": ["string", "null"], "description": text}
+            for name, text in (
+                ("sender", "Who wrote it."),
+                ("recipient", "To whom it is addressed."),
+                ("reference", "Number of the document."),
+                ("subject", "What it is about."),
+                ("place", "Town that it names."),
+                ("contact", "Who can be asked."),
+            )
+        },
+        "date": {"type": ["string", "null"], "format": "date", "description": "Date of the document."},
+        "due": {"type": ["string", "null"], "format": "date", "description": "Until when something is due."},
+        "total": {"type": ["number", "null"], "description": "The amount in all."},
+        "count": {"type": ["integer", "null"], "description": "How many there are."},
+        "kind": {"enum": ["invoice", "letter", "report", "agreement", None], "description": "What it is."},
+        "urgent": {"type": "boolean", "description": "Whether it asks for haste."},
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Documents per second by whole fills and by the encoder alone; steps per record, the median."""
+
+    documents: int
+    filled: float
+    encoded: float
+    steps: int
+
+
+def rate(model: Model, effort: str, documents: int = 64) -> Rate:
+    """Both rates over the same documents; what is done once for a schema is not counted."""
+    form = compile_schema(FIELDS).form
+    passages = [passage for passage, _ in zip(_passages(model), range(documents), strict=False)]
+    engine = Engine(model, effort)
+    engine.fill([Request("first", form, passages[0])])
+    requests = [Request(str(number), form, passage) for number, passage in enumerate(passages)]
+    results, filled = _timed(lambda: engine.fill(requests))
+    _, encoded = _timed(lambda: [model.encode([passage]) for passage in passages])
+    steps = sorted(result.steps for result in results if isinstance(result, Filled))
+    return Rate(documents, documents / filled, documents / encoded, steps[len(steps) // 2])
+
+
+def _passages(model: Model) -> Iterator[Passage]:
+    """Generated texts, joined and cut to TOKENS tokens."""
+    text = ""
+    for example in generate(1):
+        text += example.text + "\n\n"
+        if model.count_tokens(text) >= TOKENS:
+            lines = text.splitlines(keepends=True)
+            while len(lines) > 1 and model.count_tokens("".join(lines)) > TOKENS:
+                lines.pop()
+            document: Document = parse("".join(lines).encode(), "a.txt")
+            yield passage_of(document)
+            text = ""
+
+
+def _timed(work: Callable[[], T]) -> tuple[T, float]:
+    begin = time.perf_counter()
+    return work(), time.perf_counter() - begin
