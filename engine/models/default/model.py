@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from cinnabar.engine.calibration import Calibration
-from cinnabar.engine.models.base import MASK, VOCABULARY, Candidate, Canvas, Row, Scores
+from cinnabar.engine.models.base import MASK, Candidate, Canvas, Row, Scores
+from cinnabar.engine.models.default.answers import Answers, Decided
 from cinnabar.engine.models.default.choosing import options_of, supported, told_windows
 from cinnabar.engine.models.default.memory import FormMemory, Memory
 from cinnabar.engine.models.default.network import (
@@ -60,25 +60,6 @@ LOOKED_AT_AGAIN = 4
 #: Forms whose questions are kept read; the oldest goes first.
 FORMS_KEPT = 64
 TYPED = (KINDS.index("number"), KINDS.index("date"), KINDS.index("time"))
-
-
-@dataclass(slots=True)
-class _Decided:
-    """What the windows say of one slot, before it is made one answer."""
-
-    absent: list[float] = field(default_factory=list)
-    spell: list[float] = field(default_factory=list)
-    mass: list[float] = field(default_factory=list)
-    windows: list[int] = field(default_factory=list)
-    pointed: list[list[list[float]]] = field(default_factory=list)
-    places: list[tuple[list[list[int]], list[list[int]]]] = field(default_factory=list)
-    options: list[list[float]] = field(default_factory=list)
-    states: list[Tensor] = field(default_factory=list)
-
-    def likeliest(self, count: int) -> list[int]:
-        """The windows that most likely hold the slot's value, the likeliest first."""
-        order = sorted(range(len(self.absent)), key=self.absent.__getitem__)
-        return [self.windows[i] for i in order[:count]]
 
 
 class DefaultModel:
@@ -231,14 +212,14 @@ class DefaultModel:
         own: list[list[int]] = [[] for _ in forms]
         for k, instance in enumerate(canvas.instances):
             own[instance.request].append(k)
-        out = _Answers(len(canvas.instances), canvas.tokens.shape[1])
+        out = Answers(len(canvas.instances), canvas.tokens.shape[1])
         for form, memory, found, slots in zip(forms, memories, rows, own, strict=True):
             if slots and len(memory.pieces):
                 self._score_request(form, memory, found, slots, canvas, out)
         return out.scores(self.device)
 
     def _score_request(
-        self, form: Form, memory: Memory, rows: Sequence[Row], own: list[int], canvas: Canvas, out: _Answers
+        self, form: Form, memory: Memory, rows: Sequence[Row], own: list[int], canvas: Canvas, out: Answers
     ) -> None:
         known, pieces = self.form(form), memory.pieces
         row_at = row_places(rows, pieces)
@@ -253,7 +234,7 @@ class DefaultModel:
         asked = {k for k in own if not (canvas.known and canvas.known[k])}
         views = [View(v.window, tuple(sorted(v.slots, key=lambda k: k not in asked))) for v in views]
         views = [v for v in views if v.slots[0] in asked]
-        decided: dict[int, _Decided] = {k: _Decided() for k in own}
+        decided: dict[int, Decided] = {k: Decided() for k in own}
         for i in range(0, len(views), VIEWS_AT_ONCE):
             self._decide(views[i : i + VIEWS_AT_ONCE], form, memory, known, places, canvas, decided)
         if memory.held is None and id(form) not in memory.promising:
@@ -265,7 +246,7 @@ class DefaultModel:
 
     def _decide(
         self, views: Sequence[View], form: Form, memory: Memory, known: FormMemory, places: dict[int, Place],
-        canvas: Canvas, decided: dict[int, _Decided],
+        canvas: Canvas, decided: dict[int, Decided],
     ) -> None:  # fmt: skip
         """Let the slots of some views look at their windows; note what each view says of its slots."""
         pieces, windows = memory.pieces, memory.windows
@@ -314,7 +295,7 @@ class DefaultModel:
                     found, place, state = of_options[k], places.get(k), look.slots[i, j]
                     d.options.append(options_of(self.network, state, known, memory, slot, place, found))
 
-    def _answer(self, k: int, d: _Decided, memory: Memory, canvas: Canvas, out: _Answers) -> None:
+    def _answer(self, k: int, d: Decided, memory: Memory, canvas: Canvas, out: Answers) -> None:
         """One answer from what the windows say: the surer one is of holding the value, the more it counts."""
         slot = canvas.instances[k].slot
         present = torch.tensor([-z for z in d.absent])
@@ -346,7 +327,7 @@ class DefaultModel:
             out.generate[k] = here - math.log1p(math.exp(min(-gate, 60.0)))
 
     def _spell(
-        self, own: list[int], decided: dict[int, _Decided], memory: Memory, canvas: Canvas, out: _Answers
+        self, own: list[int], decided: dict[int, Decided], memory: Memory, canvas: Canvas, out: Answers
     ) -> None:
         spelled = [k for k in own if out.generate[k] > -math.inf and canvas.values[k] is None]
         if not spelled:
@@ -364,36 +345,3 @@ class DefaultModel:
         )
         for i, k in enumerate(spelled):
             out.letters[k] = logits[i]
-
-
-class _Answers:
-    """Scores of a canvas while they are gathered."""
-
-    def __init__(self, slots: int, length: int) -> None:
-        self.length = length
-        self.candidates: list[list[Candidate]] = [[] for _ in range(slots)]
-        self.logits: list[list[float]] = [[] for _ in range(slots)]
-        # A passage without text has no values.
-        self.absent = [0.0] * slots
-        self.generate = [-math.inf] * slots
-        self.refused = [-math.inf] * slots
-        self.letters: dict[int, Tensor] = {}
-
-    def scores(self, device: torch.device) -> Scores:
-        """All of it as tensors."""
-        most = max((len(c) for c in self.logits), default=0)
-        logits = [[*own, *[-math.inf] * (most - len(own))] for own in self.logits]
-        spelled = sorted(self.letters)
-        letters = torch.zeros(len(spelled), self.length, VOCABULARY, device=device)
-        for i, k in enumerate(spelled):
-            letters[i, : len(self.letters[k])] = self.letters[k]
-        generate = [g if k in self.letters else -math.inf for k, g in enumerate(self.generate)]
-        return Scores(
-            candidates=self.candidates,
-            candidate_logits=torch.tensor(logits, dtype=torch.float32, device=device).view(len(logits), most),
-            absent_logit=torch.tensor(self.absent, device=device),
-            generate_logit=torch.tensor(generate, device=device),
-            generating=torch.tensor(spelled, dtype=torch.long, device=device),
-            token_logits=letters,
-            refused_logit=torch.tensor(self.refused, device=device),
-        )
