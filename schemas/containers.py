@@ -64,7 +64,7 @@ def array_shape(reader: Reader, schema: SchemaObject, level: int) -> Shape | Non
         reader.nothing(NoValue(schema.pointer("minItems"), "minItems"))
         return None
     return Array(
-        item, max(low, wanted), high, prefix=tuple(prefix), unique=schema.get("uniqueItems") is True,
+        item, max(low, wanted), high, prefix=tuple(prefix[:high]), unique=schema.get("uniqueItems") is True,
         contained=held, min_contained=wanted,
     )  # fmt: skip
 

@@ -37,7 +37,7 @@ from cinnabar.schemas.errors import UsageError
 
 KINDS = ("letter", "notice")
 SCHEMA = {"type": "object", "required": ["kind"], "properties": {"kind": {"enum": [*KINDS]}}}
-SETTINGS = FineTuning(minutes=0.04, patience=Patience(every=0.5))
+SETTINGS = FineTuning(minutes=0.1, patience=Patience(every=0.5))
 
 
 @pytest.fixture(scope="module")

@@ -80,7 +80,7 @@ class Place:
         """What the server answers to a POST; None where it says nothing."""
         data = json.dumps(body).encode()
         request = urllib.request.Request(f"{self.api}/{what}", data, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=30) as reply:
+        with urllib.request.urlopen(request, timeout=120) as reply:
             return json.loads(reply.read() or b"null")
 
     def pause(self, name: str) -> Any:
