@@ -62,7 +62,7 @@ def rate(model: Model, effort: str, documents: int = 64) -> Rate:
     engine.fill([Request("first", form, passages[0])])
     requests = [Request(str(number), form, passage) for number, passage in enumerate(passages)]
     results, filled = _timed(lambda: engine.fill(requests))
-    _, encoded = _timed(lambda: [model.encode([passage]) for passage in passages])
+    _, encoded = _timed(lambda: model.encode(passages))
     steps = sorted(result.steps for result in results if isinstance(result, Filled))
     return Rate(documents, documents / filled, documents / encoded, steps[len(steps) // 2])
 

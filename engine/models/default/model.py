@@ -96,7 +96,8 @@ class DefaultModel:
     @torch.inference_mode()
     def encode(self, passages: Sequence[Passage]) -> list[Memory]:
         """Read each passage once, window by window: a window's states do not depend on what else is read."""
-        return [self._encode(p) for p in passages]
+        with self._casts_kept():
+            return [self._encode(p) for p in passages]
 
     def _encode(self, passage: Passage) -> Memory:
         pieces = self.wordpieces.pieces(passage.text, passage.word_start, passage.word_box)
@@ -158,7 +159,8 @@ class DefaultModel:
     @torch.inference_mode()
     def find_rows(self, forms: Sequence[Form], memories: Sequence[Memory]) -> list[list[Row]]:
         """The items of each form's arrays in its passage."""
-        return [self._find_rows(f, m) if f.arrays else [] for f, m in zip(forms, memories, strict=True)]
+        with self._casts_kept():
+            return [self._find_rows(f, m) if f.arrays else [] for f, m in zip(forms, memories, strict=True)]
 
     def _find_rows(self, form: Form, memory: Memory) -> list[Row]:
         if not len(memory.pieces):
@@ -204,6 +206,10 @@ class DefaultModel:
         """bfloat16 where the machine has instructions for it, as in training."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self._low_precision)
 
+    def _casts_kept(self) -> torch.autocast:
+        """Around many `_precision`: weights are cast once for all of them, not for each."""
+        return torch.autocast(self.device.type, enabled=False)
+
     @torch.inference_mode()
     def score(
         self, forms: Sequence[Form], memories: Sequence[Memory], rows: Sequence[Sequence[Row]], canvas: Canvas
@@ -213,9 +219,10 @@ class DefaultModel:
         for k, instance in enumerate(canvas.instances):
             own[instance.request].append(k)
         out = Answers(len(canvas.instances), canvas.tokens.shape[1])
-        for form, memory, found, slots in zip(forms, memories, rows, own, strict=True):
-            if slots and len(memory.pieces):
-                self._score_request(form, memory, found, slots, canvas, out)
+        with self._casts_kept():
+            for form, memory, found, slots in zip(forms, memories, rows, own, strict=True):
+                if slots and len(memory.pieces):
+                    self._score_request(form, memory, found, slots, canvas, out)
         return out.scores(self.device)
 
     def _score_request(
