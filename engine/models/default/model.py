@@ -107,12 +107,12 @@ class DefaultModel:
         with self._precision():
             for i, w in enumerate(windows):
                 page = to_device(sheet([(pieces, w)]), self.device)
-                states[i, : page.ids.shape[1]] = self.network.read(page)[0]
+                # Rounded to the precision in which they are kept on disk (`pack`).
+                read = self.network.read(page)[0]
+                states[i, : page.ids.shape[1]] = read.bfloat16() if self._low_precision else read
         return self._memory(passage, pieces, windows, states)
 
     def _memory(self, passage: Passage, pieces: Pieces, windows: list[Window], states: Tensor) -> Memory:
-        if self._low_precision:
-            states = states.bfloat16().float()
         with self._precision():
             held = self.network.hold(states) if len(windows) <= WINDOWS_HELD else None
         return Memory(passage, pieces, windows, states, held, PassageReader(passage.text))
