@@ -4,7 +4,8 @@ A value that a chunk found counts for more than its absence elsewhere: that a ch
 nothing of the others, and each chunk has weighed its own finding against absence already. Of the values found
 the one stands whose odds against absence are best, as the default model joins the windows of one passage: a
 chunk that surely holds the value, and wavers between two readings, knows more than one that hardly does and
-has only one reading to offer. What is absent is as sure as the chunk that doubts it most.
+has only one reading to offer. What is absent is as sure as the chunk that doubts it most. A yes in one chunk
+is a yes, as the model decides such a question where a document says most of it; a no is like an absence.
 
 The rows of an array are those of the chunks, in the order of their anchors. Where two chunks overlap, a row
 that both found is one row, its values merged like any others; a row that only one of them found counts where
@@ -132,9 +133,16 @@ def _surer(one: Leaf, other: Leaf) -> Leaf:
     rank, other_rank = _rank(one), _rank(other)
     if rank != other_rank:
         return one if rank > other_rank else other
+    if rank == 2 and {one.text, other.text} <= {"true", "false"}:
+        return one if _yes(one) >= _yes(other) else other
     if rank:
         return one if _odds(one) >= _odds(other) else other
     return one if one.confidence <= other.confidence else other
+
+
+def _yes(leaf: Leaf) -> float:
+    """How sure an answer is of a yes: a no counts against it."""
+    return leaf.confidence if leaf.text == "true" else -leaf.confidence
 
 
 def _odds(leaf: Leaf) -> float:

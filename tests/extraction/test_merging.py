@@ -20,7 +20,7 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Filled, Leaf, Request
 from cinnabar.extraction.chunking import Chunk, chunks
 from cinnabar.extraction.documents import Document, Part, Words
-from cinnabar.extraction.merging import _part_of, _write, merge
+from cinnabar.extraction.merging import _part_of, _surer, _write, merge
 from cinnabar.extraction.planning import passage_of
 from cinnabar.schemas import compile_schema
 
@@ -144,6 +144,23 @@ def test_who_wavers_between_two_readings_knows_more_than_who_hardly_sees_one() -
     faint = Leaf('"other"', 0.55, ((12, 13),), absence=0.45)
     merged = merge(PAIR, TWO, [pair(faint, GUESS), pair(wavering, GUESS)])
     assert (merged.leaves["/a"].text, merged.leaves["/a"].absence) == ('"one"', 0.02)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "stands"),
+    [
+        (("false", 0.9), ("true", 0.6), 1),
+        (("true", 0.6), ("false", 0.9), 0),
+        (("true", 0.6), ("true", 0.8), 1),
+        (("false", 0.9), ("false", 0.7), 1),
+        (("false", 0.7), ("false", 0.7), 0),
+    ],
+)
+def test_a_yes_in_one_chunk_is_a_yes_and_a_no_as_sure_as_the_chunk_that_doubts_it_most(
+    before: tuple[str, float], after: tuple[str, float], stands: int
+) -> None:
+    leaves = [Leaf(text, sure, origin="chosen") for text, sure in (before, after)]
+    assert _surer(*leaves) is leaves[stands]
 
 
 def test_what_all_chunks_lack_is_as_absent_as_the_one_that_doubts_it_most() -> None:
