@@ -135,8 +135,15 @@ class Remembering:
         return self._model.windows(passage)
 
     def encode(self, passages: Sequence[Passage]) -> list[Any]:
-        """Read the passages that were not read before."""
-        return [self._memory(passage) for passage in passages]
+        """Read the passages that were not read before, all of them in one pass."""
+        memories = [self._kept(passage) for passage in passages]
+        missing = [at for at, memory in enumerate(memories) if memory is None]
+        self.encodings.found += len(passages) - len(missing)
+        for at, memory in zip(missing, self._model.encode([passages[at] for at in missing]), strict=True):
+            self.encodings.put(key_of(passages[at], self.fingerprint), self._packing.pack(memory))
+            self.encodings.made += 1
+            memories[at] = memory
+        return memories
 
     def find_rows(self, forms: Sequence[Form], memories: Sequence[Any]) -> list[list[Row]]:
         """The items of each form's arrays."""
@@ -148,17 +155,9 @@ class Remembering:
         """One pass over the canvas."""
         return self._model.score(forms, memories, rows, canvas)
 
-    def _memory(self, passage: Passage) -> Any:
-        key = key_of(passage, self.fingerprint)
-        packed = self.encodings.get(key)
-        memory = None if packed is None else self._packing.unpack(passage, packed)
-        if memory is not None:
-            self.encodings.found += 1
-            return memory
-        (memory,) = self._model.encode([passage])
-        self.encodings.put(key, self._packing.pack(memory))
-        self.encodings.made += 1
-        return memory
+    def _kept(self, passage: Passage) -> Any | None:
+        packed = self.encodings.get(key_of(passage, self.fingerprint))
+        return None if packed is None else self._packing.unpack(passage, packed)
 
 
 def remembering(model: Model, folder: Path, limit: int) -> Model:
