@@ -216,18 +216,7 @@ class Backfill:
     def finish(self) -> Summary:
         """End the run, once every batch was worked on. Raises RunError where an input has no outcome."""
         self._begin()
-        ended = self._run.finish()
-        return Summary(
-            run_id=ended.run_id,
-            schema=ended.schema_name,
-            inputs=ended.inputs,
-            written=ended.written,
-            quarantined=ended.quarantined,
-            skipped=ended.skipped,
-            seconds=round(ended.seconds, 3),
-            steps=self._steps,
-            reasons=ended.reasons,
-        )
+        return Summary.of(self._run.finish(), self._steps)
 
     def _begin(self) -> None:
         if self._run is not None:

@@ -22,6 +22,7 @@ from cinnabar.extraction.reader import Reader
 from cinnabar.extraction.sifting import sift
 from cinnabar.extraction.sources import Escalation, Place, RemoteSource, Source
 from cinnabar.extraction.storage.records import Outcome
+from cinnabar.extraction.storage.run import RunSummary
 from cinnabar.extraction.storage.store import UNAVAILABLE, Store
 from cinnabar.extraction.storage.tables import printable
 from cinnabar.extraction.validation import Validator
@@ -101,6 +102,22 @@ class Summary:
     steps: int
     reasons: Mapping[str, int] = field(default_factory=dict)
     usage: Mapping[str, Any] | None = None
+
+    @classmethod
+    def of(cls, ended: RunSummary, steps: int, usage: Mapping[str, Any] | None = None) -> Self:
+        """The summary of a run as the store ended it."""
+        return cls(
+            run_id=ended.run_id,
+            schema=ended.schema_name,
+            inputs=ended.inputs,
+            written=ended.written,
+            quarantined=ended.quarantined,
+            skipped=ended.skipped,
+            seconds=round(ended.seconds, 3),
+            steps=steps,
+            reasons=ended.reasons,
+            usage=usage,
+        )
 
 
 def extract(
@@ -201,18 +218,7 @@ class Extraction:
         usage = self._usage()
         ended = self._run.finish(usage)
         self._settled = not self._left and UNAVAILABLE not in ended.reasons
-        return Summary(
-            run_id=ended.run_id,
-            schema=ended.schema_name,
-            inputs=ended.inputs,
-            written=ended.written,
-            quarantined=ended.quarantined,
-            skipped=ended.skipped,
-            seconds=round(ended.seconds, 3),
-            steps=self._steps,
-            reasons=ended.reasons,
-            usage=usage,
-        )
+        return Summary.of(ended, self._steps, usage)
 
     def _plan(self, inputs: Iterable[Input]) -> list[list[Input]]:
         """Skip what is done and what has the same bytes as an earlier path; the rest in batches."""

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 # First: it sets what Prefect reads when it is imported.
-from cinnabar.flows.extract import worth_retrying
+from cinnabar.flows.extract import A_BATCH
 
 from prefect import flow, get_run_logger, task  # isort: skip
-from prefect.cache_policies import NO_CACHE  # isort: skip
 
 from cinnabar.extraction.backfilling import Backfill
 from cinnabar.extraction.run import Options
@@ -20,15 +19,7 @@ from cinnabar.extraction.storage.stored import Selection
 from cinnabar.schemas import load_schema
 
 
-@task(
-    name="backfill-batch",
-    task_run_name="batch {number}",
-    retries=2,
-    retry_delay_seconds=[1, 10],
-    retry_condition_fn=worth_retrying,
-    cache_policy=NO_CACHE,
-    persist_result=False,
-)
+@task(name="backfill-batch", **A_BATCH)
 def fill_batch(begun: Backfill, number: int) -> int:
     """Fill and commit one batch of records; how many these were."""
     return len(begun.work(number))

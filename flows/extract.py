@@ -39,16 +39,18 @@ async def worth_retrying(_task: Any, _run: TaskRun, state: State[Any]) -> bool:
     return not isinstance(failure, UsageError)
 
 
-# Without a cache: what is done is known by the store, which a crash cannot contradict.
-@task(
-    name="batch",
-    task_run_name="batch {number}",
-    retries=2,
-    retry_delay_seconds=[1, 10],
-    retry_condition_fn=worth_retrying,
-    cache_policy=NO_CACHE,
-    persist_result=False,
-)
+#: How Prefect runs a batch. No cache: what is done is known by the store, which a crash cannot contradict.
+A_BATCH: dict[str, Any] = {
+    "task_run_name": "batch {number}",
+    "retries": 2,
+    "retry_delay_seconds": [1, 10],
+    "retry_condition_fn": worth_retrying,
+    "cache_policy": NO_CACHE,
+    "persist_result": False,
+}
+
+
+@task(name="batch", **A_BATCH)
 def read_batch(extraction: Extraction, number: int, gpu_limit: str | None = None) -> int:
     """Read, fill and commit one batch of documents; how many these were.
 
