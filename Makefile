@@ -38,8 +38,8 @@ setup:  ## make .venv, once and again when the dependencies change (PYTHON=… c
 demo: setup  ## extract the samples of every kind into demo/ and show the tables
 	@scripts/demo.sh
 
-test: setup  ## run all tests (ARGS="-k name" chooses some)
-	@OMP_NUM_THREADS=1 $(PY) -m pytest $(ARGS)
+test: setup  ## run all tests, on every core (ARGS="-k name" chooses some, ARGS="-n 0" takes one process)
+	@OMP_NUM_THREADS=1 $(PY) -m pytest -n auto --maxprocesses 8 --dist worksteal $(ARGS)
 
 lint: setup  ## ruff and mypy --strict
 	@$(PY) -m ruff check .

@@ -178,6 +178,18 @@ def test_open_properties_are_rows_with_a_name_where_their_values_are_described()
     assert form(schema).arrays == (found,)
 
 
+@pytest.mark.parametrize(
+    ("limits", "most"), [((None, None), None), ((1, None), None), ((None, 1), None), ((2, 3), 2), ((3, 2), 2)]
+)
+def test_an_alternative_that_is_part_of_another_leaves_the_wider_bound_on_their_properties(
+    limits: tuple[int | None, int | None], most: int | None
+) -> None:
+    numbers = {"type": "object", "properties": {"a": TEXT}, "additionalProperties": {"type": "integer"}}
+    bounds = [{} if limit is None else {"maxProperties": limit} for limit in limits]
+    found = rest({"anyOf": [numbers | bound for bound in bounds]})
+    assert found is not None and found.max_items == most
+
+
 @pytest.mark.parametrize("described", [True, {}, False])
 def test_undeclared_properties_without_a_description_have_no_place(described: Any) -> None:
     assert rest({"type": "object", "properties": {"a": TEXT}, "additionalProperties": described}) is None

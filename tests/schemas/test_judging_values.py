@@ -152,6 +152,17 @@ def test_what_is_no_parsed_json_is_an_error() -> None:
         judge_of({"type": "array"}).accepts((1, 2))
 
 
+@pytest.mark.parametrize(
+    ("value", "size"),
+    [(120, (12, 1)), (-7, (7, 0)), (Decimal("-1.50"), (15, -1)), (0.25, (25, -2)), (Decimal("1E+30"), (1, 30))],
+    ids=str,
+)
+def test_the_size_of_a_number_has_no_zeros_at_its_end(
+    value: int | float | Decimal, size: tuple[int, int]
+) -> None:
+    assert split(value) == size
+
+
 @pytest.mark.parametrize("zero", [0, -0.0, Decimal("0.000"), Decimal("0E+7"), Decimal("-0")])
 def test_zero_has_one_size_however_it_is_spelled(zero: int | float | Decimal) -> None:
     assert split(zero) == (0, 0)
