@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tiny_network import VOCABULARY, wordpieces
 
@@ -31,10 +31,13 @@ def test_offsets_slice_the_text_into_its_pieces(text: str) -> None:
 
 
 @given(st.text(max_size=80))
+@example("농협 은행")
 def test_pieces_stand_in_order_and_leave_out_only_what_is_no_word(text: str) -> None:
     pieces = wordpieces().pieces(text)
     assert (pieces.start < pieces.end).all()
-    assert (pieces.end[:-1] <= pieces.start[1:]).all()
+    assert (pieces.start[:-1] <= pieces.start[1:]).all() and (pieces.end[:-1] <= pieces.end[1:]).all()
+    # A character that is read as several letters, as a syllable of Hangul is, may lie in several pieces.
+    assert (pieces.end[:-1] - pieces.start[1:] <= 1).all()
     assert len(pieces) == wordpieces().count(text) == len(wordpieces().ids(text))
     covered = {i for a, b in zip(pieces.start, pieces.end, strict=True) for i in range(a, b)}
     assert not any(c.isascii() and c.isalnum() for i, c in enumerate(text) if i not in covered)
