@@ -17,6 +17,7 @@ from cinnabar.extraction.documents import Document
 from cinnabar.extraction.evaluation import EvaluationSet, leaves_of
 from cinnabar.extraction.heldback import held_back_files, mark_of
 from cinnabar.extraction.ingest.sandbox import ParserPool
+from cinnabar.extraction.merging import merge
 from cinnabar.extraction.planning import chunks_for, passage_of
 from cinnabar.schemas import compile_schema, load_schema
 
@@ -60,12 +61,14 @@ def observe(
         done(1)
         if len(found) >= ENOUGH or characters >= ENOUGH_TEXT or not isinstance(read, Document):
             continue
-        if len(chunks_for(read, engine)) > 1:
+        pieces = chunks_for(read, engine)
+        if len(pieces) > 1:
             continue
         passage = passage_of(read)
         characters += len(passage.text)
         (result,) = engine.fill([Request(read.digest, form, passage)])
         if isinstance(result, Filled):
+            result = merge(form, pieces, [result])
             found += _observations(labelled, files[path], result, signs_of(form, passage, result))
     return found
 
