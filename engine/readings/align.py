@@ -117,6 +117,11 @@ def _fold_text(text: str) -> tuple[str, tuple[int, ...]]:
     return _fold(text)
 
 
+def folded(text: str) -> str:
+    """A text as it is compared: its letters and digits in folded form."""
+    return _fold(text)[0]
+
+
 def _fold(text: str) -> tuple[str, tuple[int, ...]]:
     """The letters and digits of a text in folded form, and the place in the text that each came from.
 

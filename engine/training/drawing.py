@@ -400,6 +400,7 @@ class Drawing:
             noise=0.05 * r.random() if r.random() < float(flags.get("noise") or 0) else 0.0,
             upper=r.random() < float(flags.get("upper") or 0),
             quote="> " if "wrap" in flags and r.random() < 0.02 else "",
+            narrow=r.uniform(0.35, 0.8) if gap != " " and r.random() < 0.4 else 1.0,
         )
         laid = lay_out(_without_gaps(to_lines(pieces, style), r.choice((1, 1, 2))), style, r)
         spans: dict[str, list[tuple[int, int]]] = {}

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.network import BOOLEANS, KINDS, LONGEST_SPAN, VALUE_PIECES
 from cinnabar.engine.models.default.questions import (
     FormQuestions,
@@ -23,6 +24,7 @@ from cinnabar.engine.models.default.typed import PassageReader
 from cinnabar.engine.models.default.windows import LONGEST, OVERLAP, Window, cut
 from cinnabar.engine.models.default.wordpieces import Pieces, WordPieces
 from cinnabar.engine.training.labels import LabelledLeaf, LabelledRow, Labels
+from cinnabar.engine.training.wrapped import Wrapped
 from cinnabar.schemas.form import Form, Slot
 
 #: Longest text, in bytes of JSON, that the speller is trained on.
@@ -94,6 +96,7 @@ def labelled_passage(
     asked = form_questions(form)
     folded = plain_words(text)
     starts = _Starts()
+    wrapped = Wrapped(text, Columns(pieces))
     scalars: list[SlotTarget] = []
     rows: list[list[SlotTarget]] = [[] for _ in labels.rows]
     for leaf in labels.leaves:
@@ -101,7 +104,7 @@ def labelled_passage(
         if row is not None and row.anchor < 0:
             continue
         near = plain_words(text[row.anchor : row.until]) if row is not None else folded
-        target = _target(leaf, row, asked, reader, pieces, wordpieces, near, starts)
+        target = _target(leaf, row, asked, reader, pieces, wordpieces, near, starts, wrapped)
         if target is None:
             continue
         if row is None:
@@ -170,6 +173,7 @@ def _target(
     wordpieces: WordPieces,
     near: str,
     starts: _Starts,
+    wrapped: Wrapped,
 ) -> SlotTarget | None:
     slot, value = leaf.slot, leaf.value
     kind = kind_of(slot)
@@ -203,6 +207,11 @@ def _target(
             spans.append((first, last))
     if base.allowed is not None:
         spans = [s for s in spans if s[0] in base.allowed]
+    else:
+        spans = [s for s in spans if pieces.line[s[0]] == pieces.line[s[1]] or wrapped.reads(*s, shown)]
+        if not spans:
+            region = (anchor, until) if row is not None else (0, len(pieces))
+            spans = [s for s in wrapped.find(shown, *region) if s[1] - s[0] < LONGEST_SPAN]
     spelled = _spelled(slot, value)
     return replace(
         base,

@@ -176,6 +176,10 @@ class Line:
         return self.segments[-1][0] + len(self.segments[-1][1]) if self.segments else 0
 
 
+#: Characters that a cell's text may take at least, however narrow its cell.
+NARROWEST = 8
+
+
 @dataclass(frozen=True, slots=True)
 class Style:
     """How a document's lines are set.
@@ -186,6 +190,7 @@ class Style:
     indent: blanks before every line.
     page: whether words get boxes; lines_per_page and cell (width and height as shares of the page).
     noise: share of the unprinted-value characters that a bad scan changes.
+    narrow: share of a cell's width that its text may take before it goes on below.
     """
 
     wrap: int = 0
@@ -196,6 +201,7 @@ class Style:
     noise: float = 0.0
     upper: bool = False
     quote: str = ""
+    narrow: float = 1.0
 
 
 def _break(text: str, width: int) -> list[str]:
@@ -275,11 +281,9 @@ def to_lines(pieces: Sequence[Piece], style: Style) -> list[Line]:
         if p.width:
             tabbed = True
             text = p.text.replace("\n", " ")
-            chunks = (
-                _break(text, p.width)
-                if p.print_id >= 0 and len(text) > p.width and p.align == "<"
-                else [text]
-            )
+            room = max(NARROWEST, int(p.width * style.narrow)) if style.narrow < 1 else p.width
+            broken = p.print_id >= 0 and len(text) > room and p.align == "<"
+            chunks = _break(text, room) if broken else [text]
             first = chunks[0]
             col = at + max(0, p.width - len(first)) if p.align == ">" else at
             line.segments.append((col, first, p.print_id))

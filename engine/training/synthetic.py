@@ -53,7 +53,7 @@ def mined_source(path: Path, made: MadeRecipe, wordpieces: WordPieces) -> Source
 
 def _labelled(example: Example, wordpieces: WordPieces) -> LabelledPassage:
     form = compile_schema(example.schema).form
-    # A printing in pieces (a wrapped cell) is no span that could be pointed at.
+    # A printing in pieces (a cell whose text is broken into lines) is found again by what it reads (Wrapped).
     whole = {k: v for k, v in example.spans.items() if k not in example.broken}
     labels = label_by_pointers(example.text, form, example.truth, whole, example.rows)
     start, _, box = example.word_boxes or (None, None, None)

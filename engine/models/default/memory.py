@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
+from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.network import Held, Questions
 from cinnabar.engine.models.default.questions import Question
 from cinnabar.engine.models.default.support import Statements
@@ -19,10 +20,10 @@ from cinnabar.engine.request import Passage
 class Memory:
     """A passage as the model keeps it: pieces, W windows of at most T pieces, and their states, [W, T, H].
 
-    `held` is what slots look at, where it is kept; `plain` the passage's words, once they are needed.
-    By the form's id: `promising` are the windows that its slots look at again, `told` the window that says
-    most of each of its choices, by slot. `supported` is what was found of choices, by form, slot, window and
-    stretch.
+    `held` is what slots look at, where it is kept; `columns` the cells of its lines; `plain` the passage's
+    words, once they are needed. By the form's id: `promising` are the windows that its slots look at again,
+    `told` the window that says most of each of its choices, by slot. `supported` is what was found of
+    choices, by form, slot, window and stretch.
     """
 
     passage: Passage
@@ -31,6 +32,7 @@ class Memory:
     states: Tensor
     held: Held | None
     reader: PassageReader
+    columns: Columns
     plain: str = ""
     promising: dict[int, list[int]] = field(default_factory=dict)
     told: dict[int, dict[int, int]] = field(default_factory=dict)

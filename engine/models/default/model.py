@@ -13,6 +13,7 @@ from cinnabar.engine.calibration import Calibration
 from cinnabar.engine.models.base import MASK, Candidate, Canvas, Row, Scores
 from cinnabar.engine.models.default.answers import Answers, Decided
 from cinnabar.engine.models.default.choosing import options_of, supported, told_windows
+from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.memory import FormMemory, Memory
 from cinnabar.engine.models.default.network import (
     BOOLEANS,
@@ -115,7 +116,7 @@ class DefaultModel:
     def _memory(self, passage: Passage, pieces: Pieces, windows: list[Window], states: Tensor) -> Memory:
         with self._precision():
             held = self.network.hold(states) if len(windows) <= WINDOWS_HELD else None
-        return Memory(passage, pieces, windows, states, held, PassageReader(passage.text))
+        return Memory(passage, pieces, windows, states, held, PassageReader(passage.text), Columns(pieces))
 
     def pack(self, memory: Memory) -> dict[str, Tensor]:
         """The states, in the precision in which they are used: what is unpacked says the same to the bit."""
@@ -324,7 +325,7 @@ class DefaultModel:
             window = memory.windows[d.windows[w]]
             starts, ends = d.places[w]
             logs = [[x + float(weight[w]) for x in row] for row in d.pointed[w]]
-            pointed += spans_in_window(starts, ends, logs, memory.pieces, window)
+            pointed += spans_in_window(starts, ends, logs, memory.columns, window)
         candidates, logs_of = candidates_of(slot, typed, pointed, memory.reader)
         out.candidates[k] = candidates
         out.logits[k] = [x + here + copied for x in logs_of]

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from cinnabar.engine.models.base import Candidate
 from cinnabar.engine.models.default.body import FLOOR
+from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.network import Look, Network, Sheet
 from cinnabar.engine.models.default.typed import PassageReader, word_ends, word_starts
 from cinnabar.engine.models.default.windows import Window
@@ -26,11 +27,20 @@ CANDIDATES = 8
 
 @dataclass(frozen=True, slots=True)
 class Pointed:
-    """A span that a slot points at: characters of the passage, and the logarithm of its probability."""
+    """What a slot points at: spans of one value, as characters of the passage, and its log probability."""
 
-    start: int
-    end: int
+    spans: tuple[tuple[int, int], ...]
     log_probability: float
+
+    @property
+    def start(self) -> int:
+        """Its first character."""
+        return self.spans[0][0]
+
+    @property
+    def end(self) -> int:
+        """The character behind its last one."""
+        return self.spans[-1][1]
 
 
 def start_masks(
@@ -88,7 +98,7 @@ def end_mask(pieces: Pieces, window: Window, width: int) -> Tensor:
 
 
 def spans_in_window(
-    starts: list[list[int]], ends: list[list[int]], logs: list[list[float]], pieces: Pieces, window: Window
+    starts: list[list[int]], ends: list[list[int]], logs: list[list[float]], columns: Columns, window: Window
 ) -> list[Pointed]:
     """The pointed places of one slot as characters of the passage."""
     found = []
@@ -97,7 +107,7 @@ def spans_in_window(
             if log > FLOOR / 2 and b >= a:
                 first, last = a - 1 + window.first, b - 1 + window.first
                 if last < window.last:
-                    found.append(Pointed(int(pieces.start[first]), int(pieces.end[last]), log))
+                    found.append(Pointed(columns.spans(first, last), log))
     return found
 
 
@@ -120,9 +130,9 @@ def candidates_of(
             if not ends:
                 continue
             end, text = min(ends, key=lambda e: (abs(e[0] - p.end), -e[0]))
-            p, read = Pointed(p.start, end, p.log_probability), text
+            p, read = Pointed(((p.start, end),), p.log_probability), text
         else:
-            found = reader.read(slot, p.start, p.end)
+            found = reader.read(slot, *p.spans)
             if found is None:
                 continue
             read = found
@@ -132,7 +142,7 @@ def candidates_of(
         else:
             texts[read] = (p.log_probability, p)
     ranked = sorted(texts.items(), key=lambda t: (-t[1][0], t[1][1].start))[:CANDIDATES]
-    return [Candidate(t, ((p.start, p.end),)) for t, (_, p) in ranked], [log for _, (log, _) in ranked]
+    return [Candidate(t, p.spans) for t, (_, p) in ranked], [log for _, (log, _) in ranked]
 
 
 def _near(by_start: dict[int, list[tuple[int, bytes]]], start: int) -> list[tuple[int, bytes]]:

@@ -30,7 +30,7 @@ class PassageReader:
         self.text = text
         self.locale: Locale = document_locale(text if whole is None else whole)
         self._mentions: list[Mention] | None = None
-        self._readings: dict[tuple[int, int], tuple[bytes, ...]] = {}
+        self._readings: dict[tuple[tuple[int, int], ...], tuple[bytes, ...]] = {}
         self._typed: dict[int, tuple[Slot, list[Typed]]] = {}
         self._places: dict[int, npt.NDArray[np.int64]] = {}
 
@@ -41,22 +41,24 @@ class PassageReader:
             self._mentions = scan(self.text, self.locale)
         return self._mentions
 
-    def readings(self, start: int, end: int) -> tuple[bytes, ...]:
-        """What this span may stand for, as canonical JSON texts, the likelier first."""
-        if (start, end) not in self._readings:
+    def readings(self, *spans: tuple[int, int]) -> tuple[bytes, ...]:
+        """What these spans, read on, may stand for, as canonical JSON texts, the likelier first."""
+        if spans not in self._readings:
+            start, end = spans[0][0], spans[-1][1]
             before, after = self.text[max(0, start - CONTEXT) : start], self.text[end : end + CONTEXT]
-            self._readings[start, end] = json_readings(self.text[start:end], self.locale, before, after)
-        return self._readings[start, end]
+            read = " ".join(self.text[a:b] for a, b in spans)
+            self._readings[spans] = json_readings(read, self.locale, before, after)
+        return self._readings[spans]
 
-    def read(self, slot: Slot, start: int, end: int) -> bytes | None:
-        """The first reading of this span that the slot accepts, or None."""
-        return next((r for r in self.readings(start, end) if r != b"null" and slot.accepts(r)), None)
+    def read(self, slot: Slot, *spans: tuple[int, int]) -> bytes | None:
+        """The first reading of these spans that the slot accepts, or None."""
+        return next((r for r in self.readings(*spans) if r != b"null" and slot.accepts(r)), None)
 
     def typed(self, slot: Slot) -> list[Typed]:
         """All mentions that the slot accepts in some reading: (start, end, canonical text), in order."""
         key = id(slot.automaton)
         if key not in self._typed:
-            found = [(m.start, m.end, self.read(slot, m.start, m.end)) for m in self.mentions]
+            found = [(m.start, m.end, self.read(slot, (m.start, m.end))) for m in self.mentions]
             # The slot is kept so that its automaton's id stays its own.
             self._typed[key] = (slot, [(a, b, text) for a, b, text in found if text is not None])
         return self._typed[key][1]

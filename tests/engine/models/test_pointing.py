@@ -10,6 +10,7 @@ import torch
 from tiny_network import form_of, tiny_network, wordpieces
 
 from cinnabar.engine.models.default.body import FLOOR
+from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.network import Look
 from cinnabar.engine.models.default.pointing import (
     CANDIDATES,
@@ -38,7 +39,7 @@ def at(words: str, log: float, nth: int = 0) -> Pointed:
     start = -1
     for _ in range(nth + 1):
         start = TEXT.index(words, start + 1)
-    return Pointed(start, start + len(words), log)
+    return Pointed(((start, start + len(words)),), log)
 
 
 def test_only_accepted_texts_become_candidates() -> None:
@@ -126,5 +127,15 @@ def test_pointing_goes_to_allowed_starts_and_ends_in_order_of_probability() -> N
 def test_places_become_characters_and_impossible_ones_are_left_out() -> None:
     pieces = wordpieces().pieces("one two three four")
     window = Window(1, 4, 1, 4)
-    found = spans_in_window([[1, 1], [2, 3]], [[2, 9], [1, 3]], [[-0.5, -1.0], [-1.0, FLOOR]], pieces, window)
-    assert found == [Pointed(4, 13, -0.5)]
+    columns = Columns(pieces)
+    logs = [[-0.5, -1.0], [-1.0, FLOOR]]
+    found = spans_in_window([[1, 1], [2, 3]], [[2, 9], [1, 3]], logs, columns, window)
+    assert found == [Pointed(((4, 13),), -0.5)]
+
+
+def test_a_value_that_goes_on_below_itself_is_read_without_what_stands_beside_it() -> None:
+    text = "1  Paving of    20,00\n   the yard     EUR\n"
+    pieces = wordpieces().pieces(text)
+    spans = Columns(pieces).spans(pieces.at(text.index("Paving")), pieces.at(text.index("yard")))
+    found, _ = candidates_of(slot_of(type="string"), False, [Pointed(spans, -0.5)], PassageReader(text))
+    assert [(c.text, c.spans) for c in found] == [(b'"Paving of the yard"', spans)]

@@ -1,0 +1,59 @@
+"""Where a known text stands in a column of its own, broken into lines: what pointers are to learn of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cinnabar.engine.models.default.columns import Columns
+from cinnabar.engine.models.default.typed import word_ends, word_starts
+from cinnabar.engine.readings.align import folded
+
+#: Shorter texts are not looked for: parts of them stand everywhere.
+SHORTEST = 8
+
+
+class Wrapped:
+    """Finds texts that go on below themselves in one passage."""
+
+    def __init__(self, text: str, columns: Columns) -> None:
+        self.text, self.columns = text, columns
+        self._starts = word_starts(columns.pieces.case)
+        self._ends = word_ends(columns.pieces.case)
+        self._initials = np.array([folded(text[at])[:1] for at in columns.pieces.start.tolist()])
+
+    def find(self, value: str, first: int, until: int) -> list[tuple[int, int]]:
+        """(first, last) pieces, both inclusive, of the text in several lines, begun in [first, until)."""
+        wanted = folded(value)
+        if len(wanted) < SHORTEST or not value.strip().count(" "):
+            return []
+        places = np.flatnonzero((self._initials == wanted[0]) & self._starts)
+        found = []
+        for place in places[(places >= first) & (places < until)].tolist():
+            last = self._last(place, wanted)
+            if last is not None and self.reads(place, last, value):
+                found.append((place, last))
+        return found
+
+    def reads(self, first: int, last: int, value: str) -> bool:
+        """Whether what is read from piece `first` to piece `last` is this text."""
+        spans = self.columns.spans(first, last)
+        return folded(" ".join(self.text[a:b] for a, b in spans)) == folded(value)
+
+    def _last(self, first: int, wanted: str) -> int | None:
+        """The piece with which a text ends that begins with `first` and goes on in lines below it."""
+        cell = int(self.columns.cell[first])
+        read = self._read(first, int(self.columns.first[cell + 1]) - 1)
+        while read and wanted.startswith(folded(read)):
+            under = self.columns.below(cell)
+            if not under:
+                return None
+            begin, end = int(self.columns.first[under[0]]), int(self.columns.first[under[-1] + 1]) - 1
+            for last in range(begin, end + 1):
+                if self._ends[last] and folded(f"{read} {self._read(begin, last)}") == wanted:
+                    return last
+            cell, read = under[0], f"{read} {self._read(begin, end)}"
+        return None
+
+    def _read(self, first: int, last: int) -> str:
+        pieces = self.columns.pieces
+        return self.text[int(pieces.start[first]) : int(pieces.end[last])]
