@@ -13,10 +13,11 @@ class Effort:
 
     #: Its name, part of the engine's fingerprint.
     name: str
-    #: Denoising steps, 1 to 64. A slot that grows may add at most two.
+    #: Denoising steps at most, 1 to 64. A slot that grows may add at most two.
     steps: int
-    #: Least posterior at which a value or a position is committed before its turn.
-    threshold: float = 0.9
+    #: Least posterior at which a value or a position is committed before its turn. From .9 on instead of .5
+    #: records take a third more steps for the same values (docs/model/log.md).
+    threshold: float = 0.6
     #: A committed value whose posterior falls below this is doubted ...
     reopen: float = 0.3
     #: ... and opened again where another one's posterior is higher by at least this.
@@ -44,7 +45,7 @@ EFFORTS = {
     for effort in (
         Effort("instant", steps=1),
         Effort("low", steps=2),
-        Effort("medium", steps=4),
+        Effort("medium", steps=3),
         Effort("high", steps=16, threshold=0.97),
     )
 }

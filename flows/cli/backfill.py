@@ -50,7 +50,7 @@ def backfill(
         str, typer.Option(metavar="M", help="What fills: `default`, or a folder made by train.")
     ] = "default",
     device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.AUTO,
-    effort: Annotated[EffortName, typer.Option(help="1, 2, 4 or 16 denoising steps.")] = EffortName.MEDIUM,
+    effort: Annotated[EffortName, typer.Option(help="At most 1, 2, 3 or 16 steps.")] = EffortName.MEDIUM,
     on_missing: Annotated[
         Missing, typer.Option(help="What becomes of a record without a value that the schema demands.")
     ] = Missing.QUARANTINE,

@@ -30,7 +30,7 @@ def evaluate(
         typer.Option(metavar="M", help="`default`, a folder made by train, mercury-2, or openai:NAME."),
     ] = "default",
     device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.AUTO,
-    effort: Annotated[EffortName, typer.Option(help="1, 2, 4 or 16 denoising steps.")] = EffortName.MEDIUM,
+    effort: Annotated[EffortName, typer.Option(help="At most 1, 2, 3 or 16 steps.")] = EffortName.MEDIUM,
     steps: Annotated[int | None, typer.Option(metavar="N", help="Denoising steps instead of these.")] = None,
     context: Annotated[
         int | None, typer.Option(metavar="TOKENS", help="Read documents in chunks of at most so many tokens.")

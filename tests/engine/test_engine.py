@@ -292,7 +292,7 @@ def test_an_answer_that_is_certain_at_once_takes_one_step() -> None:
 
 def test_an_uncertain_answer_takes_no_more_steps_than_its_effort() -> None:
     form = form_of(**{name: {"type": "string"} for name in "abcdefgh"})
-    for effort, steps in (("instant", 1), ("low", 2), ("medium", 4), ("high", 8)):
+    for effort, steps in (("instant", 1), ("low", 2), ("medium", 3), ("high", 8)):
         (got,) = Engine(Scripted(['"A"', '"B"'], [[0, 0]]), effort).fill([request(form)])
         assert filled(got).steps == steps
         assert set(json.loads(filled(got).record).values()) == {"A"}
@@ -440,7 +440,7 @@ def test_a_value_that_is_partly_committed_is_neither_absent_nor_another_text(oth
     logits[1:4, ord("x")] = 6.0
     logits[5:, PAD] = 30.0
     model = Leaning(logits, 0.0, 0.0, 0.0)
-    (got,) = Engine(model, "medium").fill([request(form_of(a={"type": ["string", "null"]}))])
+    (got,) = Engine(model, "medium", steps=4, threshold=0.9).fill([request(form_of(a={"type": ["string", "null"]}))])
     assert len(model.seen) == 4 and -1 in model.seen[1][1]
     assert filled(got).record == '{"a":"xxx"}' and filled(got).reopened == 0
     assert filled(got).leaves["/a"].origin == "generated"
