@@ -1,7 +1,6 @@
 """The Prefect flow of a backfill; a batch that fails is tried again."""
 
-from __future__ import annotations
-
+# Annotations stay values here, as in extract.py.
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +15,7 @@ from cinnabar.extraction.backfilling import Backfill
 from cinnabar.extraction.run import Options
 from cinnabar.extraction.sources import model_source
 from cinnabar.extraction.storage.stored import Selection
+from cinnabar.flows.parameters import Count, Device, Effort, OnMissing, Share
 from cinnabar.schemas import load_schema
 
 
@@ -25,30 +25,54 @@ def fill_batch(begun: Backfill, number: int) -> int:
     return len(begun.work(number))
 
 
-@flow(name="backfill-folder", persist_result=False)
+@flow(name="backfill-folder", flow_run_name="{record_schema} in {out}", persist_result=False)
 def backfill_folder(
     record_schema: str,
     out: str,
     since: datetime | None = None,
     until: datetime | None = None,
     source: str | None = None,
-    below: float | None = None,
+    below: Share | None = None,
     where: str | None = None,
     model: str = "default",
-    device: str = "auto",
-    options: dict[str, Any] | None = None,
+    device: Device = "auto",
+    effort: Effort = "medium",
+    steps: Count | None = None,
+    on_missing: OnMissing = "quarantine",
+    min_confidence: Share = 0.0,
+    limit: Count | None = None,
+    context: Count | None = None,
+    workers: Count = 2,
+    batch: Count = 16,
 ) -> dict[str, Any]:
-    """Make the records in the folder `out` records of this version of their schema.
+    """Make the records in the folder `out` records of this version of their schema, filling what is new.
 
-    `record_schema` is a name of the library, a path or `module:Class`; `since`, `until` (exclusive),
-    `source`, `below` and `where` choose records as those of `cinnabar backfill` do; `options` are the fields
-    of `extraction.run.Options`. A batch that fails three times fails the flow; what was committed stands, and
-    the next run goes on from there. Returns the fields of `extraction.run.Summary`, none where there was
-    nothing to fill.
+    A batch that fails three times fails the flow; what was committed stands, and the next run goes on from
+    there. Returns the fields of `extraction.run.Summary`, none where there was nothing to fill.
+
+    Args:
+        record_schema: A name of the library, the path of a JSON Schema, or module:Class.
+        out: The folder with the records. One run at a time writes to it.
+        since: Only records that were written then or later.
+        until: Only records that were written before.
+        source: Only records of documents whose path is this, or in this folder, or matches this pattern.
+        below: Records and fields that are less sure than this are filled again.
+        where: Only records for which this SQL predicate over the columns of their table holds.
+        model: `default`, a folder that `cinnabar train` made, mercury-2, or openai:NAME.
+        device: Where the model runs; auto takes a GPU where there is one.
+        effort: at most 1, 2, 3 or 16 denoising steps.
+        steps: Denoising steps, instead of those of the effort.
+        on_missing: What becomes of a record without a value that its schema demands.
+        min_confidence: Records with anything that is less sure than this go to quarantine.
+        limit: The first so many records only.
+        context: Tokens of a chunk at most, instead of the model's own context.
+        workers: Processes that parse files.
+        batch: Records that are filled and committed together, by one task.
     """
     chosen = Selection(since=since, until=until, source=source, below=below, where=where)
+    options = Options(effort, steps, on_missing, min_confidence, limit, context, workers, batch)
     version, filler = load_schema(record_schema), model_source(model, device)
-    with Backfill(version, Path(out), filler, chosen, Options(**(options or {}))) as begun:
+    with Backfill(version, Path(out), filler, chosen, options) as begun:
         if begun.empty:
             get_run_logger().info("nothing to fill")
             return {}

@@ -440,7 +440,8 @@ def test_a_value_that_is_partly_committed_is_neither_absent_nor_another_text(oth
     logits[1:4, ord("x")] = 6.0
     logits[5:, PAD] = 30.0
     model = Leaning(logits, 0.0, 0.0, 0.0)
-    (got,) = Engine(model, "medium", steps=4, threshold=0.9).fill([request(form_of(a={"type": ["string", "null"]}))])
+    engine = Engine(model, "medium", steps=4, threshold=0.9)
+    (got,) = engine.fill([request(form_of(a={"type": ["string", "null"]}))])
     assert len(model.seen) == 4 and -1 in model.seen[1][1]
     assert filled(got).record == '{"a":"xxx"}' and filled(got).reopened == 0
     assert filled(got).leaves["/a"].origin == "generated"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,9 +22,9 @@ def test_the_flow_fills_what_is_new(notes: Path, tiny_model: Path, tmp_path: Pat
     changed = json.loads(schema.read_text())
     changed["properties"]["done"] = {"type": ["boolean", "null"]}
     schema.write_text(json.dumps(changed))
-    options = {"workers": 1, "batch": 2}
-    done = backfill_folder(str(schema), str(out), model=str(tiny_model), device="cpu", options=options)
+    options: dict[str, Any] = {"model": str(tiny_model), "device": "cpu", "workers": 1, "batch": 2}
+    done = backfill_folder(str(schema), str(out), **options)
     assert (done["inputs"], done["written"]) == (3, 3)
     assert query(out, "select count(*) from note_all where schema_fingerprint is not null").rows == [(3,)]
-    again = backfill_folder(str(schema), str(out), model=str(tiny_model), device="cpu", options=options)
+    again = backfill_folder(str(schema), str(out), **options)
     assert again == {}

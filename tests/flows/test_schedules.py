@@ -15,7 +15,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,8 @@ OFTEN = {
     "PREFECT_WORKER_QUERY_SECONDS": "1",
     "PREFECT_SERVER_SERVICES_SCHEDULER_LOOP_SECONDS": "2",
 }
-SCHEMA = {
+TEXT = {"type": ["string", "null"]}
+SCHEMA: dict[str, Any] = {
     "title": "note",
     "type": "object",
     "properties": {"day": {"type": ["string", "null"], "format": "date"}},
@@ -45,6 +46,8 @@ class Place:
         self.folder, self.api = folder, f"http://127.0.0.1:{port}/api"
         self.env = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT")}
         self.env |= OFTEN | {"PREFECT_HOME": str(folder / ".prefect"), "DO_NOT_TRACK": "1"}
+        #: What clients of the server know of it.
+        self.known = {"PREFECT_API_URL": self.api}
         self.env |= {"PREFECT_SERVER_ANALYTICS_ENABLED": "false", "OMP_NUM_THREADS": "1"}
 
     def run(self, *words: str, **env: str) -> str:
@@ -89,6 +92,17 @@ class Place:
         self.ask(f"deployments/{found['id']}/pause_deployment")
         return found
 
+    def deploy(self, name: str, model: Path, *more: str, **yours: str) -> None:
+        """Deploy what prefect.yaml has of this name, to a work pool that is made where there is none."""
+        pool = ["-m", "prefect", "work-pool", "create", "cinnabar", "--type", "process", "--overwrite"]
+        self.run(*pool, **self.known)
+        deploy = ["-m", "prefect", "--no-prompt", "deploy", "--prefect-file", str(ROOT / "prefect.yaml")]
+        mine = ["--param", f"model={model}", "--param", "device=cpu"]
+        self.run(*deploy, "--name", name, *mine, *more, **self.known, **yours)
+
+    def working(self) -> AbstractContextManager[None]:
+        """A worker of that pool."""
+        return self.running("-m", "prefect", "worker", "start", "--pool", "cinnabar", **self.known)
 
     def tables(self, outcome: str) -> list[Any]:
         """The tables of results that Prefect has, those with documents of this outcome."""
@@ -149,21 +163,14 @@ def test_a_folder_that_is_served_is_read_on_schedule(place: Place) -> None:
 @pytest.mark.timeout(400)
 def test_the_mailbox_of_prefect_yaml_is_deployed_and_read_by_a_worker(place: Place, tiny_model: Path) -> None:
     out = place.folder / "letters"
-    api = {"PREFECT_API_URL": place.api}
     with imap_server.running() as mails:
         mails.deliver(imap_server.mail(1), imap_server.mail(2), b"\x89PNG\r\n1")
         secret = f"Secret(value={imap_server.PASSWORD!r}).save('cinnabar-mailbox')"
-        place.run("-c", f"from prefect.blocks.system import Secret; {secret}", **api)
-        place.run("-m", "prefect", "work-pool", "create", "cinnabar", "--type", "process", **api)
-        yours = {
-            "CINNABAR_MAILBOX": mails.address(),
-            "CINNABAR_SCHEMA": str(place.folder / "note.json"),
-            "CINNABAR_OUT": str(out),
-        }
-        deploy = ["-m", "prefect", "--no-prompt", "deploy", "--prefect-file", str(ROOT / "prefect.yaml")]
-        mine = ["--param", f"model={tiny_model}", "--param", "device=cpu", "--interval", "3"]
-        place.run(*deploy, "--name", "mailbox", *mine, **api, **yours)
-        with place.running("-m", "prefect", "worker", "start", "--pool", "cinnabar", **api):
+        place.run("-c", f"from prefect.blocks.system import Secret; {secret}", **place.known)
+        yours = {"CINNABAR_SCHEMA": str(place.folder / "note.json"), "CINNABAR_OUT": str(out)}
+        yours["CINNABAR_MAILBOX"] = mails.address()
+        place.deploy("mailbox", tiny_model, "--interval", "3", **yours)
+        with place.working():
             wait("the first run", lambda: place.tables("quarantined"))
             place.pause("mailbox")
     assert len(rows(out, "select * from note")) == 2
@@ -178,3 +185,19 @@ def test_the_mailbox_of_prefect_yaml_is_deployed_and_read_by_a_worker(place: Pla
     assert any(one["key"] == "cinnabar-progress" and json.loads(str(one["data"])) == 100 for one in artifacts)
     said = json.dumps([place.ask("logs/filter", limit=200), place.ask("flow_runs/filter"), artifacts])
     assert "anna%40example.org" in said and imap_server.PASSWORD not in said
+
+
+@pytest.mark.timeout(400)
+def test_the_backfill_of_prefect_yaml_runs_when_it_is_asked_to(place: Place, tiny_model: Path) -> None:
+    schema, out = place.folder / "filed.json", place.folder / "filed"
+    schema.write_text(json.dumps(SCHEMA))
+    read = ["extract", str(place.folder / "mails"), "--schema", str(schema), "--out", str(out)]
+    mine = ["--model", str(tiny_model), "--device", "cpu", "--workers", "1"]
+    place.run("-m", "cinnabar.flows.cli.main", *read, *mine)
+    schema.write_text(json.dumps(SCHEMA | {"properties": SCHEMA["properties"] | {"who": TEXT}}))
+    place.deploy("backfill", tiny_model, CINNABAR_SCHEMA=str(schema), CINNABAR_OUT=str(out))
+    with place.working():
+        place.run("-m", "prefect", "deployment", "run", "backfill-folder/backfill", **place.known)
+        described = "from information_schema.columns where table_name = 'note' and column_name = 'who'"
+        wait("the new version", lambda: rows(out, f"select 1 {described}"))
+        wait("its records", lambda: len(rows(out, "select who from note")) == 1)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from cinnabar.engine.calibration import Calibration
 from cinnabar.engine.models.base import MASK, Candidate, Canvas, Row, Scores
+from cinnabar.engine.models.default.aligning import aligned
 from cinnabar.engine.models.default.answers import Answers, Decided
 from cinnabar.engine.models.default.choosing import options_of, supported, told_windows
 from cinnabar.engine.models.default.columns import Columns
@@ -250,6 +251,14 @@ class DefaultModel:
             memory.promising[id(form)] = sorted({w for d in free for w in d.likeliest(LOOKED_AT_AGAIN)})
         for k in sorted(asked):
             self._answer(k, decided[k], memory, canvas, out)
+        fields: dict[int, list[int]] = {}
+        for k in sorted(asked & places.keys()):
+            if not canvas.instances[k].slot.options:
+                fields.setdefault(canvas.instances[k].slot.index, []).append(k)
+        for same in fields.values():
+            found = [out.candidates[k] for k in same], [out.logits[k] for k in same]
+            for k, logits in zip(same, aligned(*found, [out.absent[k] for k in same], pieces), strict=True):
+                out.logits[k] = logits
         self._spell(own, decided, memory, canvas, out)
 
     def _decide(
