@@ -251,14 +251,7 @@ class DefaultModel:
             memory.promising[id(form)] = sorted({w for d in free for w in d.likeliest(LOOKED_AT_AGAIN)})
         for k in sorted(asked):
             self._answer(k, decided[k], memory, canvas, out)
-        fields: dict[int, list[int]] = {}
-        for k in sorted(asked & places.keys()):
-            if not canvas.instances[k].slot.options:
-                fields.setdefault(canvas.instances[k].slot.index, []).append(k)
-        for same in fields.values():
-            found = [out.candidates[k] for k in same], [out.logits[k] for k in same]
-            for k, logits in zip(same, aligned(*found, [out.absent[k] for k in same], pieces), strict=True):
-                out.logits[k] = logits
+        self._align(sorted(asked & places.keys()), memory, canvas, out)
         self._spell(own, decided, memory, canvas, out)
 
     def _decide(
@@ -342,6 +335,18 @@ class DefaultModel:
         out.refused[k] = math.log(max(1.0 - kept, 1e-9))
         if 1 / (1 + math.exp(-max(-60.0, min(gate, 60.0)))) >= SPELL_FROM or not candidates:
             out.generate[k] = here - math.log1p(math.exp(min(-gate, 60.0)))
+
+    def _align(self, asked: Sequence[int], memory: Memory, canvas: Canvas, out: Answers) -> None:
+        """Let the rows of each list tell one another in which columns their values stand."""
+        fields: dict[int, list[int]] = {}
+        for k in asked:
+            if not canvas.instances[k].slot.options:
+                fields.setdefault(canvas.instances[k].slot.index, []).append(k)
+        for same in fields.values():
+            found = [out.candidates[k] for k in same], [out.logits[k] for k in same]
+            changed = aligned(*found, [out.absent[k] for k in same], memory.pieces)
+            for k, logits in zip(same, changed, strict=True):
+                out.logits[k] = logits
 
     def _spell(
         self, own: list[int], decided: dict[int, Decided], memory: Memory, canvas: Canvas, out: Answers
