@@ -6,19 +6,16 @@ import math
 from collections.abc import Mapping, Sequence
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from cinnabar.engine.calibration import Calibration
-from cinnabar.engine.models.base import MASK, Candidate, Canvas, Row, Scores
-from cinnabar.engine.models.default.aligning import aligned
+from cinnabar.engine.models.base import MASK, Canvas, Row, Scores
+from cinnabar.engine.models.default.answering import TYPED, align, answer
 from cinnabar.engine.models.default.answers import Answers, Decided
 from cinnabar.engine.models.default.choosing import options_of, supported, told_windows
 from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.memory import FormMemory, Memory
 from cinnabar.engine.models.default.network import (
-    BOOLEANS,
-    KINDS,
     ROWS,
     Board,
     Look,
@@ -27,10 +24,8 @@ from cinnabar.engine.models.default.network import (
     to_device,
 )
 from cinnabar.engine.models.default.pointing import (
-    candidates_of,
     end_mask,
     point,
-    spans_in_window,
     start_masks,
 )
 from cinnabar.engine.models.default.questions import (
@@ -48,8 +43,6 @@ from cinnabar.engine.models.default.wordpieces import Pieces, WordPieces
 from cinnabar.engine.request import Passage
 from cinnabar.schemas.form import Form
 
-#: A slot is spelled out as well where the model gives that at least this probability.
-SPELL_FROM = 0.1
 #: Views that go through the decoder together.
 VIEWS_AT_ONCE = 8
 #: Questions that go through the encoder together.
@@ -61,7 +54,6 @@ WINDOWS_HELD = 50
 LOOKED_AT_AGAIN = 4
 #: Forms whose questions are kept read; the oldest goes first.
 FORMS_KEPT = 64
-TYPED = (KINDS.index("number"), KINDS.index("date"), KINDS.index("time"))
 
 
 class DefaultModel:
@@ -250,8 +242,8 @@ class DefaultModel:
             free = (d for k, d in decided.items() if k not in places and k not in told)
             memory.promising[id(form)] = sorted({w for d in free for w in d.likeliest(LOOKED_AT_AGAIN)})
         for k in sorted(asked):
-            self._answer(k, decided[k], memory, canvas, out)
-        self._align(sorted(asked & places.keys()), memory, canvas, out)
+            answer(k, decided[k], memory, canvas, out)
+        align(sorted(asked & places.keys()), memory, canvas, out)
         self._spell(own, decided, memory, canvas, out)
 
     def _decide(
@@ -304,49 +296,6 @@ class DefaultModel:
                 if slot.options:
                     found, place, state = of_options[k], places.get(k), look.slots[i, j]
                     d.options.append(options_of(self.network, state, known, memory, slot, place, found))
-
-    def _answer(self, k: int, d: Decided, memory: Memory, canvas: Canvas, out: Answers) -> None:
-        """One answer from what the windows say: the surer one is of holding the value, the more it counts."""
-        slot = canvas.instances[k].slot
-        present = torch.tensor([-z for z in d.absent])
-        weight = present.log_softmax(0)
-        best = int(present.argmax())
-        out.absent[k] = float(F.logsigmoid(-present[best]))
-        here = float(F.logsigmoid(present[best]))
-        if slot.options:
-            mixed = torch.logsumexp(torch.tensor(d.options) + weight[:, None], 0)
-            texts = BOOLEANS if kind_of(slot) == KINDS.index("boolean") else slot.options
-            out.candidates[k] = [Candidate(t.encode(), (), "chosen") for t in texts]
-            out.logits[k] = (mixed + here).tolist()
-            return
-        typed = kind_of(slot) in TYPED
-        gate = d.spell[best]
-        copied = -math.log1p(math.exp(min(gate, 60.0)))
-        pointed = []
-        for w in present.argsort(descending=True)[:4].tolist():
-            window = memory.windows[d.windows[w]]
-            starts, ends = d.places[w]
-            logs = [[x + float(weight[w]) for x in row] for row in d.pointed[w]]
-            pointed += spans_in_window(starts, ends, logs, memory.columns, window)
-        candidates, logs_of = candidates_of(slot, typed, pointed, memory.reader)
-        out.candidates[k] = candidates
-        out.logits[k] = [x + here + copied for x in logs_of]
-        kept = math.exp(min(0.0, d.mass[best]))
-        out.refused[k] = math.log(max(1.0 - kept, 1e-9))
-        if 1 / (1 + math.exp(-max(-60.0, min(gate, 60.0)))) >= SPELL_FROM or not candidates:
-            out.generate[k] = here - math.log1p(math.exp(min(-gate, 60.0)))
-
-    def _align(self, asked: Sequence[int], memory: Memory, canvas: Canvas, out: Answers) -> None:
-        """Let the rows of each list tell one another in which columns their values stand."""
-        fields: dict[int, list[int]] = {}
-        for k in asked:
-            if not canvas.instances[k].slot.options:
-                fields.setdefault(canvas.instances[k].slot.index, []).append(k)
-        for same in fields.values():
-            found = [out.candidates[k] for k in same], [out.logits[k] for k in same]
-            changed = aligned(*found, [out.absent[k] for k in same], memory.pieces)
-            for k, logits in zip(same, changed, strict=True):
-                out.logits[k] = logits
 
     def _spell(
         self, own: list[int], decided: dict[int, Decided], memory: Memory, canvas: Canvas, out: Answers
