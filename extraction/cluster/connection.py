@@ -47,13 +47,16 @@ class Cluster:
 
 @contextmanager
 def joined(
-    address: str | None, model: Source, escalation: Escalation | None = None
+    address: str | None,
+    model: Source,
+    escalation: Escalation | None = None,
+    processors: int | None = None,
 ) -> Iterator[Cluster | None]:
     """The cluster at this address, for as long as the block lasts; None where no address is given.
 
     `auto` is the cluster that this machine belongs to, HOST:PORT the one with this head, `local` one that is
-    started here and ends with the block. Raises UsageError where it cannot be had, or has no use: for models
-    behind a server.
+    started here, with all or so many processors, and ends with the block. Raises UsageError where it cannot
+    be had, or is of no use: for models behind a server.
     """
     if address is None:
         yield None
@@ -62,7 +65,7 @@ def joined(
     ray = _imported(address)
     options: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
     if address == "local":
-        options |= {"include_dashboard": False, "object_store_memory": STORE}
+        options |= {"include_dashboard": False, "object_store_memory": STORE, "num_cpus": processors}
     try:
         try:
             ray.init(address, **options)
