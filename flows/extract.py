@@ -126,13 +126,11 @@ def extract_folder(
     chosen = model_source(model, device, settings)
     locations = located(paths, *([secret(password_block)] if password_block else []))
     if gpu_limit is not None:
-        if ray is not None:
-            raise UsageError("gpu_limit: Ray gives out the GPUs of its cluster; leave out one of the two")
         check_limit(gpu_limit)
     artifacts = Artifacts(f"{source.name} into {out}")
     try:
         with (
-            joined(ray, chosen, escalation) as cluster,
+            joined(ray, chosen, escalation, gpu_limit=gpu_limit) as cluster,
             Extraction(locations, source, Path(out), chosen, options, artifacts, escalation) as extraction,
         ):
             if cluster is not None:

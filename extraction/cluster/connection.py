@@ -50,18 +50,20 @@ def joined(
     address: str | None,
     model: Source,
     escalation: Escalation | None = None,
+    *,
+    gpu_limit: str | None = None,
     processors: int | None = None,
 ) -> Iterator[Cluster | None]:
     """The cluster at this address, for as long as the block lasts; None where no address is given.
 
     `auto` is the cluster that this machine belongs to, HOST:PORT the one with this head, `local` one that is
     started here, with all or so many processors, and ends with the block. Raises UsageError where it cannot
-    be had, or is of no use: for models behind a server.
+    be had or does not go with the rest: models behind a server, a limit of Prefect's.
     """
     if address is None:
         yield None
         return
-    check(address, model, escalation)
+    check(address, model, escalation, gpu_limit=gpu_limit)
     ray = _imported(address)
     options: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
     if address == "local":
@@ -77,8 +79,10 @@ def joined(
         ray.shutdown()
 
 
-def check(address: str, model: Source, escalation: Escalation | None = None) -> None:
-    """Raise UsageError for what is no address, for one where nobody answers, and for a model without use."""
+def check(
+    address: str, model: Source, escalation: Escalation | None = None, *, gpu_limit: str | None = None
+) -> None:
+    """Raise UsageError for what is no address, where nobody answers, and for what does not go with it."""
     if escalation is not None or isinstance(model, RemoteSource):
         option = "--escalate-to" if escalation is not None else "--model"
         raise UsageError(
@@ -86,6 +90,8 @@ def check(address: str, model: Source, escalation: Escalation | None = None) -> 
             " budget and journal belong to one process, and its limit is the server's, not this machine's;"
             " leave out one of the two"
         )
+    if gpu_limit is not None:
+        raise UsageError("gpu-limit: Ray gives out the GPUs of its cluster itself; leave out one of the two")
     found = _HOST_AND_PORT.fullmatch(address)
     if address not in ("auto", "local") and found is None:
         raise UsageError(f"--ray {address}: expected auto, local or HOST:PORT")

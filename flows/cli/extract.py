@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import redirect_stdout
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -177,14 +178,18 @@ def extract(
     escalation = escalation_of(escalate_to, below, settings)
     if base_url is not None and is_plain(base_url):
         print(f"cinnabar: {base_url}: documents and the key are sent unencrypted", file=sys.stderr)
-    if flow:
-        if ray is not None:
-            check_cluster(ray, chosen, escalation)
-        asked = (model, device.value, options, remote, escalate_to, below, ray)
-        summary = _through_prefect(paths, schema, out, *asked)
-    else:
-        with joined(ray, chosen, escalation) as cluster, Bar() as bar:
-            summary = extract_documents(locations, source, out, chosen, options, bar, escalation, cluster)
+    # Standard output is for the result. Ray, for one, prints there whom it lost.
+    with redirect_stdout(sys.stderr):
+        if flow:
+            if ray is not None:
+                check_cluster(ray, chosen, escalation)
+            asked = (model, device.value, options, remote, escalate_to, below, ray)
+            summary = _through_prefect(paths, schema, out, *asked)
+        else:
+            with joined(ray, chosen, escalation) as cluster, Bar() as bar:
+                summary = extract_documents(
+                    locations, source, out, chosen, options, bar, escalation, cluster
+                )
     if as_json:
         print(json.dumps(asdict(summary) | {"out": str(out)}))
     else:
