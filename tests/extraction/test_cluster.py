@@ -34,6 +34,9 @@ from cinnabar.extraction.storage.records import Outcome
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import DocumentError, ModelError, RunError, UsageError
 
+# Each process that starts imports PyTorch, which takes its time on a machine that is busy with other work.
+pytestmark = pytest.mark.timeout(900)
+
 SOURCE = load_schema(
     {
         "title": "note",
@@ -115,7 +118,7 @@ def processes(name: str) -> list[int]:
 
 def gone(*names: str) -> bool:
     """Whether no such process is left, or none soon."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while any(map(processes, names)) and time.monotonic() < deadline:
         time.sleep(0.05)
     return not any(map(processes, names))

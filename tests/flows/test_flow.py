@@ -59,6 +59,7 @@ def test_the_flow_asks_a_server_and_its_key_is_no_parameter(
     assert found["usage"]["requests"] == len(server.bodies) == 3
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.usefixtures("prefect_server")
 def test_the_flow_has_a_cluster_do_the_work(notes: Path, tiny_model: Path, tmp_path: Path) -> None:
     from cinnabar.flows.extract import extract_folder
