@@ -27,7 +27,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint docs samples eval bench bench-gpu train train-gpu tune-report calibrate schema-report reading-report remote-report backfill-report faults readers mutants constraints clean
+.PHONY: help setup demo test lint docs samples eval bench bench-gpu train train-gpu tune-report calibrate schema-report reading-report remote-report backfill-report ray-report faults readers mutants constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -86,6 +86,9 @@ remote-report: setup  ## ask a misbehaving server about 1,000 documents; none lo
 
 backfill-report: setup  ## what a backfill of one field costs the model beside a full run (ARGS="--documents 8")
 	@$(PY) scripts/backfill_report.py $(ARGS)
+
+ray-report: setup  ## speed of Ray with 2 local engines beside one process with 2 threads (ARGS="--documents 40")
+	@$(PY) scripts/ray_report.py $(ARGS)
 
 faults: setup  ## break a run at everything it does to the disk, run it again, compare (ARGS="--every 9")
 	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(PY) scripts/fault_loop.py $(ARGS)

@@ -14,6 +14,7 @@ from cinnabar.engine.effort import effort_of
 from cinnabar.engine.filling import Metered
 from cinnabar.engine.fingerprint import engine_fingerprint
 from cinnabar.engine.models.remote.sizes import passage_room
+from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.chunking import LEAST_LIMIT
 from cinnabar.extraction.inputs import Input, Location, examine, gather, path_of
 from cinnabar.extraction.mailboxes.address import ImapAddress
@@ -25,18 +26,20 @@ from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.run import RunSummary
 from cinnabar.extraction.storage.store import UNAVAILABLE, Store
 from cinnabar.extraction.storage.tables import printable
-from cinnabar.extraction.validation import Validator
-from cinnabar.schemas import SchemaSource, compile_schema
-from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas import SchemaSource
+from cinnabar.schemas.errors import RunError, UsageError
 
 # Torch takes seconds to import, which a run that finds its work done does not pay.
 if TYPE_CHECKING:
-    from cinnabar.extraction.pipeline import Job, OnMissing
+    from cinnabar.extraction.cluster.connection import Cluster
+    from cinnabar.extraction.pipeline import Batch, Job, OnMissing
 
 #: Raised when parsing, chunking, merging or evidence change, so that records made before are made anew.
 VERSION = 2
 #: Outcomes of skipped inputs that are committed together.
 SKIPS = 5000
+#: Documents of a failed batch that its message names.
+NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +131,21 @@ def extract(
     options: Options = Options(),
     progress: Progress | None = None,
     escalation: Escalation | None = None,
+    cluster: Cluster | None = None,
 ) -> Summary:
     """Read all documents of these files, folders and mailboxes with this schema into the output folder.
 
-    With an `escalation` what the model is not sure of goes up to a stronger one.
+    With an `escalation` what the model is not sure of goes up to a stronger one. With a `cluster` its
+    machines do the work; what is written is the same.
     Raises UsageError before any work begins where that cannot be done, RunError where the run fails; what was
     committed stands then, and the same call goes on from there.
     """
     with Extraction(paths, source, out, model, options, progress, escalation) as extraction:
-        for number in range(len(extraction.batches)):
-            extraction.work(number)
+        if cluster is not None:
+            extraction.spread(cluster)
+        else:
+            for number in range(len(extraction.batches)):
+                extraction.work(number)
         return extraction.finish()
 
 
@@ -162,11 +170,9 @@ class Extraction:
         if escalation is not None and isinstance(model, RemoteSource):
             raise UsageError("--escalate-to: expected a model of our own below it, for nothing goes up twice")
         self._escalation = escalation
-        self._compiled = compile_schema(source.schema)
+        self.assignment = Assignment(source, model, options, escalation)
         # A schema under which nothing can be written is refused now, not document by document.
-        _ = self._compiled.form
-        self._validator = Validator(source)
-        fingerprint = options.fingerprint(_named(model, escalation))
+        _ = self.assignment.compiled.form, self.assignment.validator
         self._steps = self._left = 0
         self._raised = {"escalated_documents": 0, "escalated_fields": 0}
         self._metered: list[Metered] = []
@@ -179,8 +185,8 @@ class Extraction:
             self._out = store.out
             self._run = store.begin_run(
                 source,
-                self._compiled,
-                fingerprint,
+                self.assignment.compiled,
+                self.assignment.fingerprint,
                 _arguments(paths, out, options) | {"model": model.fingerprint},
                 inputs=[path_of(item) for item in items],
                 retry_quarantined=options.retry_quarantined,
@@ -204,7 +210,21 @@ class Extraction:
         """Read, fill and commit a batch, while the next one is parsed; a second call changes nothing."""
         from cinnabar.extraction.pipeline import run_batch
 
-        batch = run_batch(self._reader.read(number), self._whole_job())
+        return self.commit(run_batch(self._reader.read(number), self._whole_job()))
+
+    def spread(self, cluster: Cluster) -> None:
+        """Have a cluster read and fill all batches; each is committed here, as it comes back.
+
+        Raises RunError where a batch keeps failing, UsageError where the machines do not fit.
+        """
+        from cinnabar.extraction.cluster.crew import Crew
+
+        with Crew(cluster, self.assignment) as crew:
+            for batch in crew.fill(self.batches):
+                self.commit(batch)
+
+    def commit(self, batch: Batch) -> list[Outcome]:
+        """Make the outcomes of a batch count, whoever filled it; a second call changes nothing."""
         self._run.commit_batch(batch.outcomes)
         self._steps += batch.steps
         self._left += sum(outcome.code == "budget" for outcome in batch.outcomes)
@@ -233,26 +253,10 @@ class Extraction:
 
     def _whole_job(self) -> Job:
         if self._job is None:
-            from cinnabar.extraction.escalation import Tier
-            from cinnabar.extraction.pipeline import Job
-
-            options, place = self._options, Place(self._out, self._run.id)
-            engine = self._model.filler(options.effort, options.steps, place)
-            tier = None
-            if self._escalation is not None:
-                upper = self._escalation.source.filler(options.effort, None, place)
-                tier = Tier(upper, self._escalation.below)
-            fillers = [engine, *([tier.filler] if tier else [])]
+            job = self.assignment.job(Place(self._out, self._run.id))
+            fillers = [job.engine, *([job.tier.filler] if job.tier else [])]
             self._metered = [filler for filler in fillers if isinstance(filler, Metered)]
-            self._job = Job(
-                self._compiled,
-                engine,
-                self._validator,
-                options.on_missing,
-                options.context,
-                options.min_confidence,
-                tier,
-            )
+            self._job = job
         return self._job
 
     def _estimate(self) -> None:
@@ -265,7 +269,7 @@ class Extraction:
 
         found = estimate(
             items,
-            self._compiled.form,
+            self.assignment.compiled.form,
             self._reader.pool,
             remote.served.prices,
             passage_room(remote.served.context),
@@ -286,11 +290,14 @@ class Extraction:
             filler.close(self._settled)
 
 
-def _named(model: Source, escalation: Escalation | None) -> str:
-    """What a record's key says of the models."""
-    if escalation is None:
-        return model.fingerprint
-    return f"{model.fingerprint} {escalation.source.fingerprint} {escalation.below}"
+def failure(number: int, batch: Sequence[Input], cause: BaseException) -> RunError:
+    """The error of a batch that failed as often as it may, with the names of its documents."""
+    named = ", ".join(printable(item.path) for item in batch[:NAMED])
+    more = " …" if len(batch) > NAMED else ""
+    return RunError(
+        f"batch {number} of {len(batch)} documents ({named}{more}) failed three times:"
+        f" {type(cause).__name__}: {cause}; what was committed stands, run it again"
+    )
 
 
 def _arguments(paths: Sequence[Location], out: Path, options: Options) -> dict[str, Any]:

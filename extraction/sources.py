@@ -65,6 +65,19 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Named:
+    """Loads the model of this name or folder, on this device."""
+
+    name: str
+    device: str
+
+    def __call__(self) -> Model:
+        from cinnabar.engine.models.loading import load_model
+
+        return load_model(self.name, self.device)
+
+
+@dataclass(frozen=True, slots=True)
 class ModelSource:
     """A model that is loaded when it is first needed; `fingerprint` names it before that.
 
@@ -132,13 +145,7 @@ def model_source(
         from cinnabar.engine.models.loading import device_of
 
         device_of(device)
-
-    def load() -> Model:
-        from cinnabar.engine.models.loading import load_model
-
-        return load_model(name, device)
-
-    return ModelSource(fingerprint_of(name), load, encodings=_encodings_limit())
+    return ModelSource(fingerprint_of(name), Named(name, device), encodings=_encodings_limit())
 
 
 def _encodings_limit() -> int:

@@ -19,18 +19,15 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.concurrency.sync import concurrency
 
+from cinnabar.extraction.cluster.connection import Cluster, joined
 from cinnabar.extraction.inputs import located
-from cinnabar.extraction.run import Extraction, Options, Summary
+from cinnabar.extraction.run import Extraction, Options, Summary, failure
 from cinnabar.extraction.sources import Escalation, model_source, settings_of
-from cinnabar.extraction.storage.tables import printable
 from cinnabar.flows.artifacts import Artifacts
 from cinnabar.flows.parameters import Count, Device, Effort, OnMissing, Server, Share
 from cinnabar.flows.prefect_server import check_limit, secret
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import RunError, UsageError
-
-#: Documents of a failed batch that its message names.
-NAMED = 5
 
 
 async def worth_retrying(_task: Any, _run: TaskRun, state: State[Any]) -> bool:
@@ -60,6 +57,12 @@ def read_batch(extraction: Extraction, number: int, gpu_limit: str | None = None
         return len(extraction.work(number))
 
 
+@task(name="cluster", cache_policy=NO_CACHE, persist_result=False)
+def spread_batches(extraction: Extraction, cluster: Cluster) -> None:
+    """Have the machines of a cluster work on all batches; one that fails is tried again there."""
+    extraction.spread(cluster)
+
+
 @flow(name="extract-folder", flow_run_name="{record_schema} into {out}", persist_result=False)
 def extract_folder(
     paths: list[str],
@@ -82,6 +85,7 @@ def extract_folder(
     below: Share = 0.8,
     password_block: str | None = None,
     gpu_limit: str | None = None,
+    ray: str | None = None,
 ) -> dict[str, Any]:
     """Read all documents of these files, folders and mailboxes with this schema into the folder `out`.
 
@@ -109,6 +113,7 @@ def extract_folder(
         below: The confidence below which a field goes up.
         password_block: The Secret block with the mailbox's password, instead of CINNABAR_IMAP_PASSWORD.
         gpu_limit: The global concurrency limit of which a batch takes one place while it is worked on.
+        ray: A Ray cluster whose machines do the work, in one task: auto, HOST:PORT or local.
     """
     options = Options(
         effort, steps, on_missing, min_confidence, limit, context, workers, batch, retry_quarantined
@@ -124,14 +129,18 @@ def extract_folder(
         check_limit(gpu_limit)
     artifacts = Artifacts(f"{source.name} into {out}")
     try:
-        with Extraction(
-            locations, source, Path(out), chosen, options, artifacts, escalation
-        ) as extraction:
-            for number in range(len(extraction.batches)):
-                _work(extraction, number, gpu_limit)
+        with (
+            joined(ray, chosen, escalation, gpu_limit=gpu_limit) as cluster,
+            Extraction(locations, source, Path(out), chosen, options, artifacts, escalation) as extraction,
+        ):
+            if cluster is not None:
+                spread_batches(extraction, cluster)
+            else:
+                for number in range(len(extraction.batches)):
+                    _work(extraction, number, gpu_limit)
             summary = extraction.finish()
-    except Exception as failure:
-        artifacts.end(f"{type(failure).__name__}: {failure}")
+    except Exception as error:
+        artifacts.end(f"{type(error).__name__}: {error}")
         raise
     artifacts.end()
     get_run_logger().info(
@@ -147,14 +156,8 @@ def _work(extraction: Extraction, number: int, gpu_limit: str | None) -> None:
         read_batch(extraction, number, gpu_limit)
     except UsageError:
         raise
-    except Exception as failure:
-        batch = extraction.batches[number]
-        named = ", ".join(printable(item.path) for item in batch[:NAMED])
-        more = " …" if len(batch) > NAMED else ""
-        raise RunError(
-            f"batch {number} of {len(batch)} documents ({named}{more}) failed three times:"
-            f" {type(failure).__name__}: {failure}; what was committed stands, run it again"
-        ) from failure
+    except Exception as error:
+        raise failure(number, extraction.batches[number], error) from error
 
 
 def _check_rate(summary: Summary, artifacts: Artifacts, most: float | None) -> None:

@@ -1,7 +1,9 @@
-"""What a parser reads besides files: a mail that lies in no file of its own."""
+"""What a parser reads besides files: a mail that lies in no file of its own, and what was read elsewhere."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Protocol
 
 
@@ -24,3 +26,11 @@ class Message(Protocol):
         Raises DocumentError where this one cannot be read, RunError where none can. Threads may share it.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The bytes of a file or a mail that were read elsewhere; `path` is the name that they are parsed by."""
+
+    path: PurePath
+    data: bytes

@@ -20,7 +20,7 @@ import orjson
 
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.dispatch import PARSE, PARSE_CAREFULLY
-from cinnabar.extraction.ingest.message import Message
+from cinnabar.extraction.ingest.message import Message, Sent
 from cinnabar.extraction.ingest.wire import HEADER, MAGIC, BadFrame, lengths, unpack
 from cinnabar.schemas.errors import DocumentError, RunError
 
@@ -33,8 +33,8 @@ START_LIMIT = 60.0
 _FATAL = ("worker_died", "timeout", "memory")
 
 Outcome = Document | DocumentError
-#: What is parsed: a file, or a mail that lies in none.
-Content = Path | Message
+#: What is parsed: a file, a mail that lies in none, or bytes that were read elsewhere.
+Content = Path | Message | Sent
 SomeContent = TypeVar("SomeContent", bound=Content)
 
 
@@ -132,6 +132,13 @@ class _Worker:
         return f"ended by signal {-status}" if status < 0 else f"ended with status {status}"
 
 
+def name_of(item: Content) -> PurePath:
+    """The name that something is parsed by: its ending says what it is."""
+    if isinstance(item, (Path, Sent)):
+        return item if isinstance(item, Path) else item.path
+    return PurePath(f"{item.path}.eml")
+
+
 class ParserPool:
     """Warm worker processes that turn files into documents, each bounded in time and memory.
 
@@ -218,9 +225,11 @@ class ParserPool:
                 future.cancel()
 
     def _parse(self, item: Content) -> Outcome:
-        path, data = item if isinstance(item, Path) else PurePath(f"{item.path}.eml"), None
+        path, data = name_of(item), None
         try:
-            if not isinstance(item, Path):
+            if isinstance(item, Sent):
+                data = item.data
+            elif not isinstance(item, Path):
                 data = item.read()
         except DocumentError as problem:
             return problem

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import redirect_stdout
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -111,6 +112,10 @@ def extract(
         str | None,
         typer.Option(metavar="IN,CACHED,OUT", help="Dollars for a million tokens, where they are others."),
     ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Spread the work over a Ray cluster: auto, HOST:PORT or local."),
+    ] = None,
     flow: Annotated[bool, typer.Option("--flow", help="Run as a Prefect flow, with a task a batch.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> int:
@@ -126,6 +131,7 @@ def extract(
       cinnabar extract mails --schema claims:Claim --out tables --on-missing guess --json
       cinnabar extract mails --schema receipt --out tables --model mercury-2 --budget 5.00
       cinnabar extract mails --schema receipt --out tables --escalate-to mercury-2 --below 0.8
+      cinnabar extract mails --schema receipt --out tables --ray auto
 
     The default model runs on this machine. With mercury-2 and openai:NAME documents are sent to a server; the
     key is read from INCEPTION_API_KEY or OPENAI_API_KEY.
@@ -134,6 +140,8 @@ def extract(
     denoising steps over all documents read) and usage (requests, tokens and cost of a server, or null).
     """
     from cinnabar.engine.models.remote.serving import is_plain
+    from cinnabar.extraction.cluster.connection import check as check_cluster
+    from cinnabar.extraction.cluster.connection import joined
     from cinnabar.extraction.inputs import located
     from cinnabar.extraction.run import Options
     from cinnabar.extraction.run import extract as extract_documents
@@ -170,12 +178,18 @@ def extract(
     escalation = escalation_of(escalate_to, below, settings)
     if base_url is not None and is_plain(base_url):
         print(f"cinnabar: {base_url}: documents and the key are sent unencrypted", file=sys.stderr)
-    if flow:
-        asked = (model, device.value, options, remote, escalate_to, below)
-        summary = _through_prefect(paths, schema, out, *asked)
-    else:
-        with Bar() as bar:
-            summary = extract_documents(locations, source, out, chosen, options, bar, escalation)
+    # Standard output is for the result. Ray, for one, prints there whom it lost.
+    with redirect_stdout(sys.stderr):
+        if flow:
+            if ray is not None:
+                check_cluster(ray, chosen, escalation)
+            asked = (model, device.value, options, remote, escalate_to, below, ray)
+            summary = _through_prefect(paths, schema, out, *asked)
+        else:
+            with joined(ray, chosen, escalation) as cluster, Bar() as bar:
+                summary = extract_documents(
+                    locations, source, out, chosen, options, bar, escalation, cluster
+                )
     if as_json:
         print(json.dumps(asdict(summary) | {"out": str(out)}))
     else:
@@ -194,6 +208,7 @@ def _through_prefect(
     remote: dict[str, Any],
     escalate_to: str | None,
     below: float | None,
+    ray: str | None,
 ) -> Summary:
     from contextlib import ExitStack
 
@@ -222,6 +237,7 @@ def _through_prefect(
         remote=Server(**remote),
         escalate_to=escalate_to,
         below=BELOW if below is None else below,
+        ray=ray,
     )
     return Summary(**found)
 

@@ -62,6 +62,10 @@ def serve(
     gpu_limit: Annotated[
         str | None, typer.Option(metavar="NAME", help="Prefect's concurrency limit that batches keep to.")
     ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Spread the work over a Ray cluster: auto, HOST:PORT or local."),
+    ] = None,
     port: Annotated[int, typer.Option(metavar="N", help="Where Prefect's server is, or is started.")] = 4200,
 ) -> None:
     """Run `extract` on a schedule on this machine, until stopped; no work pool, no worker.
@@ -76,6 +80,7 @@ def serve(
     """
     from contextlib import ExitStack
 
+    from cinnabar.extraction.cluster.connection import check
     from cinnabar.extraction.inputs import gather, located
     from cinnabar.extraction.run import Options
     from cinnabar.extraction.sources import model_source
@@ -88,7 +93,9 @@ def serve(
     schedule = schedule_of(every, cron, timezone)
     Options(effort.value, on_missing=on_missing.value, min_confidence=min_confidence, workers=workers)
     _ = compile_schema(load_schema(schema).schema).form
-    model_source(model, device.value)
+    chosen = model_source(model, device.value)
+    if ray is not None:
+        check(ray, chosen, gpu_limit=gpu_limit)
     locations = located(paths)
     if password_block is None:
         with ExitStack() as connections:
@@ -106,6 +113,7 @@ def serve(
         "max_error_rate": max_error_rate,
         "password_block": password_block,
         "gpu_limit": gpu_limit,
+        "ray": ray,
     }
     with server(port) as url:
         told = f"{name}: {schedule_text(every, cron)}; see {url.removesuffix('/api')}, stop with Ctrl-C"

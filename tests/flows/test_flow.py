@@ -59,6 +59,23 @@ def test_the_flow_asks_a_server_and_its_key_is_no_parameter(
     assert found["usage"]["requests"] == len(server.bodies) == 3
 
 
+@pytest.mark.timeout(900)
+@pytest.mark.usefixtures("prefect_server")
+def test_the_flow_has_a_cluster_do_the_work(notes: Path, tiny_model: Path, tmp_path: Path) -> None:
+    from cinnabar.flows.extract import extract_folder
+
+    where = ([str(notes)], str(notes.parent / "note.json"))
+    how = {"model": str(tiny_model), "device": "cpu", "workers": 1, "batch": 2}
+    alone = extract_folder(*where, str(tmp_path / "alone"), **how)
+    spread = extract_folder(*where, str(tmp_path / "spread"), **how, ray="local")
+    assert (spread["written"], spread["quarantined"], spread["steps"]) == (3, 1, alone["steps"])
+    sql = "select path, engine_fingerprint, confidence, record_json from records order by path"
+    assert query(tmp_path / "spread", sql).rows == query(tmp_path / "alone", sql).rows
+    with pytest.raises(UsageError, match=r"--ray 127\.0\.0\.1:1: nobody answers there"):
+        extract_folder(*where, str(tmp_path / "never"), **how, ray="127.0.0.1:1")
+    assert not (tmp_path / "never").exists()
+
+
 @pytest.mark.usefixtures("prefect_server")
 def test_wrong_use_is_not_tried_again(
     notes: Path, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

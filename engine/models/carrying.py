@@ -1,0 +1,67 @@
+"""A model as bytes, for a machine that does not have its folder.
+
+The model that ships goes by name, for every installation has it. Of any other the folder goes along, and that
+of the model that it was fine-tuned from, unless that one ships. This file needs no torch.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from cinnabar.engine.models.identity import (
+    CALIBRATION,
+    SHIPPED,
+    about,
+    base_of,
+    fingerprint_of,
+    model_folder,
+)
+from cinnabar.schemas.errors import ModelError
+
+_ABOUT = "model.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A model: the files of its folder, then of its base's, and so on; none for the one that ships."""
+
+    fingerprint: str
+    folders: tuple[dict[str, bytes], ...]
+
+
+def carried(name: str | Path) -> Carried:
+    """The model of this name or folder. Raises UsageError, ModelError."""
+    folders: list[dict[str, bytes]] = []
+    folder: Path | None = model_folder(name)
+    while folder is not None and folder.resolve() != SHIPPED.resolve():
+        names = [_ABOUT, CALIBRATION, *about(folder)["files"]]
+        paths = [folder / name for name in names]
+        folders.append({path.name: path.read_bytes() for path in paths if path.is_file()})
+        folder = base_of(folder)
+    return Carried(fingerprint_of(name), tuple(folders))
+
+
+def unpacked(model: Carried, place: Path) -> str:
+    """The name of this model on this machine; its folders are written below `place`.
+
+    Raises ModelError where the model that ships with this installation is another one.
+    """
+    for number, files in enumerate(model.folders):
+        folder = place / str(number)
+        folder.mkdir()
+        for name, data in files.items():
+            (folder / name).write_bytes(data)
+        if number + 1 < len(model.folders):
+            # The base lies beside it now, wherever it lay before. Its fingerprint is still looked at.
+            said = about(folder)
+            said["base"]["name"] = f"../{number + 1}"
+            (folder / _ABOUT).write_text(json.dumps(said, indent=1, sort_keys=True) + "\n")
+    name = str(place / "0") if model.folders else "default"
+    found = fingerprint_of(name)
+    if found != model.fingerprint:
+        raise ModelError(
+            f"expected the model {model.fingerprint}, got {found}: install the same version of Cinnabar"
+        )
+    return name

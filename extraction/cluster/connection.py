@@ -1,0 +1,143 @@
+"""To a Ray cluster, or to one that is started here; who is wrong about its address hears so at once."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from cinnabar.extraction.sources import Escalation, RemoteSource, Source
+from cinnabar.schemas.errors import UsageError
+
+#: Seconds that a cluster may take to answer.
+JOIN_LIMIT = 20.0
+#: Bytes of the store that batches pass through, for a cluster that is started here. More goes to its disk.
+STORE = 512 << 20
+
+# What Ray reads when it is imported or started: it reports nothing to anybody.
+_QUIET = {"RAY_USAGE_STATS_ENABLED": "0"}
+_HOST_AND_PORT = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^\s:/\[\]]+)):(?P<port>\d{1,5})")
+# Whether a cluster takes us in. Ray itself tries for two minutes and then ends the process.
+_JOIN = """
+import sys, ray
+try:
+    ray.init(sys.argv[1], logging_level="CRITICAL", log_to_driver=False)
+except Exception as error:
+    print(f"{type(error).__name__}: {error}")
+    sys.exit(1)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A cluster that this process has joined; `ray` is the package."""
+
+    address: str
+    ray: Any
+
+
+@contextmanager
+def joined(
+    address: str | None,
+    model: Source,
+    escalation: Escalation | None = None,
+    *,
+    gpu_limit: str | None = None,
+    processors: int | None = None,
+) -> Iterator[Cluster | None]:
+    """The cluster at this address, for as long as the block lasts; None where no address is given.
+
+    `auto` is the cluster that this machine belongs to, HOST:PORT the one with this head, `local` one that is
+    started here, with all or so many processors, and ends with the block. Raises UsageError where it cannot
+    be had or does not go with the rest: models behind a server, a limit of Prefect's.
+    """
+    if address is None:
+        yield None
+        return
+    check(address, model, escalation, gpu_limit=gpu_limit)
+    ray = _imported(address)
+    options: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
+    if address == "local":
+        options |= {"include_dashboard": False, "object_store_memory": STORE, "num_cpus": processors}
+    try:
+        try:
+            ray.init(address, **options)
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"
+            raise UsageError(f"--ray {address}: Ray says {said[:300]!r}") from error
+        yield Cluster(address, ray)
+    finally:
+        ray.shutdown()
+
+
+def check(
+    address: str, model: Source, escalation: Escalation | None = None, *, gpu_limit: str | None = None
+) -> None:
+    """Raise UsageError for what is no address, where nobody answers, and for what does not go with it."""
+    if escalation is not None or isinstance(model, RemoteSource):
+        option = "--escalate-to" if escalation is not None else "--model"
+        raise UsageError(
+            f"--ray: expected a model of our own alone, got {option} with one behind a server: its pace,"
+            " budget and journal belong to one process, and its limit is the server's, not this machine's;"
+            " leave out one of the two"
+        )
+    if gpu_limit is not None:
+        raise UsageError("gpu-limit: Ray gives out the GPUs of its cluster itself; leave out one of the two")
+    found = _HOST_AND_PORT.fullmatch(address)
+    if address not in ("auto", "local") and found is None:
+        raise UsageError(f"--ray {address}: expected auto, local or HOST:PORT")
+    if find_spec("ray") is None:
+        raise UsageError("--ray: needs one more package; pip install 'cinnabar-extract[ray]'")
+    if found is not None:
+        _reach(address, found["six"] or found["host"], int(found["port"]))
+    if address != "local":
+        _try_to_join(address)
+
+
+def _imported(address: str) -> Any:
+    os.environ.update(_QUIET)
+    # The ports of a cluster are open to the network: without a token anybody could have his code run here.
+    # Ray reads this when it is imported, and from then on for all clusters of this process.
+    if address == "local" and "ray" not in sys.modules and "RAY_AUTH_MODE" not in os.environ:
+        os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
+    return import_module("ray")
+
+
+def _reach(address: str, host: str, port: int) -> None:
+    try:
+        socket.create_connection((host, port), timeout=JOIN_LIMIT).close()
+    except (OSError, OverflowError) as error:
+        said = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise UsageError(
+            f"--ray {address}: nobody answers there ({said});"
+            " expected the address that `ray start --head` shows"
+        ) from None
+
+
+def _try_to_join(address: str) -> None:
+    """In a process of its own, which can be ended."""
+    command = [sys.executable, "-P", "-c", _JOIN, address]
+    advice = "this machine has to belong to the cluster: `ray start --address=HOST:PORT` joins it"
+    try:
+        done = subprocess.run(
+            command, env=os.environ | _QUIET, capture_output=True, text=True, timeout=JOIN_LIMIT, check=False
+        )
+    except subprocess.TimeoutExpired as late:
+        refused = b"Unauthenticated" in (late.stderr or b"")
+        if refused:
+            raise UsageError(f"--ray {address}: the cluster wants another RAY_AUTH_TOKEN") from None
+        said = f"no Ray cluster answers within {JOIN_LIMIT:g} s"
+        raise UsageError(f"--ray {address}: {said}; {advice}") from None
+    if done.returncode:
+        said = (done.stdout.strip() or f"exit status {done.returncode}").splitlines()[0]
+        raise UsageError(f"--ray {address}: Ray says {said[:300]!r}; {advice}")
+

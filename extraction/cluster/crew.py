@@ -1,0 +1,234 @@
+"""The parsers and engines of a run on a cluster: batches go out, outcomes come back, who dies is replaced."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from cinnabar.extraction.assignment import Assignment
+from cinnabar.extraction.cluster.connection import Cluster
+from cinnabar.extraction.cluster.seats import Seat, parser_machines, seats
+from cinnabar.extraction.cluster.sending import letters, outfit, size_of
+from cinnabar.extraction.cluster.workers import Filling, Parsing
+from cinnabar.extraction.inputs import Input
+from cinnabar.extraction.run import failure
+from cinnabar.extraction.sources import ModelSource, Named
+from cinnabar.schemas.errors import ModelError, RunError, UsageError
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.pipeline import Batch
+
+#: Batches under way for each engine at most: one that is filled, one that waits for it, one that is parsed.
+WINDOW = 3
+#: Batches that an engine has at most, the one it fills among them.
+DEPTH = 2
+#: Bytes of documents under way at most, unless one batch alone has more.
+BYTES = 512 << 20
+#: How often a batch is tried, and a process started; the seconds before each further try of a batch that an
+#: error ended. After a death there is nothing to wait for.
+TRIES, DELAYS = 3, (1.0, 10.0)
+#: Seconds until the first engine has to be ready, for a cluster may be busy with other work.
+START_LIMIT = 300.0
+# How often it is looked whether something that waits is due, in seconds.
+_LOOK = 1.0
+
+
+@dataclass(eq=False, slots=True)
+class _Work:
+    """A batch on its way. `parsed` refers to its documents, on whichever machine they are."""
+
+    number: int
+    batch: Sequence[Input]
+    tries: int = 0
+    due: float = 0.0
+    size: int = 0
+    parsed: Any = None
+
+
+@dataclass(eq=False, slots=True)
+class _Hand:
+    """A parser or an engine: an actor of Ray's, its place, and what it has to do, in order."""
+
+    kind: type[Parsing] | type[Filling]
+    seat: Seat
+    actor: Any
+    works: list[_Work] = field(default_factory=list)
+    ready: bool = False
+
+
+class Crew:
+    """Fills batches on the machines of a cluster, a bounded number at a time.
+
+    A context manager: leaving it ends the processes. They start with the first batch.
+    """
+
+    def __init__(self, cluster: Cluster, assignment: Assignment) -> None:
+        self._ray, self._assignment = cluster.ray, assignment
+        self._hands: list[_Hand] = []
+        self._pending: dict[Any, tuple[_Hand, _Work | None]] = {}
+        self._failed_starts: dict[Seat, int] = {}
+        self._outfit: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for hand in list(self._hands):
+            self._dismiss(hand)
+
+    def fill(self, batches: Sequence[Sequence[Input]]) -> Iterator[Batch]:
+        """The outcomes of each batch, as they come.
+
+        A batch is tried again where its parser or engine died, and where it raised an error. Raises RunError
+        with the names of its documents where it fails three times, or where no engine can be had; UsageError
+        and ModelError where a machine does not have what the run needs.
+        """
+        if not batches:
+            return
+        self._hire(len(batches))
+        waiting = [_Work(number, batch) for number, batch in enumerate(batches)]
+        parsed: list[_Work] = []
+        left, begun = len(batches), time.monotonic()
+        while left:
+            self._hand_out(waiting, parsed)
+            done = self._next()
+            if not done and not self._ready(Filling) and time.monotonic() - begun > START_LIMIT:
+                raise RunError(
+                    f"no engine was ready within {START_LIMIT:g} s: the cluster may be busy, `ray status`"
+                    " shows with what; nothing is lost, run it again"
+                )
+            for ref in done:
+                hand, work = self._pending.pop(ref)
+                try:
+                    found = self._ray.get(ref)
+                except self._ray.exceptions.RayError as error:
+                    waiting[:0] = self._failed(hand, work, error)
+                    continue
+                if work is None:
+                    hand.ready = True
+                    continue
+                hand.works.remove(work)
+                if hand.kind is Parsing:
+                    parsed.append(work)
+                else:
+                    left -= 1
+                    yield found
+
+    def _hire(self, batches: int) -> None:
+        """Take on whom so many batches can use; who is there stays."""
+        nodes = self._ray.nodes()
+        load = self._assignment.model.load if isinstance(self._assignment.model, ModelSource) else None
+        device = load.device if isinstance(load, Named) else "auto"
+        if self._outfit is None:
+            self._outfit = self._ray.put(outfit(self._assignment, self._ray.cloudpickle))
+            for machine in parser_machines(nodes):
+                self._take_on(Parsing, Seat(machine, 0))
+        there = sum(hand.kind is Filling for hand in self._hands)
+        for seat in seats(nodes, device)[there:batches]:
+            self._take_on(Filling, seat)
+
+    def _take_on(self, kind: type[Parsing] | type[Filling], seat: Seat) -> None:
+        ray = self._ray
+        # Where its machine is gone, Ray may put it on another one.
+        place = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(seat.machine, soft=True)
+        # It is not for Ray to begin it again: what it had under way is counted here.
+        options = {"scheduling_strategy": place, "max_restarts": 0, "max_task_retries": 0}
+        if kind is Parsing:
+            processes = self._assignment.options.workers
+            actor = ray.remote(Parsing).options(num_cpus=0, **options).remote(processes)
+            started = actor.start.remote()
+        else:
+            share = {"num_gpus": seat.gpus, "num_cpus": 0} if seat.gpus else {"num_cpus": seat.threads}
+            actor = ray.remote(Filling).options(**share, **options).remote(seat.threads)
+            started = actor.start.remote(self._outfit, self._assignment.fingerprint)
+        hand = _Hand(kind, seat, actor)
+        self._hands.append(hand)
+        self._pending[started] = hand, None
+
+    def _hand_out(self, waiting: list[_Work], parsed: list[_Work]) -> None:
+        """Give the parsed batches to engines and the waiting ones to parsers, as many as there may be."""
+        while parsed and (engine := self._least_busy(Filling)) and len(engine.works) < DEPTH:
+            work = parsed.pop(0)
+            self._give(engine, work, engine.actor.fill.remote(work.parsed))
+            # The last of us who refers to the documents; Ray keeps them until they are filled.
+            work.parsed = None
+        engines = sum(hand.kind is Filling for hand in self._hands)
+        for work in list(waiting):
+            under_way = [*parsed, *(one for hand in self._hands for one in hand.works)]
+            full = len(under_way) >= WINDOW * engines or sum(one.size for one in under_way) >= BYTES
+            parser = self._least_busy(Parsing)
+            if parser is None or (full and under_way):
+                return
+            if work.due > time.monotonic():
+                continue
+            waiting.remove(work)
+            try:
+                sent = letters(work.batch)
+            except RunError as error:  # a mailbox that is away
+                waiting.append(self._again(work, error))
+                continue
+            work.size = size_of(sent)
+            number, work.parsed = parser.actor.parse.options(num_returns=2).remote(sent)
+            self._give(parser, work, number)
+
+    def _next(self) -> list[Any]:
+        """What came back, one thing at a time; nothing where nothing came within a moment."""
+        if not self._pending:
+            time.sleep(_LOOK)
+            return []
+        done, _ = self._ray.wait(list(self._pending), timeout=_LOOK)
+        return list(done)
+
+    def _give(self, hand: _Hand, work: _Work, ref: Any) -> None:
+        hand.works.append(work)
+        self._pending[ref] = hand, work
+
+    def _ready(self, kind: type[Parsing] | type[Filling]) -> list[_Hand]:
+        return [hand for hand in self._hands if hand.kind is kind and hand.ready]
+
+    def _least_busy(self, kind: type[Parsing] | type[Filling]) -> _Hand | None:
+        return min(self._ready(kind), key=lambda hand: len(hand.works), default=None)
+
+    def _failed(self, hand: _Hand, work: _Work | None, error: Exception) -> list[_Work]:
+        """What is to be done again after a failure; the dead are replaced."""
+        # What a worker raised is the cause of what Ray raises.
+        cause: BaseException = getattr(error, "cause", None) or error
+        if isinstance(cause, (UsageError, ModelError)):
+            raise cause
+        died = self._ray.exceptions.RayActorError, self._ray.exceptions.OutOfMemoryError
+        if work is not None and not isinstance(error, died):
+            hand.works.remove(work)
+            return [self._again(work, cause)]
+        works, started = hand.works, hand.ready
+        self._dismiss(hand)
+        if started:
+            self._failed_starts.pop(hand.seat, None)
+        else:
+            self._failed_starts[hand.seat] = self._failed_starts.get(hand.seat, 0) + 1
+        if self._failed_starts.get(hand.seat, 0) < TRIES:
+            self._take_on(hand.kind, hand.seat)
+        elif not any(other.kind is hand.kind for other in self._hands):
+            what = "parser" if hand.kind is Parsing else "engine"
+            raise RunError(f"no {what} starts on the cluster: {type(cause).__name__}: {cause}") from cause
+        # What it died of is the batch that it was busy with; those behind it are not to blame.
+        return [*(self._again(one, cause, delay=False) for one in works[:1]), *works[1:]]
+
+    def _again(self, work: _Work, cause: BaseException, delay: bool = True) -> _Work:
+        """The batch, to be tried once more."""
+        work.tries += 1
+        if work.tries >= TRIES:
+            raise failure(work.number, work.batch, cause) from cause
+        work.due = time.monotonic() + DELAYS[work.tries - 1] if delay else 0.0
+        work.parsed = None
+        return work
+
+    def _dismiss(self, hand: _Hand) -> None:
+        """End a process; what it had under way does not come."""
+        self._hands.remove(hand)
+        self._pending = {ref: held for ref, held in self._pending.items() if held[0] is not hand}
+        self._ray.kill(hand.actor)

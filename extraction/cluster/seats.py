@@ -1,0 +1,51 @@
+"""Where on a cluster engines and parsers go: an engine for each GPU, or for each share of the processors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cinnabar.schemas.errors import UsageError
+
+#: Bytes that an engine needs on a machine without a GPU: PyTorch, the weights, and a batch of long documents.
+ENGINE_MEMORY = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """Room for one engine on a machine: its share of the processors, `threads` of them, and of the GPUs."""
+
+    machine: str
+    threads: int
+    gpus: int = 0
+
+
+def seats(machines: Sequence[Mapping[str, Any]], device: str = "auto") -> list[Seat]:
+    """The engines of a cluster, in turn one of each machine.
+
+    machines: as `ray.nodes()` has them. Where Ray offers GPUs, a machine has an engine for each, and no
+    other; `cpu` leaves GPUs alone, `cuda` machines without. Else it has one for each processor, with one
+    thread, as most documents a second come of that, and fewer with more threads where memory is short.
+    Raises UsageError where there is no seat.
+    """
+    found: list[list[Seat]] = []
+    for machine in machines:
+        offered = machine["Resources"] if machine["Alive"] else {}
+        gpus, processors = int(offered.get("GPU", 0)), int(offered.get("CPU", 0))
+        if gpus and device != "cpu":
+            found.append([Seat(machine["NodeID"], max(1, processors // gpus), 1)] * gpus)
+        elif processors and device != "cuda":
+            room = int(offered.get("memory", ENGINE_MEMORY)) // ENGINE_MEMORY
+            engines = max(1, min(processors, room))
+            found.append([Seat(machine["NodeID"], processors // engines)] * engines)
+    turns = max(map(len, found), default=0)
+    if not turns:
+        wanted = "a GPU" if device == "cuda" else "a processor"
+        raise UsageError(f"--ray: expected a machine that offers {wanted}, got {len(machines)} without")
+    return [one[turn] for turn in range(turns) for one in found if turn < len(one)]
+
+
+def parser_machines(machines: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The machines that parse: all that have a processor."""
+    return [m["NodeID"] for m in machines if m["Alive"] and m["Resources"].get("CPU", 0) >= 1]

@@ -1,0 +1,92 @@
+"""What goes to the machines of a cluster, which have neither the documents nor, perhaps, the model."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cinnabar.engine.models.carrying import Carried, carried, unpacked
+from cinnabar.extraction.assignment import Assignment
+from cinnabar.extraction.ingest.message import Sent
+from cinnabar.extraction.ingest.sandbox import MAX_FILE, name_of
+from cinnabar.extraction.ingest.worker import read_file
+from cinnabar.extraction.inputs import Input
+from cinnabar.extraction.sources import ModelSource, Named
+from cinnabar.schemas.errors import DocumentError, ModelError
+
+if TYPE_CHECKING:
+    from cinnabar.engine.models.base import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """An input on its way: its path, the SHA-256 of its bytes, and the bytes or why they cannot be read."""
+
+    path: str
+    digest: str
+    content: Sent | DocumentError
+
+
+def letters(batch: Sequence[Input]) -> list[Letter]:
+    """The inputs of a batch with their bytes. Raises RunError where a mailbox is away."""
+    return [Letter(item.path, item.digest, _content(item)) for item in batch]
+
+
+def _content(item: Input) -> Sent | DocumentError:
+    content = item.content
+    try:
+        data = read_file(str(content), MAX_FILE) if isinstance(content, Path) else content.read()
+    except DocumentError as problem:
+        return problem
+    return Sent(name_of(content), data)
+
+
+def size_of(batch: Sequence[Letter]) -> int:
+    """Bytes of the documents."""
+    return sum(len(letter.content.data) for letter in batch if isinstance(letter.content, Sent))
+
+
+@dataclass(frozen=True, slots=True)
+class Unpacking:
+    """Loads a model that came as bytes, on this device."""
+
+    model: Carried
+    device: str
+
+    def __call__(self) -> Model:
+        from cinnabar.engine.models.loading import load_model
+
+        with tempfile.TemporaryDirectory(prefix="cinnabar-") as place:
+            try:
+                return load_model(unpacked(self.model, Path(place)), self.device)
+            except ModelError as error:
+                raise ModelError(f"{socket.gethostname()}: {error}") from error
+
+
+def outfit(assignment: Assignment, cloudpickle: Any) -> bytes:
+    """The assignment as bytes that any machine with Cinnabar can read.
+
+    A model's folder goes along. So does the module of a Pydantic class, unless it is one of ours; what that
+    module imports has to be there. What the model makes of documents is not kept: the run's folder is here.
+    """
+    model = assignment.model
+    if isinstance(model, ModelSource):
+        load = model.load
+        if isinstance(load, Named):
+            load = Unpacking(carried(load.name), load.device)
+        model = replace(model, load=load, encodings=0)
+    sent = replace(assignment, model=model)
+    own = assignment.source.model
+    if own is None or own.__module__.startswith("cinnabar."):
+        return bytes(cloudpickle.dumps(sent))
+    module = sys.modules[own.__module__]
+    cloudpickle.register_pickle_by_value(module)
+    try:
+        return bytes(cloudpickle.dumps(sent))
+    finally:
+        cloudpickle.unregister_pickle_by_value(module)

@@ -1,0 +1,57 @@
+"""A model goes to another machine with all that it is made of."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from tiny_network import VOCABULARY, tiny_network
+
+from cinnabar.engine.models.carrying import carried, unpacked
+from cinnabar.engine.models.differences import difference
+from cinnabar.engine.models.identity import fingerprint_of
+from cinnabar.engine.models.loading import load_network, save_network
+from cinnabar.engine.models.weights import load_weights, save_difference
+from cinnabar.schemas.errors import ModelError
+
+
+@pytest.fixture
+def tuned(tmp_path: Path) -> Path:
+    """A model that was fine-tuned twice, in a folder far from its bases."""
+    save_network(tmp_path / "base", tiny_network(), VOCABULARY, {"name": "tiny"})
+    base = tmp_path / "base"
+    for number in range(2):
+        weights = load_weights(base)
+        torch.manual_seed(number)
+        other = {k: w + 0.01 * torch.randn_like(w) for k, w in weights.items()}
+        folder = tmp_path / "far" / str(number) / "tuned"
+        save_difference(folder, difference(weights, other), base, {"name": folder.name})
+        base = folder
+    (base / "calibration.json").write_text("{}")
+    (base / "notes.txt").write_text("What is no part of the model stays where it is.")
+    return base
+
+
+def test_a_tuned_model_goes_along_with_its_bases(tuned: Path, tmp_path: Path) -> None:
+    model = carried(tuned)
+    assert ["vocab.txt" in files for files in model.folders] == [False, False, True]
+    assert sorted(model.folders[0]) == ["calibration.json", "difference.safetensors", "model.json"]
+    wanted, fingerprint = load_network(tuned)[0].state_dict(), fingerprint_of(tuned)
+    shutil.rmtree(tmp_path / "base")
+    shutil.rmtree(tmp_path / "far")
+    (tmp_path / "there").mkdir()
+    name = unpacked(model, tmp_path / "there")
+    assert fingerprint_of(name) == fingerprint
+    found = load_network(Path(name))[0].state_dict()
+    assert all(torch.equal(found[key], w) for key, w in wanted.items())
+
+
+def test_the_model_that_ships_goes_by_name_and_has_to_be_the_same(tmp_path: Path) -> None:
+    model = carried("default")
+    assert model.folders == ()
+    assert unpacked(model, tmp_path) == "default"
+    with pytest.raises(ModelError, match=r"expected the model 0123, got .* install the same version"):
+        unpacked(replace(model, fingerprint="0123"), tmp_path)

@@ -1,0 +1,291 @@
+"""A run over a cluster writes what a run on one machine writes, whoever dies meanwhile."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+import reading_model
+from reading_model import ReadingModel
+
+from cinnabar.extraction.assignment import Assignment
+from cinnabar.extraction.cluster import connection
+from cinnabar.extraction.cluster.connection import Cluster, check, joined
+from cinnabar.extraction.cluster.seats import Seat, parser_machines, seats
+from cinnabar.extraction.cluster.sending import letters, outfit
+from cinnabar.extraction.ingest.message import Sent
+from cinnabar.extraction.inputs import Input
+from cinnabar.extraction.progress import Silent
+from cinnabar.extraction.run import Options, extract
+from cinnabar.extraction.sources import Escalation, ModelSource, model_source
+from cinnabar.extraction.storage.reading import query
+from cinnabar.extraction.storage.records import Outcome
+from cinnabar.schemas import load_schema
+from cinnabar.schemas.errors import DocumentError, ModelError, RunError, UsageError
+
+# Each process that starts imports PyTorch, which takes its time on a machine that is busy with other work.
+pytestmark = pytest.mark.timeout(900)
+
+SOURCE = load_schema(
+    {
+        "title": "note",
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "total": {"type": ["number", "null"], "multipleOf": 0.01}},
+        "required": ["name", "total"],
+    }
+)
+
+
+class Deadly(ReadingModel):
+    """A model that ends its process at the word DIE."""
+
+    def encode(self, passages: Sequence[Any]) -> list[Any]:
+        if any("DIE" in passage.text for passage in passages):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().encode(passages)
+
+
+def source(load: Any = Deadly) -> ModelSource:
+    return ModelSource("reading", load, encodings=0)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """Two processors of this machine."""
+    with ExitStack() as stack:
+        found = stack.enter_context(joined("local", source(), processors=2))
+        assert found is not None
+        # The workers do not have the tests' own modules.
+        for module in (reading_model, sys.modules[__name__]):
+            found.ray.cloudpickle.register_pickle_by_value(module)
+            stack.callback(found.ray.cloudpickle.unregister_pickle_by_value, module)
+        yield found
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for number in range(44):
+        (docs / f"{number:02}.txt").write_text(f"name=N{number}\ntotal={number}.50\n")
+    (docs / "nameless.txt").write_text("total=1\n")
+    (docs / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
+    (docs / "copy.txt").write_bytes((docs / "00.txt").read_bytes())
+    (docs / "mail.eml").write_text("From: a@b.example\nSubject: name=Mail\n\ntotal=3.25\n")
+    return docs
+
+
+def written(out: Path) -> list[Any]:
+    """All that a run wrote, but for its id and its times."""
+    records = "document, engine_fingerprint, confidence, flags, record_json"
+    fields = "document, pointer, value_json, confidence, origin, page, spans, flags"
+    return [
+        sorted(query(out, f"select {columns} from {table}").rows, key=str)
+        for table, columns in (
+            ("records", records),
+            ("fields", fields),
+            ("outcomes", "path, outcome, code, detail, document, duplicate_of"),
+        )
+    ]
+
+
+def processes(name: str) -> list[int]:
+    """Processes that descend from this one and have this in their command line."""
+    parents, lines = dict[int, int](), dict[int, str]()
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            parents[int(place.name)] = int((place / "stat").read_text().rpartition(")")[2].split()[1])
+            lines[int(place.name)] = (place / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue
+
+    def ours(pid: int) -> bool:
+        return pid == os.getpid() or (pid in parents and ours(parents[pid]))
+
+    return sorted(pid for pid, line in lines.items() if name in line and ours(pid))
+
+
+def gone(*names: str) -> bool:
+    """Whether no such process is left, or none soon."""
+    deadline = time.monotonic() + 120
+    while any(map(processes, names)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not any(map(processes, names))
+
+
+class Killer(Silent):
+    """Ends one process of each kind while the run goes on, one kind at each of the first commits."""
+
+    kinds = ("ingest.worker", "ray::Parsing", "ray::Filling")
+
+    def __init__(self) -> None:
+        self.killed: dict[str, int] = {}
+
+    def advance(self, outcomes: Sequence[Outcome]) -> None:
+        if len(self.killed) < len(self.kinds) and outcomes[0].status != "skipped":
+            kind = self.kinds[len(self.killed)]
+            self.killed[kind] = processes(kind)[0]
+            os.kill(self.killed[kind], signal.SIGKILL)
+
+
+def test_whoever_is_killed_the_rows_are_those_of_one_machine(
+    cluster: Cluster, folder: Path, tmp_path: Path
+) -> None:
+    options, killer = Options(workers=1, batch=3), Killer()
+    alone = extract([folder], SOURCE, tmp_path / "alone", source(), options)
+    spread = extract([folder], SOURCE, tmp_path / "spread", source(), options, killer, cluster=cluster)
+    assert sorted(killer.killed) == sorted(Killer.kinds)
+    assert written(tmp_path / "spread") == written(tmp_path / "alone")
+    assert (spread.inputs, spread.written, spread.steps) == (48, 45, alone.steps)
+    assert gone("ray::Filling", "ray::Parsing", "ingest.worker")
+    again = extract([folder], SOURCE, tmp_path / "spread", source(None), options, cluster=cluster)
+    assert (again.skipped, again.steps) == (48, 0)
+
+
+def test_a_batch_that_keeps_killing_its_engine_is_named_and_the_rest_stands(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    for name in ("a", "b", "poison"):
+        (tmp_path / f"{name}.txt").write_text("DIE\n" if name == "poison" else f"name={name}\n")
+    paths, out = [*tmp_path.glob("*.txt")], tmp_path / "out"
+    options = Options(workers=1, batch=1)
+    said = r"batch 2 of 1 documents \(.*poison\.txt\) failed three times: .*Died"
+    with pytest.raises(RunError, match=said):
+        extract(paths, SOURCE, out, source(), options, cluster=cluster)
+    assert sorted(row[0] for row in query(out, "select name from note").rows) == ["a", "b"]
+    assert gone("ray::Filling", "ray::Parsing", "ingest.worker")
+
+
+def test_a_model_that_does_not_fit_is_told_as_on_one_machine(cluster: Cluster, tmp_path: Path) -> None:
+    def load() -> ReadingModel:
+        raise ModelError("its weights are not there")
+
+    (tmp_path / "a.txt").write_text("name=A\n")
+    with pytest.raises(ModelError, match=r"^its weights are not there"):
+        extract([tmp_path / "a.txt"], SOURCE, tmp_path / "out", source(load), cluster=cluster)
+
+
+def test_a_cluster_is_joined_by_its_address(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "JOIN_LIMIT", 120.0)  # a busy machine is no failure
+    check(cluster.ray.get_runtime_context().gcs_address, source())
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("here", "expected auto, local or HOST:PORT"),
+        ("ray://127.0.0.1:10001", "expected auto, local or HOST:PORT"),
+        ("127.0.0.1:1", "--ray 127.0.0.1:1: nobody answers there (Connection refused)"),
+        ("no.such.host.invalid:6379", "nobody answers there"),
+        ("127.0.0.1:{silent}", "no Ray cluster answers within 2 s"),
+    ],
+)
+def test_a_wrong_address_is_one_line_and_nothing_is_begun(
+    address: str,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from cinnabar.flows.cli.main import run
+
+    monkeypatch.setattr(connection, "JOIN_LIMIT", 2.0)
+    (tmp_path / "a.txt").write_text("Paid 3.50\n")
+    out = tmp_path / "out"
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = address.format(silent=silent.getsockname()[1])
+        arguments = [str(tmp_path / "a.txt"), "--schema", "receipt", "--out", str(out)]
+        assert run(["extract", *arguments, "--ray", address]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"cinnabar: --ray {address}: ") and said in line
+    assert not out.exists()
+
+
+def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "find_spec", lambda _: None)
+    with pytest.raises(UsageError, match=re.escape("pip install 'cinnabar-extract[ray]'")):
+        check("local", source())
+
+
+def test_what_belongs_in_one_place_is_not_spread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INCEPTION_API_KEY", "key")
+    remote = model_source("mercury-2")
+    with pytest.raises(UsageError, match=r"^--ray: .* got --model with one behind a server"):
+        check("auto", remote)
+    with pytest.raises(UsageError, match=r"^--ray: .* got --escalate-to with one behind a server"):
+        check("auto", source(), Escalation(remote, 0.8))
+    with pytest.raises(UsageError, match=r"^gpu-limit: "):
+        check("auto", source(), gpu_limit="gpu")
+
+
+def machine(name: str, alive: bool = True, **resources: float) -> dict[str, Any]:
+    return {"NodeID": name, "Alive": alive, "Resources": {"memory": 64 << 30, **resources}}
+
+
+def test_an_engine_has_a_gpu_or_a_processor_and_its_memory() -> None:
+    head, plain, both = machine("head", CPU=0), machine("plain", CPU=3), machine("both", CPU=16, GPU=2)
+    gone, small = machine("gone", alive=False, CPU=64), machine("small", CPU=8, memory=float(2 << 30))
+    all_of_them = [head, plain, both, gone, small]
+    assert seats(all_of_them) == [
+        Seat("plain", 1),
+        Seat("both", 8, 1),
+        Seat("small", 4),
+        Seat("plain", 1),
+        Seat("both", 8, 1),
+        Seat("small", 4),
+        Seat("plain", 1),
+    ]
+    assert seats(all_of_them, "cuda") == [Seat("both", 8, 1)] * 2
+    assert seats([both], "cpu") == [Seat("both", 1)] * 16
+    assert parser_machines(all_of_them) == ["plain", "both", "small"]
+    with pytest.raises(UsageError, match="expected a machine that offers a GPU, got 2 without"):
+        seats([head, plain], "cuda")
+    with pytest.raises(UsageError, match="expected a machine that offers a processor, got 1 without"):
+        seats([head])
+
+
+def test_a_pydantic_class_of_ones_own_goes_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ray import cloudpickle
+
+    (tmp_path / "claims.py").write_text(
+        "from pydantic import BaseModel, field_validator\n"
+        "class Claim(BaseModel):\n    number: int\n"
+        "    @field_validator('number')\n    @classmethod\n    def known(cls, number):\n"
+        "        if number == 7:\n            raise ValueError('seven is taken')\n        return number\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assignment = Assignment(load_schema("claims:Claim"), model_source(), Options())
+    (tmp_path / "outfit").write_bytes(outfit(assignment, cloudpickle))
+    (tmp_path / "claims.py").unlink()
+    monkeypatch.delitem(sys.modules, "claims")
+    elsewhere = (
+        "import pickle, sys; found = pickle.load(open('outfit', 'rb'));"
+        "print(found.fingerprint, [v.message for v in found.validator.check('{\"number\": 7}')])"
+    )
+    done = subprocess.run([sys.executable, "-c", elsewhere], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == f"{assignment.fingerprint} ['Value error, seven is taken']"
+
+
+def test_what_was_made_of_an_assignment_stays_behind() -> None:
+    assignment = Assignment(SOURCE, model_source(), Options(effort="high"))
+    assert assignment.compiled.form and assignment.validator
+    there = pickle.loads(pickle.dumps(assignment))
+    assert there == assignment and set(vars(there)) == {"source", "model", "options", "escalation"}
+
+
+def test_a_file_that_cannot_be_read_any_more_harms_only_itself(tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_text("name=B\n")
+    gone, there = letters([Input(str(path), path) for path in (tmp_path / "a.txt", tmp_path / "b.txt")])
+    assert isinstance(gone.content, DocumentError) and gone.content.code == "not_a_file"
+    assert there.content == Sent(tmp_path / "b.txt", b"name=B\n")
