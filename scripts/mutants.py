@@ -264,7 +264,9 @@ def stages(tree: Path, path: str) -> Iterator[list[str]]:
     folder = path.partition("/")[0]
     near = nearest(tree, tree / path, TESTS[folder])
     yield from near
-    last = {test: distance(tree, test, tree / path) for pattern in LAST[folder] for test in tree.glob(pattern)}
+    last = {
+        test: distance(tree, test, tree / path) for pattern in LAST[folder] for test in tree.glob(pattern)
+    }
     names = {str(test.relative_to(tree)) for test, far in last.items() if far is not None}
     yield sorted(name for name in names.difference(*near, (ANY_STEP,)) if Path(name).stem not in LEFT_OUT)
 

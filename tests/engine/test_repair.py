@@ -219,6 +219,15 @@ def test_rather_something_less_than_something_made_up_unless_it_is_all_but_certa
     assert near(schema, {"/a": ('"x"', sure)})[0] == wanted
 
 
+@pytest.mark.parametrize(("sure", "wanted"), [(0.6, {"a": 9}), (0.9, {"a": 9})])
+def test_a_text_that_nothing_was_found_of_is_written_where_nothing_else_is_allowed(
+    sure: float, wanted: Any
+) -> None:
+    schema = obj([], {"minProperties": 1, "not": {"properties": {"a": {"maximum": 8}}}}, a={"enum": [1, 9]})
+    found, _ = near(schema, {"/a": (None, sure)})
+    assert found == wanted
+
+
 def test_known_values_and_what_stands_elsewhere_are_never_changed() -> None:
     item = obj([], {"maxProperties": 1}, a=TEXT, b=TEXT)
     schema = obj([], {}, i=item, j=obj([], {}, a=TEXT, b=TEXT))

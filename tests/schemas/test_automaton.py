@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cinnabar.schemas.automaton import (
@@ -203,6 +203,23 @@ def test_of_texts_that_are_alike_several_are_found_that_can_be_printed() -> None
     assert byte_set(b" \x00").shortest_texts(4) == [b" "]
     assert byte_set(b"\x00\x7f").shortest_texts(4) == [b"\x7f"]
     assert anything().shortest_texts(3) == [b"", b"!", b'"'] and empty().shortest_texts(3) == []
+
+
+#: Which of bytes that are alike stands for them: what can be printed, letters and digits before signs.
+ORDER = [*range(0x30, 0x7B), *range(0x20, 0x30), *range(0x7B, 0x100), *range(0x20)]
+
+
+@given(st.one_of(st.sets(st.integers(0, 255), min_size=1), st.sets(st.integers(0x1F, 0x81), min_size=1)))
+@example({0x7B}).via("the first after z")
+@example({0x7E, 0x7F, 0x80}).via("the last that can be printed")
+@example({0x21, 0x20, 0x1F}).via("the first that can be printed")
+def test_of_bytes_that_are_alike_those_are_written_that_can_be_printed(bytes_: set[int]) -> None:
+    one, printed = byte_set(sorted(bytes_)), sorted(bytes_ & set(range(0x21, 0x7F)))
+    for count in (1, 2, 5):
+        expected = printed[:count] or [min(bytes_, key=ORDER.index)]
+        assert one.shortest_texts(count) == [bytes([byte]) for byte in expected]
+    least = sorted(bytes_ & set(range(0x20, 0x7F))) or sorted(bytes_)
+    assert one.shortest() == bytes(least[:1])
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 4)] * 2, st.sampled_from("abc")), max_size=10), st.data())
