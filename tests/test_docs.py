@@ -25,9 +25,7 @@ PAGES = sorted([
     *ROOT.glob("*.md"),
     *(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md")),
 ])  # fmt: skip
-MACHINES = (
-    r"(?<![\w./])/(?:work|tmp|home|root|opt|mnt|Users|var)/|file://|\b(?:pypi|huggingface|hf)\.(?:org|co)\b"
-)
+MACHINES = r"(?<![\w./])/(?:work|tmp|home|root|opt|mnt|Users|var)/|file://|\b(?:pypi|huggingface|hf)\.(?:org|co)\b"
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,9 @@ GOODS = ("apples", "brushes", "candles", "drums", "envelopes", "flags")
 
 def bill(number: int, lines: int = 3) -> tuple[str, dict[str, Any]]:
     """A small document and its record."""
-    rows = [{"name": GOODS[(number + i) % len(GOODS)], "price": 3.25 + number + 10 * i} for i in range(lines)]
+    rows = [
+        {"name": GOODS[(number + i) % len(GOODS)], "price": 3.25 + number + 10 * i} for i in range(lines)
+    ]
     total = sum(row["price"] for row in rows)
     due = f"2024-0{number % 9 + 1}-17" if number % 4 else None
     seller = SELLERS[number % len(SELLERS)]

@@ -39,9 +39,8 @@ def rows(kind: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (SAMPLES / kind / "truth.jsonl").read_text("utf-8").splitlines()]
 
 
-CASES = [
-    pytest.param(kind, row, id=row["file"].removeprefix("docs/")) for kind in KINDS for row in rows(kind)
-]
+CASES = [pytest.param(kind, row, id=row["file"].removeprefix("docs/")) for kind in KINDS
+         for row in rows(kind)]
 
 
 def pdf_text(data: bytes) -> str:
@@ -80,10 +79,8 @@ def spellings(number: float) -> set[str]:
 
 def numbers_of(text: str) -> set[str]:
     found = set()
-    plain, grouped = (
-        re.findall(r"\d[\d.,']*", text),
-        re.findall(r"\d{1,3}(?:[ \u00a0]\d{3})+(?:[.,]\d+)?", text),
-    )
+    plain, grouped = re.findall(r"\d[\d.,']*", text), re.findall(r"\d{1,3}(?:[ \u00a0]\d{3})+(?:[.,]\d+)?",
+                                                                 text)
     for token in plain + grouped:
         digits = re.sub(r"[' \u00a0]", "", token).strip(".,")
         found |= {digits.replace(",", ""), digits.replace(".", "").replace(",", ".")}
@@ -127,9 +124,8 @@ def leaves(value: Any, key: str = "", top: str = "") -> Iterator[tuple[str, str,
 
 def printed(text: str, value: Any) -> bool:
     if isinstance(value, int | float):
-        return bool(spellings(value) & numbers_of(text)) or (
-            value == 0 and bool(re.search(r"(?i)\bfree\b|libre", text))
-        )
+        return bool(spellings(value) & numbers_of(text)) or (value == 0
+                                                             and bool(re.search(r"(?i)\bfree\b|libre", text)))
     if re.fullmatch(r"\d{4}-\d\d-\d\d", value):
         return has_date(text, value)
     if re.fullmatch(r"\d\d:\d\d", value):
@@ -144,15 +140,13 @@ def test_the_script_makes_the_same_files_again(tmp_path: Path) -> None:
     script = SAMPLES / "make_samples.py"
     made_with = re.search(r'MADE_WITH = "([^"]+)"', script.read_text("utf-8"))
     assert made_with
-    subprocess.run(
-        [sys.executable, "-B", str(script), "--out", str(tmp_path)], check=True, capture_output=True
-    )
+    subprocess.run([sys.executable, "-B", str(script), "--out", str(tmp_path)], check=True,
+                   capture_output=True)
     again = {p.relative_to(tmp_path): p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
     kept = {p: (SAMPLES / p).read_bytes() for p in again}
     for kind in KINDS:
-        assert {p.name for p in (SAMPLES / kind / "docs").iterdir()} == {
-            p.name for p in again if p.parent == Path(kind, "docs")
-        }
+        assert {p.name for p in (SAMPLES / kind / "docs").iterdir()} == {p.name for p in again
+                                                                         if p.parent == Path(kind, "docs")}
     same_release = reportlab.__version__ == made_with[1]
     different = [str(p) for p in again if again[p] != kept[p] and (same_release or p.suffix != ".pdf")]
     assert not different
@@ -172,11 +166,8 @@ def test_every_file_has_one_expected_outcome_and_the_readable_ones_a_truth() -> 
     assert set(expected) == files
     written = {path for path, entry in expected.items() if entry["outcome"] == "written"}
     assert written == {f"{kind}/{row['file']}" for kind in KINDS for row in rows(kind)}
-    assert (
-        {expected[path]["code"] for path in files - written}
-        == {"password", "truncated", "image_only"}
-        <= set(CODES)
-    )
+    assert {expected[path]["code"] for path in files - written} == {"password", "truncated",
+                                                                    "image_only"} <= set(CODES)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -199,14 +190,9 @@ def test_every_value_of_a_truth_is_printed_in_its_document(kind: str, row: dict[
     text = text_of(SAMPLES / kind / row["file"])
     also = row.get("also_accepted", {})
     missing = [
-        (key, value)
-        for top, key, value in leaves(row["truth"])
-        if key not in DERIVED
-        and not printed(text, value)
-        and not any(
-            printed(text, other)
-            for other in also.get(top, [])
-            if isinstance(value, str) and isinstance(other, str)
-        )
+        (key, value) for top, key, value in leaves(row["truth"])
+        if key not in DERIVED and not printed(text, value)
+        and not any(printed(text, other) for other in also.get(top, []) if isinstance(value, str)
+                    and isinstance(other, str))
     ]
     assert not missing

@@ -1,4 +1,4 @@
-"""One denoising step, slot by slot in plain Python: what `commit` is compared with. Slow, and without tensors.
+"""One denoising step, slot by slot in plain Python: what `commit` is compared with.
 
 The posterior over whole values is `weigh`'s, which has tests of its own; all that is decided by it is here.
 """
@@ -181,9 +181,9 @@ def _offered(s: PlainSlot, judged: Judgement, effort: Effort, now: Any, last: in
                 one.units.append((grains(one.sure / 10_000 * sureness[p]), p))
         for p in range(len(s.tokens)):
             here, other = grains(sureness[p]), grains(float(judged.runner_up[s.at, p]))
-            if s.firm[p] and not due and s.tried[p] < effort.reopenings and here < grains(effort.reopen):
-                if other - here >= grains(effort.margin):
-                    one.shaky.append(p)
+            doubted = here < grains(effort.reopen) and other - here >= grains(effort.margin)
+            if s.firm[p] and doubted and not due and s.tried[p] < effort.reopenings:
+                one.shaky.append(p)
     if not one.growing and not (one.eligible or one.shaky):
         one.entire = True
         one.units.append((one.sure, -1))

@@ -72,6 +72,20 @@ def test_a_branch_that_does_not_go_with_the_rest_is_exchanged() -> None:
     assert got["v"]["k"] == "one" or got["t"] == 2
 
 
+@pytest.mark.parametrize("within", [(), ("o",), ("o", "p")], ids=["there", "above", "far above"])
+def test_a_branch_is_exchanged_wherever_around_it_the_rule_stands(within: tuple[str, ...]) -> None:
+    kinds = [obj(["k", "n"], {}, k={"const": k}, n=TEXT) for k in ("one", "two")]
+    part: dict[str, Any] = {"oneOf": kinds}
+    two: dict[str, Any] = {"properties": {"k": {"const": "two"}}}
+    record: Any = {"k": "two", "n": "x"}
+    for name in within:
+        part, two, record = obj([name], {}, **{name: part}), {"properties": {name: two}}, {name: record}
+    got = json.loads(steered(obj(["v"], {}, v={**part, "not": two}), {"v": record}).record)["v"]
+    for name in reversed(within):
+        got = got[name]
+    assert got["k"] == "one"
+
+
 def test_items_that_repeat_are_written_once() -> None:
     schema = {"type": "array", "items": {"type": ["string", "integer"]}, "uniqueItems": True}
     assert json.loads(steered(schema, ["x", 1, "x", 1, "y", 1]).record) == ["x", 1, "y"]

@@ -85,7 +85,10 @@ def test_chunks_cover_the_document_in_order_and_fit(text: str, limit: int, overl
         assert before.start < after.start <= before.end < after.end
     # A word that is cut counts on both sides.
     assert all(words_of(text[c.start : c.end]) <= limit for c in found)
-    assert all(words_of(text[after.start : before.end]) <= overlap + 1 for before, after in pairwise(found))
+    assert all(
+        words_of(text[after.start : before.end]) <= overlap + 1
+        for before, after in pairwise(found)
+    )
 
 
 def test_a_document_of_400_000_tokens_is_counted_three_times_at_most() -> None:
@@ -100,6 +103,7 @@ def test_a_document_of_400_000_tokens_is_counted_three_times_at_most() -> None:
     found = chunks(document(text), 2000, overlap_of(2000), count)
     assert 200 < len(found) < 300
     assert counted <= 3 * len(text)
+
 
 
 @settings(max_examples=40, deadline=None)

@@ -50,7 +50,9 @@ class Place:
     def run(self, *words: str, **env: str) -> str:
         """A command, which is waited for; what it printed."""
         where: Any = {"cwd": self.folder, "env": self.env | env, "timeout": 120}
-        done = subprocess.run([sys.executable, *words], **where, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, *words], **where, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -86,6 +88,7 @@ class Place:
         (found,) = (one for one in self.ask("deployments/filter") if one["name"] == name)
         self.ask(f"deployments/{found['id']}/pause_deployment")
         return found
+
 
     def tables(self, outcome: str) -> list[Any]:
         """The tables of results that Prefect has, those with documents of this outcome."""

@@ -95,7 +95,9 @@ def _write_often(_: int) -> str:
     return only
 
 
-def test_several_writers_at_once_leave_whole_entries(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_writers_at_once_leave_whole_entries(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SHARED_CACHE", str(folder))
     with multiprocessing.get_context("spawn").Pool(3) as pool:
         assert len(set(pool.map(_write_often, range(6)))) == 1

@@ -300,8 +300,13 @@ TREE = closed(
         "items": closed(inner={"type": "array", "items": {"type": "array", "items": TEXT}}, n=TEXT),
     },
     map={"type": "object", "additionalProperties": {"type": "array", "items": TEXT}},
-    either={"oneOf": [{"type": "array", "items": {"type": "integer"}}, closed("x", x={"type": "array", "items": TEXT})]},
-)  # fmt: skip
+    either={
+        "oneOf": [
+            {"type": "array", "items": {"type": "integer"}},
+            closed("x", x={"type": "array", "items": TEXT}),
+        ]
+    },
+)
 
 
 def test_rows_lie_in_the_rows_of_the_array_around_them_and_first_items_outside() -> None:

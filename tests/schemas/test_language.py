@@ -1,4 +1,4 @@
-"""A scalar shape holds exactly the texts that it says in words, bounds on length at their very ends included."""
+"""A scalar shape holds exactly the texts that it says, its bounds on length at their very ends included."""
 
 from __future__ import annotations
 

@@ -21,7 +21,9 @@ TABLE = form_of(lines={"type": "array", "items": ROW})
 
 def found(text: str, labels: Labels) -> list[str]:
     """The line at which each row begins, "" where it has no place."""
-    return [text[row.anchor : text.index("\n", row.anchor)] if row.anchor >= 0 else "" for row in labels.rows]
+    return [
+        text[row.anchor : text.index("\n", row.anchor)] if row.anchor >= 0 else "" for row in labels.rows
+    ]
 
 
 def rows(*pairs: tuple[str, float]) -> dict[str, Any]:

@@ -238,7 +238,7 @@ snippets = st.sampled_from(
     [
         *(b"From: a\r\n", b"Subject: =?utf-8?b?w5w=?=\r\n", b"\r\n", b"\n", b"--x\r\n", b"--x--\r\n"),
         b"Content-Type: multipart/mixed; boundary=x\r\n",
-        b'Content-Type: multipart/alternative; boundary="y"\r\n',
+        b"Content-Type: multipart/alternative; boundary=\"y\"\r\n",
         b"Content-Type: message/rfc822\r\n",
         b"Content-Type: text/html; charset=utf-7\r\n",
         b"Content-Type: text/plain; charset*=utf-8''%ff\r\n",

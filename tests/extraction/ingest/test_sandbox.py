@@ -12,7 +12,7 @@ from cinnabar.extraction.ingest.sandbox import LOOK_AHEAD, ParserPool
 from cinnabar.schemas.errors import DocumentError, RunError
 
 # A parser that does what its file says, in a real worker.
-PARSER = """
+PARSER = '''
 import ctypes, os, sys, time
 from cinnabar.extraction.ingest.builder import DocumentBuilder
 from cinnabar.schemas.errors import DocumentError
@@ -58,7 +58,7 @@ def act(data, path):
 
 def act_again(data):
     act_again(data)
-"""
+'''
 
 
 @pytest.fixture

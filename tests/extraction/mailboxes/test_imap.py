@@ -181,3 +181,5 @@ def test_a_password_goes_to_one_server_only() -> None:
     with pytest.raises(UsageError, match="one user on one server"):
         located(["imaps://a@one.example/INBOX", "imaps://a@two.example/INBOX"])
     assert len(located(["imaps://a@one.example/INBOX", "imaps://a@one.example/Bills", "mails"])) == 3
+
+
