@@ -315,11 +315,14 @@ def test_an_automaton_past_the_cap_is_refused() -> None:
 
 def test_a_cap_is_what_may_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     chains = [literal(b"x" * length) for length in range(5)]
-    long, longer = literal(b"x" * 398), literal(b"x" * 399)
+    long, longer, loop = literal(b"x" * 398), literal(b"x" * 399), star(literal(b"yz"))
     # Two states that are one when it is minimised.
     twins = [(0, 97, 97, 1), (0, 98, 98, 2), (1, 99, 99, 3), (2, 99, 99, 3)]
     for name, cap, make, found in (
         ("MAX_STATES", 4, lambda: from_dfa(*_table(chains[3])), None),
+        # Where the first byte says which part it is of, no sets of states are looked at on the way.
+        ("MAX_STATES", 3, lambda: concat(literal(b"x"), loop), None),
+        ("MAX_STATES", 2, lambda: concat(literal(b"x"), loop), 3),
         ("MAX_STATES", 4, lambda: from_dfa(*_table(chains[4])), 5),
         ("MAX_STATES", 4, lambda: from_nfa(4, twins, [], 0, [3]), None),
         ("MAX_STATES", 3, lambda: from_nfa(4, twins, [], 0, [3]), 4),
