@@ -239,6 +239,12 @@ def test_a_branch_is_exchanged_wherever_around_it_the_rule_stands(
     assert found == {"v": wanted}
 
 
+def test_a_list_that_the_record_may_not_have_is_null_where_it_may_be() -> None:
+    rule = {"if": {"required": ["o"]}, "then": {"properties": {"o": {"maxItems": 0, "minItems": 1}}}}
+    schema = obj(["o"], {"allOf": [rule]}, o={"type": ["array", "null"], "items": TEXT})
+    assert near(schema, {"/o/*": ('"x"', 0.9)}, rows=1)[0] == {"o": None}
+
+
 def test_known_values_and_what_stands_elsewhere_are_never_changed() -> None:
     item = obj([], {"maxProperties": 1}, a=TEXT, b=TEXT)
     schema = obj([], {}, i=item, j=obj([], {}, a=TEXT, b=TEXT))
