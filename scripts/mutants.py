@@ -61,13 +61,21 @@ TESTS = {
     "engine": ("tests/engine/test_*.py", "tests/kernels/test_c*.py"),
     "kernels": ("tests/engine/test_*.py", "tests/kernels/test_c*.py"),
 }
+#: What a mutant meets that those did not catch: what is done with its folder further up, however far.
+LAST = {
+    "schemas": ("tests/schemas/test_*.py", "tests/engine/test_*.py", "tests/engine/models/test_*.py"),
+    "engine": ("tests/engine/models/test_*.py",),
+    "kernels": (),
+}
 #: Tests that come to import a module by more imports than this say nothing of it that nearer ones do not.
 FARTHEST = 4
-#: What runs long and says nothing of operators: tables of other formats, caches, sizes, speed.
+#: What runs long and says little of operators: caches, sizes, speed, models, development data; and, but in
+#: the last stage, tables of other formats.
 LEFT_OUT = (
-    "test_arrow", "test_cache", "test_describe", "test_judging_suite", "test_library", "test_loading",
+    "test_cache", "test_encodings", "test_judging_suite", "test_model", "test_remote_filler",
     "test_scan_speed", "test_scheduler",
 )  # fmt: skip
+LEFT_FOR_LAST = ("test_arrow", "test_describe", "test_library", "test_loading")
 DESELECTED = "hundred_thousand or hostile"
 #: Of tests that do the same with other seeds, two; the slowest test of all, which runs last, with the lowest
 #: efforts only.
@@ -245,7 +253,7 @@ def nearest(tree: Path, module: Path, patterns: Iterable[str]) -> tuple[list[str
     named, others = [], []
     for test in (test for pattern in patterns for test in tree.glob(pattern)):
         far, name = distance(tree, test, module), str(test.relative_to(tree))
-        if test.stem not in LEFT_OUT and far is not None and far <= FARTHEST:
+        if test.stem not in LEFT_OUT + LEFT_FOR_LAST and far is not None and far <= FARTHEST:
             own = any(test.stem.removeprefix("test_").startswith(word) for word in words)
             (named if own else others).append((name == ANY_STEP, far, name))
     return [name for *_, name in sorted(named)], [name for *_, name in sorted(others)]
@@ -253,7 +261,14 @@ def nearest(tree: Path, module: Path, patterns: Iterable[str]) -> tuple[list[str
 
 def stages(tree: Path, path: str) -> Iterator[list[str]]:
     """The test files that concern a module; what follows a stage runs where nothing of it failed."""
-    yield from nearest(tree, tree / path, TESTS[path.partition("/")[0]])
+    folder = path.partition("/")[0]
+    near = nearest(tree, tree / path, TESTS[folder])
+    yield from near
+    last = {
+        test: distance(tree, test, tree / path) for pattern in LAST[folder] for test in tree.glob(pattern)
+    }
+    names = {str(test.relative_to(tree)) for test, far in last.items() if far is not None}
+    yield sorted(name for name in names.difference(*near, (ANY_STEP,)) if Path(name).stem not in LEFT_OUT)
 
 
 def outcome(tree: Path, tests: Sequence[str]) -> str:

@@ -69,9 +69,10 @@ def test_a_mutant_is_the_program_but_for_one_change(script: Any) -> None:
 
 
 def test_the_nearest_tests_come_first(script: Any) -> None:
-    near, others = script.stages(ROOT, "schemas/numbers.py")
+    near, others, last = script.stages(ROOT, "schemas/numbers.py")
     assert near == ["tests/schemas/test_numbers.py"] and "tests/schemas/test_compile.py" in others
-    near, others = script.stages(ROOT, "kernels/constrained_scan.py")
+    assert "tests/engine/test_layout.py" in last and not {*near, *others, script.ANY_STEP} & {*last}
+    near, others, _ = script.stages(ROOT, "kernels/constrained_scan.py")
     assert near == ["tests/kernels/test_constrained_scan.py"] and others[-1] == script.ANY_STEP
     assert "tests/schemas/test_judging.py" in next(script.stages(ROOT, "schemas/judging/judge.py"))
     assert [path for path in script.FILES if not any(script.stages(ROOT, path))] == []

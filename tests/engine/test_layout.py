@@ -156,3 +156,10 @@ def test_a_schema_may_be_a_single_value_or_an_array() -> None:
     assert write(layout_of(TEXT), '"x"').record == '"x"'
     assert write(layout_of({"type": "array", "items": TEXT}, [Row(0, -1, 0, 1.0)]), '"x"').record == '["x"]'
     assert write(layout_of({**obj(["a"], a=TEXT), "type": ["object", "null"]}), None).record == "null"
+
+
+def test_what_is_known_of_a_property_says_nothing_of_one_whose_name_its_name_begins_with() -> None:
+    schema = obj([], a=obj(["x"], x=TEXT), ab=TEXT, abc=obj([], d={"type": "array", "items": TEXT}))
+    layout = lay_out(compile_schema(schema).form, [], {"/ab": '"v"', "/abc/d/0": '"w"'})
+    values = [Value(text or b'"?"', absent=text is None) for text in layout.known]
+    assert Writer(layout, values, 0).record == '{"ab":"v","abc":{"d":["w"]}}'

@@ -219,6 +219,32 @@ def test_rather_something_less_than_something_made_up_unless_it_is_all_but_certa
     assert near(schema, {"/a": ('"x"', sure)})[0] == wanted
 
 
+def test_a_text_that_nothing_was_found_of_is_written_where_nothing_else_is_allowed() -> None:
+    schema = obj([], {"minProperties": 1, "not": {"properties": {"a": {"maximum": 8}}}}, a={"enum": [1, 9]})
+    assert near(schema, {"/a": (None, 0.9)})[0] == {"a": 9}
+
+
+@pytest.mark.parametrize("within", [(), ("o",), ("o", "p")], ids=["there", "above", "far above"])
+def test_a_branch_is_exchanged_wherever_around_it_the_rule_stands(
+    within: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As in a large form, where not every text of a slot is tried.
+    monkeypatch.setattr("cinnabar.engine.repair.FEW", 0)
+    part: dict[str, Any] = {"oneOf": [obj(["k", "n"], {}, k={"const": k}, n=TEXT) for k in ("one", "two")]}
+    rule: dict[str, Any] = {"properties": {"k": {"const": "one"}}}
+    wanted: Any = {"k": "two", "n": ""}
+    for name in within:
+        part, rule, wanted = obj([name], {}, **{name: part}), {"properties": {name: rule}}, {name: wanted}
+    found, _ = near(obj(["v"], {"not": {"properties": {"v": rule}}}, v=part), {})
+    assert found == {"v": wanted}
+
+
+def test_a_list_that_the_record_may_not_have_is_null_where_it_may_be() -> None:
+    rule = {"if": {"required": ["o"]}, "then": {"properties": {"o": {"maxItems": 0, "minItems": 1}}}}
+    schema = obj(["o"], {"allOf": [rule]}, o={"type": ["array", "null"], "items": TEXT})
+    assert near(schema, {"/o/*": ('"x"', 0.9)}, rows=1)[0] == {"o": None}
+
+
 def test_known_values_and_what_stands_elsewhere_are_never_changed() -> None:
     item = obj([], {"maxProperties": 1}, a=TEXT, b=TEXT)
     schema = obj([], {}, i=item, j=obj([], {}, a=TEXT, b=TEXT))

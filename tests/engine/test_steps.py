@@ -133,6 +133,17 @@ def test_the_alternatives_are_absence_the_candidates_and_the_least() -> None:
     ]  # fmt: skip
 
 
+def test_all_that_is_offered_for_a_slot_is_among_its_alternatives() -> None:
+    board = board_of(["a"], a=TEXT, b={"enum": ["x", "y"]})
+    offers = {"": 0.0, '"A"': 2.0, '"B"': 1.0, '"C"': 0.5, '"D"': 0.1}, {'"y"': 0.0}
+    others = step(board, scores_of(board, *offers, spelled={0: ('"C"', 0.0)}))
+    assert [value.text for chance, value in others(0) if value.origin == "copied" and not value.absent] == [
+        b'"A"', b'"B"', b'"C"', b'"D"',
+    ]  # fmt: skip
+    assert all(value.spans == SPAN for _, value in others(0)[1:-1])
+    assert [value.text for _, value in others(1)] == [b'"y"', b'"y"', b'"x"']
+
+
 def test_what_is_spelled_out_is_its_own_alternative() -> None:
     board = board_of(["a"], a=TEXT)
     others = step(board, scores_of(board, {"": 0.0}, spelled={0: ('"xy"', 2.0)}), "instant")

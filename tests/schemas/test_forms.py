@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from schema_strategies import hard_schemas
 
 from cinnabar.schemas import UnsupportedSchema, compile_schema
-from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, ObjectNode, Slot, walk
+from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, ObjectNode, Slot, children, enclosing, walk
 from cinnabar.schemas.layout import lay_out
 from cinnabar.schemas.normalise import normalise
 
@@ -287,3 +287,60 @@ def test_properties_stand_in_the_order_of_the_schema(order: list[str]) -> None:
     schema = closed(**dict.fromkeys(order, TEXT))
     assert list(only_object(schema)) == order
     assert compile_schema(schema).canonical({"a": "1", "b": "2", "c": "3"}).index(order[0]) < 3
+
+
+# The tree of a form
+
+TREE = closed(
+    "rows",
+    pair={"type": "array", "prefixItems": [TEXT, {"type": "array", "items": TEXT}], "items": False},
+    rows={
+        "type": "array",
+        "prefixItems": [{"type": "array", "items": TEXT}],
+        "items": closed(inner={"type": "array", "items": {"type": "array", "items": TEXT}}, n=TEXT),
+    },
+    map={"type": "object", "additionalProperties": {"type": "array", "items": TEXT}},
+    either={
+        "oneOf": [
+            {"type": "array", "items": {"type": "integer"}},
+            closed("x", x={"type": "array", "items": TEXT}),
+        ]
+    },
+)
+
+
+def test_rows_lie_in_the_rows_of_the_array_around_them_and_first_items_outside() -> None:
+    found = form(TREE)
+    paths = {node.index: node.path for node in found.arrays} | {-1: "-"}
+    around = {paths[inner]: paths[outer] for inner, outer in enclosing(found).items()}
+    assert around == {
+        "/pair": "-",
+        "/pair/1": "-",
+        "/rows": "-",
+        "/rows/0": "-",
+        "/rows/*/inner": "/rows",
+        "/rows/*/inner/*": "/rows/*/inner",
+        "/map": "-",
+        "/map/*": "/map",
+        "/either": "-",
+        "/either/x": "-",
+    }
+    seen = [-1]
+    for inner, outer in enclosing(found).items():
+        assert outer in seen, "parents come before their children"
+        seen.append(inner)
+
+
+def test_every_node_is_walked_once_parents_first_and_what_lies_right_below_are_its_children() -> None:
+    found = form(TREE)
+    nodes = list(walk(found.root))
+    assert nodes[0] is found.root and len({id(node) for node in nodes}) == len(nodes)
+    below = [child for node in nodes for child in children(node)]
+    assert {id(node) for node in nodes} == {id(found.root), *map(id, below)} and len(below) == len(nodes) - 1
+    for node in nodes:
+        assert all(child.path.startswith(node.path) for child in children(node))
+    kinds = [(type(node).__name__, len(list(children(node)))) for node in nodes if node.path == "/map"]
+    assert kinds == [("ObjectNode", 1), ("ArrayNode", 2)]
+    (either,) = found.choices
+    assert [part is not either.selector for part in children(either)] == [False, True, True]
+    assert [slot for slot in nodes if isinstance(slot, Slot)] == list(found.slots)

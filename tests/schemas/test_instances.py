@@ -15,7 +15,7 @@ from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import NoValue
 from cinnabar.schemas.fitting import fit
 from cinnabar.schemas.form import Form
-from cinnabar.schemas.instances import Decision, near, smallest_instance, texts_of
+from cinnabar.schemas.instances import Decision, Sketch, near, smallest_instance, texts_of
 from cinnabar.schemas.layout import lay_out
 from cinnabar.schemas.normalise import normalise
 
@@ -222,3 +222,22 @@ def test_where_a_record_is_found_an_independent_validator_accepts_it(schema: dic
     assert compiled.accepts(text)
     assert fit(compiled.form, parse(text)).text == text
     assert compiled.canonical(parse(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("array", "most"),
+    [
+        ({"items": {"type": "integer"}}, 3),
+        ({"items": {"type": "integer"}, "minItems": 2}, 5),
+        ({"items": {"type": "integer"}, "minItems": 2, "maxItems": 4}, 4),
+        ({"prefixItems": [{"type": "integer"}] * 2, "items": False}, 2),
+        ({"prefixItems": [{"type": "integer"}] * 9, "items": False}, 3),
+    ],
+)
+def test_an_array_gets_no_more_items_than_it_may_have_and_than_three_more_than_it_needs(
+    array: dict[str, Any], most: int
+) -> None:
+    form = lay_out(normalise({"type": "array", **array}).shape)
+    (ways,) = (one.ways for one in Sketch(form, {}).decisions if one.kind == "items")
+    sizes = [len(json.loads(Sketch(form, {("", "items"): way}).text)) for way in (*range(ways), 99)]
+    assert sizes == [*range(array.get("minItems", 0), most + 1), most]

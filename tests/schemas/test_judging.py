@@ -189,6 +189,77 @@ def test_a_violation_says_what_where_and_by_which_keyword(
     assert sentence in str(problem)
 
 
+#: For each keyword its value, a record that fails by it, where it fails and by what below the keyword.
+FAILING: list[tuple[str, Any, Any, str, str]] = [
+    ("type", "string", 1, "", ""),
+    ("type", ["string", "null"], 1, "", ""),
+    ("enum", [1], 2, "", ""),
+    ("const", 1, 2, "", ""),
+    ("minimum", 3, 2, "", ""),
+    ("maximum", 1, 2, "", ""),
+    ("exclusiveMinimum", 2, 2, "", ""),
+    ("exclusiveMaximum", 2, 2, "", ""),
+    ("multipleOf", 3, 2, "", ""),
+    ("minLength", 2, "a", "", ""),
+    ("maxLength", 0, "a", "", ""),
+    ("minItems", 2, [1], "", ""),
+    ("maxItems", 0, [1], "", ""),
+    ("minProperties", 2, {"a": 1}, "", ""),
+    ("maxProperties", 0, {"a": 1}, "", ""),
+    ("required", ["b"], {"a": 1}, "", ""),
+    ("dependentRequired", {"a": ["b"]}, {"a": 1}, "", ""),
+    ("pattern", "^b", "a", "", ""),
+    ("format", "date", "a", "", ""),
+    ("propertyNames", {"maxLength": 1}, {"a": 1, "a/": 2}, "", ""),
+    ("properties", {"a": {"minimum": 2}}, {"a": 1}, "/a", "/a/minimum"),
+    ("properties", {"a": False}, {"a": 1}, "/a", "/a"),
+    ("patternProperties", {"^/": {"minimum": 2}}, {"a": 1, "/b": 1}, "/~1b", "/^~1/minimum"),
+    ("additionalProperties", {"minimum": 2}, {"a": 1}, "/a", "/minimum"),
+    ("additionalProperties", False, {"a": 1}, "/a", ""),
+    ("prefixItems", [True, {"minimum": 2}], [1, 1, 1], "/1", "/1/minimum"),
+    ("items", {"minimum": 2}, [2, 1], "/1", "/minimum"),
+    ("items", False, [2], "/0", ""),
+    ("contains", {"minimum": 2}, [1], "", ""),
+    ("uniqueItems", True, [1, 1], "", ""),
+    ("$ref", "#/$defs/few", 1, "", ""),
+    ("$dynamicRef", "#/$defs/few", 1, "", ""),
+    ("allOf", [True, {"minimum": 2}], 1, "", "/1/minimum"),
+    ("anyOf", [{"minimum": 2}, {"minimum": 3}], 1, "", ""),
+    ("oneOf", [{"minimum": 1}, {"minimum": 0}], 1, "", ""),
+    ("not", {"minimum": 1}, 1, "", ""),
+    ("dependentSchemas", {"a": {"required": ["b"]}}, {"a": 1}, "", "/a/required"),
+    ("unevaluatedProperties", False, {"a": 1}, "/a", ""),
+    ("unevaluatedProperties", {"minimum": 2}, {"a": 1}, "/a", "/minimum"),
+    ("unevaluatedItems", False, [1], "/0", ""),
+    ("unevaluatedItems", {"minimum": 2}, [2, 1], "/1", "/minimum"),
+]
+
+
+@pytest.mark.parametrize("around", [False, True], ids=["at the top", "in a property of an item"])
+@pytest.mark.parametrize(("keyword", "value", "record", "at", "below"), FAILING, ids=str)
+def test_every_keyword_is_named_with_its_place_where_a_value_fails_by_it(
+    keyword: str, value: Any, record: Any, at: str, below: str, around: bool
+) -> None:
+    few = {"few": {"minimum": 2}}
+    schema: dict[str, Any] = {keyword: value}
+    schema_at, value_at = f"/{keyword}{below}", at
+    if keyword.endswith("Ref") or keyword == "$ref":
+        schema_at = "/$defs/few/minimum"
+    elif around:
+        schema_at = f"/items/properties/p~0q{schema_at}"
+    if around:
+        schema = {"items": {"properties": {"p~q": schema}}}
+        record, value_at = [{}, {"p~q": record}], f"/1/p~0q{at}"
+    problem = judge_of({**schema, "$defs": few}).violation(record)
+    assert problem is not None
+    assert (problem.schema_pointer, problem.pointer) == (schema_at, value_at)
+    refused = value is False or value == {"a": False}
+    assert problem.keyword == ("false" if refused else schema_at.rsplit("/", 1)[1])
+    if not schema_at.startswith("/$defs"):
+        others = judge_of(json.loads(json.dumps(schema).replace(f'"{keyword}"', '"x-unknown"', 1)))
+        assert others.violation(record) is None, "by no other keyword"
+
+
 def test_a_value_that_meets_its_schema_has_no_violation() -> None:
     assert judge_of(RECORD).violation({"lines": [{"total": 1}], "seller": None}) is None
 

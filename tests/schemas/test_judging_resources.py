@@ -154,3 +154,25 @@ def test_recursive_references_of_2019_09_ask_the_outermost_schema() -> None:
 def test_a_circle_that_does_not_go_into_the_value_is_refused(schema: dict[str, Any]) -> None:
     with pytest.raises(UnsupportedSchema, match="leads back to itself"):
         judge_of(schema)
+
+
+BACK = {"$ref": "#/$defs/a"}
+
+
+@pytest.mark.parametrize(
+    ("keyword", "value", "step"),
+    [
+        ("allOf", [BACK], "/0"),
+        ("anyOf", [True, BACK], "/1"),
+        ("oneOf", [BACK, False], "/0"),
+        ("not", BACK, ""),
+        ("if", BACK, ""),
+        ("dependentSchemas", {"x": BACK}, "/x"),
+        ("dependencies", {"x": BACK}, "/x"),
+    ],
+)
+def test_a_circle_is_told_by_the_keyword_that_closes_it(keyword: str, value: Any, step: str) -> None:
+    schema = {"$ref": f"#/$defs/a/{keyword}{step}", "$defs": {"a": {keyword: value, "then": True}}}
+    with pytest.raises(UnsupportedSchema, match="it leads back to itself") as caught:
+        judge_of(schema)
+    assert (caught.value.pointer, caught.value.keyword) == (f"/$defs/a/{keyword}", keyword)

@@ -146,3 +146,15 @@ def test_two_escapes_are_one_code_point_where_they_are_a_pair() -> None:
 def test_backreferences_are_refused() -> None:
     with pytest.raises(RegexError, match="backreference"):
         pattern_matches(r"(a)\1", "aa")
+
+
+@pytest.mark.parametrize("turns", ["{1,2}", "{0,2}", "{2,3}", "{1,}", "{0,1}", "+", "*", "?"])
+@pytest.mark.parametrize(
+    "pattern", ["(?:(?:ab)%s)*", "(?:(?:ab)%sc?)*", "(?:(?:ab)%s){2,3}", "(?:a|(?:ab)%sb)+"]
+)
+def test_turns_within_turns_go_on_from_where_those_before_ended(pattern: str, turns: str) -> None:
+    pattern %= turns
+    tree, python = parse(pattern), re.compile(pattern)
+    for number in range(8):
+        for text in ("ab" * number, "ab" * number + "c" + "ab" * number, "a" + "ab" * number + "b"):
+            assert matches_whole(tree, text) == (python.fullmatch(text) is not None), text
