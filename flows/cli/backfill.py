@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cinnabar.flows.cli.extract import Device, EffortName, Missing
+from cinnabar.flows.cli.options import (
+    AsJson,
+    Device,
+    DeviceOption,
+    EffortName,
+    EffortOption,
+    Missing,
+    MissingOption,
+    WorkersOption,
+)
 from cinnabar.schemas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -49,17 +58,15 @@ def backfill(
     model: Annotated[
         str, typer.Option(metavar="M", help="What fills: `default`, or a folder made by train.")
     ] = "default",
-    device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.AUTO,
-    effort: Annotated[EffortName, typer.Option(help="At most 1, 2, 3 or 16 steps.")] = EffortName.MEDIUM,
-    on_missing: Annotated[
-        Missing, typer.Option(help="What becomes of a record without a value that the schema demands.")
-    ] = Missing.QUARANTINE,
+    device: DeviceOption = Device.AUTO,
+    effort: EffortOption = EffortName.MEDIUM,
+    on_missing: MissingOption = Missing.QUARANTINE,
     limit: Annotated[int | None, typer.Option(metavar="N", help="The first N records only.")] = None,
-    workers: Annotated[int, typer.Option(metavar="N", help="Processes that parse files.")] = 2,
+    workers: WorkersOption = 2,
     retry_quarantined: Annotated[
         bool, typer.Option("--retry-quarantined", help="Try again what a backfill put into quarantine.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Fill the new and changed fields of a new version of a schema, and keep all else as it stands.
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from cinnabar.flows.cli.extract import Device
+from cinnabar.flows.cli.options import AsJson, Device, DeviceOption, WorkersOption
 from cinnabar.schemas.errors import UsageError
 
 
@@ -29,9 +29,9 @@ def calibrate(
     diagram: Annotated[
         Path | None, typer.Option(metavar="SVG", help="Draw confidence against the share of right leaves.")
     ] = None,
-    device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.AUTO,
-    workers: Annotated[int, typer.Option(metavar="N", help="Processes that parse files.")] = 2,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    device: DeviceOption = Device.AUTO,
+    workers: WorkersOption = 2,
+    as_json: AsJson = False,
 ) -> None:
     """Fit a model's confidence on labelled documents, leaving out those that its weights were trained on.
 

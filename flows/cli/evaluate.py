@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cinnabar.flows.cli.extract import Device, EffortName
+from cinnabar.flows.cli.options import (
+    AsJson,
+    BaseUrl,
+    ContextOption,
+    Device,
+    DeviceOption,
+    EffortName,
+    EffortOption,
+    ModelOption,
+    StepsOption,
+    WorkersOption,
+)
 from cinnabar.schemas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,16 +36,11 @@ _SHOWN = ("f1", "precision", "recall", "scalars", "lists", "invented", "evidence
 
 def evaluate(
     sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Sets, or folders of sets.")],
-    model: Annotated[
-        str,
-        typer.Option(metavar="M", help="`default`, a folder made by train, mercury-2, or openai:NAME."),
-    ] = "default",
-    device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.AUTO,
-    effort: Annotated[EffortName, typer.Option(help="At most 1, 2, 3 or 16 steps.")] = EffortName.MEDIUM,
-    steps: Annotated[int | None, typer.Option(metavar="N", help="Denoising steps instead of these.")] = None,
-    context: Annotated[
-        int | None, typer.Option(metavar="TOKENS", help="Read documents in chunks of at most so many tokens.")
-    ] = None,
+    model: ModelOption = "default",
+    device: DeviceOption = Device.AUTO,
+    effort: EffortOption = EffortName.MEDIUM,
+    steps: StepsOption = None,
+    context: ContextOption = None,
     limit: Annotated[int | None, typer.Option(metavar="N", help="The first N documents of each set.")] = None,
     files: Annotated[
         Path | None, typer.Option(metavar="LIST", help="Only the documents that this file names, one a line.")
@@ -52,14 +58,12 @@ def evaluate(
         Path | None,
         typer.Option(metavar="FILE", help="Write what was predicted; a folder where there are several sets."),
     ] = None,
-    workers: Annotated[int, typer.Option(metavar="N", help="Processes that parse files.")] = 2,
-    base_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where mercury-2 or openai:NAME is served.")
-    ] = None,
+    workers: WorkersOption = 2,
+    base_url: BaseUrl = None,
     budget: Annotated[
         str | None, typer.Option(metavar="USD", help="Ask a server for no more than this.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Score the whole path on sets of documents with known answers (schema.json, truth.jsonl, documents).
 

@@ -6,12 +6,30 @@ import json
 import sys
 from contextlib import redirect_stdout
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cinnabar.flows.cli.options import (
+    AsJson,
+    BaseUrl,
+    ContextOption,
+    Device,
+    DeviceOption,
+    Documents,
+    EffortName,
+    EffortOption,
+    MinConfidence,
+    Missing,
+    MissingOption,
+    ModelOption,
+    OutOption,
+    RayOption,
+    SchemaOption,
+    StepsOption,
+    WorkersOption,
+)
 from cinnabar.flows.cli.remote import BELOW, check, escalation_of, spent
 from cinnabar.schemas.errors import UsageError
 
@@ -23,58 +41,19 @@ if TYPE_CHECKING:
 PREVIEW_ROWS, PREVIEW_COLUMNS = 5, 6
 
 
-class Device(StrEnum):
-    """Where the model runs."""
-
-    AUTO = "auto"
-    CPU = "cpu"
-    CUDA = "cuda"
-
-
-class EffortName(StrEnum):
-    """How many denoising steps a record is worth."""
-
-    INSTANT = "instant"
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
-
-
-class Missing(StrEnum):
-    """What becomes of a record that lacks a value which its schema demands."""
-
-    QUARANTINE = "quarantine"
-    GUESS = "guess"
-
-
 def extract(
-    paths: Annotated[
-        list[str], typer.Argument(metavar="PATH...", help="Files, folders and mailboxes to read.")
-    ],
-    schema: Annotated[
-        str,
-        typer.Option(metavar="S", help="A name of the library, a JSON Schema file, or module:Class."),
-    ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder that the results go to.")],
-    model: Annotated[
-        str,
-        typer.Option(metavar="M", help="`default`, a folder made by train, mercury-2, or openai:NAME."),
-    ] = "default",
-    device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.AUTO,
-    effort: Annotated[EffortName, typer.Option(help="At most 1, 2, 3 or 16 steps.")] = EffortName.MEDIUM,
-    steps: Annotated[int | None, typer.Option(metavar="N", help="Denoising steps instead of these.")] = None,
-    on_missing: Annotated[
-        Missing, typer.Option(help="What becomes of a record without a value that the schema demands.")
-    ] = Missing.QUARANTINE,
-    min_confidence: Annotated[
-        float,
-        typer.Option(metavar="P", help="Quarantine records with anything that is less sure than this."),
-    ] = 0.0,
+    paths: Documents,
+    schema: SchemaOption,
+    out: OutOption,
+    model: ModelOption = "default",
+    device: DeviceOption = Device.AUTO,
+    effort: EffortOption = EffortName.MEDIUM,
+    steps: StepsOption = None,
+    on_missing: MissingOption = Missing.QUARANTINE,
+    min_confidence: MinConfidence = 0.0,
     limit: Annotated[int | None, typer.Option(metavar="N", help="The first N inputs only.")] = None,
-    context: Annotated[
-        int | None, typer.Option(metavar="TOKENS", help="Read documents in chunks of at most so many tokens.")
-    ] = None,
-    workers: Annotated[int, typer.Option(metavar="N", help="Processes that parse files.")] = 2,
+    context: ContextOption = None,
+    workers: WorkersOption = 2,
     max_error_rate: Annotated[
         float | None,
         typer.Option(metavar="SHARE", help="Exit status 3 where more of what was read is in quarantine."),
@@ -82,9 +61,7 @@ def extract(
     retry_quarantined: Annotated[
         bool, typer.Option("--retry-quarantined", help="Try again what is in quarantine.")
     ] = False,
-    base_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where mercury-2 or openai:NAME is served.")
-    ] = None,
+    base_url: BaseUrl = None,
     budget: Annotated[
         str | None,
         typer.Option(metavar="USD", help="Ask for no more than this; 0 only tells what it would cost."),
@@ -112,12 +89,9 @@ def extract(
         str | None,
         typer.Option(metavar="IN,CACHED,OUT", help="Dollars for a million tokens, where they are others."),
     ] = None,
-    ray: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Spread the work over a Ray cluster: auto, HOST:PORT or local."),
-    ] = None,
+    ray: RayOption = None,
     flow: Annotated[bool, typer.Option("--flow", help="Run as a Prefect flow, with a task a batch.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Read documents into tables: one record each, with the words behind every value.
 
@@ -187,9 +161,7 @@ def extract(
             summary = _through_prefect(paths, schema, out, *asked)
         else:
             with joined(ray, chosen, escalation) as cluster, Bar() as bar:
-                summary = extract_documents(
-                    locations, source, out, chosen, options, bar, escalation, cluster
-                )
+                summary = extract_documents(locations, source, out, chosen, options, bar, escalation, cluster)
     if as_json:
         print(json.dumps(asdict(summary) | {"out": str(out)}))
     else:

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from cinnabar.flows.cli.extract import Device, EffortName, Missing
+from cinnabar.flows.cli.options import (
+    Device,
+    DeviceOption,
+    Documents,
+    EffortName,
+    EffortOption,
+    MinConfidence,
+    Missing,
+    MissingOption,
+    ModelOption,
+    OutOption,
+    RayOption,
+    SchemaOption,
+    WorkersOption,
+)
 
 app = typer.Typer(help="Run on a schedule, with Prefect.")
 
@@ -22,14 +35,9 @@ def group(context: typer.Context) -> None:
 
 @app.command()
 def serve(
-    paths: Annotated[
-        list[str], typer.Argument(metavar="PATH...", help="Files, folders and mailboxes to read.")
-    ],
-    schema: Annotated[
-        str,
-        typer.Option(metavar="S", help="A name of the library, a JSON Schema file, or module:Class."),
-    ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder that the results go to.")],
+    paths: Documents,
+    schema: SchemaOption,
+    out: OutOption,
     name: Annotated[str, typer.Option(metavar="NAME", help="What Prefect calls it.")] = "nightly",
     cron: Annotated[
         str | None, typer.Option(metavar="CRON", help='When to run, such as "0 2 * * *".')
@@ -38,20 +46,12 @@ def serve(
     timezone: Annotated[
         str | None, typer.Option(metavar="ZONE", help="The time zone of the schedule, UTC if not said.")
     ] = None,
-    model: Annotated[
-        str,
-        typer.Option(metavar="M", help="`default`, a folder made by train, mercury-2, or openai:NAME."),
-    ] = "default",
-    device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.AUTO,
-    effort: Annotated[EffortName, typer.Option(help="At most 1, 2, 3 or 16 steps.")] = EffortName.MEDIUM,
-    on_missing: Annotated[
-        Missing, typer.Option(help="What becomes of a record without a value that the schema demands.")
-    ] = Missing.QUARANTINE,
-    min_confidence: Annotated[
-        float,
-        typer.Option(metavar="P", help="Quarantine records with anything that is less sure than this."),
-    ] = 0.0,
-    workers: Annotated[int, typer.Option(metavar="N", help="Processes that parse files.")] = 2,
+    model: ModelOption = "default",
+    device: DeviceOption = Device.AUTO,
+    effort: EffortOption = EffortName.MEDIUM,
+    on_missing: MissingOption = Missing.QUARANTINE,
+    min_confidence: MinConfidence = 0.0,
+    workers: WorkersOption = 2,
     max_error_rate: Annotated[
         float | None,
         typer.Option(metavar="SHARE", help="A run fails where more of what was read is in quarantine."),
@@ -62,10 +62,7 @@ def serve(
     gpu_limit: Annotated[
         str | None, typer.Option(metavar="NAME", help="Prefect's concurrency limit that batches keep to.")
     ] = None,
-    ray: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Spread the work over a Ray cluster: auto, HOST:PORT or local."),
-    ] = None,
+    ray: RayOption = None,
     port: Annotated[int, typer.Option(metavar="N", help="Where Prefect's server is, or is started.")] = 4200,
 ) -> None:
     """Run `extract` on a schedule on this machine, until stopped; no work pool, no worker.

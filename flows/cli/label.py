@@ -10,7 +10,14 @@ from typing import Annotated
 
 import typer
 
-from cinnabar.flows.cli.extract import Device, EffortName
+from cinnabar.flows.cli.options import (
+    AsJson,
+    Device,
+    DeviceOption,
+    EffortName,
+    EffortOption,
+    SchemaOption,
+)
 from cinnabar.schemas.errors import UsageError
 
 #: Documents that are drafted where nobody says how many, and the fewest that training takes.
@@ -19,17 +26,15 @@ DOCUMENTS, FEWEST = 30, 10
 
 def label(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders to draw from.")],
-    schema: Annotated[
-        str, typer.Option(metavar="S", help="A name of the library, a JSON Schema file, or module:Class.")
-    ],
+    schema: SchemaOption,
     out: Annotated[Path, typer.Option(metavar="SET", help="The folder of the set; more is added to it.")],
     documents: Annotated[int, typer.Option(metavar="N", help="How many documents to draft.")] = DOCUMENTS,
     model: Annotated[
         str, typer.Option(metavar="M", help="`default`, or a folder made by train.")
     ] = "default",
-    device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.AUTO,
-    effort: Annotated[EffortName, typer.Option(help="At most 1, 2, 3 or 16 steps.")] = EffortName.MEDIUM,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    device: DeviceOption = Device.AUTO,
+    effort: EffortOption = EffortName.MEDIUM,
+    as_json: AsJson = False,
 ) -> None:
     """Draft a labelled set: records to correct, what the model was unsure of first.
 
@@ -73,7 +78,7 @@ def label(
 
 def truth(
     folder: Annotated[Path, typer.Argument(metavar="SET", help="A set made by `cinnabar label`.")],
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Take the checked drafts of a set into its truth.jsonl, all of them or, where one is wrong, none.
 

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from cinnabar.flows.cli.extract import Device
 from cinnabar.flows.cli.housekeeping import AsJson
+from cinnabar.flows.cli.options import Device, DeviceOption
 from cinnabar.flows.cli.results import Out
 
 app = typer.Typer(help="See, retry and release what is in quarantine.")
@@ -60,7 +60,7 @@ def retry(
     model: Annotated[
         str, typer.Option(metavar="M", help="`default`, or a folder made by train.")
     ] = "default",
-    device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.AUTO,
+    device: DeviceOption = Device.AUTO,
     as_json: AsJson = False,
 ) -> None:
     """Read documents in quarantine again, with the schema and the options that they were held back with.

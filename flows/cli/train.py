@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 import typer
 
 from cinnabar.engine.models.identity import fingerprint_of
-from cinnabar.flows.cli.extract import Device
+from cinnabar.flows.cli.options import AsJson, Device
 from cinnabar.schemas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def train(
     fields: Annotated[
         bool, typer.Option("--fields", help="Print F1 before and after for each field as well.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    as_json: AsJson = False,
     recipe: Annotated[
         bool,
         typer.Option(
