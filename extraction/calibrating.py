@@ -51,8 +51,10 @@ SIGNS: dict[Family, tuple[str, ...]] = {
     ),
     "rows": ("posterior", "values", "best", "count", "empty", "record", "there", "rows"),
 }  # fmt: skip
-#: Weight of the squared size of the weights, signs being scaled to a variance of one.
-SHRINKING = 5.0
+#: Weight of the squared size of the weights, signs being scaled to a variance of one. Judged by fits on other
+#: sets, the error of left-out sets is .166 with 5, .155 with 30, .161 with 120; that of all together .056, .053,
+#: .049.
+SHRINKING = 40.0
 #: Parts that the sets are cut into for cross-validation.
 FOLDS = 10
 
