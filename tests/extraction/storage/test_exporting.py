@@ -109,12 +109,14 @@ def test_parquet_has_the_types_of_the_view_and_other_engines_read_it(rich, tmp_p
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_pandas_and_polars_read_the_tables(rich, tmp_path, library):
     engine = pytest.importorskip(library)
+    # The folder's name has signs in it that polars would take for a pattern.
+    plain: dict[str, bool] = {"glob": False} if library == "polars" else {}
     path = tmp_path / "rich.parquet"
     export(rich, "SELECT * FROM rich ORDER BY path", "parquet", path, sql=True)
     for where in (path, *sorted((rich / "data").rglob("*.parquet"))):
-        frame = engine.read_parquet(where)
+        frame = engine.read_parquet(where, **plain)
         assert {"text", "price", "record_json"} <= set(frame.columns)
-    assert list(engine.read_parquet(path)["text"])[: len(TEXTS)] == TEXTS
+    assert list(engine.read_parquet(path, **plain)["text"])[: len(TEXTS)] == TEXTS
 
 
 @given(st.text())
