@@ -111,7 +111,7 @@ def test_another_way_to_read_is_other_work(folder: Path, tmp_path: Path) -> None
     assert guessed.written == 1
     prints = {
         Options(**changed).fingerprint("m")
-        for changed in ({}, {"effort": "high"}, {"steps": 3}, {"context": 100}, {"on_missing": "guess"})
+        for changed in ({}, {"effort": "high"}, {"steps": 5}, {"context": 100}, {"on_missing": "guess"})
     }
     assert len(prints | {Options().fingerprint("other")}) == 6
     alike = Options(workers=7, batch=3, limit=1, min_confidence=0.5)
