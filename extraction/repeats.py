@@ -8,7 +8,8 @@ the same. Without this, rows found twice cost bounce_email .14 of the F1 of its 
 Two rows are one where half of the values of the one that has fewer were read at the same places as the
 other's. A place that more than two rows share belongs to their group, as a date above a table does, and says
 nothing. Rows of words alone, without numbers, are one as well where all that both have is the same, wherever
-it stands: to name a thing twice makes no second one, while two lines of a bill may well be equal.
+it stands and however it is written: to name a thing twice makes no second one, while two lines of a bill may
+well be equal.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
+from cinnabar.engine.readings.align import folded
 from cinnabar.engine.request import Filled
 from cinnabar.extraction.parts import Found, Part, Spans, joined_leaves, rank, shared, spans_of
 
@@ -45,7 +47,7 @@ def _inner(row: Found) -> Found:
 
 @dataclass(slots=True)
 class _Read:
-    """Where the values of a row were read, and the texts of those that stand in the row itself.
+    """Where the values of a row were read, and the folded texts of those that stand in the row itself.
 
     `words`: it has nothing but words, and no rows within it.
     """
@@ -62,7 +64,9 @@ class _Read:
             if leaf.text is not None and leaf.spans and rank(leaf) == 2
         }
         words = all(text.startswith('"') for text in texts.values())
-        return cls(spans_of(part), texts, words and not any(part.rows.values()))
+        # A name in capitals, or without its comma, is the same name.
+        same = {slot: folded(text) or text for slot, text in texts.items()}
+        return cls(spans_of(part), same, words and not any(part.rows.values()))
 
     def marks(self) -> Iterator[Hashable]:
         """What another row has to have in common with this one."""

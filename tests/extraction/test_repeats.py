@@ -87,6 +87,10 @@ def test_words_that_say_the_same_elsewhere_make_no_second_row() -> None:
     )
 
 
+def test_a_name_in_capitals_or_without_its_comma_is_the_same_name() -> None:
+    assert united({"name": ("Ada, Inc.", 0)}, {"name": ("ADA INC", 50)}) == [{"name": "Ada, Inc."}]
+
+
 def test_equal_lines_of_a_bill_are_two() -> None:
     night: list[dict[str, Value]] = [{"name": ("Room", at), "sum": (245, at + 9)} for at in (0, 50)]
     assert len(united(*night)) == 2
