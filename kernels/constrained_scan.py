@@ -174,7 +174,7 @@ def _first_hit(
 ) -> torch.Tensor:
     """[K] int64, the first index of each segment whose value is the segment's maximum `top`."""
     found = (values >= top.index_select(0, segment)).nonzero().squeeze(1)
-    owner = segment[found]
+    owner = segment.index_select(0, found)
     first = torch.ones_like(owner, dtype=torch.bool)
     first[1:] = owner[1:] != owner[:-1]
     result = offsets[:-1].clone()
@@ -188,11 +188,13 @@ def _best_edges(edges: Edges, state: torch.Tensor, before: torch.Tensor, best: t
     Only the edges into the states of the witness are looked at, not those into all states. A state without
     incoming edges (a slot without any complete text) gets some edge of the batch; its path means nothing.
     """
-    begin = edges.offsets[state]
-    count = (edges.offsets[state + 1] - begin).clamp_min(1)
+    # `index_select` takes half the time of an index in brackets.
+    begin = edges.offsets.index_select(0, state)
+    count = (edges.offsets.index_select(0, state + 1) - begin).clamp_min(1)
     offsets = torch.cat([count.new_zeros(1), count.cumsum(0)])
     slot = torch.repeat_interleave(torch.arange(len(state), device=state.device), count)
-    index = torch.arange(len(slot), device=state.device) - offsets[slot] + begin[slot]
+    index = (begin - offsets[:-1]).index_select(0, slot) + torch.arange(len(slot), device=state.device)
     index = index.clamp_max(len(edges.source) - 1)
-    score = before[edges.source[index]] + best[edges.label[index]]
-    return index[_first_hit(score, segment_max(score, offsets), slot, offsets)]
+    score = before.index_select(0, edges.source.index_select(0, index))
+    score += best.index_select(0, edges.label.index_select(0, index))
+    return index.index_select(0, _first_hit(score, segment_max(score, offsets), slot, offsets))
