@@ -174,12 +174,13 @@ def _first_hit(
 ) -> torch.Tensor:
     """[K] int64, the first index of each segment whose value is the segment's maximum `top`."""
     found = (values >= top.index_select(0, segment)).nonzero().squeeze(1)
+    if not len(found):
+        return offsets[:-1].clone()
     owner = segment.index_select(0, found)
-    first = torch.ones_like(owner, dtype=torch.bool)
-    first[1:] = owner[1:] != owner[:-1]
-    result = offsets[:-1].clone()
-    result[owner[first]] = found[first]
-    return result
+    every = torch.arange(len(top), device=values.device)
+    at = torch.searchsorted(owner, every).clamp_max(len(found) - 1)
+    hit = owner.index_select(0, at) == every
+    return torch.where(hit, found.index_select(0, at), offsets[:-1])
 
 
 def _best_edges(edges: Edges, state: torch.Tensor, before: torch.Tensor, best: torch.Tensor) -> torch.Tensor:
