@@ -147,13 +147,10 @@ def _columns(automaton: Automaton, vocabulary: Vocabulary, without_null: bool) -
     reached = np.concatenate(after, 1)[:, used]
     column, same = _distinct(reached)
     # Classes in the order of their first tokens.
-    kinds, first, kind = np.unique(same[place], return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    class_of = np.full(len(vocabulary.tokens), len(kinds), np.int64)
-    class_of[ended_at] = rank[kind]
-    return reached[:, column[kinds[order]]].astype(np.int64), class_of
+    first, kind = _distinct(same[place][None])
+    class_of = np.full(len(vocabulary.tokens), len(first), np.int64)
+    class_of[ended_at] = kind
+    return reached[:, column[same[place[first]]]].astype(np.int64), class_of
 
 
 def _onward(

@@ -58,9 +58,9 @@ def backfill_folder(
         source: Only records of documents whose path is this, or in this folder, or matches this pattern.
         below: Records and fields that are less sure than this are filled again.
         where: Only records for which this SQL predicate over the columns of their table holds.
-        model: `default`, a folder that `cinnabar train` made, mercury-2, or openai:NAME.
+        model: What fills: `default`, or a folder that `cinnabar train` made.
         device: Where the model runs; auto takes a GPU where there is one.
-        effort: at most 1, 2, 3 or 16 denoising steps.
+        effort: At most 1, 2, 3 or 16 denoising steps.
         steps: Denoising steps, instead of those of the effort.
         on_missing: What becomes of a record without a value that its schema demands.
         min_confidence: Records with anything that is less sure than this go to quarantine.

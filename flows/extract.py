@@ -98,7 +98,7 @@ def extract_folder(
         out: The folder that the results go to. One run at a time writes to it.
         model: `default`, a folder that `cinnabar train` made, mercury-2, or openai:NAME.
         device: Where the model runs; auto takes a GPU where there is one.
-        effort: at most 1, 2, 3 or 16 denoising steps.
+        effort: At most 1, 2, 3 or 16 denoising steps.
         steps: Denoising steps, instead of those of the effort.
         on_missing: What becomes of a record without a value that its schema demands.
         min_confidence: Records with anything that is less sure than this go to quarantine.
