@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cinnabar.engine import lifting
 from cinnabar.engine.lifting import BYTES, Lifted, Vocabulary, lift
 from cinnabar.engine.tokenizer import MORE, PAD
 from cinnabar.schemas import compile_schema
@@ -87,6 +90,16 @@ def test_tokens_that_no_state_tells_apart_are_one_class() -> None:
     assert len(set(kinds)) == 1 and kinds[0] >= 0
     assert lifted.token_class[TEXTS.index(b'"')] != kinds[0]
     assert lifted.token_class[TOKENS.size - 2] == -1, "what spells nothing is never allowed"
+
+
+@pytest.mark.parametrize("schema", SCHEMAS, ids=str)
+def test_a_lift_in_small_pieces_is_the_same(schema: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
+    automaton, _ = automaton_of(schema)
+    at_once = lift(automaton, TOKENS)
+    monkeypatch.setattr(lifting, "CELLS", 1)
+    in_pieces = lift(automaton, TOKENS)
+    for field in fields(Lifted):
+        assert np.array_equal(getattr(in_pieces, field.name), getattr(at_once, field.name)), field.name
 
 
 def test_what_the_tokens_cannot_end_is_left_out() -> None:

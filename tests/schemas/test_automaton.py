@@ -356,3 +356,9 @@ def test_long_chains_are_minimised_exactly(length: int, loop: int) -> None:
     doubled = [[n + 2] for n in range(2 * length)] + [[2 * min(loop, length)], [2 * min(loop, length) + 1]]
     again = from_dfa(doubled, np.zeros(256), [n // 2 == length for n in range(2 * length + 2)])
     assert again.fingerprint == automaton.fingerprint
+
+
+def test_a_byte_below_all_edges_leads_nowhere() -> None:
+    high = from_nfa(2, [(0, 0x61, 0xFF, 1)], [], 0, [1])
+    assert high.accepts(b"a") and high.accepts(b"\xff")
+    assert not high.accepts(b"\x00") and not high.accepts(b"`")

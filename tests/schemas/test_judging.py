@@ -189,6 +189,22 @@ def test_a_violation_says_what_where_and_by_which_keyword(
     assert sentence in str(problem)
 
 
+@pytest.mark.parametrize(
+    ("schema", "value", "sentence"),
+    [
+        ({"contains": {"type": "string"}}, [1], "1 or more items that meet its schema, got an array of 1 items"),
+        ({"contains": True, "maxContains": 1}, [1, 2], "1 to 1 items that meet its schema"),
+        ({"type": "null"}, "a" * 78, 'null, got "' + "a" * 78 + '" '),
+        ({"type": "null"}, "a" * 79, 'null, got "' + "a" * 78 + "… "),
+    ],
+    ids=["no end of the count", "a count with an end", "a value of 80 characters", "a longer value"],
+)
+def test_a_violation_says_how_many_were_wanted_and_begins_what_was_got(
+    schema: Any, value: Any, sentence: str
+) -> None:
+    assert sentence in str(judge_of(schema).violation(value))
+
+
 #: For each keyword its value, a record that fails by it, where it fails and by what below the keyword.
 FAILING: list[tuple[str, Any, Any, str, str]] = [
     ("type", "string", 1, "", ""),
