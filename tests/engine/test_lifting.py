@@ -93,7 +93,9 @@ def test_tokens_that_no_state_tells_apart_are_one_class() -> None:
 
 
 @pytest.mark.parametrize("schema", SCHEMAS, ids=str)
-def test_a_lift_in_small_pieces_is_the_same(schema: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lift_in_small_pieces_is_the_same(
+    schema: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
     automaton, _ = automaton_of(schema)
     at_once = lift(automaton, TOKENS)
     monkeypatch.setattr(lifting, "CELLS", 1)

@@ -192,7 +192,7 @@ def test_a_violation_says_what_where_and_by_which_keyword(
 @pytest.mark.parametrize(
     ("schema", "value", "sentence"),
     [
-        ({"contains": {"type": "string"}}, [1], "1 or more items that meet its schema, got an array of 1 items"),
+        ({"contains": {"type": "string"}}, [1], "1 or more items that meet its schema, got an array of 1"),
         ({"contains": True, "maxContains": 1}, [1, 2], "1 to 1 items that meet its schema"),
         ({"type": "null"}, "a" * 78, 'null, got "' + "a" * 78 + '" '),
         ({"type": "null"}, "a" * 79, 'null, got "' + "a" * 78 + "… "),
