@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from cinnabar.engine.models.base import Candidate, Canvas
 from cinnabar.engine.models.default.aligning import aligned
 from cinnabar.engine.models.default.answers import Answers, Decided
+from cinnabar.engine.models.default.gathering import gathered
 from cinnabar.engine.models.default.memory import Memory
 from cinnabar.engine.models.default.network import BOOLEANS, KINDS
 from cinnabar.engine.models.default.pointing import candidates_of, spans_in_window
@@ -65,3 +66,29 @@ def align(asked: Sequence[int], memory: Memory, canvas: Canvas, out: Answers) ->
         changed = aligned(*found, [out.absent[k] for k in same], memory.pieces)
         for k, logits in zip(same, changed, strict=True):
             out.logits[k] = logits
+
+
+def gather(own: Sequence[int], asked: Collection[int], memory: Memory, canvas: Canvas, out: Answers) -> None:
+    """Let the fields of each object within a record or a row tell one another where on the page it is.
+
+    What is frozen is where it was found.
+    """
+    rows: dict[int, list[tuple[str, int]]] = {}
+    for k in own:
+        instance = canvas.instances[k]
+        parent = instance.slot.path.rpartition("/")[0]
+        if parent.rpartition("*")[2] and not instance.slot.options:
+            rows.setdefault(instance.row, []).append((parent, k))
+    for fields in rows.values():
+        objects, slots = zip(*fields, strict=True)
+        frozen = {k: Candidate(b"", canvas.spans[k]) for k in slots if k not in asked and canvas.spans[k]}
+        changed = gathered(
+            objects,
+            [[frozen[k]] if k in frozen else out.candidates[k] for k in slots],
+            [[0.0] if k in frozen else out.logits[k] for k in slots],
+            [-math.inf if k in frozen else out.absent[k] for k in slots],
+            memory.pieces,
+        )
+        for k, logits in zip(slots, changed, strict=True):
+            if k in asked:
+                out.logits[k] = logits
