@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from statistics import median
 from typing import Any, TypeVar
 
 from cinnabar.engine.engine import Engine
@@ -17,6 +18,8 @@ from cinnabar.extraction.planning import passage_of
 from cinnabar.schemas import compile_schema
 
 T = TypeVar("T")
+#: Each rate is the median of so many.
+ROUNDS = 5
 #: Tokens of a document, as many as fit.
 TOKENS = 500
 #: Twelve fields, none of which has to be there.
@@ -55,14 +58,18 @@ class Rate:
 
 
 def rate(model: Model, effort: str, documents: int = 64) -> Rate:
-    """Both rates over the same documents; what is done once for a schema is not counted."""
+    """Both rates over the same documents, in turn; what is done once for a schema is not counted."""
     form = compile_schema(FIELDS).form
     passages = [passage for passage, _ in zip(_passages(model), range(documents), strict=False)]
     engine = Engine(model, effort)
     engine.fill([Request("first", form, passages[0])])
     requests = [Request(str(number), form, passage) for number, passage in enumerate(passages)]
-    results, filled = _timed(lambda: engine.fill(requests))
-    _, encoded = _timed(lambda: model.encode(passages))
+    fills, reads = [], []
+    for _ in range(ROUNDS):
+        results, seconds = _timed(lambda: engine.fill(requests))
+        fills.append(seconds)
+        reads.append(_timed(lambda: model.encode(passages))[1])
+    filled, encoded = median(fills), median(reads)
     steps = sorted(result.steps for result in results if isinstance(result, Filled))
     return Rate(documents, documents / filled, documents / encoded, steps[len(steps) // 2])
 

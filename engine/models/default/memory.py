@@ -23,7 +23,8 @@ class Memory:
     `held` is what slots look at, where it is kept; `columns` the cells of its lines; `plain` the passage's
     words, once they are needed. By the form's id: `promising` are the windows that its slots look at again,
     `told` the window that says most of each of its choices, by slot. `supported` is what was found of
-    choices, by form, slot, window and stretch.
+    choices, by form, slot, window and stretch; `matched` how alike the words of slots are to those of
+    windows, by form, windows and questions.
     """
 
     passage: Passage
@@ -37,6 +38,7 @@ class Memory:
     promising: dict[int, list[int]] = field(default_factory=dict)
     told: dict[int, dict[int, int]] = field(default_factory=dict)
     supported: dict[tuple[int, ...], Tensor] = field(default_factory=dict)
+    matched: dict[tuple[int, ...], Tensor] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

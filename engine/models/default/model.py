@@ -45,6 +45,8 @@ from cinnabar.schemas.form import Form
 
 #: Views that go through the decoder together.
 VIEWS_AT_ONCE = 8
+#: Of how many such groups is kept, over the steps, how alike their words are to the page: 3 MB each at most.
+MATCHES_KEPT = 3
 #: Questions that go through the encoder together.
 QUESTIONS_AT_ONCE = 64
 #: Windows of a passage for which everything that slots look at is kept over the steps, 2.5 MB each; of longer
@@ -193,7 +195,11 @@ class DefaultModel:
                 distinct = sorted(set(windows))
                 held = self.network.hold(memory.states[distinct])
                 held = held.windows(torch.tensor([distinct.index(w) for w in windows], device=self.device))
-            matches = self.network.matches(page, board, known.questions)
+            matches = memory.matched.get(asked := (id(known), *windows, *board.question.flatten().tolist()))
+            if matches is None:
+                matches = self.network.matches(page, board, known.questions)
+                if len(memory.matched) < MATCHES_KEPT:
+                    memory.matched[asked] = matches
             return self.network.look(held, page, board, known.vectors, matches)
 
     def _precision(self) -> torch.autocast:
