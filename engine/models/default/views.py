@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -37,20 +38,30 @@ class Place:
 def row_places(rows: Sequence[Row], pieces: Pieces) -> list[Place]:
     """Anchor and end of each row, in pieces."""
     anchors = [pieces.at(r.anchor) for r in rows]
+    begun: dict[int, list[int]] = {}
+    for row, anchor in zip(rows, anchors, strict=True):
+        begun.setdefault(row.array, []).append(anchor)
+    for own in begun.values():
+        own.sort()
+
+    def next_of(array: int, anchor: int) -> int:
+        own = begun[array]
+        at = bisect_right(own, anchor)
+        return own[at] if at < len(own) else len(pieces)
+
     places = []
     for row, anchor in zip(rows, anchors, strict=True):
-        after = [a for r, a in zip(rows, anchors, strict=True) if r.array == row.array and a > anchor]
-        limit = len(pieces)
+        until = next_of(row.array, anchor)
         if row.parent >= 0:
-            outer = [a for r, a in zip(rows, anchors, strict=True) if r.array == rows[row.parent].array]
-            limit = min((a for a in outer if a > anchors[row.parent]), default=limit)
-        places.append(Place(anchor, max(anchor + 1, min(min(after, default=limit), limit))))
+            until = min(until, next_of(rows[row.parent].array, anchors[row.parent]))
+        places.append(Place(anchor, max(anchor + 1, until)))
     return places
 
 
 def home_window(windows: Sequence[Window], anchor: int) -> int:
     """The window that a row is read in: the one whose core holds its anchor."""
-    return next((i for i, w in enumerate(windows) if w.core_first <= anchor < w.core_last), len(windows) - 1)
+    at = bisect_right(windows, anchor, key=lambda w: w.core_first) - 1
+    return at if at >= 0 and anchor < windows[at].core_last else len(windows) - 1
 
 
 def views_of(
