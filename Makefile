@@ -27,7 +27,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint docs samples eval bench bench-gpu train train-gpu tune-report calibrate schema-report reading-report remote-report backfill-report ray-report faults readers mutants constraints clean
+.PHONY: help setup demo test lint docs samples eval bench bench-gpu train train-gpu tune-report calibrate schema-report reading-report remote-report backfill-report ray-report volume-report faults readers mutants constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -92,6 +92,9 @@ ray-report: setup  ## speed of Ray with 2 local engines beside one process with 
 
 faults: setup  ## break a run at everything it does to the disk, run it again, compare (ARGS="--every 9")
 	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(PY) scripts/fault_loop.py $(ARGS)
+
+volume-report: setup  ## 10,000 documents with poison: time, memory, and what Prefect costs (ARGS="--documents 1000 --flow")
+	@$(PY) scripts/volume_report.py $(ARGS)
 
 readers: setup  ## 20 processes read a folder for a minute while another commits every second (ARGS="--readers 4")
 	@$(PY) scripts/readers.py $(ARGS)
