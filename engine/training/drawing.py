@@ -160,6 +160,8 @@ class Drawing:
             v.kind = "enum"
         elif f.kind == "integer" and v.kind == "number":
             v = Value("integer", int(v.raw))
+        elif f.kind == "compact":
+            v.kind = "compact"
         return v
 
     def count(self, array: str) -> int:

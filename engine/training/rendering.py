@@ -23,7 +23,7 @@ LANGUAGE_TAG = re.compile(r"(en|de|fr|es|it|nl|pt|sv|pl):")
 _TOKEN = re.compile(r"\{\{|\}\}|\[\[|\]\]|<<|>>|\||\{(\d+)\}|[\x02\x04\x05]")
 _VALUE = re.compile(r"^(?P<path>[^|:]+)(?::(?P<align>[<>]?)(?P<width>\d+))?(?:\|(?P<form>.*))?$", re.S)
 _CONDITION = re.compile(
-    r"(?:\?(?P<path>[.\w]+)(?:(?P<op>!?=)(?P<want>[^:\n]*?))?|!(?P<miss>[.\w]+)|%(?P<share>\d+)):[ ]?"
+    r"(?:\?(?P<path>[.\w\[\]]+)(?:(?P<op>!?=)(?P<want>[^:\n]*?))?|!(?P<miss>[.\w\[\]]+)|%(?P<share>\d+)):[ ]?"
 )
 
 
