@@ -79,6 +79,25 @@ def test_a_text_value_is_what_stands_in_its_spans() -> None:
     assert checked > 300
 
 
+def test_a_vat_id_printed_in_groups_is_asked_for_without_its_blanks() -> None:
+    grouped = 0
+    for e in itertools.islice(generate(5, ("invoice_many_addresses",)), 60):
+        for pointer, spans in e.spans.items():
+            printed = e.text[slice(*spans[0])]
+            if re.fullmatch(r"(DE|FR|IT|GB|ES) [0-9B ]+", printed):
+                party, _, name = pointer[1:].rpartition("/")
+                value = e.truth[party][name] if party in e.truth else None
+                grouped += value == printed.replace(" ", "")
+                assert value in (None, printed.replace(" ", ""))
+    assert grouped > 5
+
+
+def test_a_condition_may_name_an_item_by_its_number() -> None:
+    ((kind, path, op, want, inner),) = parse("[[?trades[0].type!=buy: sold]]")
+    assert (kind, path, op, want) == ("if", "trades[0].type", "!=", "buy")
+    assert inner == (("text", "sold"),)
+
+
 def test_it_is_fast_enough_to_feed_a_trainer() -> None:
     source = generate(5)
     for _ in range(30):
