@@ -139,7 +139,19 @@ def test_an_empty_language_has_no_text() -> None:
     assert not accepts(lifted, [], 2, TOKENS.pad) and not accepts(lifted, [1], 2, TOKENS.pad)
 
 
+def test_columns_that_meet_in_their_hash_are_told_apart() -> None:
+    # As many rows draw the same weights; each column takes the other's weight once.
+    one, other = np.random.default_rng(0).integers(1, 2**63, 2, dtype=np.uint64) | np.uint64(1)
+    zero = np.uint64(0)
+    columns = np.array([[other, zero, other], [zero, one, zero]])
+    first, kind = lifting._distinct(columns)
+    assert first.tolist() == [0, 1] and kind.tolist() == [0, 1, 0]
+
+
 def test_a_vocabulary_needs_two_tokens_without_a_text() -> None:
+    assert Vocabulary([b"a", None, None], 2, 1).pad == 2, "in either order"
+    with pytest.raises(ModelError, match="PAD and MORE"):
+        Vocabulary([b"a", None, None], 1, 1)
     with pytest.raises(ModelError, match="PAD and MORE"):
         Vocabulary([b"a", None], 0, 1)
     with pytest.raises(ModelError, match="token 0"):

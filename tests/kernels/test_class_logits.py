@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+
 import pytest
 import torch
 
@@ -43,3 +46,12 @@ def test_classes_have_the_sum_and_the_maximum_of_their_members(
     total, best = class_logits(scores, tables)
     assert torch.allclose(total.t(), torch.stack(want_sum), atol=1e-5)
     assert torch.equal(best.t(), torch.stack(want_top))
+
+
+def test_each_kernel_is_the_one_that_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = ModuleType("cinnabar.kernels.triton_classes")
+    kernel.class_logits_triton = lambda *given: given  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, kernel.__name__, kernel)
+    scores, tables = torch.zeros(1, 1, 2), ClassTables(torch.arange(2), torch.zeros(2, dtype=torch.long), torch.tensor([0, 2]))
+    assert class_logits(scores, tables, "triton") == (scores, tables)
+    assert class_logits(scores, tables, "reference")[1].item() == 0.0

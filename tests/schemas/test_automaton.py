@@ -358,6 +358,12 @@ def test_long_chains_are_minimised_exactly(length: int, loop: int) -> None:
     assert again.fingerprint == automaton.fingerprint
 
 
+def test_where_no_text_goes_on_the_run_ends_at_minus_one() -> None:
+    assert literal(b"ab").run(b"a") >= 0
+    assert literal(b"ab").run(b"b") == -1
+    assert empty().run(b"") == -1
+
+
 def test_a_byte_below_all_edges_leads_nowhere() -> None:
     high = from_nfa(2, [(0, 0x61, 0xFF, 1)], [], 0, [1])
     assert high.accepts(b"a") and high.accepts(b"\xff")
