@@ -52,6 +52,7 @@ def test_each_kernel_is_the_one_that_was_asked_for(monkeypatch: pytest.MonkeyPat
     kernel = ModuleType("cinnabar.kernels.triton_classes")
     kernel.class_logits_triton = lambda *given: given  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, kernel.__name__, kernel)
-    scores, tables = torch.zeros(1, 1, 2), ClassTables(torch.arange(2), torch.zeros(2, dtype=torch.long), torch.tensor([0, 2]))
+    scores = torch.zeros(1, 1, 2)
+    tables = ClassTables(torch.arange(2), torch.zeros(2, dtype=torch.long), torch.tensor([0, 2]))
     assert class_logits(scores, tables, "triton") == (scores, tables)
     assert class_logits(scores, tables, "reference")[1].item() == 0.0
