@@ -108,9 +108,9 @@ class Reader:
     documents: Documents
     levels: int
     unrolled: int
-    denying: bool
+    denying: bool = False
     #: Whether what is optional is left out from where it would be too much, and not refused.
-    sparing: bool
+    sparing: bool = False
     left_out: list[tuple[str, str]] = field(default_factory=list)
     following: list[int] = field(default_factory=list)
     shapes: int = 0
