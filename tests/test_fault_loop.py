@@ -70,9 +70,10 @@ def test_a_clock_that_jumps_changes_no_row(loop, tmp_path: Path) -> None:
     assert loop.jumping_clock(tmp_path, documents=5) == []
 
 
-def test_kills_at_random_moments_and_two_runs_at_once_change_no_row(loop, tmp_path: Path) -> None:
+def test_kills_of_runs_and_parsers_and_two_runs_at_once_change_no_row(loop, tmp_path: Path) -> None:
     assert loop.random_kills(tmp_path / "kills", documents=6, kills=1) == []
     assert loop.two_at_once(tmp_path / "two", documents=6) == []
+    assert loop.worker_kills(tmp_path / "parsers", documents=6, kills=1) == []
 
 
 def test_readers_beside_a_writer_meet_no_error_and_no_old_data(

@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path, PurePath
 from types import TracebackType
 from typing import IO, TypeVar
@@ -28,6 +29,8 @@ MAX_FILE = 200 << 20
 # Documents that may be under way or waiting for their turn, for each worker.
 LOOK_AHEAD = 4
 START_LIMIT = 60.0
+#: Times that a worker is started before the run fails.
+STARTS = 3
 
 # After these a worker is of no further use, or not to be trusted with another document.
 _FATAL = ("worker_died", "timeout", "memory")
@@ -268,9 +271,16 @@ class ParserPool:
         with self._lock:
             if self._closed:
                 raise RuntimeError("the parser pool is closed; use it inside its `with` block")
-            worker = _Worker(command, self.time_limit)
+            worker = self._started(command)
             self._alive.add(worker)
             return worker
+
+    def _started(self, command: list[str]) -> _Worker:
+        # What ends one worker as it starts, the kernel short of memory or a hand, need not end the next.
+        for _ in range(STARTS - 1):
+            with suppress(RunError):
+                return _Worker(command, self.time_limit)
+        return _Worker(command, self.time_limit)
 
     def _end(self, worker: _Worker) -> None:
         with self._lock:

@@ -18,6 +18,10 @@ from cinnabar.extraction.ingest.builder import DocumentBuilder
 from cinnabar.schemas.errors import DocumentError
 
 served = 0
+dying = os.environ.get("DIES_AS_IT_STARTS")
+if dying and os.path.exists(dying):
+    os.unlink(dying)
+    os.abort()
 
 def act(data, path):
     global served
@@ -115,6 +119,17 @@ def test_workers_stay_warm_and_are_replaced_in_time(parser: str, tmp_path: Path)
     assert [document.metadata["served"] for document in documents] == ["1", "2", "1", "2", "1"]
     assert len({document.metadata["pid"] for document in documents}) == 3
     assert {document.metadata["torch"] for document in documents} == {"False"}
+
+
+def test_a_worker_that_dies_as_it_starts_is_started_again(
+    parser: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "once").touch()
+    monkeypatch.setenv("DIES_AS_IT_STARTS", str(tmp_path / "once"))
+    (path,) = files(tmp_path, "word")
+    with ParserPool(1, parser=parser) as pool:
+        assert isinstance(pool.parse_one(path), Document)
+    assert not (tmp_path / "once").exists()
 
 
 def test_the_look_ahead_is_bounded(parser: str, tmp_path: Path) -> None:
