@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -20,6 +21,7 @@ import reading_model
 from reading_model import ReadingModel
 
 from cinnabar.extraction.assignment import Assignment
+from cinnabar.extraction.backfilling import Backfill
 from cinnabar.extraction.cluster import connection
 from cinnabar.extraction.cluster.connection import Cluster, check, joined
 from cinnabar.extraction.cluster.seats import Seat, parser_machines, seats
@@ -45,6 +47,9 @@ SOURCE = load_schema(
         "required": ["name", "total"],
     }
 )
+
+# The version before it.
+EARLIER = load_schema({"title": "note", "properties": {"name": {"type": "string"}}, "required": ["name"]})
 
 
 class Deadly(ReadingModel):
@@ -151,6 +156,33 @@ def test_whoever_is_killed_the_rows_are_those_of_one_machine(
     assert gone("ray::Filling", "ray::Parsing", "ingest.worker")
     again = extract([folder], SOURCE, tmp_path / "spread", source(None), options, cluster=cluster)
     assert (again.skipped, again.steps) == (48, 0)
+
+
+def test_a_backfill_over_a_cluster_writes_the_rows_of_one_machine_whoever_is_killed(
+    cluster: Cluster, folder: Path, tmp_path: Path
+) -> None:
+    options, killer, rows, steps = Options(workers=1, batch=3), Killer(), list[Any](), list[int]()
+    extract([folder], EARLIER, tmp_path / "before", source(), options)
+    for out, spread in (("alone", False), ("spread", True)):
+        shutil.copytree(tmp_path / "before", tmp_path / out)
+        progress = killer if spread else Silent()
+        (folder / "07.txt").write_text("name=N7\ntotal=7.50\n")
+        with Backfill(SOURCE, tmp_path / out, source(), None, options, progress) as begun:
+            (folder / "07.txt").write_text("name=another\n")
+            if spread:
+                begun.spread(cluster)
+            else:
+                for number in range(len(begun.batches)):
+                    begun.work(number)
+            steps.append(begun.finish().steps)
+        rows.append(written(tmp_path / out))
+    assert sorted(killer.killed) == sorted(Killer.kinds)
+    assert rows[0] == rows[1] and steps[0] == steps[1] > 0
+    out = tmp_path / "spread"
+    assert query(out, "select count(*) from note where total is not null").rows == [(44,)]
+    told = query(out, "select path, detail from outcomes where code = 'changed'").rows
+    assert [(Path(path).name, "was changed while" in detail) for path, detail in told] == [("07.txt", True)]
+    assert gone("ray::Filling", "ray::Parsing", "ingest.worker")
 
 
 def test_a_batch_that_keeps_killing_its_engine_is_named_and_the_rest_stands(
