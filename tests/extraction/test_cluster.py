@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 import reading_model
+import torch
 from reading_model import ReadingModel
 
 from cinnabar.extraction.assignment import Assignment
@@ -61,8 +62,18 @@ class Deadly(ReadingModel):
         return super().encode(passages)
 
 
-def source(load: Any = Deadly) -> ModelSource:
-    return ModelSource("reading", load, encodings=0)
+class Keeping(ReadingModel):
+    """A model whose encodings can be kept."""
+
+    def pack(self, memory: str) -> dict[str, torch.Tensor]:
+        return {"text": torch.tensor([*memory.encode()], dtype=torch.uint8)}
+
+    def unpack(self, _passage: Any, packed: dict[str, torch.Tensor]) -> str:
+        return bytes(packed["text"].tolist()).decode()
+
+
+def source(load: Any = Deadly, encodings: int = 0) -> ModelSource:
+    return ModelSource("reading", load, encodings=encodings)
 
 
 @pytest.fixture(scope="module")
@@ -163,11 +174,12 @@ def test_a_backfill_over_a_cluster_writes_the_rows_of_one_machine_whoever_is_kil
 ) -> None:
     options, killer, rows, steps = Options(workers=1, batch=3), Killer(), list[Any](), list[int]()
     extract([folder], EARLIER, tmp_path / "before", source(), options)
+    model = source(Keeping, encodings=1 << 20)
     for out, spread in (("alone", False), ("spread", True)):
         shutil.copytree(tmp_path / "before", tmp_path / out)
         progress = killer if spread else Silent()
         (folder / "07.txt").write_text("name=N7\ntotal=7.50\n")
-        with Backfill(SOURCE, tmp_path / out, source(), None, options, progress) as begun:
+        with Backfill(SOURCE, tmp_path / out, model, None, options, progress) as begun:
             (folder / "07.txt").write_text("name=another\n")
             if spread:
                 begun.spread(cluster)
@@ -182,6 +194,8 @@ def test_a_backfill_over_a_cluster_writes_the_rows_of_one_machine_whoever_is_kil
     assert query(out, "select count(*) from note where total is not null").rows == [(44,)]
     told = query(out, "select path, detail from outcomes where code = 'changed'").rows
     assert [(Path(path).name, "was changed while" in detail) for path, detail in told] == [("07.txt", True)]
+    # The engines were on this machine, so what their model made of each document is kept.
+    assert len([*(out / "encodings").rglob("[!.]*.safetensors")]) == 44
     assert gone("ray::Filling", "ray::Parsing", "ingest.worker")
 
 
