@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.cluster.connection import Cluster
+from cinnabar.extraction.cluster.pulse import Pulse
 from cinnabar.extraction.cluster.seats import Seat, parser_machines, seats
 from cinnabar.extraction.cluster.sending import letters, outfit, size_of
 from cinnabar.extraction.cluster.workers import Filling, Parsing
@@ -69,6 +70,7 @@ class Crew:
 
     def __init__(self, cluster: Cluster, assignment: Assignment, place: Place | None = None) -> None:
         self._ray, self._assignment, self._place = cluster.ray, assignment, place
+        self._pulse = Pulse(cluster)
         self._hands: list[_Hand] = []
         self._pending: dict[Any, tuple[_Hand, _Work | None]] = {}
         self._failed_starts: dict[Seat, int] = {}
@@ -90,19 +92,22 @@ class Crew:
 
         In a backfill `known` gives what is stored of the documents of the batch with this number.
         A batch is tried again where its parser or engine died, and where it raised an error. Raises RunError
-        with the names of its documents where it fails three times, or where no engine can be had; UsageError
-        and ModelError where a machine does not have what the run needs.
+        with the names of its documents where it fails three times, and where no engine can be had or the
+        cluster is gone; UsageError and ModelError where a machine does not have what the run needs.
         """
         if not batches:
             return
         self._hire(len(batches))
         waiting = [_Work(number, batch) for number, batch in enumerate(batches)]
         parsed: list[_Work] = []
-        left, begun = len(batches), time.monotonic()
+        left, engaged = len(batches), time.monotonic()
         while left:
             self._hand_out(waiting, parsed, known)
             done = self._next()
-            if not done and not self._ready(Filling) and time.monotonic() - begun > START_LIMIT:
+            self._pulse.feel()
+            if self._ready(Filling):
+                engaged = time.monotonic()
+            elif not done and time.monotonic() - engaged > START_LIMIT:
                 raise RunError(
                     f"no engine was ready within {START_LIMIT:g} s: the cluster may be busy, `ray status`"
                     " shows with what; nothing is lost, run it again"

@@ -23,8 +23,9 @@ from reading_model import ReadingModel
 
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.backfilling import Backfill
-from cinnabar.extraction.cluster import connection
+from cinnabar.extraction.cluster import connection, pulse
 from cinnabar.extraction.cluster.connection import Cluster, check, joined
+from cinnabar.extraction.cluster.pulse import Pulse
 from cinnabar.extraction.cluster.seats import Seat, parser_machines, seats
 from cinnabar.extraction.cluster.sending import letters, outfit
 from cinnabar.extraction.ingest.message import Sent
@@ -220,6 +221,23 @@ def test_a_model_that_does_not_fit_is_told_as_on_one_machine(cluster: Cluster, t
     (tmp_path / "a.txt").write_text("name=A\n")
     with pytest.raises(ModelError, match=r"^its weights are not there"):
         extract([tmp_path / "a.txt"], SOURCE, tmp_path / "out", source(load), cluster=cluster)
+
+
+def test_a_cluster_that_is_gone_is_told_in_one_line(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    felt = Pulse(cluster)
+    felt.feel()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        nowhere = server.getsockname()
+    monkeypatch.setattr(felt, "_head", nowhere)
+    felt.feel()  # it may come back
+    monkeypatch.setattr(pulse, "GRACE", -1.0)
+    with pytest.raises(RunError, match=r"the cluster is gone: its head has not answered .*refused.*again"):
+        felt.feel()
+    monkeypatch.setattr(felt, "_here", nowhere)
+    with pytest.raises(RunError, match="the cluster is gone: Ray has ended on this machine"):
+        felt.feel()
 
 
 def test_a_cluster_is_joined_by_its_address(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
