@@ -11,22 +11,22 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.ingest.sandbox import ParserPool
-from cinnabar.extraction.inputs import examine
+from cinnabar.extraction.inputs import Input, examine
 from cinnabar.extraction.progress import Progress, Silent
 from cinnabar.extraction.run import SKIPS, Options, Summary
 from cinnabar.extraction.sources import Place, Source
 from cinnabar.extraction.storage.quarantine import source_of
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.store import Store
-from cinnabar.extraction.storage.stored import Found, Selection, Stored, select, stored
+from cinnabar.extraction.storage.stored import CHANGED, GONE, Found, Selection, Stored, select, stored
 from cinnabar.extraction.storage.tables import printable
-from cinnabar.extraction.validation import Validator
 from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.arrow import arrow_schema
 from cinnabar.schemas.changes import Changes, changes
@@ -34,11 +34,10 @@ from cinnabar.schemas.uniting import united_columns
 
 # Torch takes seconds to import, which a backfill that finds its work done does not pay.
 if TYPE_CHECKING:
-    from cinnabar.extraction.pipeline import Job
-    from cinnabar.extraction.refilling import Old
+    from cinnabar.extraction.cluster.connection import Cluster
+    from cinnabar.extraction.pipeline import Batch, Job, Read
+    from cinnabar.extraction.refilling import Known
 
-#: The codes of documents that cannot be read again: the file is not there, or holds other bytes.
-GONE, CHANGED = "gone", "changed"
 #: Documents that are read and filled, without storing anything, to tell how long all of them take.
 SAMPLE = 4
 #: Records that are fetched from the store at a time.
@@ -93,14 +92,13 @@ class Backfill:
         chosen, options = chosen or Selection(), options or Options()
         self._source, self._model, self._chosen, self._options = source, model, chosen, options
         self._progress = progress or Silent()
-        self._compiled = compile_schema(source.schema)
-        _ = self._compiled.form
-        self._validator = Validator(source)
+        self.assignment = Assignment(source, model, options)
+        _ = self.assignment.compiled.form, self.assignment.validator
         self.below = chosen.below or 0.0
-        self._fingerprint = _fingerprint(options.fingerprint(model.fingerprint), chosen.below)
+        self._fingerprint = _fingerprint(self.assignment.fingerprint, chosen.below)
         self._job: Job | None = None
         self._steps = 0
-        self._reading: dict[int, Future[tuple[list[Old], list[Outcome]]]] = {}
+        self._reading: dict[int, Future[tuple[list[Read], Known]]] = {}
         found = select(out, source.name, chosen)
         self._changes = {one: self._compare(out, one) for one in {f.schema_fingerprint for f in found}}
         asking = chosen.below is not None
@@ -149,8 +147,8 @@ class Backfill:
         if fingerprint == self._source.fingerprint:
             return Changes()
         old = compile_schema(source_of(out, self._source.name, fingerprint).schema)
-        united_columns(list(arrow_schema(old)), list(arrow_schema(self._compiled)))
-        return changes(old, self._compiled)
+        united_columns(list(arrow_schema(old)), list(arrow_schema(self.assignment.compiled)))
+        return changes(old, self.assignment.compiled)
 
     def _locate(self, name: str, found: Found) -> _Item | Outcome:
         """The file that still has these bytes, or an outcome that says that there is none."""
@@ -178,15 +176,15 @@ class Backfill:
             count = min(SAMPLE, len(order))
             sample = [order[(2 * at + 1) * len(order) // (2 * count)] for at in range(count)]
             job = self._whole_job()
-            olds, _ = self._parse(sample[:1])
-            refill_batch(olds, job, self.below)  # so that the model and the parsers are warm
+            first = sample[:1]
+            refill_batch(self._parse(first), self._records(first), job)  # the model and the parsers are warm
             # The first one's encoding is kept now, which tells nothing of the others.
             sample = sample[1:] or sample
             begin = time.perf_counter()
-            olds, _ = self._parse(sample)
-            refill_batch(olds, job, self.below)
+            read = self._parse(sample)
+            refill_batch(read, self._records(sample), job)
             took = time.perf_counter() - begin
-            texts = [old.found.text for old in olds if not isinstance(old.found, Exception)]
+            texts = [one.found.text for one in read if not isinstance(one.found, Exception)]
             characters = max(1, sum(item.found.characters for item in sample))
             share = sum(item.found.characters for item in items) / characters
             tokens = round(sum(map(job.engine.count_tokens, texts)) * share)
@@ -205,13 +203,28 @@ class Backfill:
         reading = self._reading.pop(number, None) or self._read(number)
         if number + 1 < len(self.batches) and number + 1 not in self._reading:
             self._reading[number + 1] = self._read(number + 1)
-        olds, outcomes = reading.result()
-        batch = refill_batch(olds, self._whole_job(), self.below)
-        outcomes = [*batch.outcomes, *outcomes]
-        self._run.commit_batch(outcomes)
+        return self._commit(refill_batch(*reading.result(), self._whole_job()))
+
+    def spread(self, cluster: Cluster) -> None:
+        """Have a cluster read and fill all batches; each is committed here, as it comes back.
+
+        Raises RunError where a batch keeps failing, UsageError where the machines do not fit.
+        """
+        from cinnabar.extraction.cluster.crew import Crew
+
+        self._begin()
+        inputs = [
+            [Input(item.name, item.path, item.found.document) for item in batch] for batch in self.batches
+        ]
+        with Crew(cluster, self.assignment, self._place) as crew:
+            for batch in crew.fill(inputs, self._known):
+                self._commit(batch)
+
+    def _commit(self, batch: Batch) -> list[Outcome]:
+        self._run.commit_batch(batch.outcomes)
         self._steps += batch.steps
-        self._progress.advance(outcomes)
-        return outcomes
+        self._progress.advance(batch.outcomes)
+        return batch.outcomes
 
     def finish(self) -> Summary:
         """End the run, once every batch was worked on. Raises RunError where an input has no outcome."""
@@ -226,7 +239,7 @@ class Backfill:
         said |= {"backfill": about, "out": printable(str(self._out)), "model": self._model.fingerprint}
         self._run = self._store.begin_run(
             self._source,
-            self._compiled,
+            self.assignment.compiled,
             self._fingerprint,
             said,
             inputs=self._names,
@@ -238,50 +251,44 @@ class Backfill:
             self._run.commit_batch(some)
             self._progress.advance(some)
 
-    def _read(self, number: int) -> Future[tuple[list[Old], list[Outcome]]]:
-        # Records are fetched with those of the batches that follow.
-        end = number + 1 + FETCH // len(self.batches[number])
-        coming = [item for batch in self.batches[number + 1 : end] for item in batch]
-        return self._ahead.submit(self._parse, self.batches[number], coming)
+    def _read(self, number: int) -> Future[tuple[list[Read], Known]]:
+        return self._ahead.submit(lambda: (self._parse(self.batches[number]), self._known(number)))
 
-    def _parse(self, items: Sequence[_Item], coming: Sequence[_Item] = ()) -> tuple[list[Old], list[Outcome]]:
-        """The documents of these items with their records; outcomes for those that changed just now."""
-        from cinnabar.extraction.refilling import Old
+    def _parse(self, items: Sequence[_Item]) -> list[Read]:
+        from cinnabar.extraction.pipeline import Read
 
         if self._pool is None:
             self._pool = ParserPool(self._options.workers)
+        parsed = self._pool.parse_many([item.path for item in items])
+        found = zip(items, parsed, strict=True)
+        return [Read(item.name, item.found.document, document) for item, (_, document) in found]
+
+    def _known(self, number: int) -> Known:
+        """The records of a batch, fetched with those of the batches that follow."""
+        end = number + 1 + FETCH // len(self.batches[number])
+        coming = [item for batch in self.batches[number + 1 : end] for item in batch]
+        return self._records(self.batches[number], coming)
+
+    def _records(self, items: Sequence[_Item], coming: Sequence[_Item] = ()) -> Known:
+        from cinnabar.extraction.refilling import Known
+
         if any(item.found.document not in self._fetched for item in items):
             self._fetched = stored(self._out, [item.found for item in [*items, *coming]])
-        olds, lost = list[Any](), list[Outcome]()
-        parsed = self._pool.parse_many([item.path for item in items])
-        for item, (_, found) in zip(items, parsed, strict=True):
-            digest = item.found.document
-            if getattr(found, "digest", digest) != digest:
-                again = self._locate(item.name, replace(item.found, paths=(str(item.path),)))
-                lost.append(again if isinstance(again, Outcome) else _changed(item))
-                continue
-            since = self._changes[item.found.schema_fingerprint]
-            olds.append(Old(item.name, digest, found, self._fetched[digest], since))
-        return olds, lost
+        found = [item.found for item in items]
+        records = [(self._fetched[one.document], self._changes[one.schema_fingerprint]) for one in found]
+        return Known(records, self.below)
 
     def _end_pool(self) -> None:
         if self._pool is not None:
             self._pool.close()
 
+    @property
+    def _place(self) -> Place:
+        return Place(self._out, "backfill")
+
     def _whole_job(self) -> Job:
         if self._job is None:
-            from cinnabar.extraction.pipeline import Job
-
-            options = self._options
-            engine = self._model.filler(options.effort, options.steps, Place(self._out, "backfill"))
-            self._job = Job(
-                self._compiled,
-                engine,
-                self._validator,
-                options.on_missing,
-                options.context,
-                options.min_confidence,
-            )
+            self._job = self.assignment.job(self._place)
         return self._job
 
 
@@ -292,17 +299,22 @@ def backfill(
     chosen: Selection | None = None,
     options: Options | None = None,
     progress: Progress | None = None,
+    cluster: Cluster | None = None,
 ) -> Summary | None:
     """Fill what a new version of a schema asks beyond the stored records; None where there is nothing to do.
 
+    With a `cluster` its machines do the work; what is written is the same.
     Raises UsageError before any work begins where that cannot be done, RunError where the run fails; what was
     committed stands then, and the same call goes on from there.
     """
     with Backfill(source, out, model, chosen, options, progress) as begun:
         if begun.empty:
             return None
-        for number in range(len(begun.batches)):
-            begun.work(number)
+        if cluster is not None:
+            begun.spread(cluster)
+        else:
+            for number in range(len(begun.batches)):
+                begun.work(number)
         return begun.finish()
 
 
@@ -314,8 +326,3 @@ def _fingerprint(engine: str, below: float | None) -> str:
     if below is None:
         return engine
     return hashlib.sha256(repr((engine, "below", below)).encode()).hexdigest()[:16]
-
-
-def _changed(item: _Item) -> Outcome:
-    detail = f"{item.path} was changed while it was read; run the same command again"
-    return Outcome(item.name, "skipped", CHANGED, detail, digest=item.found.document)

@@ -10,10 +10,19 @@ from cinnabar.extraction.chunking import Chunk
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.freezing import Frozen, freeze, splice
 from cinnabar.extraction.merging import merge
-from cinnabar.extraction.pipeline import Batch, Job, failure_of, judged, quarantined, record_of, said_of
+from cinnabar.extraction.pipeline import (
+    Batch,
+    Job,
+    Read,
+    failure_of,
+    judged,
+    quarantined,
+    record_of,
+    said_of,
+)
 from cinnabar.extraction.planning import chunks_for, passage_of
 from cinnabar.extraction.storage.records import Outcome, Record
-from cinnabar.extraction.storage.stored import Stored
+from cinnabar.extraction.storage.stored import CHANGED, Stored
 from cinnabar.extraction.storage.tables import field_of
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.changes import Changes, covers
@@ -24,23 +33,23 @@ _RELEASED = "released"
 
 
 @dataclass(frozen=True, slots=True)
-class Old:
-    """An input with its stored record and what has changed since; its document, or why there is none."""
+class Known:
+    """What is stored of the documents of a batch, in their order, and what has changed since.
 
-    path: str
-    digest: str
-    found: Document | DocumentError
-    stored: Stored
-    changes: Changes
+    Leaves and rows less sure than `below` are asked as well.
+    """
+
+    records: Sequence[tuple[Stored, Changes]]
+    below: float = 0.0
 
 
-def refill_batch(batch: Sequence[Old], job: Job, below: float = 0.0) -> Batch:
+def refill_batch(read: Sequence[Read], known: Known, job: Job) -> Batch:
     """One outcome for each input, as `run_batch` has them, with the model's work on what is asked alone.
 
-    Leaves and rows less sure than `below` are asked as well. Where the schema allows no record with what is
-    frozen, the whole is asked.
+    Where the schema allows no record with what is frozen, the whole is asked. A document that was changed
+    since it was found is skipped.
     """
-    plans = [_plan(item, job, below) for item in batch]
+    plans = [_plan(one, *record, job, known.below) for one, record in zip(read, known.records, strict=True)]
     steps = _fill([plan for plan in plans if isinstance(plan, _Plan)], job)
     outcomes = [plan if isinstance(plan, Outcome) else plan.outcome(job) for plan in plans]
     again = [at for at, outcome in enumerate(outcomes) if outcome is None]
@@ -57,10 +66,13 @@ def refill_batch(batch: Sequence[Old], job: Job, below: float = 0.0) -> Batch:
 
 @dataclass(slots=True)
 class _Plan:
-    """A document, its chunks, what is frozen of its record (None: nothing), and what came back for each."""
+    """A document with its stored record and what has changed since, its chunks, what is frozen of the record
+    (None: nothing), and what came back for each."""
 
-    item: Old
+    path: str
     document: Document
+    stored: Stored
+    changes: Changes
     chunks: list[Chunk]
     frozen: Frozen | None
     results: list[Result] = field(default_factory=list)
@@ -68,7 +80,7 @@ class _Plan:
     @property
     def asks(self) -> bool:
         """Whether there is anything to ask."""
-        return self.frozen is None or bool(self.item.changes.asked or self.frozen.asked)
+        return self.frozen is None or bool(self.changes.asked or self.frozen.asked)
 
     def requests(self, job: Job) -> list[Request]:
         """One for each chunk, none where nothing is asked."""
@@ -82,7 +94,7 @@ class _Plan:
 
     def outcome(self, job: Job) -> Outcome | None:
         """What became of it; None where what is frozen does not go with the schema."""
-        path, document = self.item.path, self.document
+        path, document = self.path, self.document
         failure = next((result for result in self.results if isinstance(result, Failed)), None)
         if failure is not None:
             return None if self.frozen and failure.code == "known" else failure_of(path, document, failure)
@@ -99,7 +111,7 @@ class _Plan:
             return quarantined(path, document, "internal_error", said_of(error))
 
     def _joined(self, filled: Filled | None, frozen: Frozen, job: Job) -> Outcome | None:
-        form, stored, changes = job.compiled.form, self.item.stored, self.item.changes
+        form, stored, changes = job.compiled.form, self.stored, self.changes
         new = None if filled is None else parse(filled.record)
         value, taken = splice(form, parse(stored.record.text), new, changes, frozen)
         try:
@@ -107,19 +119,22 @@ class _Plan:
         except NotAccepted:
             return None
         record, kept = _record(self.document, stored, filled, text, taken, job, changes)
-        return judged(self.item.path, self.document, record, job, kept)
+        return judged(self.path, self.document, record, job, kept)
 
 
-def _plan(item: Old, job: Job, below: float) -> _Plan | Outcome:
+def _plan(item: Read, stored: Stored, changes: Changes, job: Job, below: float) -> _Plan | Outcome:
     document = item.found
     if isinstance(document, DocumentError):
         return Outcome(item.path, "quarantined", document.code, document.detail, digest=item.digest)
+    if document.digest != item.digest:
+        detail = f"{item.path} was changed while it was read; run the same command again"
+        return Outcome(item.path, "skipped", CHANGED, detail, digest=item.digest)
     try:
         pieces = chunks_for(document, job.engine, job.context)
-        frozen = freeze(job.compiled.form, item.stored.record, item.changes, below, lists=len(pieces) == 1)
+        frozen = freeze(job.compiled.form, stored.record, changes, below, lists=len(pieces) == 1)
     except Exception as error:
         return quarantined(item.path, document, "internal_error", said_of(error))
-    return _Plan(item, document, pieces, frozen)
+    return _Plan(item.path, document, stored, changes, pieces, frozen)
 
 
 def _fill(plans: Sequence[_Plan], job: Job) -> int:

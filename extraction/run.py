@@ -219,7 +219,7 @@ class Extraction:
         """
         from cinnabar.extraction.cluster.crew import Crew
 
-        with Crew(cluster, self.assignment) as crew:
+        with Crew(cluster, self.assignment, self._place) as crew:
             for batch in crew.fill(self.batches):
                 self.commit(batch)
 
@@ -251,9 +251,13 @@ class Extraction:
         size = max(self._options.batch, *(source.least_batch for source in sources))
         return [left[start : start + size] for start in range(0, len(left), size)]
 
+    @property
+    def _place(self) -> Place:
+        return Place(self._out, self._run.id)
+
     def _whole_job(self) -> Job:
         if self._job is None:
-            job = self.assignment.job(Place(self._out, self._run.id))
+            job = self.assignment.job(self._place)
             fillers = [job.engine, *([job.tier.filler] if job.tier else [])]
             self._metered = [filler for filler in fillers if isinstance(filler, Metered)]
             self._job = job

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 # First: it sets what Prefect reads when it is imported.
-from cinnabar.flows.extract import A_BATCH
+from cinnabar.flows.extract import A_BATCH, ON_A_CLUSTER
 
 from prefect import flow, get_run_logger, task  # isort: skip
 
 from cinnabar.extraction.backfilling import Backfill
+from cinnabar.extraction.cluster.connection import Cluster, joined
 from cinnabar.extraction.run import Options
 from cinnabar.extraction.sources import model_source
 from cinnabar.extraction.storage.stored import Selection
@@ -23,6 +24,12 @@ from cinnabar.schemas import load_schema
 def fill_batch(begun: Backfill, number: int) -> int:
     """Fill and commit one batch of records; how many these were."""
     return len(begun.work(number))
+
+
+@task(**ON_A_CLUSTER)
+def spread_batches(begun: Backfill, cluster: Cluster) -> None:
+    """Have the machines of a cluster work on all batches; one that fails is tried again there."""
+    begun.spread(cluster)
 
 
 @flow(name="backfill-folder", flow_run_name="{record_schema} in {out}", persist_result=False)
@@ -44,6 +51,7 @@ def backfill_folder(
     context: Count | None = None,
     workers: Count = 2,
     batch: Count = 16,
+    ray: str | None = None,
 ) -> dict[str, Any]:
     """Make the records in the folder `out` records of this version of their schema, filling what is new.
 
@@ -68,16 +76,23 @@ def backfill_folder(
         context: Tokens of a chunk at most, instead of the model's own context.
         workers: Processes that parse files.
         batch: Records that are filled and committed together, by one task.
+        ray: A Ray cluster whose machines do the work, in one task: auto, HOST:PORT or local.
     """
     chosen = Selection(since=since, until=until, source=source, below=below, where=where)
     options = Options(effort, steps, on_missing, min_confidence, limit, context, workers, batch)
     version, filler = load_schema(record_schema), model_source(model, device)
-    with Backfill(version, Path(out), filler, chosen, options) as begun:
+    with (
+        joined(ray, filler) as cluster,
+        Backfill(version, Path(out), filler, chosen, options) as begun,
+    ):
         if begun.empty:
             get_run_logger().info("nothing to fill")
             return {}
-        for number in range(len(begun.batches)):
-            fill_batch(begun, number)
+        if cluster is not None:
+            spread_batches(begun, cluster)
+        else:
+            for number in range(len(begun.batches)):
+                fill_batch(begun, number)
         summary = begun.finish()
     get_run_logger().info(
         "%d written, %d quarantined, %d skipped", summary.written, summary.quarantined, summary.skipped

@@ -57,7 +57,11 @@ def read_batch(extraction: Extraction, number: int, gpu_limit: str | None = None
         return len(extraction.work(number))
 
 
-@task(name="cluster", cache_policy=NO_CACHE, persist_result=False)
+#: How Prefect runs all batches on a cluster, where what fails is tried again by the crew.
+ON_A_CLUSTER: dict[str, Any] = {"name": "cluster", "cache_policy": NO_CACHE, "persist_result": False}
+
+
+@task(**ON_A_CLUSTER)
 def spread_batches(extraction: Extraction, cluster: Cluster) -> None:
     """Have the machines of a cluster work on all batches; one that fails is tried again there."""
     extraction.spread(cluster)

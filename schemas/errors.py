@@ -14,6 +14,7 @@ CinnabarError
 ├── ModelError                 weights or settings that do not fit
 ├── EngineFailure              one request that could not be filled: quarantine, with `code`
 └── RunError                   the run itself failed; rerun the same command (exit status 1)
+    └── ClusterGone            the machines that did its work are not there any more
 """
 
 from __future__ import annotations
@@ -122,3 +123,7 @@ class EngineFailure(CinnabarError):
 
 class RunError(CinnabarError):
     """The run failed as a whole; what was committed stands, and the same command resumes it."""
+
+
+class ClusterGone(RunError):
+    """The Ray cluster of a run does not answer any more."""

@@ -25,6 +25,8 @@ from cinnabar.schemas.form import Form
 
 #: Where a folder is full, this share of it is freed at once, so that not each new file has to look.
 _FREED = 0.1
+#: How often it is looked at what others put into the folder: each time that this share of it was written.
+_LOOKED = 0.01
 _SUFFIX = ".safetensors"
 _TEMPORARY = ".part-"
 
@@ -52,6 +54,7 @@ class Encodings:
         self.folder, self.limit = folder, limit
         self.found = self.made = 0
         self._size = sum(size for _, size, _ in self._files())
+        self._written = 0
 
     def get(self, key: str) -> dict[str, torch.Tensor] | None:
         """What is kept under this key."""
@@ -73,7 +76,7 @@ class Encodings:
         data = safetensors.torch.save(tensors, {"crc32": _checksum(tensors)})
         if len(data) > self.limit:
             return
-        if self._size + len(data) > self.limit:
+        if self._size + len(data) > self.limit or self._written > self.limit * _LOOKED:
             self._free(len(data))
         path = self._path(key)
         temporary = path.with_name(f"{_TEMPORARY}{os.getpid()}-{path.name}")
@@ -83,6 +86,7 @@ class Encodings:
             temporary.write_bytes(data)
             temporary.replace(path)
             self._size += len(data)
+            self._written += len(data)
         except OSError:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
@@ -100,9 +104,12 @@ class Encodings:
         return found
 
     def _free(self, wanted: int) -> None:
-        """Remove what was used longest ago, until there is room for so many bytes and some more."""
+        """Make room for so many bytes and some more, where there is none: what was used longest ago goes."""
+        # Others may write to the folder as well, so its size is looked up anew.
         files = sorted(self._files())
-        self._size = sum(size for _, size, _ in files)
+        self._size, self._written = sum(size for _, size, _ in files), 0
+        if self._size + wanted <= self.limit:
+            return
         least = max(0, int(self.limit * (1 - _FREED)) - wanted)
         for _, size, path in files:
             if self._size <= least:

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from cinnabar.extraction.sources import Escalation, RemoteSource, Source
-from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.errors import ClusterGone, UsageError
 
 #: Seconds that a cluster may take to answer.
 JOIN_LIMIT = 20.0
@@ -68,6 +68,7 @@ def joined(
     options: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
     if address == "local":
         options |= {"include_dashboard": False, "object_store_memory": STORE, "num_cpus": processors}
+    gone = False
     try:
         try:
             ray.init(address, **options)
@@ -75,8 +76,14 @@ def joined(
             said = f"{type(error).__name__}: {error}"
             raise UsageError(f"--ray {address}: Ray says {said[:300]!r}") from error
         yield Cluster(address, ray)
+    except ClusterGone:
+        gone = True
+        raise
     finally:
-        ray.shutdown()
+        # Without a head it may take a minute, at the end of which Ray ends the process: first this is told.
+        # Ray itself does it when the process ends.
+        if not gone:
+            ray.shutdown()
 
 
 def check(
@@ -92,15 +99,21 @@ def check(
         )
     if gpu_limit is not None:
         raise UsageError("gpu-limit: Ray gives out the GPUs of its cluster itself; leave out one of the two")
-    found = _HOST_AND_PORT.fullmatch(address)
+    found = host_and_port(address)
     if address not in ("auto", "local") and found is None:
         raise UsageError(f"--ray {address}: expected auto, local or HOST:PORT")
     if find_spec("ray") is None:
         raise UsageError("--ray: needs one more package; pip install 'cinnabar-extract[ray]'")
     if found is not None:
-        _reach(address, found["six"] or found["host"], int(found["port"]))
+        _reach(address, *found)
     if address != "local":
         _try_to_join(address)
+
+
+def host_and_port(address: str) -> tuple[str, int] | None:
+    """The two of them, where this is such an address."""
+    found = _HOST_AND_PORT.fullmatch(address)
+    return found and (found["six"] or found["host"], int(found["port"]))
 
 
 def _imported(address: str) -> Any:

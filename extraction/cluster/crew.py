@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.cluster.connection import Cluster
+from cinnabar.extraction.cluster.pulse import Pulse
 from cinnabar.extraction.cluster.seats import Seat, parser_machines, seats
 from cinnabar.extraction.cluster.sending import letters, outfit, size_of
 from cinnabar.extraction.cluster.workers import Filling, Parsing
 from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.run import failure
-from cinnabar.extraction.sources import ModelSource, Named
+from cinnabar.extraction.sources import ModelSource, Named, Place
 from cinnabar.schemas.errors import ModelError, RunError, UsageError
 
 if TYPE_CHECKING:
     from cinnabar.extraction.pipeline import Batch
+    from cinnabar.extraction.refilling import Known
 
 #: Batches under way for each engine at most: one that is filled, one that waits for it, one that is parsed.
 WINDOW = 3
@@ -62,11 +64,13 @@ class _Hand:
 class Crew:
     """Fills batches on the machines of a cluster, a bounded number at a time.
 
+    `place` is where the run writes: engines on this very machine keep there what the model made of documents.
     A context manager: leaving it ends the processes. They start with the first batch.
     """
 
-    def __init__(self, cluster: Cluster, assignment: Assignment) -> None:
-        self._ray, self._assignment = cluster.ray, assignment
+    def __init__(self, cluster: Cluster, assignment: Assignment, place: Place | None = None) -> None:
+        self._ray, self._assignment, self._place = cluster.ray, assignment, place
+        self._pulse = Pulse(cluster)
         self._hands: list[_Hand] = []
         self._pending: dict[Any, tuple[_Hand, _Work | None]] = {}
         self._failed_starts: dict[Seat, int] = {}
@@ -81,23 +85,29 @@ class Crew:
         for hand in list(self._hands):
             self._dismiss(hand)
 
-    def fill(self, batches: Sequence[Sequence[Input]]) -> Iterator[Batch]:
+    def fill(
+        self, batches: Sequence[Sequence[Input]], known: Callable[[int], Known] | None = None
+    ) -> Iterator[Batch]:
         """The outcomes of each batch, as they come.
 
+        In a backfill `known` gives what is stored of the documents of the batch with this number.
         A batch is tried again where its parser or engine died, and where it raised an error. Raises RunError
-        with the names of its documents where it fails three times, or where no engine can be had; UsageError
-        and ModelError where a machine does not have what the run needs.
+        with the names of its documents where it fails three times, and where no engine can be had or the
+        cluster is gone; UsageError and ModelError where a machine does not have what the run needs.
         """
         if not batches:
             return
         self._hire(len(batches))
         waiting = [_Work(number, batch) for number, batch in enumerate(batches)]
         parsed: list[_Work] = []
-        left, begun = len(batches), time.monotonic()
+        left, engaged = len(batches), time.monotonic()
         while left:
-            self._hand_out(waiting, parsed)
+            self._hand_out(waiting, parsed, known)
             done = self._next()
-            if not done and not self._ready(Filling) and time.monotonic() - begun > START_LIMIT:
+            self._pulse.feel()
+            if self._ready(Filling):
+                engaged = time.monotonic()
+            elif not done and time.monotonic() - engaged > START_LIMIT:
                 raise RunError(
                     f"no engine was ready within {START_LIMIT:g} s: the cluster may be busy, `ray status`"
                     " shows with what; nothing is lost, run it again"
@@ -145,16 +155,21 @@ class Crew:
         else:
             share = {"num_gpus": seat.gpus, "num_cpus": 0} if seat.gpus else {"num_cpus": seat.threads}
             actor = ray.remote(Filling).options(**share, **options).remote(seat.threads)
-            started = actor.start.remote(self._outfit, self._assignment.fingerprint)
+            here = seat.machine == ray.get_runtime_context().get_node_id()
+            place = self._place if here else None
+            started = actor.start.remote(self._outfit, self._assignment.fingerprint, place)
         hand = _Hand(kind, seat, actor)
         self._hands.append(hand)
         self._pending[started] = hand, None
 
-    def _hand_out(self, waiting: list[_Work], parsed: list[_Work]) -> None:
+    def _hand_out(
+        self, waiting: list[_Work], parsed: list[_Work], known: Callable[[int], Known] | None
+    ) -> None:
         """Give the parsed batches to engines and the waiting ones to parsers, as many as there may be."""
         while parsed and (engine := self._least_busy(Filling)) and len(engine.works) < DEPTH:
             work = parsed.pop(0)
-            self._give(engine, work, engine.actor.fill.remote(work.parsed))
+            beside = None if known is None else known(work.number)
+            self._give(engine, work, engine.actor.fill.remote(work.parsed, beside))
             # The last of us who refers to the documents; Ray keeps them until they are filled.
             work.parsed = None
         engines = sum(hand.kind is Filling for hand in self._hands)

@@ -72,14 +72,13 @@ def outfit(assignment: Assignment, cloudpickle: Any) -> bytes:
     """The assignment as bytes that any machine with Cinnabar can read.
 
     A model's folder goes along. So does the module of a Pydantic class, unless it is one of ours; what that
-    module imports has to be there. What the model makes of documents is not kept: the run's folder is here.
+    module imports has to be there.
     """
     model = assignment.model
     if isinstance(model, ModelSource):
         load = model.load
         if isinstance(load, Named):
-            load = Unpacking(carried(load.name), load.device)
-        model = replace(model, load=load, encodings=0)
+            model = replace(model, load=Unpacking(carried(load.name), load.device))
     sent = replace(assignment, model=model)
     own = assignment.source.model
     if own is None or own.__module__.startswith("cinnabar."):

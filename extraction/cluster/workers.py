@@ -20,6 +20,8 @@ from cinnabar.schemas.errors import DocumentError, UsageError
 if TYPE_CHECKING:
     from cinnabar.extraction.assignment import Assignment
     from cinnabar.extraction.pipeline import Batch, Job
+    from cinnabar.extraction.refilling import Known
+    from cinnabar.extraction.sources import Place
 
 #: An input that was opened: its path, its digest, and its document or why there is none. Not `pipeline.Read`,
 #: which comes with torch: who parses has no use for that.
@@ -59,8 +61,11 @@ class Filling:
         self._threads = threads
         self._job: Job | None = None
 
-    def start(self, outfit: bytes, fingerprint: str) -> None:
-        """Load the model. Raises UsageError and ModelError where this machine would read otherwise."""
+    def start(self, outfit: bytes, fingerprint: str, place: Place | None = None) -> None:
+        """Load the model. Raises UsageError and ModelError where this machine would read otherwise.
+
+        `place` is where the run writes, for the engines on its own machine.
+        """
         # The engine has a word to say before torch is loaded (engine/__init__.py).
         import cinnabar.engine  # noqa: F401, I001
         import torch
@@ -72,12 +77,14 @@ class Filling:
                 f"{socket.gethostname()}: expected the version of Cinnabar that began the run, got one that"
                 " reads documents otherwise; install the same one on all machines"
             )
-        self._job = assignment.job()
+        self._job = assignment.job(place)
         _ = assignment.compiled.form
 
-    def fill(self, parsed: Sequence[Parsed]) -> Batch:
-        """The outcomes of a batch."""
+    def fill(self, parsed: Sequence[Parsed], known: Known | None = None) -> Batch:
+        """The outcomes of a batch; in a backfill with what is known of its documents."""
         from cinnabar.extraction.pipeline import Read, run_batch
+        from cinnabar.extraction.refilling import refill_batch
 
         assert self._job is not None, "an engine is started before it is asked"
-        return run_batch([Read(*one) for one in parsed], self._job)
+        read = [Read(*one) for one in parsed]
+        return run_batch(read, self._job) if known is None else refill_batch(read, known, self._job)

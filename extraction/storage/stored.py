@@ -20,6 +20,9 @@ from cinnabar.extraction.storage.snapshot import view_of
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import UsageError
 
+#: The codes of documents that cannot be read again: the file is not there, or holds other bytes.
+GONE, CHANGED = "gone", "changed"
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from contextlib import redirect_stdout
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,12 +20,14 @@ from cinnabar.flows.cli.options import (
     EffortOption,
     Missing,
     MissingOption,
+    RayOption,
     WorkersOption,
 )
 from cinnabar.schemas.errors import UsageError
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.backfilling import Estimate
+    from cinnabar.extraction.backfilling import Backfill, Estimate
+    from cinnabar.extraction.cluster.connection import Cluster
     from cinnabar.extraction.run import Summary
 
 
@@ -66,6 +70,7 @@ def backfill(
     retry_quarantined: Annotated[
         bool, typer.Option("--retry-quarantined", help="Try again what a backfill put into quarantine.")
     ] = False,
+    ray: RayOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Fill the new and changed fields of a new version of a schema, and keep all else as it stands.
@@ -79,11 +84,15 @@ def backfill(
       cinnabar backfill --schema invoice_v2.json --out tables --since 2026-01-01 --source mails/2026
       cinnabar backfill --schema invoice_v2.json --out tables --where "gross_total > 1000"
       cinnabar backfill --schema invoice --out tables --below 0.7 --effort high
+      cinnabar backfill --schema invoice_v2.json --out tables --ray auto
+
+    What it takes is told from a look at a few documents on this machine, with --ray as well.
 
     With --json the object has the estimate, and the summary of the run or null.
     """
     from cinnabar.engine.models.remote.serving import is_remote
     from cinnabar.extraction.backfilling import Backfill
+    from cinnabar.extraction.cluster.connection import joined
     from cinnabar.extraction.run import Options
     from cinnabar.extraction.sources import model_source
     from cinnabar.extraction.storage.stored import Selection, names
@@ -114,19 +123,32 @@ def backfill(
     version = load_schema(schema)
     summary = None
     filler = model_source(model, device.value)
-    with Bar() as bar, Backfill(version, out, filler, chosen, options, bar) as begun:
+    with (
+        joined(ray, filler) as cluster,
+        Bar() as bar,
+        Backfill(version, out, filler, chosen, options, bar) as begun,
+    ):
         found = begun.estimate()
         if not as_json:
             _tell(found, version.name, names(out))
         if not (dry_run or begun.empty):
-            for number in range(len(begun.batches)):
-                begun.work(number)
+            _work(begun, cluster)
             summary = begun.finish()
     if as_json:
         ended = None if summary is None else asdict(summary)
         print(json.dumps({"estimate": asdict(found), "summary": ended, "out": str(out)}))
     elif summary is not None:
         _report(summary, out)
+
+
+def _work(begun: Backfill, cluster: Cluster | None) -> None:
+    if cluster is None:
+        for number in range(len(begun.batches)):
+            begun.work(number)
+        return
+    # Standard output is for the result. Ray prints there whom it lost.
+    with redirect_stdout(sys.stderr):
+        begun.spread(cluster)
 
 
 def _moment(text: str, option: str, end: bool = False) -> datetime:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -17,11 +18,14 @@ from typing import Any
 
 import pytest
 import reading_model
+import torch
 from reading_model import ReadingModel
 
 from cinnabar.extraction.assignment import Assignment
-from cinnabar.extraction.cluster import connection
+from cinnabar.extraction.backfilling import Backfill
+from cinnabar.extraction.cluster import connection, pulse
 from cinnabar.extraction.cluster.connection import Cluster, check, joined
+from cinnabar.extraction.cluster.pulse import Pulse
 from cinnabar.extraction.cluster.seats import Seat, parser_machines, seats
 from cinnabar.extraction.cluster.sending import letters, outfit
 from cinnabar.extraction.ingest.message import Sent
@@ -46,6 +50,9 @@ SOURCE = load_schema(
     }
 )
 
+# The version before it.
+EARLIER = load_schema({"title": "note", "properties": {"name": {"type": "string"}}, "required": ["name"]})
+
 
 class Deadly(ReadingModel):
     """A model that ends its process at the word DIE."""
@@ -56,8 +63,18 @@ class Deadly(ReadingModel):
         return super().encode(passages)
 
 
-def source(load: Any = Deadly) -> ModelSource:
-    return ModelSource("reading", load, encodings=0)
+class Keeping(ReadingModel):
+    """A model whose encodings can be kept."""
+
+    def pack(self, memory: str) -> dict[str, torch.Tensor]:
+        return {"text": torch.tensor([*memory.encode()], dtype=torch.uint8)}
+
+    def unpack(self, _passage: Any, packed: dict[str, torch.Tensor]) -> str:
+        return bytes(packed["text"].tolist()).decode()
+
+
+def source(load: Any = Deadly, encodings: int = 0) -> ModelSource:
+    return ModelSource("reading", load, encodings=encodings)
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +170,36 @@ def test_whoever_is_killed_the_rows_are_those_of_one_machine(
     assert (again.skipped, again.steps) == (48, 0)
 
 
+def test_a_backfill_over_a_cluster_writes_the_rows_of_one_machine_whoever_is_killed(
+    cluster: Cluster, folder: Path, tmp_path: Path
+) -> None:
+    options, killer, rows, steps = Options(workers=1, batch=3), Killer(), list[Any](), list[int]()
+    extract([folder], EARLIER, tmp_path / "before", source(), options)
+    model = source(Keeping, encodings=1 << 20)
+    for out, spread in (("alone", False), ("spread", True)):
+        shutil.copytree(tmp_path / "before", tmp_path / out)
+        progress = killer if spread else Silent()
+        (folder / "07.txt").write_text("name=N7\ntotal=7.50\n")
+        with Backfill(SOURCE, tmp_path / out, model, None, options, progress) as begun:
+            (folder / "07.txt").write_text("name=another\n")
+            if spread:
+                begun.spread(cluster)
+            else:
+                for number in range(len(begun.batches)):
+                    begun.work(number)
+            steps.append(begun.finish().steps)
+        rows.append(written(tmp_path / out))
+    assert sorted(killer.killed) == sorted(Killer.kinds)
+    assert rows[0] == rows[1] and steps[0] == steps[1] > 0
+    out = tmp_path / "spread"
+    assert query(out, "select count(*) from note where total is not null").rows == [(44,)]
+    told = query(out, "select path, detail from outcomes where code = 'changed'").rows
+    assert [(Path(path).name, "was changed while" in detail) for path, detail in told] == [("07.txt", True)]
+    # The engines were on this machine, so what their model made of each document is kept.
+    assert len([*(out / "encodings").rglob("[!.]*.safetensors")]) == 44
+    assert gone("ray::Filling", "ray::Parsing", "ingest.worker")
+
+
 def test_a_batch_that_keeps_killing_its_engine_is_named_and_the_rest_stands(
     cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -174,6 +221,23 @@ def test_a_model_that_does_not_fit_is_told_as_on_one_machine(cluster: Cluster, t
     (tmp_path / "a.txt").write_text("name=A\n")
     with pytest.raises(ModelError, match=r"^its weights are not there"):
         extract([tmp_path / "a.txt"], SOURCE, tmp_path / "out", source(load), cluster=cluster)
+
+
+def test_a_cluster_that_is_gone_is_told_in_one_line(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    felt = Pulse(cluster)
+    felt.feel()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        nowhere = server.getsockname()
+    monkeypatch.setattr(felt, "_head", nowhere)
+    felt.feel()  # it may come back
+    monkeypatch.setattr(pulse, "GRACE", -1.0)
+    with pytest.raises(RunError, match=r"the cluster is gone: its head has not answered .*refused.*again"):
+        felt.feel()
+    monkeypatch.setattr(felt, "_here", nowhere)
+    with pytest.raises(RunError, match="the cluster is gone: Ray has ended on this machine"):
+        felt.feel()
 
 
 def test_a_cluster_is_joined_by_its_address(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,6 +71,16 @@ def test_what_was_used_longest_ago_goes_first(tmp_path: Path) -> None:
     assert kept.get("7" * 64) is not None and kept.get("1" * 64) is None
 
 
+def test_processes_that_write_to_one_folder_keep_its_limit_together(tmp_path: Path) -> None:
+    limit, made = 100_000, {"states": torch.zeros(200)}
+    writers = [Encodings(tmp_path, limit) for _ in range(4)]
+    for number in range(400):
+        writers[number % len(writers)].put(f"{number:064}", made)
+    files = [*tmp_path.rglob("*.safetensors")]
+    size = files[0].stat().st_size
+    assert limit / 2 < len(files) * size <= limit + len(writers) * (0.01 * limit + size)
+
+
 def test_nothing_is_kept_beyond_the_limit_or_where_the_disk_fails(tmp_path: Path) -> None:
     kept = Encodings(tmp_path / "small", 100)
     kept.put("a" * 64, {"states": torch.zeros(100)})

@@ -1,0 +1,74 @@
+"""Models that say what a test wants them to say, and requests for them."""
+
+# ruff: noqa: ARG002 - the models and observers of these tests have the signatures that the engine calls.
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from random_model import RandomModel, request
+from random_schemas import forms as random_forms
+
+from cinnabar.engine.models.base import VOCABULARY, Candidate, Canvas, Scores
+from cinnabar.engine.request import Filled, Request, Result
+from cinnabar.schemas import compile_schema
+from cinnabar.schemas.form import Form
+
+
+def form_of(**properties: Any) -> Form:
+    """A form with these properties; all are required but those whose name begins with `maybe`."""
+    required = [name for name in properties if not name.startswith("maybe")]
+    return compile_schema({"type": "object", "properties": properties, "required": required}).form
+
+
+def many(count: int, seed: int = 0) -> list[Request]:
+    return [request(c.form, f"r{k}") for k, c in enumerate(random_forms(seed, count))]
+
+
+def filled(result: Result) -> Filled:
+    assert isinstance(result, Filled), result
+    return result
+
+
+class Scripted(RandomModel):
+    """Offers these candidates for every slot, with the logits of the step; nothing is spelled out."""
+
+    def __init__(self, texts: list[str], steps: list[list[float]], absent: float = -20.0) -> None:
+        super().__init__()
+        self.texts, self.script, self.absent, self.step = texts, steps, absent, 0
+
+    def score(self, forms: Any, memories: Any, rows: Any, canvas: Canvas) -> Scores:
+        size, width = canvas.tokens.shape
+        logits = self.script[min(self.step, len(self.script) - 1)]
+        self.step += 1
+        nothing = torch.full((size,), float("-inf"))
+        return Scores(
+            candidates=[[Candidate(text.encode(), ((2, 5),)) for text in self.texts] for _ in range(size)],
+            candidate_logits=torch.tensor([[*logits]] * size),
+            absent_logit=torch.full((size,), self.absent),
+            generate_logit=nothing,
+            generating=torch.zeros(0, dtype=torch.long),
+            token_logits=torch.zeros(0, width, VOCABULARY),
+            refused_logit=nothing,
+        )
+
+
+class Spelling(Scripted):
+    """Spells the first slot out with these logits; offers `"A"` with certainty `sure` for the others."""
+
+    def __init__(self, token_logits: torch.Tensor, spelled: float, absent: float, sure: float) -> None:
+        super().__init__(['"A"'], [[sure]], absent=0.0)
+        self.token_logits, self.spelled, self.nothing = token_logits, spelled, absent
+        self.seen: list[tuple[bytes | None, list[int]]] = []
+
+    def score(self, forms: Any, memories: Any, rows: Any, canvas: Canvas) -> Scores:
+        self.seen.append((canvas.values[0], canvas.tokens[0].tolist()))
+        scores = super().score(forms, memories, rows, canvas)
+        scores.candidate_logits[0] = float("-inf")
+        scores.candidates[0] = []
+        scores.generate_logit = torch.tensor([self.spelled, *[float("-inf")] * (len(canvas.instances) - 1)])
+        scores.absent_logit[0] = self.nothing
+        scores.generating = torch.tensor([0])
+        scores.token_logits = self.token_logits.unsqueeze(0)
+        return scores

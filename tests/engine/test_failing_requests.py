@@ -1,0 +1,117 @@
+"""What fails, fails alone: errors, memory, and scores that no model should have."""
+
+# ruff: noqa: ARG002 - the models and observers of these tests have the signatures that the engine calls.
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import torch
+from random_model import RandomModel, request
+from scripted_model import form_of
+
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.models.base import Canvas, Row, Scores
+from cinnabar.engine.request import Failed, Filled
+from cinnabar.schemas.form import Form
+
+
+class Failing(RandomModel):
+    """Fails where it meets passages of these names: at `encode`, `find_rows` or `score`."""
+
+    def __init__(self, at: str, names: set[str], error: Exception) -> None:
+        super().__init__(3)
+        self.at, self.poison, self.error = at, {f"digest {name}" for name in names}, error
+
+    def _check(self, at: str, memories: Sequence[Any]) -> None:
+        if at == self.at and self.poison & set(memories):
+            raise self.error
+
+    def encode(self, passages: Sequence[Any]) -> list[Any]:
+        self._check("encode", [p.digest for p in passages])
+        return super().encode(passages)
+
+    def find_rows(self, forms: Sequence[Form], memories: Sequence[Any]) -> list[list[Row]]:
+        self._check("find_rows", memories)
+        return super().find_rows(forms, memories)
+
+    def score(
+        self, forms: Sequence[Form], memories: Sequence[Any], rows: Sequence[Sequence[Row]], canvas: Canvas
+    ) -> Scores:
+        self._check("score", memories)
+        return super().score(forms, memories, rows, canvas)
+
+
+@pytest.mark.parametrize("at", ["encode", "find_rows", "score"])
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (ValueError("broken"), "engine_error"),
+        (MemoryError(), "out_of_memory"),
+        (torch.OutOfMemoryError("too much"), "out_of_memory"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), "out_of_memory"),
+    ],
+    ids=["error", "host memory", "device memory", "allocator"],
+)
+def test_a_failing_request_fails_alone(at: str, error: Exception, code: str) -> None:
+    requests = [request(form_of(a={"type": "string"}, b={"type": "integer"}), f"r{k}") for k in range(11)]
+    good = Engine(RandomModel(3)).fill(requests)
+    got = Engine(Failing(at, {"r2", "r7"}, error)).fill(requests)
+    for k, (one, other) in enumerate(zip(got, good, strict=True)):
+        if k in (2, 7):
+            assert isinstance(one, Failed) and (one.id, one.code) == (f"r{k}", code)
+            assert type(error).__name__ in one.detail
+        else:
+            assert one == other
+
+
+class Small(RandomModel):
+    """Has room for so many requests at once."""
+
+    def __init__(self, room: int) -> None:
+        super().__init__(3)
+        self.room, self.sizes = room, list[int]()
+
+    def encode(self, passages: Sequence[Any]) -> list[Any]:
+        self.sizes.append(len(passages))
+        if len(passages) > self.room:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return super().encode(passages)
+
+
+def test_a_batch_that_runs_out_of_memory_is_halved_and_so_are_those_after_it() -> None:
+    requests = [request(form_of(a={"type": "string"}), f"r{k}") for k in range(64)]
+    cost = 11 + 16
+    model = Small(5)
+    got = Engine(model, token_budget=16 * cost).fill(requests)
+    assert got == Engine(RandomModel(3)).fill(requests)
+    assert model.sizes[:3] == [16, 8, 4]
+    # Without learning from it, each of the four batches would have tried 16 and 8.
+    assert sum(size > 5 for size in model.sizes) == 2
+
+
+def test_scores_that_are_not_numbers_fail_their_request_only() -> None:
+    class Broken(RandomModel):
+        def score(self, forms: Any, memories: Any, rows: Any, canvas: Canvas) -> Scores:
+            scores = super().score(forms, memories, rows, canvas)
+            for at, instance in enumerate(canvas.instances):
+                if memories[instance.request] == "digest r1":
+                    scores.absent_logit[at] = float("nan")
+            return scores
+
+    requests = [request(form_of(a={"type": "string"}), f"r{k}") for k in range(3)]
+    got = Engine(Broken(3)).fill(requests)
+    assert [type(result) for result in got] == [Filled, Failed, Filled]
+    assert got[1] == Failed("r1", "model", "expected finite scores, got NaN or infinity")
+
+
+def test_a_candidate_that_the_schema_does_not_allow_fails_its_request() -> None:
+    class Wrong(RandomModel):
+        def candidates(self, slot: Any, draw: random.Random) -> list[bytes]:
+            return [b"12"]
+
+    (got,) = Engine(Wrong(generates=0.0)).fill([request(form_of(a={"type": "string"}))])
+    assert isinstance(got, Failed) and got.code == "model" and "/a: the candidate 12" in got.detail
