@@ -40,7 +40,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The latest record of a document: which it is, and how many characters its document has.
+    """The latest record of a document: which it is, and the characters and bytes (`size`) of its document.
 
     `paths` are all under which these bytes were read, that of the record first. `current` says that no later
     run found other bytes there.
@@ -51,6 +51,7 @@ class Found:
     schema_fingerprint: str
     run_id: str
     characters: int
+    size: int | None
     current: bool
 
 
@@ -105,9 +106,9 @@ def select(out: Path, name: str, chosen: Selection) -> list[Found]:
             " paths AS (SELECT document, list(DISTINCT path ORDER BY path) AS paths FROM read GROUP BY ALL),"
             " newest AS (SELECT path, arg_max(document, run_id) AS newest FROM read GROUP BY ALL)"
             " SELECT document, r.path, paths, schema_fingerprint, r.run_id, coalesce(characters, 0),"
-            " newest = document FROM latest AS r JOIN (SELECT run_id, started, arguments FROM runs)"
+            " size, newest = document FROM latest AS r JOIN (SELECT run_id, started, arguments FROM runs)"
             " USING (run_id) JOIN paths USING (document) JOIN newest ON newest.path = r.path"
-            " LEFT JOIN (SELECT document, characters FROM documents) USING (document)"
+            " LEFT JOIN (SELECT document, characters, size FROM documents) USING (document)"
             f" WHERE {' AND '.join(wanted)} ORDER BY r.path, r.run_id DESC"
         )
         try:
@@ -115,8 +116,8 @@ def select(out: Path, name: str, chosen: Selection) -> list[Found]:
         except duckdb.Error as error:
             raise UsageError(f"--where {chosen.where}: {error}" if chosen.where else str(error)) from error
     return [
-        Found(document, (path, *(p for p in paths if p != path)), fingerprint, run_id, characters, current)
-        for document, path, paths, fingerprint, run_id, characters, current in rows
+        Found(document, (path, *(p for p in paths if p != path)), *rest)
+        for document, path, paths, *rest in rows
     ]
 
 

@@ -23,7 +23,7 @@ from cinnabar.flows.cli.options import (
 from cinnabar.schemas.errors import UsageError
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.backfilling import Estimate
+    from cinnabar.extraction.backfill_estimate import Estimate
     from cinnabar.extraction.run import Summary
 
 
