@@ -8,12 +8,12 @@ from typing import Self
 
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.stored import Found
-from cinnabar.extraction.whereabouts import Content, Whereabouts
+from cinnabar.extraction.whereabouts import ELSEWHERE, Content, Whereabouts
 
 #: The codes of documents that cannot be read again: it is not there, or its file holds other bytes.
 GONE, CHANGED = "gone", "changed"
 
-_KEPT = "the record of the version before stays; where the document lies elsewhere now, say where with --from"
+_KEPT = f"the record of the version before stays; {ELSEWHERE}"
 
 
 @dataclass(frozen=True, slots=True)

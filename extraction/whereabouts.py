@@ -33,6 +33,8 @@ from cinnabar.extraction.mailboxes.imap import ImapMailbox, ImapMessage
 from cinnabar.extraction.storage.folders import remembered
 from cinnabar.schemas.errors import NoMailbox
 
+#: What helps where something is not found.
+ELSEWHERE = "if it lies elsewhere now, say where with --from"
 #: A file, or a mail that lies in none.
 Content = Path | Message
 
@@ -91,7 +93,7 @@ class Whereabouts:
             return content
         mailboxes = (mailbox for path in near for mailbox in self._local_mailboxes(path))
         found = (self._holding(mailbox).find(digest, size) for mailbox in mailboxes)
-        return next(filter(None, found), None)
+        return next((content for content in found if content is not None), None)
 
     def _behind_imap(self, paths: Sequence[str], digest: str, size: int | None) -> Content | None:
         for path in paths:
@@ -110,22 +112,21 @@ class Whereabouts:
             return self._holding(mail[0]).named.get(path)
         return next(self._named(path), None)
 
-    def file_at(self, path: str) -> Path | None:
-        """The file of this name, mailboxes apart."""
+    def file_at(self, path: str) -> Content | None:
+        """The file of this name, whatever its bytes; None where there is none, as for a number in an mbox."""
         return next(self._files(path), None)
 
     def _lying(self, path: str) -> list[Path]:
         """Where a file of this name may lie."""
         return [Path(path)] if Path(path).is_absolute() else [folder / path for folder in self._folders]
 
-    def _files(self, path: str) -> Iterator[Path]:
-        if not is_address(path):
-            yield from filter(_is_file, self._lying(path))
+    def _files(self, path: str) -> Iterator[Content]:
+        for file in () if is_address(path) else filter(_is_file, self._lying(path)):
+            yield MaildirMessage(file) if maildir_of(file) is not None else file
 
     def _named(self, path: str) -> Iterator[Content]:
         """Files and mails of this name, in each of the folders."""
-        for file in self._files(path):
-            yield MaildirMessage(file) if maildir_of(file) is not None else file
+        yield from self._files(path)
         for mailbox in self._local_mailboxes(path):
             holding = self._holding(mailbox)
             number = _IN_MBOX.fullmatch(path)

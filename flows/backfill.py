@@ -12,10 +12,13 @@ from cinnabar.flows.extract import A_BATCH
 from prefect import flow, get_run_logger, task  # isort: skip
 
 from cinnabar.extraction.backfilling import Backfill
+from cinnabar.extraction.inputs import located
+from cinnabar.extraction.mailboxes.address import password_of_environment
 from cinnabar.extraction.run import Options
 from cinnabar.extraction.sources import model_source
 from cinnabar.extraction.storage.stored import Selection
 from cinnabar.flows.parameters import Count, Device, Effort, OnMissing, Share
+from cinnabar.flows.prefect_server import secret
 from cinnabar.schemas import load_schema
 
 
@@ -44,6 +47,8 @@ def backfill_folder(
     context: Count | None = None,
     workers: Count = 2,
     batch: Count = 16,
+    others: list[str] | None = None,
+    password_block: str | None = None,
 ) -> dict[str, Any]:
     """Make the records in the folder `out` records of this version of their schema, filling what is new.
 
@@ -68,11 +73,15 @@ def backfill_folder(
         context: Tokens of a chunk at most, instead of the model's own context.
         workers: Processes that parse files.
         batch: Records that are filled and committed together, by one task.
+        others: Files, folders and mailboxes to look in for documents that are not where they were.
+        password_block: The Secret block with the mailbox's password, instead of the environment.
     """
     chosen = Selection(since=since, until=until, source=source, below=below, where=where)
     options = Options(effort, steps, on_missing, min_confidence, limit, context, workers, batch)
     version, filler = load_schema(record_schema), model_source(model, device)
-    with Backfill(version, Path(out), filler, chosen, options) as begun:
+    password = secret(password_block) if password_block else password_of_environment
+    lying = located(others or [], password)
+    with Backfill(version, Path(out), filler, chosen, options, others=lying, password=password) as begun:
         if begun.empty:
             get_run_logger().info("nothing to fill")
             return {}

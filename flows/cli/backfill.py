@@ -16,6 +16,7 @@ from cinnabar.flows.cli.options import (
     DeviceOption,
     EffortName,
     EffortOption,
+    FromOption,
     Missing,
     MissingOption,
     WorkersOption,
@@ -63,6 +64,7 @@ def backfill(
     on_missing: MissingOption = Missing.QUARANTINE,
     limit: Annotated[int | None, typer.Option(metavar="N", help="The first N records only.")] = None,
     workers: WorkersOption = 2,
+    others: FromOption = None,
     retry_quarantined: Annotated[
         bool, typer.Option("--retry-quarantined", help="Try again what a backfill put into quarantine.")
     ] = False,
@@ -73,17 +75,22 @@ def backfill(
     The records in DIR of the schema with the same name (its title, or its file's name) become records of the
     new version; those of the old one stay. Run it again to go on where it was broken off.
 
+    Documents are read again from where they were, from any working directory; mails from their mailboxes. The
+    password of one behind IMAP is read from CINNABAR_IMAP_PASSWORD.
+
     \b
     Examples:
       cinnabar backfill --schema invoice_v2.json --out tables --dry-run
       cinnabar backfill --schema invoice_v2.json --out tables --since 2026-01-01 --source mails/2026
       cinnabar backfill --schema invoice_v2.json --out tables --where "gross_total > 1000"
       cinnabar backfill --schema invoice --out tables --below 0.7 --effort high
+      cinnabar backfill --schema invoice_v2.json --out tables --from archive/2025 --from old.mbox
 
     With --json the object has the estimate, and the summary of the run or null.
     """
     from cinnabar.engine.models.remote.serving import is_remote
     from cinnabar.extraction.backfilling import Backfill
+    from cinnabar.extraction.inputs import located
     from cinnabar.extraction.run import Options
     from cinnabar.extraction.sources import model_source
     from cinnabar.extraction.storage.stored import Selection, names
@@ -114,7 +121,8 @@ def backfill(
     version = load_schema(schema)
     summary = None
     filler = model_source(model, device.value)
-    with Bar() as bar, Backfill(version, out, filler, chosen, options, bar) as begun:
+    lying = located(others or [])
+    with Bar() as bar, Backfill(version, out, filler, chosen, options, bar, lying) as begun:
         found = begun.estimate()
         if not as_json:
             _tell(found, version.name, names(out))
