@@ -6,11 +6,13 @@ import base64
 import contextlib
 import imaplib
 import ipaddress
+import os
 import re
 import ssl
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -202,11 +204,11 @@ def _refusal(error: ssl.SSLError) -> str:
     """Why there is no TLS with this server, and what helps."""
     if not isinstance(error, ssl.SSLCertVerificationError):
         return f"no TLS at this port ({error.reason}); is it imap://?"
-    advice = (
-        "name the server as its certificate does"
-        if error.verify_code in _OTHER_NAME
-        else "SSL_CERT_FILE names the certificates to trust"
-    )
+    advice = "SSL_CERT_FILE names the certificates to trust"
+    if error.verify_code in _OTHER_NAME:
+        advice = "name the server as its certificate does"
+    elif (named := os.environ.get("SSL_CERT_FILE")) and not Path(named).is_file():
+        advice = f"SSL_CERT_FILE is {named}, which is no file"
     return f"its certificate is not trusted ({error.verify_message.rstrip('.')}); {advice}"
 
 
