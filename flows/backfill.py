@@ -60,7 +60,8 @@ def backfill_folder(
         out: The folder with the records. One run at a time writes to it.
         since: Only records that were written then or later.
         until: Only records that were written before.
-        source: Only records of documents whose path is this, or in this folder, or matches this pattern.
+        source: Only records of documents whose path is this, or in this folder or mailbox, or matches this
+            pattern.
         below: Records and fields that are less sure than this are filled again.
         where: Only records for which this SQL predicate over the columns of their table holds.
         model: What fills: `default`, or a folder that `cinnabar train` made.

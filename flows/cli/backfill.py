@@ -44,7 +44,7 @@ def backfill(
         str | None, typer.Option(metavar="DATE", help="Records of runs up to this day, or before this time.")
     ] = None,
     source: Annotated[
-        str | None, typer.Option(metavar="PATH", help="Records of this file, folder, or pattern with *.")
+        str | None, typer.Option(metavar="PATH", help="Records of this file, folder, mailbox or pattern.")
     ] = None,
     made_by: Annotated[
         str | None, typer.Option(metavar="M", help="Records of this model, or of this fingerprint.")

@@ -107,7 +107,8 @@ def test_mails_of_an_mbox_are_found_by_their_bytes_whatever_their_numbers(tmp_pa
     with closing(mailbox.mbox(box)) as mbox:
         mbox.remove(1)
         mbox.add(mail(9))
-    assert fill(out) == (4, 3, 1)
+    assert backfill(NEW, out, model(), Selection(source="mails/box"), ONE) is None
+    assert fill(out, Selection(source="mails/box.mbox")) == (4, 3, 1)
     assert days(out) == [("N0", "mon0"), ("N1", None), ("N2", "mon2"), ("N3", "mon3")]
     paths = query(out, "select path from note order by name").rows
     assert paths == [("mails/box.mbox#1",), ("mails/box.mbox#3",), ("mails/box.mbox#4",)]
@@ -145,9 +146,11 @@ def test_only_the_chosen_mails_behind_imap_are_fetched_and_each_once(
     read(server.address("Again"), tmp_path / "out")
     asked, real = [], ImapMailbox.fetch
     monkeypatch.setattr(ImapMailbox, "fetch", lambda box, uid: asked.append(uid) or real(box, uid))
-    chosen = Selection(where="name in ('N1', 'N2')")
+    chosen = Selection(where="name in ('N1', 'N2')", source=server.address("Again"))
     assert fill(tmp_path / "out", chosen) == (2, 2, 0)
     assert len(asked) == len(set(asked)) == 2
+    elsewhere = Selection(source=server.address("Aga"))
+    assert backfill(NEW, tmp_path / "out", model(), elsewhere, ONE) is None
     assert days(tmp_path / "out") == [("N0", None), ("N1", "mon1"), ("N2", "mon2"), ("N3", None)]
     assert all(b"Seen" not in flags for flags in server.flags("Again"))
     names = [file for file in (tmp_path / "out").rglob("*") if file.is_file()]
