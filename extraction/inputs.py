@@ -63,7 +63,7 @@ def located(texts: Sequence[str], password: Callable[[], str] = password_of_envi
 
 def check_account(addresses: Iterable[ImapAddress]) -> None:
     """Raise UsageError where these mailboxes are of more than one user or server."""
-    if len({(one.host, one.port, one.user) for one in addresses}) > 1:
+    if len({one.account for one in addresses}) > 1:
         # There is one password, and what is meant for one server is no other's business.
         raise UsageError("expected mailboxes of one user on one server in a run, got several")
 

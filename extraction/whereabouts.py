@@ -46,7 +46,8 @@ class Whereabouts:
 
     Relative paths are looked for from here, and from where the runs were started that wrote to `out`; what is
     not there, in the `others`: files, folders and mailboxes. `password` gives that of mailboxes behind IMAP,
-    to which a connection is made only where a mail is found nowhere else.
+    to which a connection is made only where a mail is found nowhere else; where an account is among the
+    `others`, none but that.
     A context manager: contents are read before it is left. Raises UsageError where one of the `others` is
     not there, RunError where a server ceases to answer.
     """
@@ -62,6 +63,7 @@ class Whereabouts:
         self._password = password
         self._connections = ExitStack()
         self._mailboxes: dict[Location, _Holding] = {}
+        self._accounts = {one.account for one in others if isinstance(one, ImapAddress)}
         with self._connections as stack:
             self._others = _Holding(gather(others, out, stack) if others else (), others)
             self._connections = stack.pop_all()
@@ -97,8 +99,8 @@ class Whereabouts:
 
     def _behind_imap(self, paths: Sequence[str], digest: str, size: int | None) -> Content | None:
         for path in paths:
-            if (mail := parse_mail(path, self._password)) is not None:
-                holding = self._holding(mail[0])
+            if (mailbox := self._mailbox_of(path)) is not None:
+                holding = self._holding(mailbox)
                 content = holding.named.get(path)
                 if content is None or (_size(content) != size and _digest(content) != digest):
                     content = holding.find(digest, size)
@@ -108,13 +110,19 @@ class Whereabouts:
 
     def lying_at(self, path: str) -> Content | None:
         """What lies under this path now, whatever its bytes; None where nothing does."""
-        if (mail := parse_mail(path, self._password)) is not None:
-            return self._holding(mail[0]).named.get(path)
+        if (mailbox := self._mailbox_of(path)) is not None:
+            return self._holding(mailbox).named.get(path)
         return next(self._named(path), None)
 
     def file_at(self, path: str) -> Content | None:
         """The file of this name, whatever its bytes; None where there is none, as for a number in an mbox."""
         return next(self._files(path), None)
+
+    def _mailbox_of(self, path: str) -> ImapAddress | None:
+        """The mailbox of a mail behind IMAP, where its server may be told the password."""
+        if (mail := parse_mail(path, self._password)) is None:
+            return None
+        return mail[0] if not self._accounts or mail[0].account in self._accounts else None
 
     def _lying(self, path: str) -> list[Path]:
         """Where a file of this name may lie."""
@@ -136,6 +144,8 @@ class Whereabouts:
 
     def _local_mailboxes(self, path: str) -> Iterator[Path]:
         """The mbox files and Maildirs that a mail of this path may have been read from."""
+        if is_address(path):
+            return
         if number := _IN_MBOX.fullmatch(path):
             yield from filter(is_mbox, self._lying(number[1]))
         yield from filter(None, map(maildir_of, self._lying(path)))

@@ -44,6 +44,11 @@ class ImapAddress:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{scheme}://{quote(self.user, safe='')}@{host}{port}/{quote(self.mailbox, safe='/')}"
 
+    @property
+    def account(self) -> tuple[str, int, str]:
+        """What a password belongs to: the user on the server."""
+        return self.host, self.port, self.user
+
     def path(self, validity: int, uid: int) -> str:
         """Names a mail in it: a number of UIDVALIDITY and a UID name the same bytes for ever."""
         return f"{self.prefix}{validity}/;UID={uid}"

@@ -27,6 +27,7 @@ from cinnabar.extraction.storage.quarantine import held
 from cinnabar.extraction.storage.reading import query
 from cinnabar.extraction.storage.stored import Selection
 from cinnabar.extraction.storage.verification import verify
+from cinnabar.extraction.whereabouts import Whereabouts
 from cinnabar.schemas import SchemaSource, load_schema
 from cinnabar.schemas.errors import UsageError
 
@@ -200,6 +201,14 @@ def test_a_server_that_is_away_is_told_before_any_work_and_not_taken_for_a_loss(
     monkeypatch.delenv("CINNABAR_IMAP_PASSWORD")
     with pytest.raises(UsageError, match="CINNABAR_IMAP_PASSWORD, which is not set"):
         fill(out)
+    # The password of the account that --from names is not for another one.
+    monkeypatch.setenv("CINNABAR_IMAP_PASSWORD", PASSWORD)
+    asked, real = [], ImapMailbox._log_in
+    monkeypatch.setattr(ImapMailbox, "_log_in", lambda box, *rest: asked.append(box) or real(box, *rest))
+    with Whereabouts(out, located([server.address("Away", host="localhost")])) as found:
+        path = query(out, "select path from note").rows[0][0]
+        assert found.find([path], "0" * 64, 5) is None and len(asked) == 1
+    monkeypatch.delenv("CINNABAR_IMAP_PASSWORD")
     # What has a copy on this machine needs no server.
     Path("copy.eml").write_bytes(online(1))
     assert query(out, "select count(*) from runs").rows == [(1,)]
