@@ -7,26 +7,27 @@ version by the same commits as in `run.py`, once: what a run that was broken off
 from __future__ import annotations
 
 import hashlib
-import time
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from cinnabar.extraction.assignment import Assignment
-from cinnabar.extraction.ingest.sandbox import ParserPool
-from cinnabar.extraction.inputs import Input, examine
+from cinnabar.extraction.backfill_estimate import Estimate, measure
+from cinnabar.extraction.inputs import Input, Location
+from cinnabar.extraction.mailboxes.address import password_of_environment
+from cinnabar.extraction.outstanding import Item, Outstanding
 from cinnabar.extraction.progress import Progress, Silent
+from cinnabar.extraction.rereading import Rereader
 from cinnabar.extraction.run import SKIPS, Options, Summary
 from cinnabar.extraction.sources import Place, Source
 from cinnabar.extraction.storage.quarantine import source_of
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.store import Store
-from cinnabar.extraction.storage.stored import CHANGED, GONE, Found, Selection, Stored, select, stored
+from cinnabar.extraction.storage.stored import Selection, select
 from cinnabar.extraction.storage.tables import printable
+from cinnabar.extraction.whereabouts import Whereabouts
 from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.arrow import arrow_schema
 from cinnabar.schemas.changes import Changes, changes
@@ -35,49 +36,17 @@ from cinnabar.schemas.uniting import united_columns
 # Torch takes seconds to import, which a backfill that finds its work done does not pay.
 if TYPE_CHECKING:
     from cinnabar.extraction.cluster.connection import Cluster
-    from cinnabar.extraction.pipeline import Batch, Job, Read
-    from cinnabar.extraction.refilling import Known
-
-#: Documents that are read and filled, without storing anything, to tell how long all of them take.
-SAMPLE = 4
-#: Records that are fetched from the store at a time.
-FETCH = 512
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What a backfill takes: `documents` to fill, their `tokens`, and `seconds` on this machine.
-
-    `asked` are the places that are filled in each, `done` the documents that are done already, `lost` those
-    whose file is gone or has changed. `sampled` documents were read to tell tokens and seconds.
-    """
-
-    documents: int
-    tokens: int
-    seconds: float
-    asked: tuple[str, ...]
-    dropped: tuple[str, ...]
-    done: int
-    lost: int
-    sampled: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """A document to fill: its name in the run, the path where its bytes are, and its record."""
-
-    name: str
-    path: Path
-    found: Found
+    from cinnabar.extraction.pipeline import Batch, Job
 
 
 class Backfill:
     """A backfill that has begun: its records are chosen, what is done is skipped, `batches` is what is left.
 
-    A context manager. `--below` (in `chosen`) asks leaves and rows anew that are less sure. Nothing is
+    A context manager. `--below` (in `chosen`) asks leaves and rows anew that are less sure. `others` are
+    files, folders and mailboxes in which documents are looked for that are not where they were. Nothing is
     written where there is nothing to fill, nor before `begin`, which `work` calls. Raises UsageError
-    (NotUnited) before any work where the new version does not go together with the stored one, or another
-    process is writing.
+    (NotUnited) before any work where the new version does not go together with the stored one, a mailbox
+    cannot be opened, or another process is writing.
     """
 
     def __init__(
@@ -88,45 +57,37 @@ class Backfill:
         chosen: Selection | None = None,
         options: Options | None = None,
         progress: Progress | None = None,
+        others: Sequence[Location] = (),
+        password: Callable[[], str] = password_of_environment,
     ) -> None:
         chosen, options = chosen or Selection(), options or Options()
         self._source, self._model, self._chosen, self._options = source, model, chosen, options
-        self._progress = progress or Silent()
+        self._progress, self._searched = progress or Silent(), others
         self.assignment = Assignment(source, model, options)
         _ = self.assignment.compiled.form, self.assignment.validator
         self.below = chosen.below or 0.0
         self._fingerprint = _fingerprint(self.assignment.fingerprint, chosen.below)
         self._job: Job | None = None
+        self._run: Any = None
         self._steps = 0
-        self._reading: dict[int, Future[tuple[list[Read], Known]]] = {}
         found = select(out, source.name, chosen)
         self._changes = {one: self._compare(out, one) for one in {f.schema_fingerprint for f in found}}
         asking = chosen.below is not None
         found = [f for f in found if asking or f.schema_fingerprint != source.fingerprint][: options.limit]
         with ExitStack() as stack:
             self._store = stack.enter_context(Store.open(out))
-            self._out = self._store.out
-            self._ahead = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="reader"))
-            self._pool: ParserPool | None = None
-            stack.callback(self._end_pool)
+            self._out, self._named = self._store.out, printable(str(out))
             done = self._store.done_keys(
                 source.fingerprint, self._fingerprint, quarantined=not options.retry_quarantined
             )
-            self._run: Any = None
-            self._names = [f.paths[0] if f.current else f"{f.paths[0]}@{f.document[:16]}" for f in found]
-            self._settled = [
-                Outcome(name, "skipped", "done", digest=f.document)
-                for name, f in zip(self._names, found, strict=True)
-                if f.document in done
-            ]
-            left = [(n, f) for n, f in zip(self._names, found, strict=True) if f.document not in done]
-            items = [self._locate(name, f) for name, f in left]
-            self.lost = [item for item in items if isinstance(item, Outcome)]
-            self._settled += self.lost
-            whole = [item for item in items if isinstance(item, _Item)]
+            whereabouts = stack.enter_context(Whereabouts(self._out, others, password))
+            self._outstanding = Outstanding.of(found, done, whereabouts)
+            items = self._outstanding.items
             size = max(options.batch, model.least_batch)
-            self.batches = [whole[start : start + size] for start in range(0, len(whole), size)]
-            self._fetched: dict[str, Stored] = {}
+            self.batches = [items[start : start + size] for start in range(0, len(items), size)]
+            self._reader = stack.enter_context(
+                Rereader(self._out, self.batches, self._changes, options.workers, self.below)
+            )
             self._stack = stack.pop_all()
 
     def __enter__(self) -> Self:
@@ -140,7 +101,7 @@ class Backfill:
     @property
     def empty(self) -> bool:
         """Whether no record was chosen of which anything is to be filled."""
-        return not self._names
+        return not self._outstanding.names
 
     def _compare(self, out: Path, fingerprint: str) -> Changes:
         """What has changed since this version; NotUnited where the two cannot be one table."""
@@ -150,60 +111,39 @@ class Backfill:
         united_columns(list(arrow_schema(old)), list(arrow_schema(self.assignment.compiled)))
         return changes(old, self.assignment.compiled)
 
-    def _locate(self, name: str, found: Found) -> _Item | Outcome:
-        """The file that still has these bytes, or an outcome that says that there is none."""
-        seen = []
-        for path in map(Path, found.paths):
-            digest = examine(path, [path]).digest
-            if digest == found.document:
-                return _Item(name, path, found)
-            seen.append(bool(digest))
-        code = CHANGED if any(seen) else GONE
-        said = "holds other bytes than those of the record" if code == CHANGED else "is not there any more"
-        detail = f"{found.paths[0]} {said}; the record of the version before stays"
-        return Outcome(name, "skipped", code, detail, digest=found.document)
-
     def estimate(self) -> Estimate:
         """What is to be done, told from a few documents that are read and filled and not stored."""
+        work = self._outstanding
+        tokens, seconds, sampled = measure(work.items, self._try)
+        asked = {at: None for one in self._changes.values() for at in one.asked}
+        below = [f"whatever is below {self.below:g}"] if self.below else []
+        return Estimate(
+            documents=len(work.items),
+            tokens=tokens,
+            seconds=seconds,
+            asked=(*asked, *below),
+            dropped=tuple({at: None for one in self._changes.values() for at in one.gone}),
+            done=len(work.done),
+            lost=len(work.lost),
+            sampled=sampled,
+        )
+
+    def _try(self, items: Sequence[Item]) -> int:
+        """Fill these without storing anything; the tokens of their texts."""
         from cinnabar.extraction.refilling import refill_batch
 
-        items = [item for batch in self.batches for item in batch]
-        places = {at: None for one in self._changes.values() for at in one.asked}
-        gone = {at: None for one in self._changes.values() for at in one.gone}
-        tokens, seconds, sample = 0, 0.0, list[_Item]()
-        if items:
-            order = sorted(items, key=lambda item: item.found.characters)
-            count = min(SAMPLE, len(order))
-            sample = [order[(2 * at + 1) * len(order) // (2 * count)] for at in range(count)]
-            job = self._whole_job()
-            first = sample[:1]
-            refill_batch(self._parse(first), self._records(first), job)  # the model and the parsers are warm
-            # The first one's encoding is kept now, which tells nothing of the others.
-            sample = sample[1:] or sample
-            begin = time.perf_counter()
-            read = self._parse(sample)
-            refill_batch(read, self._records(sample), job)
-            took = time.perf_counter() - begin
-            texts = [one.found.text for one in read if not isinstance(one.found, Exception)]
-            characters = max(1, sum(item.found.characters for item in sample))
-            share = sum(item.found.characters for item in items) / characters
-            tokens = round(sum(map(job.engine.count_tokens, texts)) * share)
-            seconds = round(took * max(share, 1.0), 1)
-        done = len(self._settled) - len(self.lost)
-        asked = (*places, *([f"whatever is below {self.below:g}"] if self.below else []))
-        return Estimate(
-            len(items), tokens, seconds, tuple(asked), tuple(gone), done, len(self.lost), len(sample)
-        )
+        job = self._whole_job()
+        read, known = self._reader.parse(items)
+        refill_batch(read, known, job)
+        texts = [one.found.text for one in read if not isinstance(one.found, Exception)]
+        return sum(map(job.engine.count_tokens, texts))
 
     def work(self, number: int) -> list[Outcome]:
         """Read, fill and commit a batch, while the next one is parsed; a second call changes nothing."""
         from cinnabar.extraction.refilling import refill_batch
 
         self._begin()
-        reading = self._reading.pop(number, None) or self._read(number)
-        if number + 1 < len(self.batches) and number + 1 not in self._reading:
-            self._reading[number + 1] = self._read(number + 1)
-        return self._commit(refill_batch(*reading.result(), self._whole_job()))
+        return self._commit(refill_batch(*self._reader.read(number), self._whole_job()))
 
     def spread(self, cluster: Cluster) -> None:
         """Have a cluster read and fill all batches; each is committed here, as it comes back.
@@ -214,10 +154,10 @@ class Backfill:
 
         self._begin()
         inputs = [
-            [Input(item.name, item.path, item.found.document) for item in batch] for batch in self.batches
+            [Input(item.name, item.content, item.found.document) for item in batch] for batch in self.batches
         ]
         with Crew(cluster, self.assignment, self._place) as crew:
-            for batch in crew.fill(inputs, self._known):
+            for batch in crew.fill(inputs, self._reader.known):
                 self._commit(batch)
 
     def _commit(self, batch: Batch) -> list[Outcome]:
@@ -236,51 +176,22 @@ class Backfill:
             return
         said = {name: getattr(self._options, name) for name in self._options.__slots__}
         about = {name: getattr(self._chosen, name) for name in self._chosen.__slots__}
-        said |= {"backfill": about, "out": printable(str(self._out)), "model": self._model.fingerprint}
+        said |= {"backfill": about, "from": [printable(str(one)) for one in self._searched]}
+        said |= {"out": self._named, "model": self._model.fingerprint}
         self._run = self._store.begin_run(
             self._source,
             self.assignment.compiled,
             self._fingerprint,
             said,
-            inputs=self._names,
+            inputs=self._outstanding.names,
             retry_quarantined=self._options.retry_quarantined,
         )
-        self._progress.begin(len(self._names))
-        for start in range(0, len(self._settled), SKIPS):
-            some = self._settled[start : start + SKIPS]
+        self._progress.begin(len(self._outstanding.names))
+        settled = [*self._outstanding.done, *self._outstanding.lost]
+        for start in range(0, len(settled), SKIPS):
+            some = settled[start : start + SKIPS]
             self._run.commit_batch(some)
             self._progress.advance(some)
-
-    def _read(self, number: int) -> Future[tuple[list[Read], Known]]:
-        return self._ahead.submit(lambda: (self._parse(self.batches[number]), self._known(number)))
-
-    def _parse(self, items: Sequence[_Item]) -> list[Read]:
-        from cinnabar.extraction.pipeline import Read
-
-        if self._pool is None:
-            self._pool = ParserPool(self._options.workers)
-        parsed = self._pool.parse_many([item.path for item in items])
-        found = zip(items, parsed, strict=True)
-        return [Read(item.name, item.found.document, document) for item, (_, document) in found]
-
-    def _known(self, number: int) -> Known:
-        """The records of a batch, fetched with those of the batches that follow."""
-        end = number + 1 + FETCH // len(self.batches[number])
-        coming = [item for batch in self.batches[number + 1 : end] for item in batch]
-        return self._records(self.batches[number], coming)
-
-    def _records(self, items: Sequence[_Item], coming: Sequence[_Item] = ()) -> Known:
-        from cinnabar.extraction.refilling import Known
-
-        if any(item.found.document not in self._fetched for item in items):
-            self._fetched = stored(self._out, [item.found for item in [*items, *coming]])
-        found = [item.found for item in items]
-        records = [(self._fetched[one.document], self._changes[one.schema_fingerprint]) for one in found]
-        return Known(records, self.below)
-
-    def _end_pool(self) -> None:
-        if self._pool is not None:
-            self._pool.close()
 
     @property
     def _place(self) -> Place:
@@ -299,15 +210,15 @@ def backfill(
     chosen: Selection | None = None,
     options: Options | None = None,
     progress: Progress | None = None,
+    others: Sequence[Location] = (),
     cluster: Cluster | None = None,
 ) -> Summary | None:
     """Fill what a new version of a schema asks beyond the stored records; None where there is nothing to do.
 
-    With a `cluster` its machines do the work; what is written is the same.
     Raises UsageError before any work begins where that cannot be done, RunError where the run fails; what was
     committed stands then, and the same call goes on from there.
     """
-    with Backfill(source, out, model, chosen, options, progress) as begun:
+    with Backfill(source, out, model, chosen, options, progress, others) as begun:
         if begun.empty:
             return None
         if cluster is not None:

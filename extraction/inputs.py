@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,9 +30,6 @@ from cinnabar.extraction.mailboxes.files import (
 from cinnabar.extraction.mailboxes.imap import ImapMailbox
 from cinnabar.schemas.errors import DocumentError, UsageError
 
-#: What a run is given: a file, a folder (a Maildir, too), an mbox, or a mailbox behind IMAP.
-Location = Path | ImapAddress
-
 _PIECE = 1 << 20
 
 
@@ -49,32 +46,41 @@ class Input:
     problem: DocumentError | None = None
 
 
-def located(
-    texts: Sequence[str], password: Callable[[], str] = password_of_environment
-) -> list[Location]:
+#: What a run is given: a file, a folder (a Maildir, too), an mbox, or a mailbox behind IMAP; or an input of
+#: an earlier run, which keeps its path wherever its content lies now.
+Location = Path | ImapAddress | Input
+
+
+def located(texts: Sequence[str], password: Callable[[], str] = password_of_environment) -> list[Location]:
     """What these paths and addresses name. Raises UsageError for an address that cannot be read.
 
     `password` gives that of the mailboxes.
     """
     found = [parse_address(text, password) if is_address(text) else Path(text) for text in texts]
-    servers = {(one.host, one.port, one.user) for one in found if isinstance(one, ImapAddress)}
-    if len(servers) > 1:
+    check_account(one for one in found if isinstance(one, ImapAddress))
+    return [*found]
+
+
+def check_account(addresses: Iterable[ImapAddress]) -> None:
+    """Raise UsageError where these mailboxes are of more than one user or server."""
+    if len({one.account for one in addresses}) > 1:
         # There is one password, and what is meant for one server is no other's business.
         raise UsageError("expected mailboxes of one user on one server in a run, got several")
-    return found
 
 
 def gather(
     locations: Sequence[Location], out: Path | None, connections: ExitStack
-) -> list[Path | Message]:
+) -> list[Path | Message | Input]:
     """The files and mails at these locations, in order of their paths, each once.
 
     Connections to servers stay open until `connections` is left. Raises UsageError where there is nothing to
     be read: no such file, folder, server, user or mailbox. A mailbox may be empty, a folder may not.
     """
-    found: dict[tuple[str, int], Path | Message] = {}
+    found: dict[tuple[str, int], Path | Message | Input] = {}
     for location in locations:
-        if isinstance(location, ImapAddress):
+        if isinstance(location, Input):
+            found[location.path, 0] = location
+        elif isinstance(location, ImapAddress):
             for message in connections.enter_context(ImapMailbox(location)).messages():
                 found[str(location), message.uid] = message
         elif not (is_maildir(location) and not any(_inside(location, None))):
@@ -149,19 +155,21 @@ def _within(path: Path, folder: Path) -> bool:
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
-def path_of(item: Path | Message) -> str:
+def path_of(item: Path | Message | Input) -> str:
     """What an outcome calls a file or a mail."""
     return str(item) if isinstance(item, Path) else item.path
 
 
 def examine(
-    item: Path | Message, roots: Sequence[Location], known: Mapping[str, str] | None = None
+    item: Path | Message | Input, roots: Sequence[Location], known: Mapping[str, str] | None = None
 ) -> Input:
     """The hash of a file or a mail, or why it has none.
 
     `roots` are the locations that the run was given: links are followed only where they were named, or stay
     inside. `known` are the hashes that paths had before; one that lasts is not read for it again.
     """
+    if isinstance(item, Input):
+        return item
     path = path_of(item)
     try:
         if isinstance(item, Path):

@@ -22,12 +22,14 @@ from cinnabar.extraction.pipeline import (
 )
 from cinnabar.extraction.planning import chunks_for, passage_of
 from cinnabar.extraction.storage.records import Outcome, Record
-from cinnabar.extraction.storage.stored import CHANGED, Stored
+from cinnabar.extraction.storage.stored import CHANGED, GONE, Stored
 from cinnabar.extraction.storage.tables import field_of
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.changes import Changes, covers
 from cinnabar.schemas.errors import DocumentError, NotAccepted
 
+#: What a parser says of a document that is not there.
+_ABSENT = ("unreadable", "not_a_file")
 #: The flag of a record that a person let through (storage/quarantine.py): it stays on what is kept of it.
 _RELEASED = "released"
 
@@ -46,8 +48,8 @@ class Known:
 def refill_batch(read: Sequence[Read], known: Known, job: Job) -> Batch:
     """One outcome for each input, as `run_batch` has them, with the model's work on what is asked alone.
 
-    Where the schema allows no record with what is frozen, the whole is asked. A document that was changed
-    since it was found is skipped.
+    Where the schema allows no record with what is frozen, the whole is asked. A document that was changed or
+    taken away since it was found is skipped.
     """
     plans = [_plan(one, *record, job, known.below) for one, record in zip(read, known.records, strict=True)]
     steps = _fill([plan for plan in plans if isinstance(plan, _Plan)], job)
@@ -124,6 +126,9 @@ class _Plan:
 
 def _plan(item: Read, stored: Stored, changes: Changes, job: Job, below: float) -> _Plan | Outcome:
     document = item.found
+    if isinstance(document, DocumentError) and document.code in _ABSENT:
+        detail = f"{item.path} could not be read any more ({document.detail}); run the same command again"
+        return Outcome(item.path, "skipped", GONE, detail, digest=item.digest)
     if isinstance(document, DocumentError):
         return Outcome(item.path, "quarantined", document.code, document.detail, digest=item.digest)
     if document.digest != item.digest:

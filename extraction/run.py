@@ -22,6 +22,7 @@ from cinnabar.extraction.progress import Progress, Silent
 from cinnabar.extraction.reader import Reader
 from cinnabar.extraction.sifting import sift
 from cinnabar.extraction.sources import Escalation, Place, RemoteSource, Source
+from cinnabar.extraction.storage.folders import remember
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.run import RunSummary
 from cinnabar.extraction.storage.store import UNAVAILABLE, Store
@@ -183,6 +184,8 @@ class Extraction:
             store = stack.enter_context(Store.open(out))
             stack.callback(self._end_metered)
             self._out = store.out
+            if any(isinstance(path, Path) and not path.is_absolute() for path in paths):
+                remember(store.out, Path.cwd())
             self._run = store.begin_run(
                 source,
                 self.assignment.compiled,
@@ -306,4 +309,5 @@ def failure(number: int, batch: Sequence[Input], cause: BaseException) -> RunErr
 
 def _arguments(paths: Sequence[Location], out: Path, options: Options) -> dict[str, Any]:
     said = {name: getattr(options, name) for name in options.__slots__}
-    return {"paths": [printable(str(path)) for path in paths], "out": printable(str(out))} | said
+    named = [printable(path.path if isinstance(path, Input) else str(path)) for path in paths]
+    return {"paths": named, "out": printable(str(out))} | said

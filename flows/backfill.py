@@ -13,10 +13,13 @@ from prefect import flow, get_run_logger, task  # isort: skip
 
 from cinnabar.extraction.backfilling import Backfill
 from cinnabar.extraction.cluster.connection import Cluster, joined
+from cinnabar.extraction.inputs import located
+from cinnabar.extraction.mailboxes.address import password_of_environment
 from cinnabar.extraction.run import Options
 from cinnabar.extraction.sources import model_source
 from cinnabar.extraction.storage.stored import Selection
 from cinnabar.flows.parameters import Count, Device, Effort, OnMissing, Share
+from cinnabar.flows.prefect_server import secret
 from cinnabar.schemas import load_schema
 
 
@@ -52,6 +55,8 @@ def backfill_folder(
     workers: Count = 2,
     batch: Count = 16,
     ray: str | None = None,
+    others: list[str] | None = None,
+    password_block: str | None = None,
 ) -> dict[str, Any]:
     """Make the records in the folder `out` records of this version of their schema, filling what is new.
 
@@ -63,7 +68,8 @@ def backfill_folder(
         out: The folder with the records. One run at a time writes to it.
         since: Only records that were written then or later.
         until: Only records that were written before.
-        source: Only records of documents whose path is this, or in this folder, or matches this pattern.
+        source: Only records of documents whose path is this, or in this folder or mailbox, or matches this
+            pattern.
         below: Records and fields that are less sure than this are filled again.
         where: Only records for which this SQL predicate over the columns of their table holds.
         model: What fills: `default`, or a folder that `cinnabar train` made.
@@ -77,13 +83,17 @@ def backfill_folder(
         workers: Processes that parse files.
         batch: Records that are filled and committed together, by one task.
         ray: A Ray cluster whose machines do the work, in one task: auto, HOST:PORT or local.
+        others: Files, folders and mailboxes to look in for documents that are not where they were.
+        password_block: The Secret block with the mailbox's password, instead of the environment.
     """
     chosen = Selection(since=since, until=until, source=source, below=below, where=where)
     options = Options(effort, steps, on_missing, min_confidence, limit, context, workers, batch)
     version, filler = load_schema(record_schema), model_source(model, device)
+    password = secret(password_block) if password_block else password_of_environment
+    lying = located(others or [], password)
     with (
         joined(ray, filler) as cluster,
-        Backfill(version, Path(out), filler, chosen, options) as begun,
+        Backfill(version, Path(out), filler, chosen, options, others=lying, password=password) as begun,
     ):
         if begun.empty:
             get_run_logger().info("nothing to fill")

@@ -5,6 +5,7 @@ CinnabarError
 │   ├── SchemaError            the schema itself is broken or cannot be found
 │   │   └── RegexError         a pattern that cannot be read or is not regular: position, reason
 │   ├── NotUnited              versions of a schema whose types do not go together: pointer, both types
+│   ├── NoMailbox              a mailbox that its server does not have
 │   ├── TooLarge               an automaton past the cap on states
 │   ├── UnsupportedNumber      bounds or a multipleOf that no automaton of fair size holds
 │   └── UnsupportedSchema      a keyword that cannot be enforced: pointer, keyword, reason, advice
@@ -52,6 +53,10 @@ class NotUnited(UsageError):
             f"{pointer or '/'}: the type was {old} and is now {new}, which do not go together in one table;"
             " give the field another name, or choose another folder with --out"
         )
+
+
+class NoMailbox(UsageError):
+    """A mailbox that its server, which answers, does not have."""
 
 
 class TooLarge(UsageError):

@@ -5,29 +5,47 @@ from __future__ import annotations
 import imaplib
 import re
 import socket
+import ssl
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import Literal
+
+from certificates import Certificates
 
 USER, PASSWORD = "anna@example.org", "pass word"
 
 
+#: None at all, from the first byte, or once the client asks for it.
+Encryption = Literal["", "TLS", "STARTTLS"]
+
+
 @dataclass(frozen=True)
 class Server:
-    """A server that is running, empty at first."""
+    """A server that is running, empty at first; `encryption` is how, `certificates` are its own."""
 
     port: int
+    encryption: Encryption = ""
+    certificates: Certificates | None = None
 
-    def address(self, mailbox: str = "INBOX", user: str = USER) -> str:
-        return f"imap://{user.replace('@', '%40')}@127.0.0.1:{self.port}/{mailbox}"
+    def address(self, mailbox: str = "INBOX", user: str = USER, host: str = "127.0.0.1") -> str:
+        scheme = "imaps" if self.encryption == "TLS" else "imap"
+        return f"{scheme}://{user.replace('@', '%40')}@{host}:{self.port}/{mailbox}"
 
     @contextmanager
     def client(self) -> Iterator[imaplib.IMAP4]:
-        connection = imaplib.IMAP4("127.0.0.1", self.port, timeout=20)
+        trusted = ssl.create_default_context(cafile=self.certificates and self.certificates.authority)
+        connection = (
+            imaplib.IMAP4_SSL("127.0.0.1", self.port, ssl_context=trusted, timeout=20)
+            if self.encryption == "TLS"
+            else imaplib.IMAP4("127.0.0.1", self.port, timeout=20)
+        )
         try:
+            if self.encryption == "STARTTLS":
+                connection.starttls(trusted)
             connection.login(f'"{USER}"', PASSWORD)
             yield connection
         finally:
@@ -52,22 +70,30 @@ class Server:
 
 
 @contextmanager
-def running() -> Iterator[Server]:
+def running(encryption: Encryption = "", certificates: Certificates | None = None) -> Iterator[Server]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     # It makes half a million rounds of a hash at every login, which these tests need not wait for.
-    start = (
-        "import functools, pymap.config as c; c.BuiltinHash = functools.partial(c.BuiltinHash, rounds=9);"
-        "import pymap.main; pymap.main.main()"
-    )
-    command = [sys.executable, "-c", start, "--host", "127.0.0.1", "--port", str(port), "--no-tls"]
+    start = "import functools, pymap.config as c; c.BuiltinHash = functools.partial(c.BuiltinHash, rounds=9);"
+    secured = ["--no-tls"]
+    if certificates is not None and encryption == "TLS":
+        # It encrypts when it is asked to; from the first byte on, asyncio does it for it.
+        start += (
+            "import asyncio, ssl; t = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH);"
+            f"t.load_cert_chain({str(certificates.chain)!r});"
+            "asyncio.start_server = functools.partial(asyncio.start_server, ssl=t);"
+        )
+    elif certificates is not None:
+        secured = ["--cert", str(certificates.chain)]
+    start += "import pymap.main; pymap.main.main()"
+    command = [sys.executable, "-c", start, "--host", "127.0.0.1", "--port", str(port), *secured]
     account = ["dict", "--demo-user", USER, "--demo-password", PASSWORD]
     null = subprocess.DEVNULL
     with subprocess.Popen([*command, *account], stdout=null, stderr=null) as process:
         try:
             _wait(process, port)
-            yield Server(port)
+            yield Server(port, encryption, certificates)
         finally:
             process.kill()
 

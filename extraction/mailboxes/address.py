@@ -14,6 +14,7 @@ from cinnabar.schemas.errors import UsageError
 VARIABLE = "CINNABAR_IMAP_PASSWORD"
 _PORTS = {"imaps": 993, "imap": 143}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_MAIL = re.compile(r"(imaps?://.+);UIDVALIDITY=(\d+)/;UID=(\d+)", re.IGNORECASE)
 
 
 def password_of_environment() -> str:
@@ -43,6 +44,11 @@ class ImapAddress:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{scheme}://{quote(self.user, safe='')}@{host}{port}/{quote(self.mailbox, safe='/')}"
 
+    @property
+    def account(self) -> tuple[str, int, str]:
+        """What a password belongs to: the user on the server."""
+        return self.host, self.port, self.user
+
     def path(self, validity: int, uid: int) -> str:
         """Names a mail in it: a number of UIDVALIDITY and a UID name the same bytes for ever."""
         return f"{self.prefix}{validity}/;UID={uid}"
@@ -56,6 +62,14 @@ class ImapAddress:
 def is_address(text: str) -> bool:
     """Whether this names a mailbox behind IMAP rather than a path."""
     return re.match(r"imaps?://", text, re.IGNORECASE) is not None
+
+
+def parse_mail(
+    path: str, password: Callable[[], str] = password_of_environment
+) -> tuple[ImapAddress, int, int] | None:
+    """The mailbox, UIDVALIDITY and UID in the path of a mail behind IMAP; None for any other path."""
+    found = _MAIL.fullmatch(path)
+    return None if found is None else (parse_address(found[1], password), int(found[2]), int(found[3]))
 
 
 def parse_address(text: str, password: Callable[[], str] = password_of_environment) -> ImapAddress:

@@ -21,6 +21,8 @@ _PARTS = ("cur", "new", "tmp")
 # A line that begins a mail: the sender, then a time. A line of text rarely has both.
 _BEGIN = re.compile(rb"From \S.*\d\d?:\d\d")
 _HEADER = re.compile(rb"[!-9;-~]+[ \t]*:|>From ")
+# What a client puts behind the name of a mail in `cur`: its marks.
+_MARKS = re.compile(r"[:;!]2,[^/]*$")
 _GUARDED = re.compile(rb"^>(>*From )", re.MULTILINE)
 # Lines are read in pieces of so many bytes, so that a file without line ends does not fill the memory.
 _LINE = 1 << 16
@@ -108,6 +110,11 @@ def maildir_of(path: Path) -> Path | None:
         if (folder == path.parent or path.parent.name in _PARTS) and is_maildir(folder):
             return folder
     return None
+
+
+def maildir_name(path: Path) -> str:
+    """What a mail of a Maildir is called whatever its marks, and whether it was seen or not."""
+    return _MARKS.sub("", path.name)
 
 
 def is_delivered(path: Path) -> bool:

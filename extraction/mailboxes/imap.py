@@ -6,22 +6,27 @@ import base64
 import contextlib
 import imaplib
 import ipaddress
+import os
 import re
 import ssl
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from cinnabar.extraction.ingest.sandbox import MAX_FILE
 from cinnabar.extraction.mailboxes.address import ImapAddress
-from cinnabar.schemas.errors import CinnabarError, DocumentError, RunError, UsageError
+from cinnabar.schemas.errors import CinnabarError, DocumentError, NoMailbox, RunError, UsageError
 
 #: Seconds that the server may take for an answer.
 TIMEOUT = 60.0
 #: Bytes of mails that are kept between being hashed and being parsed; what is above is fetched twice.
 KEPT = 64 << 20
+
+# What OpenSSL calls a certificate for another host, and for another IP address.
+_OTHER_NAME = (62, 64)
 
 _UID = re.compile(rb"\bUID (\d+)")
 _SIZE = re.compile(rb"\bRFC822\.SIZE (\d+)")
@@ -48,7 +53,8 @@ class ImapMessage:
 class ImapMailbox:
     """A connection to a mailbox; a context manager. Threads may share it.
 
-    Raises UsageError where there is no such server, user or mailbox, or no encryption to send a password by.
+    Raises UsageError where there is no such server or user, or no encryption to send a password by, NoMailbox
+    where there is no such mailbox.
     """
 
     def __init__(self, address: ImapAddress) -> None:
@@ -69,8 +75,9 @@ class ImapMailbox:
 
     def messages(self) -> list[ImapMessage]:
         """The mails that it holds now, in order of their UIDs. Raises RunError."""
-        # One line of answer for each mail: a server's SEARCH would put all on one, which has its limit.
-        answer = self._ask(lambda: self._connection.uid("FETCH", "1:*", "(UID RFC822.SIZE)"))
+        with self._lock:
+            # One line of answer for each mail: a server's SEARCH would put all on one, which has its limit.
+            answer = self._ask(lambda: self._connection.uid("FETCH", "1:*", "(UID RFC822.SIZE)"))
         found: dict[int, int] = {}
         for line in answer:
             uid, size = (pattern.search(_head(line)) for pattern in (_UID, _SIZE))
@@ -135,12 +142,8 @@ class ImapMailbox:
                 if address.encrypted
                 else imaplib.IMAP4(address.host, address.port, timeout=TIMEOUT)
             )
-        except ssl.SSLCertVerificationError as error:
-            advice = "SSL_CERT_FILE names the certificates to trust"
-            said = f"its certificate is not trusted ({error.verify_message}); {advice}"
-            raise UsageError(f"{address}: {said}") from error
         except ssl.SSLError as error:
-            raise UsageError(f"{address}: no TLS at this port ({error.reason}); is it imap://?") from error
+            raise UsageError(f"{address}: {_refusal(error)}") from error
         except (OSError, imaplib.IMAP4.error) as error:
             said = getattr(error, "strerror", None) or str(error) or type(error).__name__
             where = f"{address.host}:{address.port}"
@@ -166,6 +169,8 @@ class ImapMailbox:
                 raise UsageError(f"{address}: the server takes passwords of ASCII characters alone")
             else:
                 connection.login(_quoted(address.user), password)
+        except ssl.SSLError as error:
+            raise UsageError(f"{address}: {_refusal(error)}") from error
         except (OSError, imaplib.IMAP4.error) as error:
             said = str(error).replace(password, "…")
             raise UsageError(f"{address}: the server did not let {address.user} in ({said})") from None
@@ -173,13 +178,17 @@ class ImapMailbox:
     def _selected(self) -> int:
         """Opens the mailbox for reading alone; its UIDVALIDITY."""
         try:
-            status, lines = self._connection.select(_quoted(_utf7(self._address.mailbox)), readonly=True)
+            name = _quoted(_utf7(self._address.mailbox))
+            status, lines = self._connection.select(name, readonly=True)
             if status == "OK":
                 _, validity = self._connection.response("UIDVALIDITY")
                 if validity and validity[0]:
                     return int(validity[0])
                 raise UsageError(f"{self._address}: the server gives the mailbox no UIDVALIDITY")
-            raise UsageError(f"{self._address}: cannot be opened ({_text(lines)}); is there such a mailbox?")
+            said = f"{self._address}: cannot be opened ({_text(lines)}); is there such a mailbox?"
+            # Of all that keeps a mailbox closed, only this tells that its mails are gone.
+            listed, names = self._connection.list('""', name)
+            raise (NoMailbox if listed == "OK" and names in ([], [None]) else UsageError)(said)
         except (OSError, imaplib.IMAP4.error) as error:
             self._hang_up()
             raise UsageError(f"{self._address}: cannot be opened ({error})") from error
@@ -189,6 +198,18 @@ class ImapMailbox:
 
     def _hang_up(self) -> None:
         _close(self._connection)
+
+
+def _refusal(error: ssl.SSLError) -> str:
+    """Why there is no TLS with this server, and what helps."""
+    if not isinstance(error, ssl.SSLCertVerificationError):
+        return f"no TLS at this port ({error.reason}); is it imap://?"
+    advice = "SSL_CERT_FILE names the certificates to trust"
+    if error.verify_code in _OTHER_NAME:
+        advice = "name the server as its certificate does"
+    elif (named := os.environ.get("SSL_CERT_FILE")) and not Path(named).is_file():
+        advice = f"SSL_CERT_FILE is {named}, which is no file"
+    return f"its certificate is not trusted ({error.verify_message.rstrip('.')}); {advice}"
 
 
 def _close(connection: imaplib.IMAP4) -> None:

@@ -23,7 +23,7 @@ _NAME = re.compile(r"batch-(\d{10})\.json")
 # Only names of our own making are ever removed.
 _BATCH = re.compile(r"batch-\d{10}\.parquet")
 _UNFINISHED = re.compile(
-    rf"{re.escape(TEMPORARY)}\d+-(batch-\d{{10}}\.(parquet|json)|[0-9a-f]+\.json|cinnabar\.duckdb(\.\w+)?)"
+    rf"{re.escape(TEMPORARY)}\d+-(batch-\d{{10}}\.(parquet|json)|([0-9a-f]+|folders)\.json|cinnabar\.duckdb(\.\w+)?)"
 )
 
 

@@ -27,7 +27,8 @@ RELEASED = "released"
 class Held:
     """A document in quarantine: what is wrong with it, and the rejected record where one was made.
 
-    `document` is its digest, empty where the file could not be opened. `arguments` are those of its run.
+    `document` is its digest, empty where the file could not be opened; `size` is in bytes, None where it was
+    not read. `arguments` are those of its run.
     """
 
     path: str
@@ -40,6 +41,7 @@ class Held:
     engine_fingerprint: str
     run_id: str
     record_json: str | None
+    size: int | None
     arguments: dict[str, Any]
 
 
@@ -60,8 +62,9 @@ def held(out: Path, documents: Sequence[str] = (), codes: Sequence[str] = ()) ->
     with connect(out) as connection:
         rows = connection.execute(
             "SELECT path, coalesce(document, ''), code, coalesce(detail, ''), coalesce(pointers, []),"
-            " q.schema_name, q.schema_fingerprint, q.engine_fingerprint, run_id, record_json, arguments"
+            " q.schema_name, q.schema_fingerprint, q.engine_fingerprint, run_id, record_json, size, arguments"
             " FROM quarantine AS q LEFT JOIN (SELECT run_id, arguments FROM runs) USING (run_id)"
+            " LEFT JOIN (SELECT document, size FROM documents) USING (document)"
             " ORDER BY path, run_id"
         ).fetchall()
     found = [_held(row) for row in rows]

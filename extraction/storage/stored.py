@@ -12,6 +12,7 @@ from typing import Any
 import duckdb
 
 from cinnabar.extraction.documents import Box, Evidence, Span
+from cinnabar.extraction.mailboxes.address import is_address, parse_address, parse_mail
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.names import quoted
 from cinnabar.extraction.storage.reading import connect, question
@@ -28,9 +29,9 @@ GONE, CHANGED = "gone", "changed"
 class Selection:
     """Which records are meant: all of them where nothing is said.
 
-    since, until: when their run started, `until` exclusive. source: the path of a file, a folder, or a
-    pattern with `*`, `?` and `[…]`. model: the beginning of its fingerprint. below: those with a leaf or a
-    row less sure than this. where: SQL on the columns of the view that unites the versions.
+    since, until: when their run started, `until` exclusive. source: the path of a file, a folder or a
+    mailbox, or a pattern with `*`, `?` and `[…]`. model: the beginning of its fingerprint. below: those with
+    a leaf or a row less sure than this. where: SQL on the columns of the view that unites the versions.
     """
 
     since: datetime | None = None
@@ -43,7 +44,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The latest record of a document: which it is, and how many characters its document has.
+    """The latest record of a document: which it is, and the characters and bytes (`size`) of its document.
 
     `paths` are all under which these bytes were read, that of the record first. `current` says that no later
     run found other bytes there.
@@ -54,6 +55,7 @@ class Found:
     schema_fingerprint: str
     run_id: str
     characters: int
+    size: int | None
     current: bool
 
 
@@ -65,6 +67,9 @@ class Stored:
     fields: dict[str, str]
 
 
+# What follows the name of a file in its own path, of a folder, an mbox and a mailbox behind IMAP in those of
+# what lies in them.
+_WITHIN = "'(/.*|#[0-9]+|;UIDVALIDITY=.*)?', 's'"
 _LATEST = (
     "SELECT r.* FROM records AS r WHERE schema_name = ? AND latest"
     " QUALIFY row_number() OVER (PARTITION BY document ORDER BY run_id DESC) = 1"
@@ -89,10 +94,12 @@ def select(out: Path, name: str, chosen: Selection) -> list[Found]:
             wanted.append(sql)
             values.append(value)
     if chosen.source is not None:
-        pattern = any(letter in chosen.source for letter in "*?[")
-        plain = chosen.source.removeprefix("./").rstrip("/") or "/"
-        wanted.append("r.path GLOB ?" if pattern else "(r.path = ? OR starts_with(r.path, ? || '/'))")
-        values += [chosen.source] if pattern else [plain, "" if plain == "/" else plain]
+        if any(letter in chosen.source for letter in "*?["):
+            wanted.append("r.path GLOB ?")
+            values.append(chosen.source)
+        else:
+            wanted.append(f"starts_with(r.path, ?) AND regexp_full_match(r.path[length(?) + 1:], {_WITHIN})")
+            values += [_plain(chosen.source)] * 2
     if chosen.below is not None:
         wanted.append(
             "EXISTS (FROM fields AS f WHERE f.document = r.document AND f.run_id = r.run_id"
@@ -108,9 +115,9 @@ def select(out: Path, name: str, chosen: Selection) -> list[Found]:
             " paths AS (SELECT document, list(DISTINCT path ORDER BY path) AS paths FROM read GROUP BY ALL),"
             " newest AS (SELECT path, arg_max(document, run_id) AS newest FROM read GROUP BY ALL)"
             " SELECT document, r.path, paths, schema_fingerprint, r.run_id, coalesce(characters, 0),"
-            " newest = document FROM latest AS r JOIN (SELECT run_id, started, arguments FROM runs)"
+            " size, newest = document FROM latest AS r JOIN (SELECT run_id, started, arguments FROM runs)"
             " USING (run_id) JOIN paths USING (document) JOIN newest ON newest.path = r.path"
-            " LEFT JOIN (SELECT document, characters FROM documents) USING (document)"
+            " LEFT JOIN (SELECT document, characters, size FROM documents) USING (document)"
             f" WHERE {' AND '.join(wanted)} ORDER BY r.path, r.run_id DESC"
         )
         try:
@@ -118,9 +125,16 @@ def select(out: Path, name: str, chosen: Selection) -> list[Found]:
         except duckdb.Error as error:
             raise UsageError(f"--where {chosen.where}: {error}" if chosen.where else str(error)) from error
     return [
-        Found(document, (path, *(p for p in paths if p != path)), fingerprint, run_id, characters, current)
-        for document, path, paths, fingerprint, run_id, characters, current in rows
+        Found(document, (path, *(p for p in paths if p != path)), *rest)
+        for document, path, paths, *rest in rows
     ]
+
+
+def _plain(source: str) -> str:
+    """A path or an address as the paths of documents begin with it."""
+    if is_address(source) and parse_mail(source) is None:
+        return str(parse_address(source))
+    return source.removeprefix("./").rstrip("/")
 
 
 def names(out: Path) -> list[str]:

@@ -18,6 +18,7 @@ from cinnabar.flows.cli.options import (
     DeviceOption,
     EffortName,
     EffortOption,
+    FromOption,
     Missing,
     MissingOption,
     RayOption,
@@ -26,7 +27,8 @@ from cinnabar.flows.cli.options import (
 from cinnabar.schemas.errors import UsageError
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.backfilling import Backfill, Estimate
+    from cinnabar.extraction.backfill_estimate import Estimate
+    from cinnabar.extraction.backfilling import Backfill
     from cinnabar.extraction.cluster.connection import Cluster
     from cinnabar.extraction.run import Summary
 
@@ -47,7 +49,7 @@ def backfill(
         str | None, typer.Option(metavar="DATE", help="Records of runs up to this day, or before this time.")
     ] = None,
     source: Annotated[
-        str | None, typer.Option(metavar="PATH", help="Records of this file, folder, or pattern with *.")
+        str | None, typer.Option(metavar="PATH", help="Records of this file, folder, mailbox or pattern.")
     ] = None,
     made_by: Annotated[
         str | None, typer.Option(metavar="M", help="Records of this model, or of this fingerprint.")
@@ -67,6 +69,7 @@ def backfill(
     on_missing: MissingOption = Missing.QUARANTINE,
     limit: Annotated[int | None, typer.Option(metavar="N", help="The first N records only.")] = None,
     workers: WorkersOption = 2,
+    others: FromOption = None,
     retry_quarantined: Annotated[
         bool, typer.Option("--retry-quarantined", help="Try again what a backfill put into quarantine.")
     ] = False,
@@ -78,12 +81,16 @@ def backfill(
     The records in DIR of the schema with the same name (its title, or its file's name) become records of the
     new version; those of the old one stay. Run it again to go on where it was broken off.
 
+    Documents are read again from where they were, from any working directory; mails from their mailboxes. The
+    password of one behind IMAP is read from CINNABAR_IMAP_PASSWORD.
+
     \b
     Examples:
       cinnabar backfill --schema invoice_v2.json --out tables --dry-run
       cinnabar backfill --schema invoice_v2.json --out tables --since 2026-01-01 --source mails/2026
       cinnabar backfill --schema invoice_v2.json --out tables --where "gross_total > 1000"
       cinnabar backfill --schema invoice --out tables --below 0.7 --effort high
+      cinnabar backfill --schema invoice_v2.json --out tables --from archive/2025 --from old.mbox
       cinnabar backfill --schema invoice_v2.json --out tables --ray auto
 
     What it takes is told from a look at a few documents on this machine, with --ray as well.
@@ -93,6 +100,7 @@ def backfill(
     from cinnabar.engine.models.remote.serving import is_remote
     from cinnabar.extraction.backfilling import Backfill
     from cinnabar.extraction.cluster.connection import joined
+    from cinnabar.extraction.inputs import located
     from cinnabar.extraction.run import Options
     from cinnabar.extraction.sources import model_source
     from cinnabar.extraction.storage.stored import Selection, names
@@ -123,10 +131,11 @@ def backfill(
     version = load_schema(schema)
     summary = None
     filler = model_source(model, device.value)
+    lying = located(others or [])
     with (
         joined(ray, filler) as cluster,
         Bar() as bar,
-        Backfill(version, out, filler, chosen, options, bar) as begun,
+        Backfill(version, out, filler, chosen, options, bar, lying) as begun,
     ):
         found = begun.estimate()
         if not as_json:

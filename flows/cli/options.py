@@ -55,6 +55,12 @@ MinConfidence = Annotated[
 ContextOption = Annotated[
     int | None, typer.Option(metavar="TOKENS", help="Read documents in chunks of at most so many tokens.")
 ]
+FromOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--from", metavar="PATH", help="A file, folder or mailbox to look in for what is not where it was."
+    ),
+]
 WorkersOption = Annotated[int, typer.Option(metavar="N", help="Processes that parse files.")]
 BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="Where mercury-2 or openai:NAME is served.")]
 RayOption = Annotated[

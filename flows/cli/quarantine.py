@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from cinnabar.flows.cli.housekeeping import AsJson
-from cinnabar.flows.cli.options import Device, DeviceOption
+from cinnabar.flows.cli.options import Device, DeviceOption, FromOption
 from cinnabar.flows.cli.results import Out
 
 app = typer.Typer(help="See, retry and release what is in quarantine.")
@@ -61,30 +61,36 @@ def retry(
         str, typer.Option(metavar="M", help="`default`, or a folder made by train.")
     ] = "default",
     device: DeviceOption = Device.AUTO,
+    others: FromOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Read documents in quarantine again, with the schema and the options that they were held back with.
+
+    Files are read from where they were, mails from their mailboxes; the password of one behind IMAP is read
+    from CINNABAR_IMAP_PASSWORD.
 
     \b
     Examples:
       cinnabar quarantine retry --out tables
       cinnabar quarantine retry --out tables --code timeout --model models/receipts
+      cinnabar quarantine retry --out tables --from backup/mails --from archive.mbox
     """
+    from cinnabar.extraction.inputs import located
     from cinnabar.extraction.retrying import retry as again
     from cinnabar.extraction.sources import model_source
     from cinnabar.extraction.storage.quarantine import held
+    from cinnabar.extraction.whereabouts import ELSEWHERE
     from cinnabar.flows.cli.console import Bar, harmless
 
     chosen = held(out, documents or (), codes or ())
     source = model_source(model, device.value)
     with Bar() as bar:
-        done = again(out, chosen, source, bar)
+        done = again(out, chosen, source, bar, located(others or []))
     if as_json:
         print(json.dumps({"runs": [asdict(run) for run in done.runs], "gone": done.gone}))
         return
     for path in done.gone:
-        advice = "a mail in a mailbox is tried again by `extract MAILBOX --retry-quarantined`"
-        print(harmless(f"{path}: no such file from here, nothing was done ({advice})"))
+        print(harmless(f"{path} is not there any more, nothing was done; {ELSEWHERE}"))
     for run in done.runs:
         print(f"{run.schema}: {run.inputs} tried again, {run.written} written, {run.quarantined} held back")
     if not done.runs:

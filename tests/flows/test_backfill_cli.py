@@ -85,7 +85,8 @@ def test_what_it_takes_is_told_and_then_done(base: Path, tiny_model: Path, capsy
     said = capsys.readouterr().out
     assert "to be filled: /done" in said and "3 documents, about " in said
     assert query(base / "out", "select count(*) from runs").rows == [(1,)]
-    (base / "docs" / "2.txt").unlink()
+    (base / "archive").mkdir()
+    (base / "docs" / "2.txt").rename(base / "archive" / "old.txt")
     assert backfill(base, tiny_model) == 0
     said = capsys.readouterr().out
     assert "2.txt is not there any more" in said and "2 written, 0 quarantined, 1 skipped" in said
@@ -97,4 +98,6 @@ def test_what_it_takes_is_told_and_then_done(base: Path, tiny_model: Path, capsy
         1,
     )
     assert query(base / "out", "select count(*), count(schema_fingerprint) from note_all").rows == [(3, 3)]
+    assert backfill(base, tiny_model, "--from", str(base / "archive")) == 0
+    assert "1 written, 0 quarantined, 0 skipped" in capsys.readouterr().out
     assert [*(base / "out" / "encodings").rglob("*.safetensors")]

@@ -23,7 +23,8 @@ def test_the_flow_fills_what_is_new(notes: Path, tiny_model: Path, tmp_path: Pat
     changed["properties"]["done"] = {"type": ["boolean", "null"]}
     schema.write_text(json.dumps(changed))
     options: dict[str, Any] = {"model": str(tiny_model), "device": "cpu", "workers": 1, "batch": 2}
-    done = backfill_folder(str(schema), str(out), **options)
+    moved = (notes / "1.txt").rename(tmp_path / "moved.txt")
+    done = backfill_folder(str(schema), str(out), others=[str(moved)], **options)
     assert (done["inputs"], done["written"]) == (3, 3)
     assert query(out, "select count(*) from note_all where schema_fingerprint is not null").rows == [(3,)]
     again = backfill_folder(str(schema), str(out), **options)
