@@ -17,6 +17,7 @@ from cinnabar.extraction import reader
 from cinnabar.extraction.ingest.dispatch import parse
 from cinnabar.extraction.run import Options, extract
 from cinnabar.extraction.sources import ModelSource
+from cinnabar.extraction.storage import run
 from cinnabar.extraction.storage.reading import connect
 from cinnabar.extraction.storage.verification import verify
 from cinnabar.schemas import load_schema
@@ -134,5 +135,7 @@ def prepare() -> None:
     # A PDF without an end is among the documents of every case.
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     reader.ParserPool = Here
+    # The snapshot is published after every commit, not by the clock: the same operations in every run.
+    run.PUBLISH_EVERY = 0.0
     import cinnabar.engine.engine
     import cinnabar.extraction.pipeline  # noqa: F401

@@ -14,9 +14,10 @@ SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
 @pytest.fixture
 def loop(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.syspath_prepend(str(SCRIPTS))
-    # `prepare` leaves these two in place for the processes that it forks.
+    # `prepare` leaves these in place for the processes that it forks.
     monkeypatch.setattr("os.fsync", lambda _: None)
     monkeypatch.setattr("cinnabar.extraction.reader.ParserPool", None)
+    monkeypatch.setattr("cinnabar.extraction.storage.run.PUBLISH_EVERY", 0.0)
     fault_loop = importlib.import_module("fault_loop")
     monkeypatch.setenv(
         "PYTHONPATH", f"{SCRIPTS.parent / 'tests'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
