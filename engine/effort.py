@@ -22,10 +22,10 @@ class Effort:
     reopen: float = 0.3
     #: ... and opened again where another one's posterior is higher by at least this.
     margin: float = 0.3
-    #: A value that may be absent is given from this posterior on, even where absence is likelier than any one
-    #: value: of several readings none may win although the document clearly has one. Below it, absent. The
-    #: posterior is the model's own: confidence after calibration is no better at this (docs/model/log.md).
-    answer: float = 0.3
+    #: A value that may be absent is given from this posterior on. From .3 on, where of several readings one
+    #: was given although absence was likelier, twice as many absent fields got a value (docs/model/log.md).
+    #: The posterior is the model's own: confidence after calibration is no better at this.
+    answer: float = 0.5
     #: How often one slot, or one position of it, may be opened again.
     reopenings: int = 2
 
