@@ -71,16 +71,16 @@ def test_the_surest_value_is_committed_and_all_are_noted() -> None:
     step(board, scores_of(board, {"": 0, '"A"': 2, '"B"': 1}, {"": math.log(2), "5": 0}))
     assert board.values == [
         Value(b'"A"', False, 0.6652, 0.09, SPAN, "copied", rival=0.2447),
-        Value(b"5", False, 0.3333, 0.6667, SPAN, "copied"),
+        Value(b"5", True, 0.3333, 0.6667, SPAN, "copied"),
     ]
     assert board.closed.tolist() == [True, False] and board.steps == [1]
     assert board.canvas.values == [b'"A"', None] and board.canvas.spans == [SPAN, ()]
-    step(board, scores_of(board, {'"A"': 9}, {"": math.log(2), "5": 0}), "low")
+    step(board, scores_of(board, {'"A"': 9}, {"": 0, "5": math.log(2)}), "low")
     assert board.closed.tolist() == [True, True] and board.canvas.values[1] == b"5" and board.steps == [2]
 
 
-@pytest.mark.parametrize(("share", "given"), [(0.29, False), (0.3, True), (0.5, True)])
-def test_what_may_be_absent_is_given_from_three_tenths_on(share: float, given: bool) -> None:
+@pytest.mark.parametrize(("share", "given"), [(0.29, False), (0.49, False), (0.5, True)])
+def test_what_may_be_absent_is_given_from_one_half_on(share: float, given: bool) -> None:
     board = board_of(a=TEXT)
     step(board, scores_of(board, {"": math.log(1 - share), '"A"': math.log(share)}), "instant")
     assert board.values[0].absent == (not given) and not board.values[0].missing

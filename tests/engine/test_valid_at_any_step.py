@@ -149,7 +149,7 @@ def test_scores_peaked_on_records_that_are_cut_give_others_that_are_allowed(how:
             tried += 1
             given_up += all(leaf.origin in ("minimal", "absent") for leaf in result.leaves.values())
     assert tried > 40
-    assert given_up < 0.2 * tried
+    assert given_up < 0.25 * tried
 
 
 def test_scores_peaked_on_what_is_not_allowed_give_another_text_that_is() -> None:
