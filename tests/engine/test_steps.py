@@ -68,10 +68,10 @@ def step(board: Board, scores: Scores, effort: str = "medium", **more: Any) -> A
 
 def test_the_surest_value_is_committed_and_all_are_noted() -> None:
     board = board_of(["a"], a=TEXT, b={"type": "integer"})
-    step(board, scores_of(board, {"": 0, '"A"': 2, '"B"': 1}, {"": math.log(2), "5": 0}))
+    step(board, scores_of(board, {"": 0, '"A"': 2, '"B"': 1}, {"": math.log(1.2), "5": 0}))
     assert board.values == [
         Value(b'"A"', False, 0.6652, 0.09, SPAN, "copied", rival=0.2447),
-        Value(b"5", True, 0.3333, 0.6667, SPAN, "copied"),
+        Value(b"5", True, 0.4545, 0.5455, SPAN, "copied"),
     ]
     assert board.closed.tolist() == [True, False] and board.steps == [1]
     assert board.canvas.values == [b'"A"', None] and board.canvas.spans == [SPAN, ()]
