@@ -17,7 +17,6 @@ from cinnabar.schemas.judging.judge import Judge, judge_of
 from cinnabar.schemas.layout import lay_out
 from cinnabar.schemas.metaschema import check_schema, fingerprint
 from cinnabar.schemas.normalise import Normalised, normalise
-from cinnabar.schemas.plain import plain_form
 from cinnabar.schemas.scalars import located
 from cinnabar.schemas.shape import Shape
 
@@ -81,15 +80,9 @@ class CompiledSchema:
     def _written(self) -> tuple[Normalised, Form]:
         """What may be written, and its form: the plainest one in which a record is found."""
         with one_schema(), located("", "pattern"):
-            try:
-                return self._described()
-            except NoValue:
-                plain = plain_form(self.judge)
-                if plain is None:
-                    raise
-                return plain
+            return self._laid_out()
 
-    def _described(self) -> tuple[Normalised, Form]:
+    def _laid_out(self) -> tuple[Normalised, Form]:
         plain = normalise(self.schema)
         form = lay_out(plain.shape)
         instance = smallest_instance(form, self.judge)

@@ -281,7 +281,8 @@ class Reader:
         """The types that a schema, or what it leads to at the same value, names: all where none does."""
         found = self.types.get(place)
         if found is None:
-            found = ANY_TYPE
+            # What leads back to itself names nothing more.
+            found = self.types[place] = ANY_TYPE
             if isinstance(place.value, Mapping):
                 schema = SchemaObject(place, modern(place.value, place.resource.draft))
                 for part in self._naming(schema):
