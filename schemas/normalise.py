@@ -239,8 +239,8 @@ class Reader:
             part = value_shape(schema.get("const"))
             types = _left(types, part)
             yield "const", part
-        named = self.named(schema.place)
-        types = types if named == ANY_TYPE else _common(types, named) or types
+        stated = self.named(schema.place)
+        types = types if stated == ANY_TYPE else _common(types, stated) or types
         for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
             if keyword in schema:
                 part = self._reference(schema, keyword, types, level)
