@@ -76,12 +76,15 @@ _NAMES: dict[type, str] = {
 def union(parts: list[Shape]) -> Shape | None:
     """The values of any of these shapes, enums merged and repetitions dropped; None where none is left."""
     flat: list[Shape] = []
+    seen: set[Shape] = set()
     enums = [b for part in parts for b in branches(part) if isinstance(b, Enum)]
     for branch in (b for part in parts for b in branches(part)):
         if isinstance(branch, Enum):
-            if not any(isinstance(other, Enum) for other in flat):
+            if enums:
                 flat.append(_joined(enums))
-        elif not any(replace(branch, notes=other.notes) == other for other in flat):
+                enums = []
+        elif (plain := replace(branch, notes=NO_NOTES)) not in seen:
+            seen.add(plain)
             flat.append(branch)
     if any(isinstance(branch, Anything) for branch in flat):
         return next(branch for branch in flat if isinstance(branch, Anything))

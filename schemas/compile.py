@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.effort import one_schema
 from cinnabar.schemas.errors import NotAccepted, NoValue, UnsupportedSchema
 from cinnabar.schemas.fitting import fit
 from cinnabar.schemas.form import Form
@@ -16,6 +17,7 @@ from cinnabar.schemas.judging.judge import Judge, judge_of
 from cinnabar.schemas.layout import lay_out
 from cinnabar.schemas.metaschema import check_schema, fingerprint
 from cinnabar.schemas.normalise import Normalised, normalise
+from cinnabar.schemas.scalars import located
 from cinnabar.schemas.shape import Shape
 
 
@@ -77,6 +79,10 @@ class CompiledSchema:
     @cached_property
     def _written(self) -> tuple[Normalised, Form]:
         """What may be written, and its form: the plainest one in which a record is found."""
+        with one_schema(), located("", "pattern"):
+            return self._laid_out()
+
+    def _laid_out(self) -> tuple[Normalised, Form]:
         plain = normalise(self.schema)
         form = lay_out(plain.shape)
         instance = smallest_instance(form, self.judge)

@@ -117,6 +117,9 @@ def object_shape(reader: Reader, schema: SchemaObject, level: int) -> Shape | No
     if cut:
         reader.left_out.append((schema.pointer("properties"), CUT))
     low, high = _whole(schema, "minProperties") or 0, _whole(schema, "maxProperties")
+    if low > MAX_MIN_ITEMS and low > len(fields):
+        reason = f"expected at most {MAX_MIN_ITEMS} where not as many are declared, got {low}"
+        raise UnsupportedSchema(schema.pointer("minProperties"), "minProperties", reason, "lower the bound")
     patterns = (*patterns, *denied) if frame.additional is not None or patterns else ()
     return replace(frame, fields=tuple(fields), patterns=patterns, min_properties=low, max_properties=high)
 

@@ -73,6 +73,12 @@ class Denial:
                     for name in value:
                         part = self.of(schema.below(keyword, name), deep)
                         yield None if part is None else Object((Field(name, part, True),), Anything())
+                case "dependentRequired" | "dependencies:dependentRequired":
+                    for name, others in value.items():
+                        there = (Field(name, Anything(), True),)
+                        yield from (
+                            Object(there, Anything(), patterns=(forbidden(other),)) for other in others
+                        )
                 case "propertyNames":
                     yield from self._named(self.of(schema.below(keyword), deep))
                 case "items":

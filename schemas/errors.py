@@ -7,9 +7,10 @@ CinnabarError
 │   ├── NotUnited              versions of a schema whose types do not go together: pointer, both types
 │   ├── NoMailbox              a mailbox that its server does not have
 │   ├── TooLarge               an automaton past the cap on states
+│   ├── TooMuchWork            patterns that would take too much work to compile, all together
 │   ├── UnsupportedNumber      bounds or a multipleOf that no automaton of fair size holds
 │   └── UnsupportedSchema      a keyword that cannot be enforced: pointer, keyword, reason, advice
-│       └── NoValue            a schema that no value meets, or of which no record was found
+│       └── NoValue            a schema of which no value was found, mostly for there is none
 ├── NotAccepted                a value that its schema does not allow: pointer
 ├── DocumentError              a document that cannot be read: quarantine, with `code`
 ├── ModelError                 weights or settings that do not fit
@@ -67,6 +68,14 @@ class TooLarge(UsageError):
         super().__init__(f"the automaton needs {states} states or more, expected at most {limit}")
 
 
+class TooMuchWork(UsageError):
+    """Patterns of one schema that would take too much work in all; `patterns` is how many were compiled."""
+
+    def __init__(self, patterns: int) -> None:
+        self.patterns = patterns
+        super().__init__(f"the {patterns} patterns or multiples before it took all the work that there is")
+
+
 class UnsupportedNumber(UsageError):
     """Bounds or a `multipleOf` that no automaton of fair size holds."""
 
@@ -87,12 +96,11 @@ class UnsupportedSchema(UsageError):
 
 
 class NoValue(UnsupportedSchema):
-    """A schema that no value meets; where it is one of several alternatives, that one is dropped."""
+    """A schema of which no value was found; where it is one of several alternatives, that one is dropped."""
 
     def __init__(self, pointer: str, keyword: str, reason: str = "", advice: str = "") -> None:
-        super().__init__(
-            pointer, keyword, reason or "no value meets this together with what stands beside it", advice
-        )
+        reason = reason or "no value was found that meets this with what stands beside it"
+        super().__init__(pointer, keyword, reason, advice)
 
 
 class NotAccepted(CinnabarError, ValueError):

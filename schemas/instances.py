@@ -157,8 +157,10 @@ class Sketch:
 
     def _open(self, rest: ArrayNode, pointer: str, taken: set[str]) -> Iterator[str]:
         assert rest.key is not None and rest.item is not None
-        names = [text for text in texts_of(rest.key) if parse(text) not in taken]
-        for name, _ in zip(names, range(self._size(rest, pointer)), strict=False):
+        size = self._size(rest, pointer)
+        texts = texts_of(rest.key, max(TEXTS, size + len(taken)))
+        names = [text for text in texts if parse(text) not in taken]
+        for name, _ in zip(names, range(size), strict=False):
             taken.add(parse(name))
             yield f"{name}:{self._text(rest.item, f'{pointer}/{escape(parse(name))}')}"
 

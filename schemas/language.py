@@ -116,18 +116,18 @@ def _branch(shape: Shape, unroll: int) -> Automaton:
     raise TypeError(f"expected a scalar shape, got {type(shape).__name__}")
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def _union(*parts: Automaton) -> Automaton:
     key = ("union", *(part.fingerprint for part in parts))
     return intern(remembered(key, lambda: automata.union(*parts)))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def _literals(texts: tuple[str, ...]) -> Automaton:
     return intern(automata.literals(text.encode() for text in texts))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def _number(
     integer: bool,
     minimum: Decimal | None,
@@ -155,7 +155,7 @@ def _number(
     return intern(remembered(key, build))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def _string(
     patterns: tuple[str, ...], formats: tuple[str, ...], min_length: int, max_length: int | None
 ) -> Automaton:

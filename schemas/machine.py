@@ -32,6 +32,8 @@ _FREE: frozenset[Obligation] = frozenset()
 MAX_WORK = 2_000_000
 # How many times the work of another one is that of a thread within an obligation.
 _OWED_WORK = 10
+# And that of a state that is passed without reading.
+_CLOSING_WORK = 3
 
 
 def _nodes(tree: Tree) -> Iterator[Tree]:
@@ -185,6 +187,7 @@ class Machine:
         found: dict[Thread, None] = {(state, _FREE): None}
         queue = [(state, _FREE)]
         for at, owed in queue:
+            self.work += _CLOSING_WORK
             for target, condition in self.empty_moves[at]:
                 options: Iterable[frozenset[Obligation]] = (_FREE,)
                 if isinstance(condition, Edge):
@@ -200,6 +203,8 @@ class Machine:
                     if thread not in found:
                         found[thread] = None
                         queue.append(thread)
+        if self.work > MAX_WORK:
+            raise TooLarge(self.work, MAX_WORK)
         return tuple(t for t in found if self.moves[t[0]] is not None or not self.empty_moves[t[0]])
 
     def _behind(self, look: Look, context: Context, after: int) -> Iterable[frozenset[Obligation]]:
@@ -292,6 +297,7 @@ class Machine:
             context, threads = state
             accepting.append(self._accepts(threads, self.final, context))
             row = []
+            self.work += self.classes
             if self.anywhere and state == done:
                 table.append([number[done]] * self.classes)
                 continue

@@ -19,7 +19,8 @@ from cinnabar.schemas.denial import Denial
 from cinnabar.schemas.errors import NoValue, UnsupportedSchema
 from cinnabar.schemas.formats import format_content
 from cinnabar.schemas.judging.dialects import Draft, modern
-from cinnabar.schemas.judging.resources import LISTS, MAPS, Documents, Place
+from cinnabar.schemas.judging.resources import LISTS, MAPS, RECURSIVE, Documents, Place, Resource
+from cinnabar.schemas.judging.values import TYPES as KINDS_OF
 from cinnabar.schemas.language import smallest
 from cinnabar.schemas.scalars import constant_meaning, located, number_shape, string_shape, value_shape
 from cinnabar.schemas.schema_object import ABOUT, SchemaObject, annotation, notes_of
@@ -113,6 +114,10 @@ class Reader:
     sparing: bool = False
     left_out: list[tuple[str, str]] = field(default_factory=list)
     following: list[int] = field(default_factory=list)
+    #: The resources on the way here, each once, the outermost first.
+    scope: list[Resource] = field(default_factory=list)
+    #: What `named` has found.
+    types: dict[Place, frozenset[str]] = field(default_factory=dict)
     shapes: int = 0
     #: Containers within containers, as far as was read.
     deepest: int = 0
@@ -124,38 +129,45 @@ class Reader:
 
         `types` are the JSON types that its surroundings leave.
         """
-        self.count(place.pointer)
-        if place.value is False:
-            self.nothing(NoValue(place.pointer, "false", "no value is allowed here"))
-            return None
-        if not isinstance(place.value, Mapping) or not place.value:
-            return Anything() if types == ANY_TYPE else restrict(Anything(), types)
-        schema = SchemaObject(place, modern(place.value, place.resource.draft))
-        self._tell(schema)
-        if "type" in schema:
-            named = schema.get("type")
-            types = _common(types, frozenset(named if isinstance(named, list) else [named]))
-        found: Shape | None = Anything()
-        for keyword, part in self._parts(schema, types, level):
-            if part is None:
-                self.nothing(NoValue(schema.pointer(keyword), keyword))
+        entered = place.resource not in self.scope
+        if entered:
+            self.scope.append(place.resource)
+        try:
+            self.count(place.pointer)
+            if place.value is False:
+                self.nothing(NoValue(place.pointer, "false", "no value is allowed here"))
                 return None
+            if not isinstance(place.value, Mapping) or not place.value:
+                return Anything() if types == ANY_TYPE else restrict(Anything(), types)
+            schema = SchemaObject(place, modern(place.value, place.resource.draft))
+            self._tell(schema)
+            if "type" in schema:
+                named = schema.get("type")
+                types = _common(types, frozenset(named if isinstance(named, list) else [named]))
+            found: Shape | None = Anything()
+            for keyword, part in self._parts(schema, types, level):
+                if part is None:
+                    self.nothing(NoValue(schema.pointer(keyword), keyword))
+                    return None
+                assert found is not None
+                alone = isinstance(found, Anything)
+                with located(schema.pointer(keyword), keyword):
+                    found = intersect(found, part)
+                # What came alone was looked at when it was made.
+                if found is None or not (alone or _inhabited(found, schema, keyword)):
+                    self.nothing(NoValue(schema.pointer(keyword), keyword))
+                    return None
             assert found is not None
-            alone = isinstance(found, Anything)
-            with located(schema.pointer(keyword), keyword):
-                found = intersect(found, part)
-            # What came alone was looked at when it was made.
-            if found is None or not (alone or _inhabited(found, schema, keyword)):
-                self.nothing(NoValue(schema.pointer(keyword), keyword))
+            found = found if types == ANY_TYPE else restrict(found, types)
+            if found is None:
+                self.nothing(NoValue(schema.pointer("type"), "type"))
                 return None
-        assert found is not None
-        found = found if types == ANY_TYPE else restrict(found, types)
-        if found is None:
-            self.nothing(NoValue(schema.pointer("type"), "type"))
-            return None
-        found = self._unevaluated(found, schema, level)
-        found = self._denied(found, schema, level)
-        return None if found is None else with_notes(found, notes_of(place.value))
+            found = self._unevaluated(found, schema, level)
+            found = self._denied(found, schema, level)
+            return None if found is None else with_notes(found, notes_of(place.value))
+        finally:
+            if entered:
+                self.scope.pop()
 
     @property
     def full(self) -> bool:
@@ -217,8 +229,18 @@ class Reader:
     ) -> Iterator[tuple[str, Shape | None]]:
         """The shapes that a value has to have all at once, each with its keyword.
 
-        What references and `allOf` leave of the types is what the keywords beside them are read for.
+        The keywords beside constants, references and `allOf` are read for the types that these leave.
         """
+        if "enum" in schema:
+            part = union([s for v in schema.get("enum") if (s := value_shape(v)) is not None])
+            types = _left(types, part)
+            yield "enum", part
+        if "const" in schema:
+            part = value_shape(schema.get("const"))
+            types = _left(types, part)
+            yield "const", part
+        stated = self.named(schema.place)
+        types = types if stated == ANY_TYPE else _common(types, stated) or types
         for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
             if keyword in schema:
                 part = self._reference(schema, keyword, types, level)
@@ -228,14 +250,6 @@ class Reader:
             part = self.read(schema.below("allOf", str(at)), types, level)
             types = _left(types, part)
             yield "allOf", part
-        if "enum" in schema:
-            part = union([s for v in schema.get("enum") if (s := value_shape(v)) is not None])
-            types = _left(types, part)
-            yield "enum", part
-        if "const" in schema:
-            part = value_shape(schema.get("const"))
-            types = _left(types, part)
-            yield "const", part
         about = {kind for kind, keywords in ABOUT.items() if any(k in schema for k in keywords)}
         either: dict[str, Shape | None] = {}
         if "type" in schema or any(_group(kind) in about for kind in types):
@@ -263,6 +277,36 @@ class Reader:
             for name in list(schema.get(keyword, {}))[:MAX_DEPENDENT]:
                 yield keyword, self._dependent(schema, keyword, name, types, level)
 
+    def named(self, place: Place) -> frozenset[str]:
+        """The types that a schema, or what it leads to at the same value, names: all where none does."""
+        found = self.types.get(place)
+        if found is None:
+            # What leads back to itself names nothing more.
+            found = self.types[place] = ANY_TYPE
+            if isinstance(place.value, Mapping):
+                schema = SchemaObject(place, modern(place.value, place.resource.draft))
+                for part in self._naming(schema):
+                    if not part | {"integer"} >= ANY_TYPE:
+                        found = _common(found, part)
+            self.types[place] = found
+        return found
+
+    def _naming(self, schema: SchemaObject) -> Iterator[frozenset[str]]:
+        named = schema.get("type")
+        if named is not None:
+            yield frozenset(named if isinstance(named, list) else [named])
+        values = [*schema.get("enum", ()), *([schema.get("const")] if "const" in schema else ())]
+        if values:
+            yield frozenset(_type_of(value) for value in values)
+        if "$ref" in schema:
+            yield self.named(self.documents.resolve(schema.get("$ref"), schema.place, "$ref")[0])
+        for at in range(len(schema.get("allOf", ()))):
+            yield self.named(schema.below("allOf", str(at)))
+        for keyword in ("anyOf", "oneOf"):
+            if keyword in schema:
+                parts = [self.named(schema.below(keyword, str(at))) for at in range(len(schema.get(keyword)))]
+                yield frozenset[str]().union(*parts)
+
     def _alternatives(
         self, schema: SchemaObject, keyword: str, types: frozenset[str], level: int
     ) -> Shape | None:
@@ -273,7 +317,7 @@ class Reader:
     def _reference(
         self, schema: SchemaObject, keyword: str, types: frozenset[str], level: int
     ) -> Shape | None:
-        target, _ = self.documents.resolve(schema.get(keyword), schema.place, keyword)
+        target = self._target(schema, keyword)
         if self.following.count(id(target)) >= self.unrolled:
             self.stopped = True
             what = f"the form has {self.unrolled} levels of a schema that contains itself, and no more"
@@ -287,6 +331,14 @@ class Reader:
             return self.read(target, types, level)
         finally:
             self.following.pop()
+
+    def _target(self, schema: SchemaObject, keyword: str) -> Place:
+        """What a reference leads to: a dynamic one to the outermost schema entered that has the anchor."""
+        target, fragment = self.documents.resolve(schema.get(keyword), schema.place, keyword)
+        name = RECURSIVE if keyword == "$recursiveRef" else fragment
+        if keyword == "$ref" or target.resource.dynamic.get(name) is not target:
+            return target
+        return next((r.dynamic[name] for r in self.scope if name in r.dynamic), target)
 
     def _condition(self, schema: SchemaObject, types: frozenset[str], level: int) -> Shape | None:
         """What meets the condition and its consequence, or else the other one: the judge tells them apart."""
@@ -413,6 +465,13 @@ def _flat(about: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
 def _left(types: frozenset[str], part: Shape | None) -> frozenset[str]:
     """The types that are left beside a part; a part of any value leaves them all."""
     return types if part is None else _common(types, types_of(part))
+
+
+def _type_of(value: Any) -> str:
+    """The JSON type of a value, `number` for all numbers."""
+    if isinstance(value, bool):
+        return "boolean"
+    return next((kind for kind in reversed(TYPES) if isinstance(value, KINDS_OF[kind])), "null")
 
 
 def _common(first: frozenset[str], second: frozenset[str]) -> frozenset[str]:

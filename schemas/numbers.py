@@ -27,8 +27,8 @@ from cinnabar.schemas.automaton import (
 from cinnabar.schemas.errors import UnsupportedNumber
 
 MAX_DIGITS = 400
-# 4,096 remainders take some 300 ms to compile.
-MAX_REMAINDERS = 4_096
+# 65,536 remainders take a second or two to compile; they may be far fewer states, as those of 2 ** 16 are.
+MAX_REMAINDERS = 65_536
 _SPELLING = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?|[+-]?\.[0-9]+([eE][+-]?[0-9]+)?", re.ASCII)
 
 # Byte classes of all tables here: 0 to 9 the digits, 10 the point, 11 the minus sign, 12 all other bytes.

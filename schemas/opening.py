@@ -6,11 +6,18 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from cinnabar.schemas.algebra import intersect
+from cinnabar.schemas.errors import TooMuchWork
 from cinnabar.schemas.language import NO_AUTOMATON, language, smallest
+from cinnabar.schemas.regex import written
 from cinnabar.schemas.shape import Anything, Object, Shape, String
 
 #: Groups of open properties of one object; a form with more of them is none that anybody fills.
 MAX_GROUPS = 6
+#: Patterns of names that are tried for them.
+MAX_TRIED = 2 * MAX_GROUPS
+
+#: Why names are not written: there is no automaton of them, or no work left to make it.
+NO_NAMES = (*NO_AUTOMATON, TooMuchWork)
 
 
 def open_groups(shape: Object) -> list[tuple[Shape, Shape]]:
@@ -33,7 +40,7 @@ def open_groups(shape: Object) -> list[tuple[Shape, Shape]]:
 
 def _groups(shape: Object, patterns: Iterable[tuple[str, Shape]]) -> list[tuple[Shape, Shape]]:
     """The first groups that there are of properties that match one of these patterns."""
-    matching = (_matching(shape, pattern, value) for pattern, value in patterns)
+    matching = (_matching(shape, pattern, value) for pattern, value in islice(patterns, MAX_TRIED))
     return list(islice((group for group in matching if group is not None), MAX_GROUPS))
 
 
@@ -41,27 +48,37 @@ def _matching(shape: Object, pattern: str, value: Shape) -> tuple[Shape, Shape] 
     """The open properties whose names match this pattern, None where there can be none."""
     found: Shape | None = value
     try:
-        key = _key(shape, String((pattern,)))
+        key = _key(shape, _matched((pattern,)))
         if key is None:
             return None
-        for other, wanted in shape.patterns[: 2 * MAX_GROUPS]:
+        for other, wanted in shape.patterns[:MAX_TRIED]:
             if other != pattern and _implies(key, other):
                 found = None if found is None or wanted is None else intersect(found, wanted)
-    except NO_AUTOMATON:
+    except NO_NAMES:
         return None
     return None if found is None else (key, found)
 
 
 def _others(shape: Object, value: Shape) -> Iterator[tuple[Shape, Shape]]:
     """The open properties whose names match no pattern; any names, where no automaton is so large."""
-    unmatched = tuple(f"^(?![^]*(?:{pattern}))" for pattern, _ in shape.patterns[: 2 * MAX_GROUPS])
-    for key in (String(unmatched), String()):
+    unmatched = tuple(f"^(?![^]*(?:{pattern}))" for pattern, _ in shape.patterns[:MAX_TRIED])
+    for patterns in (unmatched, ()):
         try:
-            if (met := _key(shape, key)) is not None:
+            if (met := _key(shape, _matched(patterns))) is not None:
                 yield met, value
             return
-        except NO_AUTOMATON:
+        except NO_NAMES:
             continue
+
+
+def _matched(patterns: tuple[str, ...]) -> String:
+    """Names that all of the patterns match; raises one of NO_NAMES.
+
+    Each is charged, wherever its automaton comes from, so that the same groups are written every time.
+    """
+    for pattern in patterns:
+        written(pattern)
+    return String(patterns)
 
 
 def _key(shape: Object, key: String) -> Shape | None:
@@ -76,6 +93,6 @@ def _key(shape: Object, key: String) -> Shape | None:
 def _implies(key: Shape, pattern: str) -> bool:
     """Whether all of these names match the pattern."""
     try:
-        return (language(key) - language(String((pattern,)))).is_empty
-    except NO_AUTOMATON:
+        return (language(key) - language(_matched((pattern,)))).is_empty
+    except NO_NAMES:
         return False

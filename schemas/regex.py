@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
+from cinnabar.schemas import effort
 from cinnabar.schemas.automaton import Automaton
 from cinnabar.schemas.counts import clipped, conjuncts, loosened
 from cinnabar.schemas.ecma import Tree, parse
@@ -60,32 +61,53 @@ def pattern_matches(pattern: str, text: str) -> bool:
     return matches_somewhere(_tree(pattern), text)
 
 
-@lru_cache(maxsize=512)
 def written(pattern: str) -> Written:
     """What may be written under this pattern, as JSON Schema's `pattern` asks, with long counts as a bound.
 
-    Raises RegexError for what cannot be read or is not regular, TooLarge past the caps on states.
+    Raises RegexError for what cannot be read or is not regular, TooLarge past the caps on states, TooMuchWork
+    where the patterns of a schema before it took all the work that there is.
     """
-    found = [_written(tree) for tree in conjuncts(_tree(pattern))]
-    content = found[0].content
-    for more in found[1:]:
-        content &= more.content
+    effort.go_on_with(pattern)
+    found, work = _attempted(pattern)
+    effort.charge(pattern, work)
+    if isinstance(found, TooLarge):
+        raise TooLarge(found.states, found.limit)
+    return found
+
+
+# As many as a form has values, so that none is made twice; failures are remembered too: they take longest.
+@lru_cache(maxsize=4096)
+def _attempted(pattern: str) -> tuple[Written | TooLarge, int]:
+    """What may be written under a pattern, or why nothing can be, and the work that this took."""
+    work: list[int] = []
+    try:
+        found = [_written(tree, work) for tree in conjuncts(_tree(pattern))]
+        content = found[0].content
+        for more in found[1:]:
+            content &= more.content
+    except TooLarge as problem:
+        return TooLarge(problem.states, problem.limit), sum(work)
     bounds = [each.max_length for each in found if each.max_length is not None]
-    return Written(content, min(bounds, default=None), all(each.exact for each in found))
+    return Written(content, min(bounds, default=None), all(each.exact for each in found)), sum(work)
 
 
-def _written(tree: Tree) -> Written:
+def _written(tree: Tree, work: list[int]) -> Written:
     free, bound, exact = loosened(tree)
-    whole = None
+    whole = problem = None
     if bound is None or not exact:
-        with suppress(TooLarge):
-            whole = Written(_compile(tree, anywhere=True), None, True)
+        try:
+            whole = Written(_compile(tree, True, work), None, True)
+        except TooLarge as refused:
+            problem = refused
     if whole is not None and (bound is None or whole.content.states <= _FEW_STATES):
         return whole
-    try:
-        return Written(_compile(free, anywhere=True), bound, exact)
-    except TooLarge:
-        return Written(_compile(clipped(tree, _CLIPPED), anywhere=True), None, False)
+    if free != tree:
+        with suppress(TooLarge):
+            return Written(_compile(free, True, work), bound, exact)
+    short = clipped(tree, _CLIPPED)
+    if short == tree and problem is not None:
+        raise problem
+    return Written(_compile(short, True, work), None, False)
 
 
 @lru_cache(maxsize=2048)
@@ -93,7 +115,11 @@ def _tree(pattern: str) -> Tree:
     return parse(pattern)
 
 
-def _compile(tree: Tree, anywhere: bool) -> Automaton:
+def _compile(tree: Tree, anywhere: bool, work: list[int] | None = None) -> Automaton:
     machine = Machine(tree, anywhere)
-    table, accepting = machine.determinise()
+    try:
+        table, accepting = machine.determinise()
+    finally:
+        if work is not None:
+            work.append(machine.work)
     return lift(table, machine.starts, machine.kinds, accepting)

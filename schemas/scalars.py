@@ -7,13 +7,23 @@ from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any
 
+from cinnabar.schemas import effort
 from cinnabar.schemas.canonical import decimal, scalar_text
-from cinnabar.schemas.errors import NoValue, RegexError, TooLarge, UnsupportedNumber, UnsupportedSchema
+from cinnabar.schemas.errors import (
+    NoValue,
+    RegexError,
+    TooLarge,
+    TooMuchWork,
+    UnsupportedNumber,
+    UnsupportedSchema,
+)
 from cinnabar.schemas.formats import format_content
-from cinnabar.schemas.language import MAX_UNROLLED_LENGTH, smallest
+from cinnabar.schemas.language import MAX_UNROLLED_LENGTH, language, smallest
 from cinnabar.schemas.regex import written
 from cinnabar.schemas.shape import Array, Enum, Field, Null, Number, Object, Shape, String
 
+# How many times the work of a step of a pattern is that of a remainder.
+_MULTIPLE_WORK = 30
 BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 
 
@@ -24,6 +34,9 @@ def located(pointer: str, keyword: str) -> Iterator[None]:
         yield
     except RegexError as problem:
         advice = "write a pattern that is regular, or leave it out"
+        raise UnsupportedSchema(pointer, keyword, str(problem), advice) from None
+    except TooMuchWork as problem:
+        advice = "write fewer patterns, or simpler ones"
         raise UnsupportedSchema(pointer, keyword, str(problem), advice) from None
     except (TooLarge, UnsupportedNumber) as problem:
         raise UnsupportedSchema(pointer, keyword, str(problem), "loosen the bound") from None
@@ -74,7 +87,12 @@ def number_shape(schema: Mapping[str, Any], pointer: str, integer: bool) -> Numb
         () if multiple is None else (_exact(multiple, f"{pointer}/multipleOf", "multipleOf"),),
     )
     keyword = next((k for k in ("multipleOf", *BOUNDS) if k in schema), "type")
-    _inhabited(found, f"{pointer}/{keyword}", keyword)
+    with located(f"{pointer}/{keyword}", keyword):
+        if multiple is not None:
+            effort.go_on_with(f"multipleOf {multiple}")
+        _inhabited(found, f"{pointer}/{keyword}", keyword)
+        if multiple is not None:
+            effort.charge(f"multipleOf {multiple}", _MULTIPLE_WORK * language(found).states)
     return found
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from cinnabar.schemas.judging.checks import Check, Node, Scope, Test
+from cinnabar.schemas.judging.checks import Check, Node, Test
 from cinnabar.schemas.judging.resources import Place, Resource
+from cinnabar.schemas.judging.scope import Scope
 from cinnabar.schemas.judging.values import KINDS, OBJECT
 
 Below = Iterator[tuple[str | None, Any, Node]]
@@ -62,11 +63,11 @@ class Dynamic(Check):
 
     def _target(self, scope: Scope) -> Node:
         where = self.where
-        return next((where[resource] for resource in scope if resource in where), self.otherwise)
+        return next((where[resource] for resource in scope.resources if resource in where), self.otherwise)
 
     def holds(self, value: Any, scope: Scope) -> bool:
         where = self.where
-        for resource in scope:
+        for resource in scope.resources:
             if resource in where:
                 return where[resource].holds(value, scope)
         return self.otherwise.holds(value, scope)

@@ -17,9 +17,10 @@ from typing import Any
 from cinnabar.schemas.canonical import decimal, parse
 from cinnabar.schemas.errors import RegexError, SchemaError, UnsupportedSchema
 from cinnabar.schemas.formats import FORMATS, is_format
-from cinnabar.schemas.judging.checks import Check, Scope, Test
+from cinnabar.schemas.judging.checks import Check, Test
 from cinnabar.schemas.judging.dialects import Draft
 from cinnabar.schemas.judging.resources import Place
+from cinnabar.schemas.judging.scope import Scope
 from cinnabar.schemas.judging.values import (
     ARRAY,
     KINDS,

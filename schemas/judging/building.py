@@ -38,8 +38,12 @@ class Builder:
         while self._pending or self._found_anchors():
             node = self._pending.pop()
             node.tests.checks = tuple(self._checks(node))
-        if self._dynamic:
-            for node in self.nodes.values():
+        anchored = {resource for where in self._dynamic.values() for resource in where}
+        # What is left unevaluated is known by asking once more what all else holds.
+        twice = any(isinstance(c, containers.Unevaluated) for n in self.nodes.values() for c in n.checks)
+        for node in self.nodes.values():
+            node.shared = node.shared or twice
+            if node.place.resource in anchored:
                 node.enters = node.place.resource
         _check_circles(list(self.nodes.values()))
         return root
@@ -52,6 +56,8 @@ class Builder:
                 raise assertions.broken(place, "a schema")
             found = self.nodes[place] = Node(place)
             self._pending.append(found)
+        else:
+            found.shared = True
         return found
 
     def _found_anchors(self) -> bool:
@@ -60,6 +66,7 @@ class Builder:
             for resource in set(self.documents.resources.values()):
                 if name in resource.dynamic and resource not in where:
                     where[resource] = self.node(resource.dynamic[name])
+                    where[resource].shared = True
         return bool(self._pending)
 
     def _checks(self, node: Node) -> list[Check]:

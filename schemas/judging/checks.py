@@ -1,8 +1,7 @@
 """A schema as a node with checks, which is what judging runs on.
 
 A check belongs to one keyword. A node knows for each kind of value the functions to call, so that a string
-never meets the keywords of objects. The dynamic scope of an evaluation is the tuple of the resources that it
-has entered, the outermost first, each once: only the first that has an anchor matters.
+never meets the keywords of objects.
 """
 
 # ruff: noqa: ARG002, one signature for all keywords, of which few use all of it
@@ -13,9 +12,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from cinnabar.schemas.judging.resources import Place, Resource
+from cinnabar.schemas.judging.scope import Scope
 from cinnabar.schemas.judging.values import KINDS
 
-Scope = tuple[Resource, ...]
 Test = Callable[[Any, Scope], bool]
 
 
@@ -70,15 +69,20 @@ class Tests(dict[type, tuple[Test, ...]]):
 
 
 class Node:
-    """A schema that is ready to judge. `enters` is its resource where dynamic references may ask for it."""
+    """A schema that is ready to judge. `enters` is its resource where dynamic references may ask for it.
 
-    __slots__ = ("enters", "place", "tests", "whole")
+    One that is `shared` may be asked of the same value more than once, and remembers what it said.
+    """
+
+    __slots__ = ("_admitted", "enters", "place", "shared", "tests", "whole")
 
     def __init__(self, place: Place) -> None:
         self.place = place
         self.enters: Resource | None = None
+        self.shared = False
         self.whole = place.value is True or place.value == {}
         self.tests = Tests()
+        self._admitted: dict[type, bool] | None = None
 
     @property
     def checks(self) -> tuple[Check, ...]:
@@ -87,10 +91,21 @@ class Node:
 
     def holds(self, value: Any, scope: Scope) -> bool:
         """Whether the value meets the schema; raises ValueError for what is no parsed JSON."""
-        enters = self.enters
-        if enters is not None and enters not in scope:
-            scope = (*scope, enters)
-        for test in self.tests[type(value)]:  # noqa: SIM110, a generator would cost half the speed and a frame
+        if self.enters is not None:
+            scope = scope.entered(self.enters)
+        if self.shared:
+            asked = self, id(value)
+            known = scope.held.get(asked)
+            if known is None:
+                # A generator would cost half the speed, and it or a method a frame of the stack.
+                known = True
+                for test in self.tests[type(value)]:
+                    if not test(value, scope):
+                        known = False
+                        break
+                scope.held[asked] = known
+            return known
+        for test in self.tests[type(value)]:  # noqa: SIM110, as above
             if not test(value, scope):
                 return False
         return True
@@ -98,15 +113,22 @@ class Node:
     def mark(self, value: Any, scope: Scope, seen: set[Any]) -> None:
         """Add what a value that meets the schema has evaluated by it."""
         scope = self.entered(scope)
-        for check in self.checks:
-            if check.marks and type(value) in check.kinds:
-                check.mark(value, scope, seen)
+        found = scope.evaluated.get((self, id(value)))
+        if found is None:
+            found = scope.evaluated[self, id(value)] = set()
+            for check in self.checks:
+                if check.marks and type(value) in check.kinds:
+                    check.mark(value, scope, found)
+        seen |= found
 
     def entered(self, scope: Scope) -> Scope:
         """The dynamic scope within this node."""
-        enters = self.enters
-        return scope if enters is None or enters in scope else (*scope, enters)
+        return scope if self.enters is None else scope.entered(self.enters)
 
     def admits(self, kind: type) -> bool:
         """False where plainly no value of this kind meets the schema."""
-        return all(check.admits(kind) for check in self.checks)
+        if self._admitted is None:  # A dictionary for each node from the start would be most of its size.
+            self._admitted = {}
+        if kind not in self._admitted:
+            self._admitted[kind] = all(check.admits(kind) for check in self.checks)
+        return self._admitted[kind]

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cinnabar.schemas.judging.building import Builder
-from cinnabar.schemas.judging.checks import Check, Node, Scope
+from cinnabar.schemas.judging.checks import Check, Node
+from cinnabar.schemas.judging.scope import Scope
 from cinnabar.schemas.judging.values import shown
 from cinnabar.schemas.pointers import escape
 
@@ -45,14 +46,15 @@ class Judge:
         Raises ValueError for what no JSON parser gives.
         """
         try:
-            return self._root.holds(value, ())
+            return self._root.holds(value, Scope())
         except RecursionError:
             return False
 
     def violation(self, value: Any) -> Violation | None:
         """The first keyword that the value does not meet, as far within it as one part is to blame."""
         try:
-            return None if self._root.holds(value, ()) else _blamed(self._root, value)
+            scope = Scope()
+            return None if self._root.holds(value, scope) else _blamed(self._root, value, scope)
         except RecursionError:
             return Violation("", "", "depth", "a value with fewer levels", "one that is nested too deeply")
 
@@ -66,8 +68,8 @@ def judge_of(schema: dict[str, Any] | bool) -> Judge:
     return Judge(Builder(schema).build())
 
 
-def _blamed(node: Node, value: Any) -> Violation:
-    pointer, scope = "", ()  # type: str, Scope
+def _blamed(node: Node, value: Any, scope: Scope) -> Violation:
+    pointer = ""
     while True:
         scope = node.entered(scope)
         check = next(c for c in node.checks if not all(test(value, scope) for test in c.tests(type(value))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 from decimal import Decimal
+from time import process_time
 from typing import Any
 
 import jsonschema_rs
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from schema_strategies import hard_schemas, hard_values, near, schemas
 
-from cinnabar.schemas import UnsupportedSchema, compile_schema
+from cinnabar.schemas import UnsupportedSchema, compile_schema, effort, machine
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import NotAccepted, NoValue, SchemaError
 from cinnabar.schemas.form import ArrayNode, ObjectNode, Slot, walk
@@ -392,3 +393,108 @@ def test_the_traps_of_decoders_are_answered_exactly(shared: Any, monkeypatch: py
     assert refused == ["ECMA backreference"]
     assert not wrong
     assert unknown == ['"\\ud800"']
+
+
+def test_a_pattern_that_passes_too_many_states_without_reading_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(machine, "MAX_WORK", 20_000)
+    compiled = compile_schema({"properties": {"a": {"pattern": "^(?:a?){300}a{300}$"}}})
+    with pytest.raises(UnsupportedSchema, match="expected at most") as refused:
+        compiled.minimal()
+    assert refused.value.pointer == "/properties/a/pattern"
+
+
+def test_patterns_are_refused_where_all_together_take_too_much_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(effort, "MAX_EFFORT", 5_000)
+    of = [f"^(?:a|b)*a(?:a|b){{{n}}}$" for n in (5, 6, 7, 8)]
+    compiled = compile_schema({"properties": {str(n): {"pattern": one} for n, one in enumerate(of)}})
+    with pytest.raises(UnsupportedSchema, match="the 3 patterns") as refused:
+        compiled.minimal()
+    assert refused.value.pointer == "/properties/3/pattern"
+    assert "fewer" in refused.value.advice
+    # The others have been made by then, and are charged for all the same.
+    again = compile_schema({"properties": {f"a{n}": {"pattern": one} for n, one in enumerate(of)}})
+    with pytest.raises(UnsupportedSchema, match="the 3 patterns"):
+        again.minimal()
+
+
+def test_names_of_open_properties_that_take_too_much_work_are_not_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(effort, "MAX_EFFORT", 5_000)
+    of = {f"^(?:c|d)*c(?:c|d){{{n}}}$": {"type": "integer"} for n in range(6, 12)}
+    compiled = compile_schema({"type": "object", "patternProperties": of})
+    assert compiled.minimal() == "{}" and 1 <= len(compiled.form.arrays) < 6
+
+
+@pytest.mark.parametrize(
+    ("schema", "smallest"),
+    [
+        ({"const": None, "allOf": [{"properties": {}}]}, "null"),
+        ({"$ref": "#/$defs/a", "enum": ["red"], "$defs": {"a": {"maxItems": 3}}}, '"red"'),
+        ({"allOf": [{"properties": {"a": {}}}, {"type": ["null", "string"]}]}, "null"),
+        ({"allOf": [{"properties": {"a": {}}}, {"anyOf": [{"const": 3}, {"type": "integer"}]}]}, "0"),
+        (
+            {"$schema": "http://json-schema.org/draft-06/schema#", "not": {"dependencies": {"ab": ["b"]}}},
+            '{"ab":null}',
+        ),
+    ],
+)
+def test_a_schema_that_simple_values_meet_has_a_form(schema: dict[str, Any], smallest: str) -> None:
+    compiled = compile_schema(schema)
+    assert compiled.accepts(compiled.minimal())
+    assert compiled.minimal() == smallest
+
+
+def test_a_reference_of_dynamic_scope_is_written_as_it_is_judged() -> None:
+    items = {"$id": "list", "type": "array", "items": {"$dynamicRef": "#T"}, "minItems": 2}
+    compiled = compile_schema({
+        "$id": "https://h/ints",
+        "$ref": "list",
+        "$defs": {
+            "i": {"$dynamicAnchor": "T", "type": "integer", "minimum": 3},
+            "l": {**items, "$defs": {"d": {"$dynamicAnchor": "T", "not": True}}},
+        },
+    })  # fmt: skip
+    assert compiled.minimal() == compiled.canonical([3, 3]) == "[3,3]"
+
+
+def test_the_smallest_record_of_a_reference_of_dynamic_scope_is_canonical() -> None:
+    own = {"$dynamicAnchor": "node", "minProperties": 3}
+    compiled = compile_schema({
+        "contains": {"dependentSchemas": {"": {}}},
+        "$defs": {
+            "n1": {"$dynamicAnchor": "node"},
+            "res": {"$id": "http://h/res", "$defs": {"nn": own}, "items": {"$dynamicRef": "#node"}},
+        },
+        "allOf": [{"$ref": "http://h/res"}],
+    })  # fmt: skip
+    assert compiled.canonical(json.loads(compiled.minimal())) == compiled.minimal()
+
+
+def test_a_choice_of_thousands_of_objects_is_read_in_time() -> None:
+    values = [{"a": n} for n in range(20_000)]
+    started = process_time()
+    assert compile_schema({"enum": values}).minimal() == '{"a":0}'
+    assert process_time() - started < 5
+
+
+def test_as_many_open_properties_are_found_as_rows_may_be_demanded() -> None:
+    schema = {"type": "object", "additionalProperties": {"type": "integer"}, "minProperties": 512}
+    compiled = compile_schema(schema)
+    assert len(json.loads(compiled.minimal())) == 512
+    with pytest.raises(UnsupportedSchema, match="at most 512") as refused:
+        compile_schema({**schema, "minProperties": 513}).minimal()
+    assert refused.value.pointer == "/minProperties"
+
+
+def test_a_step_of_many_remainders_and_few_states_is_written() -> None:
+    assert compile_schema({"type": "integer", "multipleOf": 8192, "minimum": 1}).minimal() == "8192"
+
+
+def test_a_schema_of_which_no_form_is_found_is_not_said_to_have_no_value() -> None:
+    compiled = compile_schema({"oneOf": [True, {"patternProperties": {"^x-": {"enum": [None]}}}]})
+    assert compiled.accepts('{"x-a":1}')
+    with pytest.raises(NoValue, match="no record was found"):
+        compiled.minimal()

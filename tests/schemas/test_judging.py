@@ -366,3 +366,32 @@ def test_a_hundred_thousand_properties_are_ready() -> None:
     judge = judge_of({"properties": {f"p{i}": {"type": "integer"} for i in range(100_000)}})
     assert judge.accepts({"p99999": 1})
     assert not judge.accepts({"p99999": "1"})
+
+
+def two_ways(last: Any, beside: dict[str, Any], steps: int = 30) -> dict[str, Any]:
+    """A schema that is reached from the root in two ways at each step, so in 2 ** steps ways in all."""
+    defs: dict[str, Any] = {}
+    for i in range(steps):
+        further = {"$ref": f"#/$defs/d{i + 1}"}
+        defs[f"d{i}"] = {"anyOf": [further, {"allOf": [further]}], **beside}
+    return {"$ref": "#/$defs/d0", "$defs": {**defs, f"d{steps}": last}}
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("beside", [{}, {"unevaluatedProperties": False}, {"unevaluatedItems": False}])
+def test_a_schema_that_is_reached_in_many_ways_is_asked_once_of_each_value(beside: dict[str, Any]) -> None:
+    judge = judge_of(two_ways({"type": ["object", "array"], "properties": {"a": {}}}, beside))
+    assert judge.accepts({"a": 1}) and judge.accepts([])
+    assert judge.accepts({"b": 1}) == ("unevaluatedProperties" not in beside)
+    assert judge.accepts([1]) == ("unevaluatedItems" not in beside)
+    assert not judge.accepts("a") and judge.violation("a") is not None
+
+
+@pytest.mark.timeout(20)
+def test_levels_of_a_value_do_not_multiply_the_ways_to_a_schema() -> None:
+    again = {"anyOf": [{"$ref": "#"}, {"allOf": [{"$ref": "#"}]}]}
+    judge = judge_of({"type": ["object", "integer"], "properties": {"a": again}})
+    value: Any = "no integer"
+    for _ in range(40):
+        value = {"a": value}
+    assert not judge.accepts(value)

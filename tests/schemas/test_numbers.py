@@ -135,13 +135,13 @@ def test_a_decimal_step_bounds_the_places() -> None:
     assert not cents.accepts(b"0.005") and not cents.accepts(b"-1")
 
 
-@pytest.mark.parametrize("step", ["0", "-1", "10007", "4097", "204.9", "0.0012345"])
+@pytest.mark.parametrize("step", ["0", "-1", "65537", "3276.9", "0.0012345"])
 def test_a_step_without_a_fair_automaton_is_refused(step: str) -> None:
     with pytest.raises(UnsupportedNumber, match="multipleOf"):
         number(multiple_of=Decimal(step))
 
 
-@pytest.mark.parametrize("step", ["4096", "204.8"])
+@pytest.mark.parametrize("step", ["4096", "204.8", "8192", "65536"])
 def test_a_step_of_as_many_remainders_as_are_allowed_has_its_automaton(step: str) -> None:
     automaton = number(multiple_of=Decimal(step))
     for factor in (0, 1, 7, 1000):
