@@ -25,7 +25,7 @@ from cinnabar.schemas.regex import pattern_matches
 ECMA_PATTERN = "x-cinnabar-pattern"
 #: Keywords whose values are data, and those whose values are schemas by name, whatever the name.
 _DATA = ("const", "default", "enum", "example", "examples")
-_NAMED = {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
+_NAMED = ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
 
 # What ECMA-262 and Rust read alike: letters and marks, escaped marks, sets of these, groups, counts.
 _MARK = r"[A-Za-z0-9 _@#%=!,;:/'\"<>`]"
@@ -71,10 +71,12 @@ def rewritten(schema: Any, change: Callable[[dict[str, Any]], None]) -> Any:
         return [rewritten(part, change) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {key: value if key in _DATA else rewritten(value, change) for key, value in schema.items()}
-    for key in _NAMED & schema.keys():
-        if isinstance(schema[key], dict):
-            found[key] = {name: rewritten(part, change) for name, part in schema[key].items()}
+    found: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in _NAMED and isinstance(value, dict):
+            found[key] = {name: rewritten(part, change) for name, part in value.items()}
+        else:
+            found[key] = value if key in _DATA else rewritten(value, change)
     change(found)
     return found
 
