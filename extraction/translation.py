@@ -8,7 +8,6 @@ then: these are found by `cinnabar.schemas.regex`.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from functools import lru_cache
@@ -20,6 +19,7 @@ from cinnabar.schemas.codepoints import WORD, Ranges
 from cinnabar.schemas.ecma import Chars, Choice, Edge, Look, Repeat, Sequence, Tree, parse
 from cinnabar.schemas.errors import RegexError
 from cinnabar.schemas.regex import pattern_matches
+from cinnabar.schemas.texts import schema_text
 
 #: A keyword of our own, for patterns that the validator's engine cannot run.
 ECMA_PATTERN = "x-cinnabar-pattern"
@@ -41,7 +41,7 @@ def translated(schema: Any, nullable: bool) -> tuple[Any, dict[str, str]]:
     """
     patterns: dict[str, str] = {}
     # What a reference names by its pattern keeps that name.
-    named = "/patternProperties/" in json.dumps(schema)
+    named = "/patternProperties/" in schema_text(schema)
 
     def change(part: dict[str, Any]) -> None:
         if nullable:

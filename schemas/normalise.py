@@ -90,7 +90,9 @@ def normalise(schema: dict[str, Any] | bool, denying: bool = False) -> Normalise
                 deepest = reader.deepest
                 continue
             except RecursionError:
-                problem = UnsupportedSchema("", "$ref", "too many levels", "flatten the schema")
+                reason = "it stands within too many others"
+                keyword = _keyword(reader.reached)
+                problem = UnsupportedSchema(reader.reached, keyword, reason, "flatten the schema")
                 continue
             if shape is not None:
                 return Normalised(shape, tuple(dict.fromkeys(reader.left_out)))
@@ -114,6 +116,8 @@ class Reader:
     left_out: list[tuple[str, str]] = field(default_factory=list)
     following: list[int] = field(default_factory=list)
     shapes: int = 0
+    #: The pointer of the last value that was read.
+    reached: str = ""
     #: Containers within containers, as far as was read.
     deepest: int = 0
     stopped: bool = False
@@ -171,6 +175,7 @@ class Reader:
     def count(self, pointer: str) -> None:
         """One value more, at this place of the schema."""
         self.shapes += 1
+        self.reached = pointer
         if self.shapes > (MAX_DEMANDED if self.sparing else MAX_SHAPES):
             raise TooMany(pointer)
 
