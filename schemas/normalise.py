@@ -21,7 +21,7 @@ from cinnabar.schemas.formats import format_content
 from cinnabar.schemas.judging.dialects import Draft, modern
 from cinnabar.schemas.judging.resources import LISTS, MAPS, Documents, Place
 from cinnabar.schemas.language import smallest
-from cinnabar.schemas.scalars import constant_meaning, located, number_shape, string_shape, value_shape
+from cinnabar.schemas.scalars import choices_shape, constant_meaning, located, number_shape, string_shape
 from cinnabar.schemas.schema_object import ABOUT, SchemaObject, annotation, notes_of
 from cinnabar.schemas.shape import (
     Anything,
@@ -234,11 +234,11 @@ class Reader:
             types = _left(types, part)
             yield "allOf", part
         if "enum" in schema:
-            part = union([s for v in schema.get("enum") if (s := value_shape(v)) is not None])
+            part = choices_shape(schema.get("enum"), schema.pointer("enum"), "enum")
             types = _left(types, part)
             yield "enum", part
         if "const" in schema:
-            part = value_shape(schema.get("const"))
+            part = choices_shape([schema.get("const")], schema.pointer("const"), "const")
             types = _left(types, part)
             yield "const", part
         about = {kind for kind, keywords in ABOUT.items() if any(k in schema for k in keywords)}

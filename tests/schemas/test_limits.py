@@ -237,3 +237,18 @@ def test_a_lone_surrogate_is_refused_by_its_place_and_not_said_raw(
 def test_a_pair_of_surrogates_is_a_code_point(tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text(r'{"const": "\ud83d\ude00"}')
     assert compile_schema(load_schema(tmp_path / "s.json").schema).accepts('"😀"')
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer"),
+    [
+        ({"items": {"enum": [f"{n:03}" + "a" * 900 for n in range(500)]}}, "/items/enum"),
+        ({"enum": [f"{n:02}" + f"{n:02}" * 500 for n in range(25)]}, "/enum"),
+        ({"properties": {"a": {"const": {"b": ["a" * 20_000]}}}, "required": ["a"]}, "/properties/a/const"),
+    ],
+)
+def test_choices_that_no_automaton_holds_are_refused_by_their_place(schema: Any, pointer: str) -> None:
+    compiled = compile_schema(schema)
+    with pytest.raises(UnsupportedSchema, match=r"at most [24]0*0 \(name fewer or shorter values") as caught:
+        _ = compiled.form
+    assert caught.value.pointer == pointer
