@@ -19,6 +19,7 @@ from cinnabar.extraction.planning import passage_of
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import DocumentError, UsageError
 from cinnabar.schemas.form import Form
+from cinnabar.schemas.texts import read_schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def labelled_documents(folder: Path) -> Iterator[Labelled]:
 
 def training_source(folder: Path, wordpieces: WordPieces, recipe: SetRecipe) -> Source:
     """A set as a source of training windows; what its recipe holds back is kept apart."""
-    form = compile_schema(json.loads((folder / "schema.json").read_text(encoding="utf-8"))).form
+    form = compile_schema(read_schema((folder / "schema.json").read_text(encoding="utf-8"))).form
     source = Source(folder.name, recipe.weight, [])
     for document in labelled_documents(folder):
         held_back = is_held_back(document.file, document.truth, recipe)

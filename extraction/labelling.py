@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ from cinnabar.extraction.truth import drafts_of, known_files
 from cinnabar.extraction.validation import Validator
 from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.texts import read_schema, schema_text
 
 #: Parser processes.
 WORKERS = 2
@@ -102,10 +102,10 @@ def label(
 def _prepare(out: Path, source: SchemaSource) -> None:
     """The set's folder with its schema."""
     path = out / "schema.json"
-    wanted: Any = json.loads(json.dumps(source.schema))
+    wanted: Any = read_schema(schema_text(source.schema))
     if path.exists():
         try:
-            there = json.loads(path.read_text(encoding="utf-8"))
+            there = read_schema(path.read_text(encoding="utf-8"))
         except ValueError:
             there = None
         if there != wanted:
@@ -115,7 +115,7 @@ def _prepare(out: Path, source: SchemaSource) -> None:
         return
     try:
         (out / "drafts").mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(wanted, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        path.write_text(schema_text(wanted, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise UsageError(f"--out {out}: expected a folder that can be written: {error.strerror}") from error
 

@@ -8,7 +8,6 @@ then: these are found by `cinnabar.schemas.regex`.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from functools import lru_cache
@@ -20,12 +19,13 @@ from cinnabar.schemas.codepoints import WORD, Ranges
 from cinnabar.schemas.ecma import Chars, Choice, Edge, Look, Repeat, Sequence, Tree, parse
 from cinnabar.schemas.errors import RegexError
 from cinnabar.schemas.regex import pattern_matches
+from cinnabar.schemas.texts import schema_text
 
 #: A keyword of our own, for patterns that the validator's engine cannot run.
 ECMA_PATTERN = "x-cinnabar-pattern"
 #: Keywords whose values are data, and those whose values are schemas by name, whatever the name.
 _DATA = ("const", "default", "enum", "example", "examples")
-_NAMED = {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
+_NAMED = ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
 
 # What ECMA-262 and Rust read alike: letters and marks, escaped marks, sets of these, groups, counts.
 _MARK = r"[A-Za-z0-9 _@#%=!,;:/'\"<>`]"
@@ -41,7 +41,7 @@ def translated(schema: Any, nullable: bool) -> tuple[Any, dict[str, str]]:
     """
     patterns: dict[str, str] = {}
     # What a reference names by its pattern keeps that name.
-    named = "/patternProperties/" in json.dumps(schema)
+    named = "/patternProperties/" in schema_text(schema)
 
     def change(part: dict[str, Any]) -> None:
         if nullable:
@@ -71,10 +71,12 @@ def rewritten(schema: Any, change: Callable[[dict[str, Any]], None]) -> Any:
         return [rewritten(part, change) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {key: value if key in _DATA else rewritten(value, change) for key, value in schema.items()}
-    for key in _NAMED & schema.keys():
-        if isinstance(schema[key], dict):
-            found[key] = {name: rewritten(part, change) for name, part in schema[key].items()}
+    found: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in _NAMED and isinstance(value, dict):
+            found[key] = {name: rewritten(part, change) for name, part in value.items()}
+        else:
+            found[key] = value if key in _DATA else rewritten(value, change)
     change(found)
     return found
 

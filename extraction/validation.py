@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from cinnabar.extraction.translation import ECMA_PATTERN, EcmaPattern, translated
 from cinnabar.schemas.errors import SchemaError
+from cinnabar.schemas.judging.resources import Documents
 from cinnabar.schemas.loading import SchemaSource
 from cinnabar.schemas.pointers import escape
 
@@ -34,8 +35,9 @@ class Violation:
 class Validator:
     """Checks records against one schema; threads may share it.
 
-    No reference outside of the schema is ever fetched. Raises SchemaError where the schema itself cannot be
-    used.
+    No reference outside of the schema is ever fetched. Raises UnsupportedSchema with the pointer of a
+    reference that leads nowhere, also in a part that nothing refers to, and SchemaError where the schema
+    cannot be used otherwise.
     """
 
     def __init__(self, source: SchemaSource) -> None:
@@ -47,6 +49,10 @@ class Validator:
                 schema, validate_formats=True, offline=True, keywords={ECMA_PATTERN: EcmaPattern}
             )
         except (ValueError, jsonschema_rs.ReferencingError) as error:
+            # It reads what nothing refers to as well, and does not tell the places of references.
+            unresolved = Documents(source.schema).unresolved()
+            if unresolved is not None:
+                raise unresolved from error
             raise SchemaError(f"{source.name}: refused by the validator of records: {error}") from error
 
     def check(self, record_text: str) -> list[Violation]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from difflib import get_close_matches
 from typing import Any
 
 import jsonschema_rs
 
 from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.texts import schema_text
 
 TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 #: What types are called elsewhere.
@@ -31,7 +31,7 @@ def complaint(problem: jsonschema_rs.ValidationError) -> str:
     """The pointer, what was expected there, what came, and advice where there is some."""
     path = problem.instance_path
     keyword, value = (str(path[-1]) if path else ""), problem.instance
-    got = json.dumps(value, ensure_ascii=False, default=str)
+    got = schema_text(value, ensure_ascii=False)
     place = "".join(f"/{escape(str(part))}" for part in path) or "/"
     advice = _advice(keyword, value)
     said = f"{place}: expected {_expected(keyword, problem)}, got {got if len(got) < 80 else got[:77] + '…'}"

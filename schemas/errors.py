@@ -87,12 +87,14 @@ class UnsupportedNumber(UsageError):
 class UnsupportedSchema(UsageError):
     """A schema that cannot be enforced.
 
-    `pointer` is the JSON pointer (RFC 6901) of the keyword within the schema.
+    `pointer` is the JSON pointer (RFC 6901) of the keyword within the schema; the message shows the ends of
+    a long one.
     """
 
     def __init__(self, pointer: str, keyword: str, reason: str, advice: str = "") -> None:
         self.pointer, self.keyword, self.reason, self.advice = pointer, keyword, reason, advice
-        super().__init__(f"{pointer or '/'}: {keyword}: {reason}" + (f" ({advice})" if advice else ""))
+        place = pointer if len(pointer) <= 300 else f"{pointer[:200]} … {pointer[-80:]}"
+        super().__init__(f"{place or '/'}: {keyword}: {reason}" + (f" ({advice})" if advice else ""))
 
 
 class NoValue(UnsupportedSchema):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from cinnabar.schemas.errors import SchemaError
 from cinnabar.schemas.metaschema import check_schema, fingerprint
+from cinnabar.schemas.texts import read_schema
 
 # Decimal places of a Pydantic Decimal that names none: decimal columns need a scale, and nine leave 29 digits
 # before the point of the 38 that Arrow and DuckDB hold.
@@ -41,7 +41,8 @@ def load_schema(spec: Any) -> SchemaSource:
 
     `spec` is a name of the library, a path of a JSON Schema file, `module:Class` (found from the current
     directory too), a dict or a boolean, a Pydantic class, or an `outlines.types.JsonSchema`. Raises
-    SchemaError with what was expected where there is none, or where the standard's meta-schema is not met.
+    SchemaError with what was expected where there is none, or where the standard's meta-schema is not met,
+    and UnsupportedSchema with the pointer of what is beyond all limits (`limits.py`).
     """
     if isinstance(spec, str):
         return _named(spec)
@@ -93,17 +94,9 @@ def _file(path: Path) -> SchemaSource:
 
 
 def _parse(text: str, where: str) -> dict[str, Any] | bool:
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
-            raise ValueError(f"the key {twice!r} twice in one object")
-        return found
-
     try:
-        schema = json.loads(text, object_pairs_hook=once)
-    except (ValueError, RecursionError) as problem:
+        schema = read_schema(text)
+    except ValueError as problem:
         raise SchemaError(f"{where}: expected JSON, got {problem}") from None
     if not isinstance(schema, (dict, bool)):
         came = type(schema).__name__

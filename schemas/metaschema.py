@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from typing import Any
 
 import jsonschema_rs
@@ -11,6 +10,8 @@ import jsonschema_rs
 from cinnabar.schemas.complaints import complaint
 from cinnabar.schemas.errors import SchemaError
 from cinnabar.schemas.judging.dialects import Draft, draft_named
+from cinnabar.schemas.limits import check_limits
+from cinnabar.schemas.texts import schema_text
 
 META_SCHEMAS = {
     Draft.DRAFT_4: "http://json-schema.org/draft-04/schema#",
@@ -24,8 +25,10 @@ META_SCHEMAS = {
 def check_schema(schema: dict[str, Any] | bool, name: str = "schema") -> None:
     """Raise SchemaError where the meta-schema that `$schema` names (2020-12 by default) is not met.
 
-    Nothing is fetched: a meta-schema that is not the standard's own is refused.
+    Raises UnsupportedSchema for what is beyond all limits (`limits.py`). Nothing is fetched: a meta-schema
+    that is not the standard's own is refused.
     """
+    check_limits(schema, name)
     if isinstance(schema, dict) and isinstance(schema.get("$schema"), str):
         draft = draft_named(schema["$schema"])
         if draft is None:
@@ -36,13 +39,11 @@ def check_schema(schema: dict[str, Any] | bool, name: str = "schema") -> None:
         jsonschema_rs.meta.validate(schema)
     except jsonschema_rs.ValidationError as problem:
         raise SchemaError(f"{name}: {complaint(problem)}") from None
-    except UnicodeEncodeError:
-        raise SchemaError(f"{name}: expected valid Unicode, got a lone surrogate") from None
     except (jsonschema_rs.ReferencingError, ValueError, TypeError) as problem:
         raise SchemaError(f"{name}: expected a JSON Schema of draft 4 to 2020-12, got {problem}") from None
 
 
 def fingerprint(schema: dict[str, Any] | bool) -> str:
     """SHA-256, in hexadecimal, of the schema as JSON with sorted keys, annotations included."""
-    text = json.dumps(schema, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    text = schema_text(schema, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

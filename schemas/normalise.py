@@ -22,7 +22,7 @@ from cinnabar.schemas.judging.dialects import Draft, modern
 from cinnabar.schemas.judging.resources import LISTS, MAPS, RECURSIVE, Documents, Place, Resource
 from cinnabar.schemas.judging.values import TYPES as KINDS_OF
 from cinnabar.schemas.language import smallest
-from cinnabar.schemas.scalars import constant_meaning, located, number_shape, string_shape, value_shape
+from cinnabar.schemas.scalars import choices_shape, constant_meaning, located, number_shape, string_shape
 from cinnabar.schemas.schema_object import ABOUT, SchemaObject, annotation, notes_of
 from cinnabar.schemas.shape import (
     Anything,
@@ -91,7 +91,9 @@ def normalise(schema: dict[str, Any] | bool, denying: bool = False) -> Normalise
                 deepest = reader.deepest
                 continue
             except RecursionError:
-                problem = UnsupportedSchema("", "$ref", "too many levels", "flatten the schema")
+                reason = "it stands within too many others"
+                keyword = _keyword(reader.reached)
+                problem = UnsupportedSchema(reader.reached, keyword, reason, "flatten the schema")
                 continue
             if shape is not None:
                 return Normalised(shape, tuple(dict.fromkeys(reader.left_out)))
@@ -119,6 +121,8 @@ class Reader:
     #: What `named` has found.
     types: dict[Place, frozenset[str]] = field(default_factory=dict)
     shapes: int = 0
+    #: The pointer of the last value that was read.
+    reached: str = ""
     #: Containers within containers, as far as was read.
     deepest: int = 0
     stopped: bool = False
@@ -183,6 +187,7 @@ class Reader:
     def count(self, pointer: str) -> None:
         """One value more, at this place of the schema."""
         self.shapes += 1
+        self.reached = pointer
         if self.shapes > (MAX_DEMANDED if self.sparing else MAX_SHAPES):
             raise TooMany(pointer)
 
@@ -232,11 +237,11 @@ class Reader:
         The keywords beside constants, references and `allOf` are read for the types that these leave.
         """
         if "enum" in schema:
-            part = union([s for v in schema.get("enum") if (s := value_shape(v)) is not None])
+            part = choices_shape(schema.get("enum"), schema.pointer("enum"), "enum")
             types = _left(types, part)
             yield "enum", part
         if "const" in schema:
-            part = value_shape(schema.get("const"))
+            part = choices_shape([schema.get("const")], schema.pointer("const"), "const")
             types = _left(types, part)
             yield "const", part
         stated = self.named(schema.place)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any
 
 from cinnabar.schemas import effort
+from cinnabar.schemas.algebra import union
+from cinnabar.schemas.automaton import MAX_STATES
 from cinnabar.schemas.canonical import decimal, scalar_text
 from cinnabar.schemas.errors import (
     NoValue,
@@ -19,8 +21,9 @@ from cinnabar.schemas.errors import (
 )
 from cinnabar.schemas.formats import format_content
 from cinnabar.schemas.language import MAX_UNROLLED_LENGTH, language, smallest
+from cinnabar.schemas.minimise import MAX_RAW_STATES
 from cinnabar.schemas.regex import written
-from cinnabar.schemas.shape import Array, Enum, Field, Null, Number, Object, Shape, String
+from cinnabar.schemas.shape import Array, Enum, Field, Null, Number, Object, Shape, String, branches
 
 # How many times the work of a step of a pattern is that of a remainder.
 _MULTIPLE_WORK = 30
@@ -28,7 +31,7 @@ BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 
 
 @contextmanager
-def located(pointer: str, keyword: str) -> Iterator[None]:
+def located(pointer: str, keyword: str, advice: str = "loosen the bound") -> Iterator[None]:
     """Give the errors of the automata their place in the schema."""
     try:
         yield
@@ -39,7 +42,7 @@ def located(pointer: str, keyword: str) -> Iterator[None]:
         advice = "write fewer patterns, or simpler ones"
         raise UnsupportedSchema(pointer, keyword, str(problem), advice) from None
     except (TooLarge, UnsupportedNumber) as problem:
-        raise UnsupportedSchema(pointer, keyword, str(problem), "loosen the bound") from None
+        raise UnsupportedSchema(pointer, keyword, str(problem), advice) from None
 
 
 def string_shape(schema: Mapping[str, Any], pointer: str) -> String:
@@ -96,8 +99,37 @@ def number_shape(schema: Mapping[str, Any], pointer: str, integer: bool) -> Numb
     return found
 
 
+def choices_shape(values: list[Any], pointer: str, keyword: str) -> Shape | None:
+    """These values of `enum` or `const` alone, as far as there are texts that spell them."""
+    advice = "name fewer or shorter values, or describe them by a pattern or bounds"
+    with located(pointer, keyword, advice):
+        found = union([shape for value in values if (shape := value_shape(value)) is not None])
+        for branch in () if found is None else branches(found):
+            if isinstance(branch, Enum) and _raw_states(branch.options) > MAX_STATES:
+                smallest(branch)  # Whether they end alike, and so are fewer, shows when they are built.
+    return found
+
+
+def _raw_states(texts: Iterable[str]) -> int:
+    """The states of an automaton of these texts that shares only how they begin.
+
+    Raises TooLarge where even these are too many, before any is built.
+    """
+    states, before = 1, ""
+    for text in sorted(texts):
+        pairs = enumerate(zip(before, text, strict=False))
+        states += len(text) - next((at for at, (a, b) in pairs if a != b), len(before))
+        before = text
+    if states > MAX_RAW_STATES:
+        raise TooLarge(states, MAX_RAW_STATES)
+    return states
+
+
 def value_shape(value: Any) -> Shape | None:
-    """This value alone; None for one that no text spells, such as a string with a lone surrogate."""
+    """This value alone; None for one that no text spells, such as a string with a lone surrogate.
+
+    Raises TooLarge for a text of a size that no automaton has.
+    """
     if isinstance(value, Mapping):
         parts = {name: value_shape(part) for name, part in value.items()}
         if any(part is None for part in parts.values()):
@@ -114,6 +146,8 @@ def value_shape(value: Any) -> Shape | None:
         text = scalar_text(value)
     except ValueError:
         return None
+    if len(text) > MAX_STATES:
+        raise TooLarge(len(text), MAX_STATES)
     return Null() if text == "null" else Enum((text,), ("",))
 
 

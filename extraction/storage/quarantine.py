@@ -18,6 +18,7 @@ from cinnabar.schemas.canonical import json_text
 from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.texts import read_schema
 
 #: The flag of a record that a person let through.
 RELEASED = "released"
@@ -101,7 +102,7 @@ def source_of(out: Path, name: str, fingerprint: str) -> SchemaSource:
             return source
     path = out / "schemas" / f"{fingerprint}.json"
     try:
-        schema = json.loads(path.read_text(encoding="utf-8"))
+        schema = read_schema(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise RunError(f"{path}: the schema cannot be read ({error}); run extract with it again") from error
     found = load_schema(schema)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import time
 from collections import Counter
@@ -26,6 +25,7 @@ from cinnabar.schemas.arrow import arrow_schema
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.loading import SchemaSource
+from cinnabar.schemas.texts import schema_text
 
 if TYPE_CHECKING:
     from cinnabar.extraction.storage.store import Store
@@ -86,8 +86,7 @@ class Run:
             with failures(f"{store.out}: the schema could not be stored"):
                 write_bytes(
                     store.out / "schemas" / f"{source.fingerprint}.json",
-                    # Integers of any size, as a schema may have them.
-                    json.dumps(source.schema, indent=2, ensure_ascii=False).encode() + b"\n",
+                    schema_text(source.schema, indent=2, ensure_ascii=False).encode() + b"\n",
                 )
             self._commit({"runs": self._run_row(None, {}, {})} | self._empty_tables())
 

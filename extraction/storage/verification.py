@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -22,8 +21,9 @@ from cinnabar.extraction.storage.setting_aside import Problem, set_aside, within
 from cinnabar.extraction.storage.store import Store
 from cinnabar.extraction.validation import Validator
 from cinnabar.schemas import SchemaSource
-from cinnabar.schemas.errors import RunError, SchemaError, UsageError
+from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.metaschema import fingerprint
+from cinnabar.schemas.texts import read_schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def _validator(out: Path, name: str, problems: list[Problem]) -> Validator | Non
     path = out / "schemas" / f"{name}.json"
     advice = "the next run with this schema writes it again"
     try:
-        schema = orjson.loads(path.read_bytes()) if path.is_file() else None
+        schema = read_schema(path.read_text(encoding="utf-8")) if path.is_file() else None
         if schema is None:
             problems.append(Problem(0, within(out, path), f"it is missing; {advice}"))
             return None
@@ -151,7 +151,7 @@ def _validator(out: Path, name: str, problems: list[Problem]) -> Validator | Non
             )
             return None
         return Validator(SchemaSource(name[:12], schema, None, name))
-    except (OSError, ValueError, SchemaError) as error:
+    except (OSError, ValueError, UsageError) as error:
         problems.append(Problem(0, within(out, path), f"cannot be used: {error}; {advice}"))
         return None
 

@@ -113,6 +113,14 @@ def extract(
     With --json the object has inputs, written, quarantined, skipped, seconds, schema, steps (the number of
     denoising steps over all documents read) and usage (requests, tokens and cost of a server, or null).
     """
+    from cinnabar.extraction.validation import Validator
+    from cinnabar.schemas import compile_schema, load_schema
+
+    # A schema that cannot be used is refused before the weights are looked at, or anything large imported.
+    source = load_schema(schema)
+    _ = compile_schema(source.schema).form
+    Validator(source)
+
     from cinnabar.engine.models.remote.serving import is_plain
     from cinnabar.extraction.cluster.connection import check as check_cluster
     from cinnabar.extraction.cluster.connection import joined
@@ -121,7 +129,6 @@ def extract(
     from cinnabar.extraction.run import extract as extract_documents
     from cinnabar.extraction.sources import model_source, settings_of
     from cinnabar.flows.cli.console import Bar
-    from cinnabar.schemas import load_schema
 
     if max_error_rate is not None and not 0 <= max_error_rate <= 1:
         raise UsageError(f"--max-error-rate: expected 0 to 1, got {max_error_rate}")
@@ -135,7 +142,6 @@ def extract(
         workers=workers,
         retry_quarantined=retry_quarantined,
     )
-    source = load_schema(schema)
     locations = located(paths)
     remote = {
         "base_url": base_url,
@@ -187,10 +193,8 @@ def _through_prefect(
     from cinnabar.extraction.inputs import gather, located
     from cinnabar.extraction.run import Summary
     from cinnabar.extraction.storage.store import Store
-    from cinnabar.schemas import compile_schema, load_schema
 
     # What is wrong with the use is told before Prefect starts its server.
-    _ = compile_schema(load_schema(schema).schema).form
     with ExitStack() as connections:
         gather(located(paths), out, connections)
     Store.open(out).close()

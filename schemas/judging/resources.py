@@ -175,6 +175,22 @@ class Documents:
         self._index(found)
         return found, fragment
 
+    def unresolved(self) -> UnsupportedSchema | None:
+        """What is wrong with a reference that leads nowhere, also in a part that nothing refers to."""
+        pending = [self.root]
+        while pending:
+            place = pending.pop()
+            if not isinstance(place.value, dict):
+                continue
+            for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
+                if isinstance(place.value.get(keyword), str):
+                    try:
+                        self.resolve(place.value[keyword], place, keyword)
+                    except UnsupportedSchema as problem:
+                        return problem
+            pending += reversed(list(_subschemas(place)))
+        return None
+
     def _resource(self, uri: str, where: str, keyword: str, reference: str) -> Resource:
         if uri in self._ambiguous:
             reason = f"two schemas call themselves {uri}"

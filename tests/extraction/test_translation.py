@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from cinnabar.extraction.translation import ECMA_PATTERN, rust_pattern, translated
+from cinnabar.extraction.translation import ECMA_PATTERN, rewritten, rust_pattern, translated
 from cinnabar.extraction.validation import Validator
 from cinnabar.schemas.errors import SchemaError
 from cinnabar.schemas.loading import SchemaSource
@@ -135,3 +135,19 @@ def test_only_what_the_engine_of_the_validator_refuses_is_found_by_our_own() -> 
         assert translated({"pattern": pattern}, nullable=False)[0] == {ECMA_PATTERN: pattern}
         with pytest.raises(ValueError, match="regex"):
             jsonschema_rs.validator_for({"pattern": pattern})
+
+
+def test_each_schema_is_said_again_once_however_deep_it_stands() -> None:
+    seen: list[object] = []
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(15):
+        schema = {"properties": {"a": schema}}
+    assert rewritten(schema, seen.append) == schema
+    assert len(seen) == 16
+
+
+@pytest.mark.parametrize("keyword", ["properties", "$defs", "dependencies", "dependentSchemas"])
+def test_what_is_named_like_a_keyword_is_a_schema_where_names_stand(keyword: str) -> None:
+    schema = {keyword: {"const": {"pattern": r"^\cJ"}, "pattern": {"pattern": r"^\cJ"}}}
+    said, _ = translated(schema, nullable=False)
+    assert said[keyword]["const"] == said[keyword]["pattern"] != {"pattern": r"^\cJ"}

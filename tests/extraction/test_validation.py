@@ -9,7 +9,7 @@ from pydantic import BaseModel, model_validator
 
 from cinnabar.extraction.validation import Validator, Violation, exact
 from cinnabar.schemas import load_schema
-from cinnabar.schemas.errors import SchemaError
+from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.loading import SchemaSource
 
 
@@ -94,7 +94,7 @@ def test_the_draft_is_the_one_that_the_schema_names():
 
 def test_a_reference_to_elsewhere_is_refused_and_never_fetched():
     schema = {"$ref": "http://example.org/other.json"}
-    with pytest.raises(SchemaError, match="other"):
+    with pytest.raises(UnsupportedSchema, match=r"^/\$ref: .*other.json is not within this schema"):
         Validator(SchemaSource("other", schema, None, "0"))
 
 
@@ -141,3 +141,13 @@ def test_null_is_valid_where_openapi_says_nullable_and_no_draft_is_named() -> No
     assert Validator(SchemaSource("open", schema, None, "0")).check(text)
     draft = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
     assert Validator(SchemaSource("draft", draft, None, "0")).check(nulls)
+
+
+@pytest.mark.parametrize("reference", ["https://example.com/s.json", "other.json#/a"])
+def test_a_reference_that_leads_nowhere_is_refused_by_its_place_even_where_nothing_needs_it(
+    reference: str,
+) -> None:
+    unused = {"properties": {"a/b": {"items": {"$ref": reference}}}}
+    with pytest.raises(UnsupportedSchema, match="nothing is fetched") as caught:
+        Validator(load_schema({"$defs": {"fine": {"$ref": "#"}, "unused": unused}}))
+    assert caught.value.pointer == "/$defs/unused/properties/a~1b/items/$ref"

@@ -364,3 +364,12 @@ def test_a_schema_may_have_numbers_of_any_size(notes: Path, tiny_model: Path, tm
     (tmp_path / "big.json").write_text(json.dumps(schema))
     arguments = ["extract", str(notes), "--schema", str(tmp_path / "big.json")]
     assert run([*arguments, "--out", str(tmp_path / "big"), "--model", str(tiny_model)]) == 0
+
+
+def test_a_schema_is_refused_before_the_model_is_looked_at(tmp_path: Path, capsys: CaptureResult) -> None:
+    (tmp_path / "deep.json").write_text('{"items":' * 10_000 + "{}" + "}" * 10_000)
+    (tmp_path / "none.json").write_text('{"type": "object", "properties": {"a": false}, "required": ["a"]}')
+    for name, said in (("deep", "more than 200 objects and lists"), ("none", "/properties/a")):
+        arguments = [str(tmp_path), "--out", str(tmp_path / "out"), "--model", "no such model"]
+        assert run(["extract", *arguments, "--schema", str(tmp_path / f"{name}.json")]) == 2
+        assert said in capsys.readouterr().err

@@ -1,0 +1,93 @@
+"""Schemas as texts, read and written without loss: a number that a float would round is a Decimal.
+
+All others stay the floats that Python's json gives, so that a schema is the same whether it came from a file
+or was written in Python.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from decimal import Decimal, InvalidOperation
+from itertools import count
+from typing import Any
+
+from cinnabar.schemas.errors import UnsupportedSchema
+from cinnabar.schemas.limits import MAX_DIGITS, MAX_LEVELS, too_deep
+
+#: A key with its colon, another string, or what opens, closes and parts objects and lists.
+_TOKEN = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[\[\]{},]', re.DOTALL)
+
+
+def read_schema(text: str) -> Any:
+    """The value of a JSON text.
+
+    NaN and infinities come as floats, for `check_limits` to refuse by their place. Raises ValueError for
+    what is not JSON or has a key twice in one object, and UnsupportedSchema with the pointer for what is too
+    deep for Python's parser.
+    """
+    try:
+        return json.loads(
+            text, parse_float=_number, parse_int=_integer, parse_constant=float, object_pairs_hook=_object
+        )
+    except RecursionError:
+        raise _too_deep(text) from None
+
+
+def schema_text(schema: Any, **how: Any) -> str:
+    """The schema as JSON, its decimals exact; `how` goes to `json.dumps`."""
+    # json writes no Decimal, so each is a string at first, of a kind that is nowhere in the schema.
+    found: dict[str, Decimal] = {}
+
+    def stands_for(number: Any) -> str:
+        if not isinstance(number, Decimal):
+            raise TypeError(f"expected JSON, got {type(number).__name__}")
+        found[key := f"{mark}:{len(found)}"] = number
+        return key
+
+    for mark in map("decimal {}".format, count()):
+        found.clear()
+        text = json.dumps(schema, default=stands_for, **how)
+        if text.count(f'"{mark}:') == len(found):
+            break
+    return re.sub(rf'"({mark}:\d+)"', lambda match: str(found[match[1]]), text) if found else text
+
+
+def _number(text: str) -> float | Decimal:
+    near = float(text)
+    try:
+        exact = Decimal(text)
+    except InvalidOperation:  # An exponent past that of any Decimal: far above what is allowed.
+        return Decimal(f"1e{MAX_DIGITS}")
+    return near if math.isfinite(near) and Decimal(repr(near)) == exact else exact
+
+
+def _integer(digits: str) -> int | Decimal:
+    return int(digits) if len(digits) <= MAX_DIGITS else Decimal(digits)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"the key {twice!r:.80} twice in one object")
+    return found
+
+
+def _too_deep(text: str) -> UnsupportedSchema:
+    """The refusal of a text by the first place that is too deep."""
+    steps: list[str | int] = []
+    for token in _TOKEN.finditer(text):
+        if token[0] in ("{", "["):
+            if len(steps) == MAX_LEVELS:
+                break
+            steps.append("" if token[0] == "{" else 0)
+        elif token[0] in ("}", "]"):
+            del steps[-1:]
+        elif token[2] and steps:
+            steps[-1] = json.loads(token[1])
+        elif token[0] == "," and steps and isinstance(steps[-1], int):
+            steps[-1] += 1
+    return too_deep(steps)
