@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -94,16 +95,22 @@ def rust_pattern(pattern: str) -> str | None:
 
     What is no pattern stays as it is, for the validator to refuse.
     """
+    same = _SAME.fullmatch(pattern) is not None
     try:
-        tree = parse(pattern)
+        said = pattern if same else _rust(parse(pattern))
+        jsonschema_rs.validator_for({"pattern": said})
     except RegexError:
         return pattern
-    said = pattern if _SAME.fullmatch(pattern) else _rust(tree)
-    try:
-        jsonschema_rs.validator_for({"pattern": said})
     except ValueError:
-        return None
+        return pattern if same and not _is_pattern(pattern) else None
     return said
+
+
+def _is_pattern(text: str) -> bool:
+    with suppress(RegexError):
+        parse(text)
+        return True
+    return False
 
 
 def _rust(tree: Tree) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 import jsonschema_rs
 from pydantic import ValidationError
 
+from cinnabar.extraction.routes import check_routes
 from cinnabar.extraction.translation import ECMA_PATTERN, EcmaPattern, translated
 from cinnabar.schemas.errors import SchemaError
 from cinnabar.schemas.judging.resources import Documents
@@ -36,12 +37,13 @@ class Validator:
     """Checks records against one schema; threads may share it.
 
     No reference outside of the schema is ever fetched. Raises UnsupportedSchema with the pointer of a
-    reference that leads nowhere, also in a part that nothing refers to, and SchemaError where the schema
-    cannot be used otherwise.
+    reference that leads nowhere, also in a part that nothing refers to, or of an `unevaluated…` that is
+    reached in too many ways, and SchemaError where the schema cannot be used otherwise.
     """
 
     def __init__(self, source: SchemaSource) -> None:
         self._model = source.model
+        check_routes(source.schema)
         try:
             named = isinstance(source.schema, dict) and "$schema" in source.schema
             schema, self._patterns = translated(source.schema, nullable=not named)

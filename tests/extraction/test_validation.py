@@ -3,6 +3,7 @@ from __future__ import annotations
 import sys
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from pydantic import BaseModel, model_validator
@@ -151,3 +152,22 @@ def test_a_reference_that_leads_nowhere_is_refused_by_its_place_even_where_nothi
     with pytest.raises(UnsupportedSchema, match="nothing is fetched") as caught:
         Validator(load_schema({"$defs": {"fine": {"$ref": "#"}, "unused": unused}}))
     assert caught.value.pointer == "/$defs/unused/properties/a~1b/items/$ref"
+
+
+def routes(count: int) -> dict[str, Any]:
+    """A schema that leads to its last part in two to the power of `count` ways."""
+    parts: dict[str, Any] = {
+        f"d{at}": {"anyOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(count)
+    }
+    parts[f"d{count}"] = {"properties": {"a": {"type": "string"}}}
+    return {"$defs": parts, "$ref": "#/$defs/d0", "unevaluatedProperties": False}
+
+
+def test_what_the_validator_would_never_finish_is_refused_by_its_place() -> None:
+    with pytest.raises(UnsupportedSchema, match="65,536 ways") as caught:
+        Validator(load_schema(routes(40)))
+    assert (caught.value.pointer, caught.value.keyword) == ("/unevaluatedProperties", "unevaluatedProperties")
+    validator = Validator(load_schema(routes(6)))
+    assert validator.check('{"a":"x"}') == [] and validator.check('{"b":"x"}') != []
+    endless = {"anyOf": [{"$ref": "#"}, {"type": "object"}], "unevaluatedProperties": False}
+    assert Validator(load_schema(endless)).check("{}") == []
