@@ -98,7 +98,8 @@ def worker_kills(root: Path, documents: int, kills: int, seed: int = 0, tell: bo
         out, turn = root / f"turn-{turn}", turn + 1
         with start_run(docs, out, 4) as run:
             while run.poll() is None and died < kills:
-                time.sleep(chance.uniform(0.05, 0.5))
+                # Each has the time to start, on a busy machine too: five deaths of starting ones end a run.
+                time.sleep(chance.uniform(0.5, 1.5))
                 parsers = list(parsers_of(run.pid))
                 if parsers:
                     with suppress(ProcessLookupError):

@@ -30,7 +30,7 @@ MAX_FILE = 200 << 20
 LOOK_AHEAD = 4
 START_LIMIT = 60.0
 #: Times that a worker is started before the run fails.
-STARTS = 3
+STARTS = 5
 
 # After these a worker is of no further use, or not to be trusted with another document.
 _FATAL = ("worker_died", "timeout", "memory")
