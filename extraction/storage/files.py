@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
@@ -77,7 +78,9 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     `path` names the old file or the new one at every instant, never a torn one.
     """
     make_folder(path.parent)
-    temporary = path.parent / f"{TEMPORARY}{os.getpid()}-{path.name}"
+    # Threads of one process write apart, too: what one has half written, another would rename into place.
+    writer = f"{os.getpid()}{threading.get_ident()}"
+    temporary = path.parent / f"{TEMPORARY}{writer}-{path.name}"
     try:
         write(temporary)
         sync_file(temporary)

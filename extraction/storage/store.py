@@ -234,6 +234,7 @@ class Store:
 
     def publish_if_stale(self) -> None:
         """Swap in a new snapshot where the last one shows less, or was made when the folder lay elsewhere."""
-        newest = max(self._manifests, default=None)
-        if newest is not None and published_number(self.out) != newest:
-            publish(self.out)
+        with self.mutex:
+            newest = max(self._manifests, default=None)
+            if newest is not None and published_number(self.out) != newest:
+                publish(self.out)

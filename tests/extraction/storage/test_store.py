@@ -6,14 +6,19 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage import store as store_module
+from cinnabar.extraction.storage.files import write_whole
 from cinnabar.extraction.storage.reading import query
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.store import Store
@@ -267,3 +272,18 @@ def test_an_outcome_whose_parts_do_not_fit_is_refused(parts):
 def test_a_document_with_another_digest_is_refused(workload):
     with pytest.raises(ValueError, match="digest"):
         replace(workload.written("a"), digest="0" * 64)
+
+
+def test_threads_that_write_one_file_at_once_leave_one_of_theirs_whole(out) -> None:
+    meeting = threading.Barrier(2)
+
+    def write(letter: bytes, temporary: Path) -> None:
+        temporary.write_bytes(letter * 10)
+        meeting.wait(10)  # both have begun: under one name each would now go on with the other's file
+        assert temporary.read_bytes() == letter * 10
+        meeting.wait(10)
+
+    with ThreadPoolExecutor(2) as threads:
+        ended = [threads.submit(write_whole, out / "file", partial(write, letter)) for letter in (b"a", b"b")]
+    assert [one.exception() for one in ended] == [None, None]
+    assert (out / "file").read_bytes() in (b"a" * 10, b"b" * 10) and not list(out.glob(".part-*"))
