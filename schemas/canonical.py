@@ -84,9 +84,14 @@ def _integer(digits: str) -> int | Decimal:
     return int(digits) if len(digits) < 4000 else Decimal(digits)
 
 
+def repeated(pairs: list[tuple[str, Any]]) -> str:
+    """The name that most of these pairs have, for the error of an object that has it more than once."""
+    ((name, _),) = Counter(name for name, _ in pairs).most_common(1)
+    return name
+
+
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
-        raise ValueError(f"expected properties of different names, got {twice!r:.80} twice")
+        raise ValueError(f"expected properties of different names, got {repeated(pairs)!r:.80} twice")
     return found

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import Counter
 from decimal import Decimal, InvalidOperation
 from itertools import count
 from typing import Any
 
+from cinnabar.schemas.canonical import repeated
 from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.limits import MAX_DIGITS, MAX_LEVELS, too_deep
 
@@ -71,8 +71,7 @@ def _integer(digits: str) -> int | Decimal:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
-        raise ValueError(f"the key {twice!r:.80} twice in one object")
+        raise ValueError(f"the key {repeated(pairs)!r:.80} twice in one object")
     return found
 
 
