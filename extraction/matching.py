@@ -28,6 +28,9 @@ MAX_ASSIGNMENT = 300
 #: Numbers that are not integers may differ by this share.
 TOLERANCE = 1e-6
 
+#: Texts with more characters than this are not kept by the thousand.
+LONG = 4096
+
 _NUMBER = re.compile(r"\s*[-+]?\d+(\.\d+)?([eE][-+]?\d{1,3})?\s*")
 _DATE = re.compile(
     r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})"
@@ -66,12 +69,17 @@ def says_something(value: Any) -> bool:
     return value is not None and value is not False
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 14)
 def fold(text: str) -> str:
     """The text as it is compared: folded, of letters, digits, decimal marks, % and currency signs."""
     marked = _DECIMAL_MARK.sub(_MARK, unicodedata.normalize("NFKC", text).casefold())
     kept = (c for c in marked if c.isalnum() or c in "%\0" or unicodedata.category(c) == "Sc")
     return "".join(kept).replace(_MARK, ".")
+
+
+@lru_cache(maxsize=2)
+def _fold_document(text: str) -> str:
+    return fold.__wrapped__(text)
 
 
 def as_number(value: Any) -> float | int | None:
@@ -81,7 +89,7 @@ def as_number(value: Any) -> float | int | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 14)
 def as_date(text: str) -> tuple[date, tuple[int, int, int] | None] | None:
     """The date, and the time if there is one, that this text spells in ISO form; else None."""
     match = _DATE.fullmatch(text.strip())
@@ -221,7 +229,7 @@ def evidence_holds(value: Any, text: str) -> bool:
             or f"{day[0]:%d%m%Y}" in joined
         )
     folded = fold(value)
-    return bool(folded) and folded in fold(text)
+    return bool(folded) and folded in (fold(text) if len(text) <= LONG else _fold_document(text))
 
 
 def _prints(value: float, printed: str) -> bool:

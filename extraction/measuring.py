@@ -34,7 +34,8 @@ def answers(reads: Sequence[Read], job: Job) -> dict[str, dict[str, Any]]:
         for start in range(0, len(reads), BATCH)
         for outcome in run_batch(reads[start : start + BATCH], job).outcomes
     )
-    return {outcome.path: prediction_of(outcome) for outcome in outcomes}
+    texts = {read.path: read.found.text for read in reads if not isinstance(read.found, Exception)}
+    return {outcome.path: prediction_of(outcome) | {"text": texts.get(outcome.path)} for outcome in outcomes}
 
 
 def read_set(labelled: EvaluationSet, pool: ParserPool) -> Iterator[Read]:

@@ -13,6 +13,7 @@ items all have partners,
 
 invented          how many of those with a null truth were given a value (booleans do not count)
 evidence          how many hits have evidence in which the value can be read (booleans do not count)
+evidence_ratio    how many hits that is, against those whose value can be read anywhere in the document
 evidence_length   how much longer than the value its evidence is, in the median
 rated             how many have a confidence
 ece               by how much confidence and share of right ones differ, in ten bins of equal width
@@ -28,7 +29,8 @@ from typing import Any
 
 from cinnabar.extraction.matching import LeafPair, Path, evidence_holds, says_something
 
-#: What was extracted: {"record": record or None, "confidence": {pointer: …}, "evidence": {pointer: text}}.
+#: What was extracted: {"record": record or None, "confidence": {pointer: …}, "evidence": {pointer: text},
+#: "text": the document's own}; the last three may be missing.
 Prediction = Mapping[str, Any]
 Figures = dict[str, Any]
 
@@ -81,6 +83,7 @@ class Scoring:
     nulls: int = 0
     invented: int = 0
     held: list[bool] = field(default_factory=list)
+    readable: list[bool] = field(default_factory=list)
     lengths: list[float] = field(default_factory=list)
     rated: list[tuple[float, bool]] = field(default_factory=list)
 
@@ -101,6 +104,8 @@ class Scoring:
                 text = evidence.get(leaf.pointer) or ""
                 self.held.append(bool(text) and evidence_holds(value, text))
                 self.lengths.append(len(text) / max(1, len(str(value))))
+                if (whole := prediction.get("text")) is not None:
+                    self.readable.append(evidence_holds(value, whole))
             if confidence.get(leaf.pointer) is not None:
                 self.rated.append((confidence[leaf.pointer], right))
 
@@ -114,6 +119,8 @@ class Scoring:
         if self.held:
             figures["evidence"] = round(sum(self.held) / len(self.held), 4)
             figures["evidence_length"] = round(sorted(self.lengths)[len(self.lengths) // 2], 2)
+        if any(self.readable):
+            figures["evidence_ratio"] = round(sum(self.held) / sum(self.readable), 4)
         if self.rated:
             figures["ece"] = round(calibration_error(self.rated), 4)
             figures["rated"] = round(len(self.rated) / self.paired, 4)

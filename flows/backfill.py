@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 # First: it sets what Prefect reads when it is imported.
-from cinnabar.flows.extract import A_BATCH, ON_A_CLUSTER
+from cinnabar.flows.tasks import work_on
 
-from prefect import flow, get_run_logger, task  # isort: skip
+from prefect import flow, get_run_logger  # isort: skip
 
 from cinnabar.extraction.backfilling import Backfill
-from cinnabar.extraction.cluster.connection import Cluster, joined
+from cinnabar.extraction.cluster.connection import joined
 from cinnabar.extraction.inputs import located
 from cinnabar.extraction.mailboxes.address import password_of_environment
 from cinnabar.extraction.run import Options
@@ -21,18 +21,6 @@ from cinnabar.extraction.storage.stored import Selection
 from cinnabar.flows.parameters import Count, Device, Effort, OnMissing, Share
 from cinnabar.flows.prefect_server import secret
 from cinnabar.schemas import load_schema
-
-
-@task(name="backfill-batch", **A_BATCH)
-def fill_batch(begun: Backfill, number: int) -> int:
-    """Fill and commit one batch of records; how many these were."""
-    return len(begun.work(number))
-
-
-@task(**ON_A_CLUSTER)
-def spread_batches(begun: Backfill, cluster: Cluster) -> None:
-    """Have the machines of a cluster work on all batches; one that fails is tried again there."""
-    begun.spread(cluster)
 
 
 @flow(name="backfill-folder", flow_run_name="{record_schema} in {out}", persist_result=False)
@@ -81,7 +69,7 @@ def backfill_folder(
         limit: The first so many records only.
         context: Tokens of a chunk at most, instead of the model's own context.
         workers: Processes that parse files.
-        batch: Records that are filled and committed together, by one task.
+        batch: Records that are filled and committed together. A task works on several batches.
         ray: A Ray cluster whose machines do the work, in one task: auto, HOST:PORT or local.
         others: Files, folders and mailboxes to look in for documents that are not where they were.
         password_block: The Secret block with the mailbox's password, instead of the environment.
@@ -98,11 +86,7 @@ def backfill_folder(
         if begun.empty:
             get_run_logger().info("nothing to fill")
             return {}
-        if cluster is not None:
-            spread_batches(begun, cluster)
-        else:
-            for number in range(len(begun.batches)):
-                fill_batch(begun, number)
+        work_on(begun, cluster)
         summary = begun.finish()
     get_run_logger().info(
         "%d written, %d quarantined, %d skipped", summary.written, summary.quarantined, summary.skipped

@@ -1,6 +1,6 @@
 """The server of Prefect that flows talk to: whether it answers, what it keeps, and one of our own.
 
-Prefect is imported when it is needed: `cinnabar.flows.extract` sets what it reads from the environment first.
+Prefect is imported when it is needed: `cinnabar.flows.tasks` sets what it reads from the environment first.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def _read(text: str, mention: Mention, locale: Locale) -> tuple[tuple[str | bool
     return _pairs(text[mention.start : mention.end], locale, before, after)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def _pairs(span: str, locale: Locale, before: str, after: str) -> tuple[tuple[str | bool, Kind], ...]:
     return tuple((r.value, r.kind) for r in readings(span, locale, before, after))
 
@@ -64,7 +64,7 @@ def _has_text(pairs: tuple[tuple[str | bool, Kind], ...], value: str) -> bool:
     return any(found == value for found, kind in pairs if kind not in ("number", "boolean"))
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def _numbers(span: str, locale: Locale, before: str, after: str) -> frozenset[Decimal]:
     return frozenset(Decimal(str(v)) for v, kind in _pairs(span, locale, before, after) if kind == "number")
 

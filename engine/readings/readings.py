@@ -86,7 +86,7 @@ def readings(span: str, locale: Locale, before: str = "", after: str = "") -> tu
     return _readings(span, locale, before[-40:] if before else "", after[:40] if after else "")
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def _readings(span: str, locale: Locale, before: str, after: str) -> tuple[Reading, ...]:
     verbatim = " ".join(span.split())
     if not verbatim:
@@ -332,7 +332,7 @@ def json_readings(span: str, locale: Locale, before: str = "", after: str = "") 
     return _json_readings(span, locale, before[-40:] if before else "", after[:40] if after else "")
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def _json_readings(span: str, locale: Locale, before: str, after: str) -> tuple[bytes, ...]:
     out: dict[bytes, None] = {}
     for reading in _readings(span, locale, before, after):

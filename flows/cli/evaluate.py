@@ -31,7 +31,18 @@ if TYPE_CHECKING:
     from cinnabar.extraction.sources import Source
     from cinnabar.extraction.validation import Violation
 
-_SHOWN = ("f1", "precision", "recall", "scalars", "lists", "invented", "evidence", "ece", "coverage95")
+_SHOWN = (
+    "f1",
+    "precision",
+    "recall",
+    "scalars",
+    "lists",
+    "invented",
+    "evidence",
+    "evidence_ratio",
+    "ece",
+    "coverage95",
+)
 
 
 def evaluate(
@@ -203,9 +214,10 @@ def _check_writable(path: Path, several: bool) -> None:
 
 
 def _write(path: Path, found: Mapping[str, Mapping[str, dict[str, Any]]]) -> None:
-    for name, lines in found.items():
-        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines.values())
-        (path / f"{name}.jsonl" if len(found) > 1 else path).write_text(text, encoding="utf-8")
+    for set_name, lines in found.items():
+        kept = ({name: part for name, part in line.items() if name != "text"} for line in lines.values())
+        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in kept)
+        (path / f"{set_name}.jsonl" if len(found) > 1 else path).write_text(text, encoding="utf-8")
 
 
 def _report(summary: dict[str, Any], constant: Mapping[str, float]) -> None:

@@ -90,7 +90,7 @@ def extract(
         typer.Option(metavar="IN,CACHED,OUT", help="Dollars for a million tokens, where they are others."),
     ] = None,
     ray: RayOption = None,
-    flow: Annotated[bool, typer.Option("--flow", help="Run as a Prefect flow, with a task a batch.")] = False,
+    flow: Annotated[bool, typer.Option("--flow", help="Run as a Prefect flow.")] = False,
     as_json: AsJson = False,
 ) -> int:
     """Read documents into tables: one record each, with the words behind every value.

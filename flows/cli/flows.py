@@ -60,7 +60,7 @@ def serve(
         str | None, typer.Option(metavar="NAME", help="Prefect's Secret block with the mailbox's password.")
     ] = None,
     gpu_limit: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Prefect's concurrency limit that batches keep to.")
+        str | None, typer.Option(metavar="NAME", help="Prefect's concurrency limit that tasks keep to.")
     ] = None,
     ray: RayOption = None,
     port: Annotated[int, typer.Option(metavar="N", help="Where Prefect's server is, or is started.")] = 4200,

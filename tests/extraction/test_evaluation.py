@@ -69,6 +69,15 @@ def test_a_hit_without_evidence_counts_as_without():
     assert (figures["evidence"], figures["evidence_length"]) == (0.5, round(11 / 3, 2))
 
 
+def test_evidence_is_measured_against_what_the_whole_document_shows():
+    truths = [line("a", {"x": "one", "y": "two", "z": "three", "n": 4})]
+    record = {"x": "one", "y": "two", "z": "three", "n": 4}
+    evidence = {"/x": "One", "/y": "both"}
+    document = {"record": record, "evidence": evidence, "text": "ONE, two and 4.00"}
+    figures = score(truths, {"a": document})
+    assert (figures["evidence"], figures["evidence_ratio"]) == (0.25, round(1 / 3, 4))
+
+
 def test_the_best_constant_keeps_what_raises_f1():
     truths = [line(f, {"kind": "a", "id": f, "rows": [{"u": "kg", "n": i}]}) for i, f in enumerate("pqrs")]
     figures = best_constant(truths)

@@ -99,9 +99,10 @@ def test_a_batch_that_keeps_failing_is_named_with_its_documents(
     notes: Path, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from cinnabar.flows import extract as flows
+    from cinnabar.flows import tasks
 
     (notes / "broken.pdf").rename(notes / "0.pdf")
-    monkeypatch.setattr(flows, "read_batch", flows.read_batch.with_options(retry_delay_seconds=0))
+    monkeypatch.setattr(tasks, "work_in_turn", tasks.work_in_turn.with_options(retry_delay_seconds=0))
     real, shown = Extraction.work, []
 
     def work(self: Extraction, number: int) -> list[Outcome]:

@@ -75,7 +75,7 @@ class WordPieces:
         tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
         tokenizer.decoder = decoders.WordPiece()
         self._tokenizer = tokenizer
-        self.ids = lru_cache(maxsize=65536)(self._ids)
+        self.ids = lru_cache(maxsize=16384)(self._ids)
 
     def _ids(self, text: str) -> tuple[int, ...]:
         return tuple(self._tokenizer.encode(text, add_special_tokens=False).ids)
