@@ -33,7 +33,7 @@ from cinnabar.engine.models.default.questions import (
     kind_of,
     question_tensors,
 )
-from cinnabar.engine.models.default.rows import ROW_FROM, chosen_places, nested
+from cinnabar.engine.models.default.rows import DOUBTFUL_FROM, chosen_places, nested
 from cinnabar.engine.models.default.speller import HINT_BYTES, POSITIONS
 from cinnabar.engine.models.default.support import SIGNS, Statements
 from cinnabar.engine.models.default.typed import PassageReader
@@ -172,7 +172,7 @@ class DefaultModel:
             look = self._look(memory, windows, page, to_device(board, self.device), known)
             with self._precision():
                 chances = self.network.rows(look).float().sigmoid()
-            for i, a, place in (chances >= ROW_FROM).nonzero().tolist():
+            for i, a, place in (chances >= DOUBTFUL_FROM).nonzero().tolist():
                 w = memory.windows[windows[i]]
                 piece = place - 1 + w.first
                 if w.core_first <= piece < w.core_last:

@@ -15,7 +15,7 @@ from cinnabar.engine.effort import effort_of
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import MASK, Canvas, Row, SlotInstance
 from cinnabar.engine.models.default.model import DefaultModel
-from cinnabar.engine.models.default.rows import ROW_FROM
+from cinnabar.engine.models.default.rows import DOUBTFUL_FROM
 from cinnabar.engine.models.default.windows import padded
 from cinnabar.engine.request import Filled, Request, Result
 from cinnabar.schemas import compile_schema
@@ -218,4 +218,4 @@ def test_the_rows_within_a_row_follow_it(model: DefaultModel) -> None:
                 assert 0 <= row.parent < i and rows[row.parent].anchor <= row.anchor
             else:
                 assert row.parent == -1
-            assert ROW_FROM <= row.probability <= 1
+            assert DOUBTFUL_FROM <= row.probability <= 1

@@ -1,6 +1,6 @@
 """Places that begin items, and the items that lie in others."""
 
-from cinnabar.engine.models.default.rows import chosen_places, nested
+from cinnabar.engine.models.default.rows import DOUBTFUL_MOST, chosen_places, nested
 from cinnabar.schemas import compile_schema
 
 
@@ -8,8 +8,16 @@ def test_clear_beginnings_are_all_taken() -> None:
     assert chosen_places([(30, 0.9), (10, 0.8), (20, 0.95)]) == [(10, 0.8), (20, 0.95), (30, 0.9)]
 
 
-def test_many_places_of_little_probability_are_no_items() -> None:
-    assert chosen_places([(i * 5, 0.05) for i in range(1000)]) == []
+def test_places_of_little_probability_are_no_items_beside_clear_ones() -> None:
+    doubtful = [(i * 5, 0.15) for i in range(1000)]
+    assert chosen_places([*doubtful, (7000, 0.3)]) == [(7000, 0.3)]
+
+
+def test_of_doubtful_places_alone_the_likeliest_are_taken_and_not_many() -> None:
+    assert chosen_places([(10, 0.1), (20, 0.04), (40, 0.02)]) == [(10, 0.1), (20, 0.04)]
+    assert chosen_places([(10, 0.19), (20, 0.05)]) == [(10, 0.19)]
+    assert len(chosen_places([(i * 5, 0.05) for i in range(1000)])) == DOUBTFUL_MOST
+    assert chosen_places([(10, 0.02)]) == []
 
 
 def test_neighbouring_places_begin_one_item() -> None:
