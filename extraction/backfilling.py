@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.backfill_estimate import Estimate, measure
-from cinnabar.extraction.inputs import Input, Location
+from cinnabar.extraction.inputs import Location
 from cinnabar.extraction.mailboxes.address import password_of_environment
 from cinnabar.extraction.outstanding import Item, Outstanding
 from cinnabar.extraction.progress import Progress, Silent
@@ -153,11 +153,8 @@ class Backfill:
         from cinnabar.extraction.cluster.crew import Crew
 
         self._begin()
-        inputs = [
-            [Input(item.name, item.content, item.found.document) for item in batch] for batch in self.batches
-        ]
         with Crew(cluster, self.assignment, self._place) as crew:
-            for batch in crew.fill(inputs, self._reader.known):
+            for batch in crew.fill(self._reader.inputs, self._reader.known):
                 self._commit(batch)
 
     def _commit(self, batch: Batch) -> list[Outcome]:

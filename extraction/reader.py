@@ -51,13 +51,13 @@ class Reader:
             self._reading[number + 1] = self._begin(number + 1)
         return reading.result()
 
-    def _begin(self, number: int) -> Future[list[Read]]:
+    def parse(self, items: Sequence[Input]) -> list[Read]:
+        """These inputs, parsed."""
         from cinnabar.extraction.pipeline import Read
 
-        batch, pool = self._batches[number], self.pool
+        found = self.pool.parse_many([item.content for item in items])
+        return [Read(item.path, item.digest, read) for item, (_, read) in zip(items, found, strict=True)]
 
-        def read() -> list[Read]:
-            found = pool.parse_many([item.content for item in batch])
-            return [Read(item.path, item.digest, read) for item, (_, read) in zip(batch, found, strict=True)]
-
-        return self._ahead.submit(read)
+    def _begin(self, number: int) -> Future[list[Read]]:
+        _ = self.pool  # processes start in this thread, not ahead of it
+        return self._ahead.submit(self.parse, self._batches[number])

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from cinnabar.schemas.budget import one_schema
 from cinnabar.schemas.canonical import parse
-from cinnabar.schemas.effort import one_schema
 from cinnabar.schemas.errors import NotAccepted, NoValue, UnsupportedSchema
 from cinnabar.schemas.fitting import fit
 from cinnabar.schemas.form import Form

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
-from cinnabar.schemas import effort
+from cinnabar.schemas import budget
 from cinnabar.schemas.automaton import Automaton
 from cinnabar.schemas.counts import clipped, conjuncts, loosened
 from cinnabar.schemas.ecma import Tree, parse
@@ -67,9 +67,9 @@ def written(pattern: str) -> Written:
     Raises RegexError for what cannot be read or is not regular, TooLarge past the caps on states, TooMuchWork
     where the patterns of a schema before it took all the work that there is.
     """
-    effort.go_on_with(pattern)
+    budget.go_on_with(pattern)
     found, work = _attempted(pattern)
-    effort.charge(pattern, work)
+    budget.charge(pattern, work)
     if isinstance(found, TooLarge):
         raise TooLarge(found.states, found.limit)
     return found

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any
 
-from cinnabar.schemas import effort
+from cinnabar.schemas import budget
 from cinnabar.schemas.algebra import union
 from cinnabar.schemas.automaton import MAX_STATES
 from cinnabar.schemas.canonical import decimal, scalar_text
@@ -92,10 +92,10 @@ def number_shape(schema: Mapping[str, Any], pointer: str, integer: bool) -> Numb
     keyword = next((k for k in ("multipleOf", *BOUNDS) if k in schema), "type")
     with located(f"{pointer}/{keyword}", keyword):
         if multiple is not None:
-            effort.go_on_with(f"multipleOf {multiple}")
+            budget.go_on_with(f"multipleOf {multiple}")
         _inhabited(found, f"{pointer}/{keyword}", keyword)
         if multiple is not None:
-            effort.charge(f"multipleOf {multiple}", _MULTIPLE_WORK * language(found).states)
+            budget.charge(f"multipleOf {multiple}", _MULTIPLE_WORK * language(found).states)
     return found
 
 

@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from compared_runs import differences, in_child, make_documents, rows_of, run_once
+from processes import children
 
 from cinnabar.extraction.storage.reading import connect
 from cinnabar.schemas.errors import UsageError
@@ -128,12 +129,10 @@ def worker_kills(root: Path, documents: int, kills: int, seed: int = 0, tell: bo
 
 def parsers_of(pid: int) -> Iterator[int]:
     """The parser workers below this process."""
-    with suppress(OSError):
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            for child in map(int, (task / "children").read_text().split()):
-                if b"ingest.worker" in Path(f"/proc/{child}/cmdline").read_bytes():
-                    yield child
-                yield from parsers_of(child)
+    for child in children(pid):
+        with suppress(OSError):
+            if b"ingest.worker" in Path(f"/proc/{child}/cmdline").read_bytes():
+                yield child
 
 
 def one_run(docs: Path, out: Path, batch: int) -> int:

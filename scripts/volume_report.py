@@ -26,12 +26,11 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
+from processes import children
 from reportlab.lib.pagesizes import A5
 from reportlab.pdfgen.canvas import Canvas
 
@@ -127,15 +126,6 @@ class Watched:
     work: float
     peak: int
     main: int
-
-
-def children(pid: int) -> Iterator[int]:
-    """The processes below this one."""
-    with suppress(OSError):
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            for child in map(int, (task / "children").read_text().split()):
-                yield child
-                yield from children(child)
 
 
 def resident(pid: int) -> int:

@@ -15,10 +15,10 @@ from contextvars import ContextVar
 from cinnabar.schemas.errors import TooMuchWork
 
 # Threads of machines and moves of tables: some five seconds, and as much for the last pattern.
-MAX_EFFORT = 4_000_000
+MAX_WORK = 4_000_000
 
 
-class Effort:
+class Work:
     """The work that the patterns of one schema have taken."""
 
     def __init__(self) -> None:
@@ -26,13 +26,13 @@ class Effort:
         self.patterns: set[str] = set()
 
 
-_current: ContextVar[Effort | None] = ContextVar("effort", default=None)
+_current: ContextVar[Work | None] = ContextVar("work", default=None)
 
 
 @contextmanager
 def one_schema() -> Iterator[None]:
     """Count the work within as that of one schema."""
-    before = _current.set(Effort())
+    before = _current.set(Work())
     try:
         yield
     finally:
@@ -41,14 +41,14 @@ def one_schema() -> Iterator[None]:
 
 def go_on_with(pattern: str) -> None:
     """Raise TooMuchWork where no work is left for one more pattern."""
-    effort = _current.get()
-    if effort is not None and pattern not in effort.patterns and effort.spent > MAX_EFFORT:
-        raise TooMuchWork(len(effort.patterns))
+    done = _current.get()
+    if done is not None and pattern not in done.patterns and done.spent > MAX_WORK:
+        raise TooMuchWork(len(done.patterns))
 
 
 def charge(pattern: str, work: int) -> None:
     """Note the work that a pattern takes."""
-    effort = _current.get()
-    if effort is not None and pattern not in effort.patterns:
-        effort.patterns.add(pattern)
-        effort.spent += work
+    done = _current.get()
+    if done is not None and pattern not in done.patterns:
+        done.patterns.add(pattern)
+        done.spent += work
