@@ -128,7 +128,8 @@ def worker_kills(root: Path, documents: int, kills: int, seed: int = 0, tell: bo
 
 
 def _of(row: tuple[object, ...], paths: set[str]) -> bool:
-    return any(isinstance(cell, str) and cell in paths for cell in row)
+    cells = [inner for cell in row for inner in (cell if isinstance(cell, list) else [cell])]
+    return any(isinstance(cell, str) and cell in paths for cell in cells)
 
 
 def parsers_of(pid: int) -> Iterator[int]:
