@@ -16,6 +16,7 @@ from cinnabar.engine.models.default.memory import Memory
 from cinnabar.engine.models.default.network import BOOLEANS, KINDS
 from cinnabar.engine.models.default.pointing import candidates_of, spans_in_window
 from cinnabar.engine.models.default.questions import kind_of
+from cinnabar.engine.models.default.sharing import unshared
 
 #: A slot is spelled out as well where the model gives that at least this probability.
 SPELL_FROM = 0.1
@@ -81,14 +82,34 @@ def gather(own: Sequence[int], asked: Collection[int], memory: Memory, canvas: C
             rows.setdefault(instance.row, []).append((parent, k))
     for fields in rows.values():
         objects, slots = zip(*fields, strict=True)
-        frozen = {k: Candidate(b"", canvas.spans[k]) for k in slots if k not in asked and canvas.spans[k]}
-        changed = gathered(
-            objects,
-            [[frozen[k]] if k in frozen else out.candidates[k] for k in slots],
-            [[0.0] if k in frozen else out.logits[k] for k in slots],
-            [-math.inf if k in frozen else out.absent[k] for k in slots],
-            memory.pieces,
-        )
-        for k, logits in zip(slots, changed, strict=True):
-            if k in asked:
-                out.logits[k] = logits
+        told = _told(slots, asked, canvas, out)
+        _tell(slots, asked, gathered(objects, *told, memory.pieces), out)
+
+
+def unshare(own: Sequence[int], asked: Collection[int], canvas: Canvas, out: Answers) -> None:
+    """Let the fields of each object tell one another whose words are whose. What is frozen is sure of its."""
+    objects: dict[tuple[int, str], list[int]] = {}
+    for k in own:
+        instance = canvas.instances[k]
+        if not instance.slot.options:
+            objects.setdefault((instance.row, instance.slot.path.rpartition("/")[0]), []).append(k)
+    for slots in objects.values():
+        _tell(slots, asked, unshared(*_told(slots, asked, canvas, out)), out)
+
+
+def _told(
+    slots: Sequence[int], asked: Collection[int], canvas: Canvas, out: Answers
+) -> tuple[list[list[Candidate]], list[list[float]], list[float]]:
+    """The candidates of these slots, their log probabilities, those of absence; what is frozen is certain."""
+    frozen = {k: Candidate(b"", canvas.spans[k]) for k in slots if k not in asked and canvas.spans[k]}
+    return (
+        [[frozen[k]] if k in frozen else out.candidates[k] for k in slots],
+        [[0.0] if k in frozen else out.logits[k] for k in slots],
+        [-math.inf if k in frozen else out.absent[k] for k in slots],
+    )
+
+
+def _tell(slots: Sequence[int], asked: Collection[int], changed: Sequence[list[float]], out: Answers) -> None:
+    for k, logits in zip(slots, changed, strict=True):
+        if k in asked:
+            out.logits[k] = logits

@@ -58,10 +58,10 @@ def gathered(
 
     first = np.asarray([x for own in logits for x in own], np.float64)
     none, changed = np.asarray(absent, np.float64), first
-    said = _shares(first, none, slot)
+    said = shares(first, none, slot)
     present = np.maximum(np.bincount(slot, said, len(counts)), 1e-12)
     for _ in range(ROUNDS):
-        share = _shares(changed, none, slot)
+        share = shares(changed, none, slot)
         held = np.bincount(slot, share, len(counts))
         others = np.bincount(thing, share, len(names))[thing] - held[slot]
         closeness = near @ share / np.maximum(others, 1.0) + ELSEWHERE
@@ -74,7 +74,7 @@ def gathered(
     return [changed[end - count : end].tolist() for end, count in zip(ends, counts, strict=True)]
 
 
-def _shares(logs: Floats, absent: Floats, slot: npt.NDArray[np.int64]) -> Floats:
+def shares(logs: Floats, absent: Floats, slot: npt.NDArray[np.int64]) -> Floats:
     """The probability of each candidate among those of its slot and absence."""
     top = absent.copy()
     np.maximum.at(top, slot, logs)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from cinnabar.engine.calibration import Calibration
 from cinnabar.engine.models.base import MASK, Canvas, Row, Scores
-from cinnabar.engine.models.default.answering import TYPED, align, answer, gather
+from cinnabar.engine.models.default.answering import TYPED, align, answer, gather, unshare
 from cinnabar.engine.models.default.answers import Answers, Decided
 from cinnabar.engine.models.default.choosing import options_of, supported, told_windows
 from cinnabar.engine.models.default.columns import Columns
@@ -251,6 +251,7 @@ class DefaultModel:
             answer(k, decided[k], memory, canvas, out)
         align(sorted(asked & places.keys()), memory, canvas, out)
         gather(own, asked, memory, canvas, out)
+        unshare(own, asked, canvas, out)
         self._spell(own, decided, memory, canvas, out)
 
     def _decide(
