@@ -206,6 +206,8 @@ def fine_tune(
         carry_calibration(bottom, out, weights_fingerprint(out))
     # What is asked for again after its end is trained again, not taken for a run that was cut.
     (working / "checkpoint.pt").unlink()
+    if not any(working.iterdir()):
+        working.rmdir()
     results = tuple(
         SetResult(
             name=one.labelled.name,

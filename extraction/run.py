@@ -72,7 +72,7 @@ class Options:
         if self.on_missing not in ("quarantine", "guess"):
             raise UsageError(f"on-missing: expected quarantine or guess, got {self.on_missing!r}")
         if not 0.0 <= self.min_confidence <= 1.0:
-            raise UsageError(f"min-confidence: expected 0 to 1, got {self.min_confidence}")
+            raise UsageError(f"--min-confidence: expected 0 to 1, got {self.min_confidence}")
         for name, least in (("limit", 1), ("context", LEAST_LIMIT), ("workers", 1), ("batch", 1)):
             value = getattr(self, name)
             if value is not None and value < least:

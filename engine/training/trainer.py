@@ -6,7 +6,8 @@ import csv
 import math
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -117,42 +118,57 @@ def train(
     begun = time.monotonic() - spent
     saved = time.monotonic()
     means: dict[str, float] = {}
-    while (spent := time.monotonic() - begun) < length:
-        if stopping is not None and spent >= stopping.due:
-            measured()
-            if stopping.tired:
-                length = min(length, max(spent, 1.0) / (1 - min(config.decay, 0.9)))
-        factor = rate_at(spent / length, config)
-        for group in optimizer.param_groups:
-            group["lr"] = group["base"] * factor
-        batch = _moved(collate(mix.draw(config.sources, config.each, config.budget), wordpieces, rng), device)
-        with torch.autocast(device.type, dtype=torch.bfloat16):
-            parts = losses(network, batch)
-            loss = total(parts)
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        norm = torch.nn.utils.clip_grad_norm_([p for g in optimizer.param_groups for p in g["params"]], 1.0)
-        if math.isfinite(float(norm)):
-            optimizer.step()
-        step += 1
-        for k, v in parts.items():
-            means[k] = 0.98 * means.get(k, float(v.detach())) + 0.02 * float(v.detach())
-        if step % 20 == 0:
-            row = {
-                "step": step,
-                "minutes": spent / 60,
-                "rate": factor,
-                **{k: round(v, 4) for k, v in means.items()},
-            }
-            _log(folder / "progress.csv", row)
-            report({**row, "of": length / 60})
-        if time.monotonic() - saved > config.save_every:
-            save_checkpoint(checkpoint, network, optimizer, spent, step, **kept_so_far())
-            saved = time.monotonic()
+    def save() -> None:
+        save_checkpoint(checkpoint, network, optimizer, spent, step, **kept_so_far())
+
+    with _saved_when_interrupted(save):
+        while (spent := time.monotonic() - begun) < length:
+            if stopping is not None and spent >= stopping.due:
+                measured()
+                if stopping.tired:
+                    length = min(length, max(spent, 1.0) / (1 - min(config.decay, 0.9)))
+            factor = rate_at(spent / length, config)
+            for group in optimizer.param_groups:
+                group["lr"] = group["base"] * factor
+            drawn = mix.draw(config.sources, config.each, config.budget)
+            batch = _moved(collate(drawn, wordpieces, rng), device)
+            with torch.autocast(device.type, dtype=torch.bfloat16):
+                parts = losses(network, batch)
+                loss = total(parts)
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            trained = [p for g in optimizer.param_groups for p in g["params"]]
+            norm = torch.nn.utils.clip_grad_norm_(trained, 1.0)
+            if math.isfinite(float(norm)):
+                optimizer.step()
+            step += 1
+            for k, v in parts.items():
+                means[k] = 0.98 * means.get(k, float(v.detach())) + 0.02 * float(v.detach())
+            if step % 20 == 0:
+                row = {
+                    "step": step,
+                    "minutes": spent / 60,
+                    "rate": factor,
+                    **{k: round(v, 4) for k, v in means.items()},
+                }
+                _log(folder / "progress.csv", row)
+                report({**row, "of": length / 60})
+            if time.monotonic() - saved > config.save_every:
+                save()
+                saved = time.monotonic()
     if stopping is not None:
         measured()
         stopping.give_back(network)
-    save_checkpoint(checkpoint, network, optimizer, spent, step, **kept_so_far())
+    save()
+
+
+@contextmanager
+def _saved_when_interrupted(save: Callable[[], None]) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        save()
+        raise
 
 
 def save_checkpoint(

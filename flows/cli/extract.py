@@ -225,7 +225,8 @@ def _report(summary: Summary, source: SchemaSource, out: Path) -> None:
     reasons = ", ".join(f"{code} {count}" for code, count in summary.reasons.items())
     rate = (summary.written + summary.quarantined) / max(summary.seconds, 1e-3)
     left = summary.usage["left"] if summary.usage else 0
-    before = "done before, or the same bytes as another input" if summary.skipped > left else ""
+    again = "done before, or the same bytes as another input; --retry-quarantined reads quarantine again"
+    before = again if summary.skipped > left else ""
     before += f"{'; ' if before else ''}{left} left for lack of budget" if left else ""
     rows = [
         ("inputs", summary.inputs, ""),

@@ -41,7 +41,7 @@ def label(
     Documents are copied into the set, with a draft for each: a JSON file to correct, and an HTML page that
     shows the text with the values marked. `cinnabar truth SET` takes what was checked.
 
-    \\b
+    \b
     Examples:
       cinnabar label inbox --schema receipt --out my_set
       cinnabar label inbox --schema receipt --out my_set --documents 50 --model my_model
@@ -82,7 +82,7 @@ def truth(
 ) -> None:
     """Take the checked drafts of a set into its truth.jsonl, all of them or, where one is wrong, none.
 
-    \\b
+    \b
     Examples:
       cinnabar truth my_set
       cinnabar train my_set --out my_model

@@ -107,6 +107,12 @@ def _report(done: FineTuned, base: str, out: Path, fields: bool) -> None:
     if not done.kept:
         print(f"not better than {base}: nothing was kept; more or other documents may help")
         return
+    for one in done.sets:
+        for path, after in one.after["fields"].items():
+            before = one.before["fields"].get(path, {}).get("f1", 0.0)
+            if after["support"] and after["f1"] < before:
+                found = f"f1 {before} before, {after['f1']} after, {after['support']} measured"
+                print(f"worse: {one.name} {path}: {found}; more documents that have it may help")
     if not all(r.apart for r in done.sets):
         print("those measured also said when to stop, as they are so few: expect a little less of others")
     print(f"{done.size / 1e6:.1f} MB; use it with: --model {out}")

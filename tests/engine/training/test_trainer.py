@@ -18,7 +18,7 @@ SOURCES = [Source("bills", 1.0, bills(4))]
 
 
 class Killed(BaseException):
-    """What stops these runs, as an interrupt from the keyboard would."""
+    """What stops these runs."""
 
 
 def config(minutes: float) -> TrainingConfig:
@@ -57,6 +57,16 @@ def test_a_killed_run_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     assert [row["step"] for row in rows] == ["20", "20"]
     assert all(float(row["start"]) > 0 for row in rows)
     assert first["spent"] / 60 <= float(rows[1]["minutes"])
+
+
+def test_an_interrupt_from_the_keyboard_loses_no_step(tmp_path: Path) -> None:
+    def stop(_: dict[str, float]) -> None:
+        raise KeyboardInterrupt
+
+    rarely = TrainingConfig(60.0, sources=1, each=1, save_every=3600.0, new_rate=3e-3)
+    with pytest.raises(KeyboardInterrupt):
+        train(tiny_network(), SOURCES, wordpieces(), rarely, tmp_path, stop)
+    assert kept(tmp_path)["step"] == 20
 
 
 def test_a_schedule_that_has_ended_is_not_begun_again(tmp_path: Path) -> None:
