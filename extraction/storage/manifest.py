@@ -189,7 +189,9 @@ def check_sizes(out: Path, manifests: Iterable[Manifest]) -> None:
 
 
 def check_digests(out: Path, manifests: Iterable[Manifest]) -> None:
-    """Raise RunError where the bytes of a committed file have changed."""
+    """Raise RunError where a committed file is gone or its bytes have changed."""
+    manifests = list(manifests)
+    check_sizes(out, manifests)
     for manifest in manifests:
         for file in manifest.files:
             found = describe_file(out, file.table, out / file.path, file.rows).sha256

@@ -84,7 +84,8 @@ _SNAPSHOT = "SELECT {number} AS batch, {folder} AS folder"
 def publish(out: Path) -> None:
     """Build the snapshot of all that is committed in this folder and swap it in.
 
-    Does nothing where nothing was ever committed. Raises RunError where the disk fails.
+    Does nothing where nothing was ever committed. Raises RunError where the disk fails or a committed file is
+    broken, which it names.
     """
     out = out.absolute()
     committed = manifests.live(manifests.read_all(out))
@@ -100,6 +101,7 @@ def publish(out: Path) -> None:
         try:
             write_whole(out / DATABASE, build)
         except duckdb.Error as error:
+            manifests.check_digests(out, committed)
             raise RunError(
                 f"{out / DATABASE}: could not be built: {error}; run the same command again"
             ) from error

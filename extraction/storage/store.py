@@ -44,13 +44,15 @@ class Store:
     def open(cls, out: Path, *, trusting: bool = True) -> Self:
         """Take the lock, make the folders and clear away what a crash left behind.
 
-        Who is not trusting has come to set aside the files that are gone, and is let in beside them.
+        Who is not trusting has come to set aside files that are gone or broken: is let in beside them, and
+        publishes nothing, for the views cannot be built over them.
         """
         return cls(out, trusting)
 
     def __init__(self, out: Path, trusting: bool = True) -> None:
         self.out = out.absolute()
         self.mutex = threading.RLock()
+        self._trusting = trusting
         self._failed = False
         self._published = float("-inf")
         self._later: threading.Timer | None = None
@@ -63,21 +65,22 @@ class Store:
             ) from error
         try:
             with failures(f"{out}: could not be opened"):
-                self._recover(trusting)
+                self._recover()
         except BaseException:
             self._lock.release()
             raise
 
-    def _recover(self, trusting: bool) -> None:
+    def _recover(self) -> None:
         for folder in (*manifests.TABLES, manifests.FOLDER, "schemas"):
             make_folder(self.out / folder)
         found = manifests.read_all(self.out)
-        if trusting:
+        if self._trusting:
             manifests.check_sizes(self.out, manifests.live(found))
         manifests.remove_leftovers(self.out, found)
         self._manifests = {entry.number: entry for entry in manifests.live(found)}
         self._next = max((entry.number for entry in found), default=0) + 1
-        self.publish_if_stale()
+        if self._trusting:
+            self.publish_if_stale()
         for entry in manifests.replaced(found, before=manifests.now() - GRACE):
             manifests.remove(self.out, entry)
 
@@ -94,7 +97,8 @@ class Store:
         try:
             with self.mutex:
                 self._stop_waiting()
-                self.publish_if_stale()
+                if self._trusting:
+                    self.publish_if_stale()
         finally:
             self._lock.release()
 

@@ -64,8 +64,9 @@ def verify(out: Path, clean: bool = False) -> Verified:
             raise RunError(f"{out / before[0].path}: {before[0].detail}; it could not be set aside")
         problems += [problem for problem in wrong.problems if problem not in problems]
     removed: list[str] = []
-    if clean:
+    if aside or clean:
         Store.open(out).close()
+    if clean:
         removed = sorted(lying - set(_leftovers(out)))
     # Beside a run that is going, files of batches that are not committed yet are none of our business.
     left = [] if is_locked(out) else _leftovers(out)
