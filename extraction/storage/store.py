@@ -21,9 +21,13 @@ from cinnabar.extraction.storage.files import FolderLock, failures, make_folder,
 from cinnabar.extraction.storage.manifest import Manifest, StoredFile
 from cinnabar.extraction.storage.run import Run
 from cinnabar.extraction.storage.snapshot import publish, published_number
+from cinnabar.extraction.storage.tables import RecordColumns
+from cinnabar.extraction.storage.uniting import stored_columns
+from cinnabar.schemas.arrow import arrow_schema
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.loading import SchemaSource
+from cinnabar.schemas.uniting import united_columns
 
 #: How long the files of a replaced batch stay, for readers that hold an older snapshot: a working day.
 GRACE = timedelta(days=1)
@@ -122,6 +126,20 @@ class Store:
         one outcome. With `retry_quarantined` what is in quarantine with this same key does not count as done.
         """
         return Run(self, source, compiled, engine_fingerprint, arguments, inputs, retry_quarantined)
+
+    def check_united(self, source: SchemaSource, compiled: CompiledSchema) -> None:
+        """Raise NotUnited where the records of another version of this schema and its own are no one table.
+
+        A version that has records here already may have more: old folders hold such versions side by side.
+        """
+        others: dict[str, list[Manifest]] = {}
+        for entry in self.committed():
+            if entry.schema_name == source.name and entry.records:
+                others.setdefault(entry.schema_fingerprint, []).append(entry)
+        if source.fingerprint not in others:
+            new = RecordColumns.of(arrow_schema(compiled)).schema
+            for commits in others.values():
+                united_columns(list(stored_columns(self.out, commits)), list(new))
 
     def done_keys(
         self, schema_fingerprint: str, engine_fingerprint: str, *, quarantined: bool = True

@@ -114,6 +114,8 @@ def test_a_broken_manifest_stops_a_run_and_is_set_aside(out, workload, way, plac
         workload.work(out)
     found = verify(out)
     assert [problem.path for problem in found.problems] == [f"manifest/{path.name}"]
+    assert "something else (unexpected end of data" in found.problems[0].detail
+    assert path.name not in found.problems[0].detail
     workload.work(out)
     assert query(out, ROWS).rows == before
     assert verify(out).problems == []
