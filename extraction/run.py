@@ -183,6 +183,7 @@ class Extraction:
             items = gather(paths, out, stack)[: options.limit]
             store = stack.enter_context(Store.open(out))
             stack.callback(self._end_metered)
+            store.check_united(source, self.assignment.compiled)
             self._out = store.out
             if any(isinstance(path, Path) and not path.is_absolute() for path in paths):
                 remember(store.out, Path.cwd())

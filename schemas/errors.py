@@ -51,8 +51,8 @@ class NotUnited(UsageError):
     def __init__(self, pointer: str, old: str, new: str) -> None:
         self.pointer, self.old, self.new = pointer, old, new
         super().__init__(
-            f"{pointer or '/'}: the type was {old} and is now {new}, which do not go together in one table;"
-            " give the field another name, or choose another folder with --out"
+            f"{pointer or '/'}: was {old} and is now {new}, which do not go together in one table;"
+            " give the field or the schema (its title) another name, or choose another folder with --out"
         )
 
 

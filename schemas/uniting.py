@@ -31,7 +31,7 @@ def united(old: pa.DataType, new: pa.DataType, pointer: str = "") -> pa.DataType
         return pa.list_(united(old.value_type, new.value_type, f"{pointer}/*"))
     found = _number(old, new)
     if found is None:
-        raise NotUnited(pointer, str(old), str(new))
+        raise NotUnited(pointer, _said(old), _said(new))
     return found
 
 
@@ -72,3 +72,23 @@ def _digits(kind: pa.DataType) -> tuple[int, int] | None:
     if isinstance(kind, pa.Decimal128Type):
         return kind.precision - kind.scale, kind.scale
     return None
+
+
+def _said(kind: pa.DataType) -> str:
+    """A type in the words of who writes a schema."""
+    if pa.types.is_list(kind):
+        return f"a list ({_said(kind.value_type)})"
+    if isinstance(kind, pa.Decimal128Type):
+        return f"a number with {kind.scale} decimals" if kind.scale else "an integer"
+    return "an object" if pa.types.is_struct(kind) else _PLAIN[str(kind)]
+
+
+_PLAIN = {
+    "bool": "true or false",
+    "date32[day]": "a date",
+    "double": "a number",
+    "int64": "an integer",
+    "null": "null",
+    "string": "a text",
+    "timestamp[us, tz=UTC]": "a date-time",
+}

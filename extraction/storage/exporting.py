@@ -12,7 +12,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -57,19 +56,18 @@ def export(
     unless `formulas`. Numbers stay numbers, lists and objects are JSON. In JSON Lines
     decimals are numbers with all their digits, dates are texts (ISO 8601), and what is no finite number is
     null. Parquet has the types of the view. A file is whole or not there. Raises UsageError for a view or a
-    query that is wrong.
+    query that is wrong, and for a file within the folder itself, which may be one of its own.
     """
-    with connect(out) as connection:
+    if isinstance(to, Path) and to.resolve().is_relative_to(out.resolve()):
+        raise UsageError(f"--to {to}: lies among the results in {out}; name a file in another folder")
+    with connect(out, "sql") as connection:
         if not sql:
             names = [row[0] for row in connection.execute("SHOW TABLES").fetchall() if row[0][0] != "_"]
             if what not in names:
                 raise UsageError(f"{what}: expected a view of {out}: {', '.join(names)}")
         connection.execute("SET TimeZone = 'UTC'")
-        try:
-            statement = question(connection, what if sql else f"SELECT * FROM {quoted(what)}")
-            answer = connection.sql(statement).to_arrow_reader(_ROWS)
-        except (duckdb.Error, ValueError) as error:
-            raise UsageError(f"sql: {error}") from error
+        statement = question(connection, what if sql else f"SELECT * FROM {quoted(what)}")
+        answer = connection.sql(statement).to_arrow_reader(_ROWS)
         write = {"csv": _csv(formulas), "jsonl": _lines, "parquet": _parquet}[form]
         if not isinstance(to, Path):
             return write(answer, to)

@@ -59,6 +59,19 @@ class Manifest:
         """The name that this commit and its Parquet files bear, without a suffix."""
         return batch_name(self.number)
 
+    @property
+    def records(self) -> int:
+        """How many records it has."""
+        return sum(file.rows for file in self.files if file.table == "data")
+
+
+class BrokenManifest(RunError):
+    """A file in the place of a manifest that is none; `detail` is what is wrong with it, without its path."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        self.detail = f"expected a manifest of Cinnabar, found something else ({why})"
+        super().__init__(f"{path}: {self.detail}; {MEND}")
+
 
 def batch_name(number: int) -> str:
     """The name of the commit with this number; names sort as the numbers do."""
@@ -94,10 +107,12 @@ def commit(out: Path, manifest: Manifest) -> None:
 def read(path: Path) -> Manifest:
     """The commit in this file.
 
-    Raises RunError where it is not one, UsageError where a newer version of Cinnabar wrote it.
+    Raises BrokenManifest where it is not one, UsageError where a newer version of Cinnabar wrote it.
     """
     try:
         content = orjson.loads(path.read_bytes())
+        if not isinstance(content, dict):
+            raise ValueError("expected a JSON object")
         if content["format"] != FORMAT:
             raise UsageError(
                 f"{path}: written by another version of Cinnabar (format {content['format']}, not {FORMAT})"
@@ -111,10 +126,10 @@ def read(path: Path) -> Manifest:
             files=tuple(StoredFile(**entry) for entry in content["files"]),
             replaces=tuple(content["replaces"]),
         )
-    except (ValueError, KeyError, TypeError) as error:
-        raise RunError(
-            f"{path}: expected a manifest of Cinnabar, found something else ({error!r}); {MEND}"
-        ) from error
+    except KeyError as error:
+        raise BrokenManifest(path, f"{error} is missing") from error
+    except (ValueError, TypeError) as error:
+        raise BrokenManifest(path, str(error)) from error
 
 
 def read_all(out: Path) -> list[Manifest]:
@@ -189,7 +204,9 @@ def check_sizes(out: Path, manifests: Iterable[Manifest]) -> None:
 
 
 def check_digests(out: Path, manifests: Iterable[Manifest]) -> None:
-    """Raise RunError where the bytes of a committed file have changed."""
+    """Raise RunError where a committed file is gone or its bytes have changed."""
+    manifests = list(manifests)
+    check_sizes(out, manifests)
     for manifest in manifests:
         for file in manifest.files:
             found = describe_file(out, file.table, out / file.path, file.rows).sha256

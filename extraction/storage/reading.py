@@ -5,9 +5,10 @@ Readers need no lock and no write access, and see every batch that was committed
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
@@ -62,18 +63,33 @@ class Shown:
         return None if self.record_json is None else json.loads(self.record_json)
 
 
-def connect(out: Path) -> duckdb.DuckDBPyConnection:
+#: What DuckDB says of a question that it has not begun to answer.
+_MISTAKES = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
+
+
+@contextlib.contextmanager
+def connect(out: Path, asked: str = "") -> Iterator[duckdb.DuckDBPyConnection]:
     """A database in memory with the views of this folder.
 
-    Raises UsageError where nothing was ever committed there.
+    `asked` is what a person's question is called, if one is asked: what DuckDB says against it is a
+    UsageError. Raises UsageError where nothing was ever committed there, RunError where a file is gone or
+    broken, which it names.
     """
     committed = manifests.live(manifests.read_all(out))
     if not committed:
         raise UsageError(f"{out}: no results of Cinnabar lie here; name the folder that --out was given to")
     manifests.check_sizes(out.absolute(), committed)
-    connection = duckdb.connect(config=OFFLINE)
-    define_views(connection, out.absolute(), committed)
-    return connection
+    with duckdb.connect(config=OFFLINE) as connection:
+        try:
+            define_views(connection, out.absolute(), committed)
+            yield connection
+        except (duckdb.Error, ValueError) as error:
+            if not isinstance(error, _MISTAKES):
+                manifests.check_digests(out.absolute(), committed)
+            if not asked:
+                raise
+            # Behind it stands the query with a mark below it, which one line cannot show.
+            raise UsageError(f"{asked}: {str(error).split('LINE 1:')[0].strip()}") from error
 
 
 _EXPLAIN = re.compile(r"^(?:\s|--[^\n]*\n|/\*.*?\*/)*explain\s*(?:analyze\b)?\s*(?:\([^)]*\))?", re.I | re.S)
@@ -81,12 +97,9 @@ _EXPLAIN = re.compile(r"^(?:\s|--[^\n]*\n|/\*.*?\*/)*explain\s*(?:analyze\b)?\s*
 
 def query(out: Path, sql: str) -> Answer:
     """The answer to this query. Raises UsageError where it fails, and where it is no query, or several."""
-    with connect(out) as connection:
-        try:
-            cursor = connection.execute(question(connection, sql))
-            return Answer([column[0] for column in cursor.description or ()], cursor.fetchall())
-        except (duckdb.Error, ValueError) as error:
-            raise UsageError(f"sql: {error}") from error
+    with connect(out, "sql") as connection:
+        cursor = connection.execute(question(connection, sql))
+        return Answer([column[0] for column in cursor.description or ()], cursor.fetchall())
 
 
 def question(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
@@ -109,12 +122,9 @@ def question(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statemen
 
 def query_arrow(out: Path, sql: str) -> pa.Table:
     """The answer to this query as an Arrow table. Raises UsageError as `query` does."""
-    with connect(out) as connection:
-        try:
-            found: pa.Table = connection.sql(question(connection, sql)).to_arrow_table()
-            return found
-        except duckdb.Error as error:
-            raise UsageError(f"sql: {error}") from error
+    with connect(out, "sql") as connection:
+        found: pa.Table = connection.sql(question(connection, sql)).to_arrow_table()
+        return found
 
 
 def distinct(columns: Sequence[str]) -> list[str]:

@@ -107,7 +107,8 @@ class Run:
 
     def _check_columns(self, source: SchemaSource) -> None:
         for path in self._store.files("data", source.fingerprint)[-1:]:
-            stored = pq.read_schema(path)
+            with reading(path):
+                stored = pq.read_schema(path)
             if not stored.equals(self._columns.schema):
                 raise UsageError(
                     f"{self._store.out}: holds records of the schema {source.name} with other column types,"
@@ -212,7 +213,8 @@ class Run:
         outcomes: Counter[str] = Counter()
         reasons: Counter[str] = Counter()
         for path in self._store.files("outcomes", self.key.schema_fingerprint):
-            rows = pq.read_table(path, columns=["outcome", "code"], filters=[("run_id", "=", self.id)])
+            with reading(path):
+                rows = pq.read_table(path, columns=["outcome", "code"], filters=[("run_id", "=", self.id)])
             for row in rows.to_pylist():
                 outcomes[row["outcome"]] += 1
                 if row["outcome"] == "quarantined":

@@ -49,7 +49,10 @@ def within(out: Path, path: Path) -> str:
 
 
 def set_aside(out: Path, problems: Sequence[Problem]) -> list[str]:
-    """Make the batches that are to blame count no more, and keep copies of their files in `aside/`."""
+    """Make the batches that are to blame count no more, and keep copies of their files in `aside/`.
+
+    The snapshot is behind then: who opens the store next builds it, once all is set aside that has to be.
+    """
     numbers = sorted({problem.batch for problem in problems if problem.batch})
     broken = {p.batch for p in problems if p.path.startswith(manifests.FOLDER + "/")}
     made = []
@@ -69,7 +72,6 @@ def set_aside(out: Path, problems: Sequence[Problem]) -> list[str]:
             bad = {p.path for p in problems if p.batch == entry.number}
             store.replace(partial(_stand_in, store, entry, bad))
             made.append(within(out, folder))
-        store.publish()
     return made
 
 

@@ -84,7 +84,8 @@ _SNAPSHOT = "SELECT {number} AS batch, {folder} AS folder"
 def publish(out: Path) -> None:
     """Build the snapshot of all that is committed in this folder and swap it in.
 
-    Does nothing where nothing was ever committed. Raises RunError where the disk fails.
+    Does nothing where nothing was ever committed. Raises RunError where the disk fails or a committed file is
+    broken, which it names.
     """
     out = out.absolute()
     committed = manifests.live(manifests.read_all(out))
@@ -100,6 +101,7 @@ def publish(out: Path) -> None:
         try:
             write_whole(out / DATABASE, build)
         except duckdb.Error as error:
+            manifests.check_digests(out, committed)
             raise RunError(
                 f"{out / DATABASE}: could not be built: {error}; run the same command again"
             ) from error
@@ -163,16 +165,11 @@ def _source(out: Path, committed: Sequence[Manifest], table: str) -> str:
 def view_names(committed: Sequence[Manifest], reserved: frozenset[str]) -> dict[str, str]:
     """The views of records, each with the fingerprint of its schema.
 
-    The latest version of a schema has the schema's name, each older one the name with the first 8 digits of
-    its fingerprint behind it, as have names that two schemas would share.
+    The latest version of a schema that has records has the schema's name, each other one the name with the
+    first 8 digits of its fingerprint behind it, as have names that two schemas would share.
     """
-    versions: dict[str, dict[str, None]] = defaultdict(dict)
-    for entry in committed:
-        seen = versions[entry.schema_name]
-        seen.pop(entry.schema_fingerprint, None)
-        seen[entry.schema_fingerprint] = None
     names: dict[str, str] = {}
-    for schema_name, fingerprints in versions.items():
+    for schema_name, fingerprints in _versions(committed).items():
         *older, latest = fingerprints
         name = identifier(schema_name)
         if name.casefold() in reserved:
@@ -187,13 +184,9 @@ def view_names(committed: Sequence[Manifest], reserved: frozenset[str]) -> dict[
 
 def united_names(committed: Sequence[Manifest], taken: Mapping[str, str]) -> dict[str, list[str]]:
     """The views over all versions of schemas that have several: their fingerprints, latest first."""
-    versions: dict[str, dict[str, None]] = defaultdict(dict)
-    for entry in committed:
-        versions[entry.schema_name].pop(entry.schema_fingerprint, None)
-        versions[entry.schema_name][entry.schema_fingerprint] = None
     used = {name.casefold() for name in taken}
     names: dict[str, list[str]] = {}
-    for schema_name, fingerprints in versions.items():
+    for schema_name, fingerprints in _versions(committed).items():
         if len(fingerprints) > 1:
             name = f"{identifier(schema_name)}_all"
             while name.casefold() in used:
@@ -203,12 +196,23 @@ def united_names(committed: Sequence[Manifest], taken: Mapping[str, str]) -> dic
     return names
 
 
+def _versions(committed: Sequence[Manifest]) -> dict[str, list[str]]:
+    """The fingerprints of each schema's versions, the latest last; one without records is behind all others,
+    for a run that wrote nothing takes nothing away from who reads the view."""
+    found: dict[str, dict[str, None]] = defaultdict(dict)
+    for entry in committed:
+        found[entry.schema_name].pop(entry.schema_fingerprint, None)
+        found[entry.schema_name][entry.schema_fingerprint] = None
+    filled = {entry.schema_fingerprint for entry in committed if entry.records}
+    return {name: sorted(versions, key=filled.__contains__) for name, versions in found.items()}
+
+
 def view_of(connection: duckdb.DuckDBPyConnection, committed: Sequence[Manifest], schema_name: str) -> str:
     """The view of this schema's records in this connection: that of all versions where there is one, else
     that of the latest. Raises UsageError where it has no records."""
     shown = [entry for entry in committed if any(file.table == "data" for file in entry.files)]
-    own = [entry.schema_fingerprint for entry in shown if entry.schema_name == schema_name]
-    if not own:
+    own = _versions(shown).get(schema_name)
+    if own is None:
         raise UsageError(f"{schema_name}: there are no records of this schema")
     names = view_names(shown, reserved_words(connection))
     there = {row[0] for row in connection.execute("SHOW TABLES").fetchall()}

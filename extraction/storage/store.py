@@ -21,9 +21,13 @@ from cinnabar.extraction.storage.files import FolderLock, failures, make_folder,
 from cinnabar.extraction.storage.manifest import Manifest, StoredFile
 from cinnabar.extraction.storage.run import Run
 from cinnabar.extraction.storage.snapshot import publish, published_number
+from cinnabar.extraction.storage.tables import RecordColumns
+from cinnabar.extraction.storage.uniting import stored_columns
+from cinnabar.schemas.arrow import arrow_schema
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.loading import SchemaSource
+from cinnabar.schemas.uniting import united_columns
 
 #: How long the files of a replaced batch stay, for readers that hold an older snapshot: a working day.
 GRACE = timedelta(days=1)
@@ -44,13 +48,15 @@ class Store:
     def open(cls, out: Path, *, trusting: bool = True) -> Self:
         """Take the lock, make the folders and clear away what a crash left behind.
 
-        Who is not trusting has come to set aside the files that are gone, and is let in beside them.
+        Who is not trusting has come to set aside files that are gone or broken: is let in beside them, and
+        publishes nothing, for the views cannot be built over them.
         """
         return cls(out, trusting)
 
     def __init__(self, out: Path, trusting: bool = True) -> None:
         self.out = out.absolute()
         self.mutex = threading.RLock()
+        self._trusting = trusting
         self._failed = False
         self._published = float("-inf")
         self._later: threading.Timer | None = None
@@ -63,21 +69,22 @@ class Store:
             ) from error
         try:
             with failures(f"{out}: could not be opened"):
-                self._recover(trusting)
+                self._recover()
         except BaseException:
             self._lock.release()
             raise
 
-    def _recover(self, trusting: bool) -> None:
+    def _recover(self) -> None:
         for folder in (*manifests.TABLES, manifests.FOLDER, "schemas"):
             make_folder(self.out / folder)
         found = manifests.read_all(self.out)
-        if trusting:
+        if self._trusting:
             manifests.check_sizes(self.out, manifests.live(found))
         manifests.remove_leftovers(self.out, found)
         self._manifests = {entry.number: entry for entry in manifests.live(found)}
         self._next = max((entry.number for entry in found), default=0) + 1
-        self.publish_if_stale()
+        if self._trusting:
+            self.publish_if_stale()
         for entry in manifests.replaced(found, before=manifests.now() - GRACE):
             manifests.remove(self.out, entry)
 
@@ -94,7 +101,8 @@ class Store:
         try:
             with self.mutex:
                 self._stop_waiting()
-                self.publish_if_stale()
+                if self._trusting:
+                    self.publish_if_stale()
         finally:
             self._lock.release()
 
@@ -118,6 +126,20 @@ class Store:
         one outcome. With `retry_quarantined` what is in quarantine with this same key does not count as done.
         """
         return Run(self, source, compiled, engine_fingerprint, arguments, inputs, retry_quarantined)
+
+    def check_united(self, source: SchemaSource, compiled: CompiledSchema) -> None:
+        """Raise NotUnited where the records of another version of this schema and its own are no one table.
+
+        A version that has records here already may have more: old folders hold such versions side by side.
+        """
+        others: dict[str, list[Manifest]] = {}
+        for entry in self.committed():
+            if entry.schema_name == source.name and entry.records:
+                others.setdefault(entry.schema_fingerprint, []).append(entry)
+        if source.fingerprint not in others:
+            new = RecordColumns.of(arrow_schema(compiled)).schema
+            for commits in others.values():
+                united_columns(list(stored_columns(self.out, commits)), list(new))
 
     def done_keys(
         self, schema_fingerprint: str, engine_fingerprint: str, *, quarantined: bool = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -67,6 +68,9 @@ class Stored:
     fields: dict[str, str]
 
 
+#: Columns that are named where one is asked for that is not there.
+NAMED = 40
+_UNKNOWN = re.compile(r"Referenced column (\".*?\") not found")
 # What follows the name of a file in its own path, of a folder, an mbox and a mailbox behind IMAP in those of
 # what lies in them.
 _WITHIN = "'(/.*|#[0-9]+|;UIDVALIDITY=.*)?', 's'"
@@ -106,7 +110,7 @@ def select(out: Path, name: str, chosen: Selection) -> list[Found]:
             " AND (f.confidence < ? OR f.row_confidence < ?))"
         )
         values += [chosen.below, chosen.below]
-    with connect(out) as connection:
+    with connect(out, f"--where {chosen.where}" if chosen.where else "") as connection:
         if chosen.where is not None:
             source = _predicate(connection, out, name, chosen.where)
             wanted.append(f"document IN (SELECT document FROM {source})")
@@ -120,10 +124,7 @@ def select(out: Path, name: str, chosen: Selection) -> list[Found]:
             " LEFT JOIN (SELECT document, characters, size FROM documents) USING (document)"
             f" WHERE {' AND '.join(wanted)} ORDER BY r.path, r.run_id DESC"
         )
-        try:
-            rows = connection.execute(sql, [name, *values]).fetchall()
-        except duckdb.Error as error:
-            raise UsageError(f"--where {chosen.where}: {error}" if chosen.where else str(error)) from error
+        rows = connection.execute(sql, [name, *values]).fetchall()
     return [
         Found(document, (path, *(p for p in paths if p != path)), *rest)
         for document, path, paths, *rest in rows
@@ -140,8 +141,7 @@ def _plain(source: str) -> str:
 def names(out: Path) -> list[str]:
     """The schemas that this folder has records of."""
     committed = manifests.live(manifests.read_all(out))
-    found = (e.schema_name for e in committed if any(f.table == "data" and f.rows for f in e.files))
-    return sorted({*found})
+    return sorted({entry.schema_name for entry in committed if entry.records})
 
 
 def _predicate(connection: duckdb.DuckDBPyConnection, out: Path, name: str, where: str) -> str:
@@ -150,9 +150,19 @@ def _predicate(connection: duckdb.DuckDBPyConnection, out: Path, name: str, wher
     # On a line of its own, so that a comment ends with it.
     source = f"{quoted(view)} WHERE (\n{where}\n)"
     try:
-        question(connection, f"SELECT document FROM {source}")
-    except (duckdb.Error, ValueError, UsageError) as error:
+        # By itself, so that it sees no columns but those of the view.
+        connection.sql(question(connection, f"SELECT document FROM {source}"))
+    except UsageError as error:
         raise UsageError(f"--where {where}: {error}") from error
+    except duckdb.BinderException as error:
+        if (unknown := _UNKNOWN.search(str(error))) is None:
+            raise
+        columns = [row[0] for row in connection.execute(f"DESCRIBE {quoted(view)}").fetchall()]
+        more = f" and {len(columns) - NAMED} more" if len(columns) > NAMED else ""
+        raise UsageError(
+            f"--where {where}: there is no column {unknown[1]}, expected one of"
+            f" {', '.join(columns[:NAMED])}{more}"
+        ) from error
     return source
 
 

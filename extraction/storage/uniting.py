@@ -25,7 +25,7 @@ def united_source(out: Path, versions: Mapping[str, tuple[str, Sequence[Manifest
     whole: list[pa.Field[Any]] = []
     parts: list[tuple[str, pa.Schema]] = []
     for source, commits in versions.values():
-        found = _columns(out, commits)
+        found = stored_columns(out, commits)
         try:
             columns = united_columns(list(found), whole)
         except NotUnited:
@@ -41,7 +41,8 @@ def united_source(out: Path, versions: Mapping[str, tuple[str, Sequence[Manifest
     return " UNION ALL BY NAME ".join(queries)
 
 
-def _columns(out: Path, commits: Sequence[Manifest]) -> pa.Schema:
+def stored_columns(out: Path, commits: Sequence[Manifest]) -> pa.Schema:
+    """The columns of the records of these commits, as the last of their files has them."""
     path = next(out / f.path for entry in reversed(commits) for f in entry.files if f.table == "data")
     with reading(path):
         return pq.read_schema(path)

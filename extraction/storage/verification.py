@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.files import is_locked
-from cinnabar.extraction.storage.manifest import Manifest, StoredFile
+from cinnabar.extraction.storage.manifest import BrokenManifest, Manifest, StoredFile
 from cinnabar.extraction.storage.setting_aside import Problem, set_aside, within
 from cinnabar.extraction.storage.store import Store
 from cinnabar.extraction.validation import Validator
@@ -64,8 +64,9 @@ def verify(out: Path, clean: bool = False) -> Verified:
             raise RunError(f"{out / before[0].path}: {before[0].detail}; it could not be set aside")
         problems += [problem for problem in wrong.problems if problem not in problems]
     removed: list[str] = []
-    if clean:
+    if aside or clean:
         Store.open(out).close()
+    if clean:
         removed = sorted(lying - set(_leftovers(out)))
     # Beside a run that is going, files of batches that are not committed yet are none of our business.
     left = [] if is_locked(out) else _leftovers(out)
@@ -108,8 +109,11 @@ def _manifests(out: Path) -> tuple[list[Manifest], list[Problem]]:
             entry = manifests.read(path)
         except FileNotFoundError:
             continue  # replaced, and removed by the writer since the folder was listed
-        except (RunError, OSError) as error:
-            problems.append(Problem(number, within(out, path), f"no manifest of Cinnabar: {error}"))
+        except BrokenManifest as error:
+            problems.append(Problem(number, within(out, path), error.detail))
+            continue
+        except OSError as error:
+            problems.append(Problem(number, within(out, path), f"cannot be read: {error.strerror or error}"))
             continue
         if entry.number != number:
             problems.append(Problem(number, within(out, path), f"says that it is number {entry.number}"))

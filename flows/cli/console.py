@@ -48,6 +48,11 @@ def harmless(text: str) -> str:
     return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
+def counted(count: int, one: str, more: str = "") -> str:
+    """A count with its noun, which is `more` (`one` with an s where it is left out) but for 1."""
+    return f"{count} {one if count == 1 else more or one + 's'}"
+
+
 def cell(value: Any) -> str:
     """A value as it stands in a table, on one line."""
     if value is None:

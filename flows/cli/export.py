@@ -43,6 +43,7 @@ def export(
     """
     from cinnabar.extraction.storage.exporting import export as write
     from cinnabar.extraction.storage.exporting import format_of
+    from cinnabar.flows.cli.console import counted
 
     if (view is None) == (sql is None):
         raise UsageError("expected the name of a view, or --sql with a query")
@@ -50,4 +51,4 @@ def export(
     target = sys.stdout.buffer if to is None else to
     rows = write(out, view or sql or "", chosen, target, sql=sql is not None, formulas=formulas)
     if to is not None:
-        print(f"{rows} row{'' if rows == 1 else 's'}: {to}")
+        print(f"{counted(rows, 'row')}: {to}")

@@ -193,11 +193,14 @@ def _through_prefect(
     from cinnabar.extraction.inputs import gather, located
     from cinnabar.extraction.run import Summary
     from cinnabar.extraction.storage.store import Store
+    from cinnabar.schemas import compile_schema, load_schema
 
     # What is wrong with the use is told before Prefect starts its server.
     with ExitStack() as connections:
         gather(located(paths), out, connections)
-    Store.open(out).close()
+    source = load_schema(schema)
+    with Store.open(out) as store:
+        store.check_united(source, compile_schema(source.schema))
     from cinnabar.flows.extract import extract_folder
     from cinnabar.flows.parameters import Server
     from cinnabar.flows.prefect_server import check_server

@@ -111,7 +111,7 @@ def verify(
       cinnabar verify --out tables --clean
     """
     from cinnabar.extraction.storage.verification import verify as check
-    from cinnabar.flows.cli.console import harmless
+    from cinnabar.flows.cli.console import counted, harmless
 
     found = check(out, clean)
     if as_json:
@@ -122,11 +122,13 @@ def verify(
     for name in found.aside:
         print(f"{name}: set aside; the next run fills its documents again")
     if found.removed:
-        print(f"{len(found.removed)} files of dead runs were removed")
+        print(f"removed: {counted(len(found.removed), 'file')} of dead runs")
     if found.leftovers:
-        print(f"{len(found.leftovers)} files of dead runs lie about; --clean removes them, as does a run")
-    broken = f"{len(found.problems)} problems" if found.problems else "all is well"
-    print(f"{found.batches} batches, {found.files} files, {found.records} records: {broken}")
+        lying = counted(len(found.leftovers), "file")
+        print(f"left over from dead runs: {lying}; --clean removes what lies about, as does a run")
+    broken = counted(len(found.problems), "problem") if found.problems else "all is well"
+    looked = (counted(found.batches, "batch", "batches"), counted(found.files, "file"))
+    print(f"{', '.join(looked)}, {counted(found.records, 'record')}: {broken}")
     return 1 if found.problems else 0
 
 

@@ -33,7 +33,7 @@ def sql(
     """
     from cinnabar.extraction.storage.reading import distinct
     from cinnabar.extraction.storage.reading import query as ask
-    from cinnabar.flows.cli.console import standard_output, table
+    from cinnabar.flows.cli.console import counted, standard_output, table
 
     answer = ask(out, query)
     if as_json:
@@ -43,7 +43,7 @@ def sql(
         return
     console = standard_output()
     console.print(table(answer.columns, answer.rows))
-    console.print(f"{len(answer.rows)} row{'' if len(answer.rows) == 1 else 's'}")
+    console.print(counted(len(answer.rows), "row"))
 
 
 def _plain(value: Any) -> Any:

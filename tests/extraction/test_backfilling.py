@@ -212,7 +212,7 @@ def test_each_content_of_a_path_has_its_own_outcome(docs: Path, out: Path) -> No
 
 
 def test_types_that_do_not_go_together_are_refused_before_any_work(out: Path) -> None:
-    with pytest.raises(NotUnited, match=r"^/lines/\*/price: the type was double and is now string"):
+    with pytest.raises(NotUnited, match=r"^/lines/\*/price: was a number and is now a text"):
         fill(out, schema({"name": TEXT, "lines": lines(price=TEXT)}))
     assert rows(out, "select count(*) from runs") == [(1,)]
 
@@ -246,6 +246,8 @@ def test_records_are_chosen_by_date_source_model_and_sql(docs: Path, out: Path) 
     for wrong in ("nonsense =", "1 = 1); drop view note; select (1 = 1", "total > 1"):
         with pytest.raises(UsageError, match="--where"):
             chosen_names(out, where=wrong)
+    with pytest.raises(UsageError, match=r'^--where parcelz > 3: there is no column "parcelz", .*\bcity, '):
+        chosen_names(out, where="parcelz > 3")
 
 
 class Unsure(Counting):

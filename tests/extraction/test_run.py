@@ -14,7 +14,7 @@ from cinnabar.extraction.run import Extraction, Options, extract
 from cinnabar.extraction.sources import ModelSource, model_source
 from cinnabar.extraction.storage.reading import query
 from cinnabar.schemas import load_schema
-from cinnabar.schemas.errors import RunError, UsageError
+from cinnabar.schemas.errors import NotUnited, RunError, UsageError
 
 SOURCE = load_schema(
     {
@@ -116,6 +116,17 @@ def test_another_way_to_read_is_other_work(folder: Path, tmp_path: Path) -> None
     assert len(prints | {Options().fingerprint("other")}) == 6
     alike = Options(workers=7, batch=3, limit=1, min_confidence=0.5)
     assert alike.fingerprint("m") == Options().fingerprint("m")
+
+
+def test_a_version_of_other_types_is_refused_before_any_work(folder: Path, tmp_path: Path) -> None:
+    out, one = tmp_path / "out", folder / "1.txt"
+    extract([one], SOURCE, out, Loads().source(), Options(workers=1))
+    properties = {"name": {"type": "string", "format": "date"}, "total": {"type": "number"}}
+    dated = load_schema({"title": "note", "type": "object", "properties": properties})
+    loads = Loads()
+    with pytest.raises(NotUnited, match=r"/name: was a text and is now a date.* another name.*--out"):
+        extract([one], dated, out, loads.source(), Options(workers=1))
+    assert loads.count == 0 and query(out, "select count(*) from runs").rows == [(1,)]
 
 
 def test_what_waited_for_review_is_released_and_nothing_else_is_read_again(

@@ -143,6 +143,15 @@ def test_a_file_is_whole_or_not_there(rich, tmp_path):
     assert [path for path in tmp_path.iterdir() if path != rich] == []
 
 
+def test_no_file_of_the_results_is_written_over(rich, tmp_path):
+    (tmp_path / "link").symlink_to(rich)
+    for folder in (rich, tmp_path / "link"):
+        for name in ("cinnabar.duckdb", "manifest/batch-0000000001.json", "new.parquet"):
+            with pytest.raises(UsageError, match="lies among the results"):
+                export(rich, "rich", "parquet", folder / name)
+    assert query(rich, "SELECT count(*) FROM rich").rows == [(len(TEXTS) + 1,)]
+
+
 def test_the_format_is_named_or_known_by_the_ending(tmp_path):
     assert [format_of(tmp_path / f"x{end}", None) for end in (".csv", ".NDJSON", ".parquet")] == [
         "csv",

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from cinnabar.extraction.storage.housekeeping import status
 from cinnabar.extraction.storage.reading import query, query_arrow, show
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.store import Store
-from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.errors import RunError, UsageError
 
 
 def test_a_document_is_shown_with_its_evidence(out, workload):
@@ -70,6 +71,18 @@ def test_sql_gives_columns_and_rows_or_an_arrow_table(out, workload):
         query(out, "SELECT no_such FROM note")
     with pytest.raises(UsageError, match="no_such"):
         query_arrow(out, "SELECT no_such FROM note")
+
+
+def test_a_broken_file_is_named_with_what_helps_and_a_wrong_question_on_one_line(out, workload):
+    workload.work(out)
+    with pytest.raises(UsageError) as raised:
+        query(out, "SELECT no_such FROM note")
+    assert not {"LINE", "^"} & set(str(raised.value).split())
+    path = sorted((out / "data").rglob("*.parquet"))[-1]
+    path.write_bytes(b"x" * path.stat().st_size)
+    for ask in (lambda: query(out, "SELECT * FROM note"), lambda: status(out)):
+        with pytest.raises(RunError, match=f"{path.name}.* have `cinnabar verify` set its batch aside"):
+            ask()
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,8 @@ from cinnabar.extraction.storage.reading import query
 from cinnabar.extraction.storage.records import LeafRow
 from cinnabar.extraction.storage.snapshot import DATABASE, published_number
 from cinnabar.extraction.storage.store import Store
+from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.schemas.errors import NotUnited
 
 RICH = {
     "title": "rich",
@@ -162,6 +164,15 @@ def test_a_new_version_of_a_schema_takes_its_name_and_the_old_one_stays(out, wor
     assert snapshot(out, "SELECT count(*) FROM records WHERE latest") == [(2,)]
 
 
+def test_a_version_that_wrote_nothing_takes_no_name_away(out, workload):
+    older, newer = ({**workload.SCHEMA, "description": text} for text in ("older", "newer"))
+    store_records(out, workload, older, {"name": "old", "size": 1})
+    store_records(out, workload, newer)
+    assert snapshot(out, "SELECT name FROM note") == snapshot(out, "SELECT name FROM note_all") == [("old",)]
+    store_records(out, workload, newer, {"name": "new", "size": 1})
+    assert snapshot(out, "SELECT name FROM note") == [("new",)]
+
+
 def test_two_schemas_whose_names_look_alike_both_have_views(out, workload):
     store_records(out, workload, {**workload.SCHEMA, "title": "a b"}, {"name": "first", "size": 1})
     store_records(out, workload, {**workload.SCHEMA, "title": "A-B"}, {"name": "second", "size": 1})
@@ -223,6 +234,24 @@ def test_one_view_unites_the_versions_of_a_schema(out, workload):
     })  # fmt: skip
     rows = snapshot(out, "SELECT price, name FROM note_all ORDER BY path")
     assert rows == [(None, "a"), (None, "b"), ("much", "d")]
+
+
+def test_no_new_version_comes_beside_one_of_other_types_but_an_old_one_goes_on(out, workload):
+    def version(**more):
+        properties = {**workload.SCHEMA["properties"], **more}
+        return load_schema({**workload.SCHEMA, "properties": properties})
+
+    text, date_ = version(day={"type": "string"}), version(day={"type": "string", "format": "date"})
+    for source in (text, date_):  # as folders of before have them
+        store_records(out, workload, source.schema, {"name": "n", "size": 1})
+    with Store.open(out) as store:
+        for source in (text, date_):
+            store.check_united(source, compile_schema(source.schema))
+        number = version(day={"type": "integer"})
+        with pytest.raises(NotUnited, match="/day: was a text and is now an integer"):
+            store.check_united(number, compile_schema(number.schema))
+        other = load_schema({**number.schema, "title": "other"})
+        store.check_united(other, compile_schema(other.schema))
 
 
 def test_an_open_reader_keeps_its_snapshot_while_another_is_published(out, workload):

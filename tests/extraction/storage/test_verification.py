@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
 
 import pytest
 
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.reading import query
+from cinnabar.extraction.storage.snapshot import DATABASE, published_number
 from cinnabar.extraction.storage.store import Store
 from cinnabar.extraction.storage.verification import check, verify
 from cinnabar.schemas.errors import RunError, UsageError
@@ -25,7 +27,17 @@ def cut(path):
     path.write_bytes(path.read_bytes()[:-7])
 
 
-BREAK = {"flipped": flip, "cut": cut, "gone": lambda path: path.unlink()}
+def scramble(path):
+    path.write_bytes(random.Random(0).randbytes(path.stat().st_size))
+
+
+BREAK = {
+    "flipped": flip,
+    "cut": cut,
+    "gone": lambda path: path.unlink(),
+    "emptied": lambda path: path.write_bytes(b""),
+    "scrambled": scramble,
+}
 
 
 def test_a_sound_folder_has_no_problems(out, workload):
@@ -63,6 +75,35 @@ def test_a_broken_file_is_named_and_set_aside_and_its_documents_are_filled_again
     assert query(out, "SELECT count(*), count(DISTINCT document) FROM records").rows == [(5, 5)]
 
 
+@pytest.mark.parametrize("since", ["nothing", "the snapshot was lost", "a run failed"])
+@pytest.mark.parametrize("way", ["emptied", "scrambled", "gone"])
+def test_a_file_that_no_reader_opens_is_set_aside_whatever_came_since(out, workload, way, since):
+    with Store.open(out) as store:
+        run = workload.begin(store)
+        for batch in workload.batches():
+            run.commit_batch(batch)
+    before = query(out, ROWS).rows
+    path = sorted((out / "data").rglob("batch-*.parquet"))[1]
+    BREAK[way](path)
+    if since == "the snapshot was lost":
+        (out / DATABASE).unlink()
+    if since == "a run failed":
+        with pytest.raises(RunError, match=f"{path.name}.* have `cinnabar verify` set its batch aside"):
+            fail_a_run(out, workload)
+    (problem,) = (found := verify(out)).problems
+    assert problem.path == path.relative_to(out).as_posix() and len(found.aside) == 1
+    assert published_number(out) == max(entry.number for entry in manifests.read_all(out))
+    workload.work(out)
+    assert query(out, ROWS).rows == before
+    assert verify(out).problems == []
+
+
+def fail_a_run(out, workload):
+    """A run that makes the snapshot stale, where it comes so far."""
+    with Store.open(out) as store:
+        workload.begin(store).finish()
+
+
 @pytest.mark.parametrize(("place", "way"), [(0, "cut"), (1, "emptied"), (2, "emptied"), (3, "cut")])
 def test_a_broken_manifest_stops_a_run_and_is_set_aside(out, workload, way, place):
     workload.work(out)
@@ -73,6 +114,8 @@ def test_a_broken_manifest_stops_a_run_and_is_set_aside(out, workload, way, plac
         workload.work(out)
     found = verify(out)
     assert [problem.path for problem in found.problems] == [f"manifest/{path.name}"]
+    assert "something else (unexpected end of data" in found.problems[0].detail
+    assert path.name not in found.problems[0].detail
     workload.work(out)
     assert query(out, ROWS).rows == before
     assert verify(out).problems == []
