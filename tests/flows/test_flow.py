@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
 
+import imap_server
 import mercury_server as mercury
 import pytest
 
 from cinnabar.extraction.run import Extraction
 from cinnabar.extraction.storage.reading import query
 from cinnabar.extraction.storage.records import Outcome
+from cinnabar.extraction.storage.store import Store
 from cinnabar.flows.cli.main import run
-from cinnabar.schemas.errors import RunError, UsageError
+from cinnabar.schemas.errors import InUse, RunError, UsageError
 
 
 @pytest.mark.usefixtures("prefect_server")
@@ -144,6 +148,73 @@ def test_too_much_in_quarantine_fails_the_run_and_says_what(
     with pytest.raises(RunError, match=r"1 of 4 documents are in quarantine, more than 0.2 .*broken\.pdf"):
         extract_folder(*where, workers=1, max_error_rate=0.2, gpu_limit="gpu")
     assert query(tmp_path / "out", "select count(*) from note").rows == [(3,)]
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_run_waits_for_a_folder_that_another_run_is_writing_to(
+    notes: Path,
+    tiny_model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    from cinnabar.flows import waiting
+    from cinnabar.flows.backfill import backfill_folder
+    from cinnabar.flows.extract import extract_folder
+
+    monkeypatch.setattr(waiting, "LOOK", 0.05)
+    schema, out = str(notes.parent / "note.json"), tmp_path / "out"
+    where = ([str(notes)], schema, str(out), str(tiny_model), "cpu")
+    with Store.open(out):
+        for wait in (0, 0.2):
+            with pytest.raises(InUse, match="another run is writing here"):
+                extract_folder(*where, workers=1, wait=wait)
+    for run_again in (
+        lambda: extract_folder(*where, workers=1),
+        lambda: backfill_folder(schema, str(out), model=str(tiny_model), device="cpu"),
+    ):
+        caplog.clear()
+        other = Store.open(out)
+        ending = threading.Timer(0.5, other.close)
+        ending.start()
+        run_again()
+        ending.join()
+        (line,) = (said for said in caplog.messages if "another run" in said)
+        assert line.startswith(f"{out}: another run is writing here (process {os.getpid()}); waiting")
+    assert query(out, "select count(*) from note").rows == [(3,)]
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_parameter_that_a_deployment_left_empty_is_named() -> None:
+    from cinnabar.flows.backfill import backfill_folder
+    from cinnabar.flows.extract import extract_folder
+
+    why = "an environment variable was not set when it was deployed"
+    with pytest.raises(UsageError, match=f"paths, record_schema, out: .*empty.*{why}"):
+        extract_folder([""], "", " ")
+    with pytest.raises(UsageError, match=f"out: .*empty.*{why}"):
+        backfill_folder("invoice", "")
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_service_whose_secret_limit_or_mailbox_is_not_there_is_refused_at_once(
+    notes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from prefect.blocks.system import Secret
+
+    import cinnabar.flows.extract  # noqa: F401, it sets what Prefect reads from the environment
+
+    Secret(value=imap_server.PASSWORD).save("letters")  # type: ignore[call-arg]
+    away = "imap://anna%40example.org@127.0.0.1:1/INBOX"
+    for path, option, name, expected in (
+        (str(notes), "--gpu-limit", "nope", "nope: no such concurrency limit"),
+        (str(notes), "--password-block", "nope", "nope: Prefect has no such Secret block"),
+        (away, "--password-block", "letters", "127.0.0.1:1"),
+    ):
+        served = ["flows", "serve", path, "--schema", "receipt", "--out", str(tmp_path / "out")]
+        assert run([*served, option, name]) == 2
+        told = capsys.readouterr().err
+        assert expected in told and told.count("\n") == 1
 
 
 @pytest.mark.parametrize(
