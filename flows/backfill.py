@@ -90,6 +90,7 @@ def backfill_folder(
                 version, Path(out), filler, chosen, options, others=lying, password=password
             ),
             wait,
+            get_run_logger().warning,
         ) as begun,
     ):
         if begun.empty:

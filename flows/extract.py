@@ -95,7 +95,9 @@ def extract_folder(
         with (
             joined(ray, chosen, escalation, gpu_limit=gpu_limit) as cluster,
             begun_alone(
-                lambda: Extraction(locations, source, Path(out), chosen, options, artifacts, escalation), wait
+                lambda: Extraction(locations, source, Path(out), chosen, options, artifacts, escalation),
+                wait,
+                get_run_logger().warning,
             ) as extraction,
         ):
             work_on(extraction, cluster, gpu_limit)

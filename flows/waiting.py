@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from prefect import get_run_logger
-
 from cinnabar.extraction.storage.files import is_locked
 from cinnabar.schemas.errors import InUse
 
@@ -17,11 +15,11 @@ Begun = TypeVar("Begun")
 LOOK = 2.0
 
 
-def begun_alone(begin: Callable[[], Begun], wait: float) -> Begun:
+def begun_alone(begin: Callable[[], Begun], wait: float, say: Callable[[str], object]) -> Begun:
     """What `begin` gives once no other run is writing to its folder, for which it waits so many seconds.
 
-    It begins anew after the wait, so that it sees what the other run has done. Raises InUse where the wait
-    was too short.
+    It begins anew after the wait, so that it sees what the other run has done. `say` is told once that it
+    waits, and for which process. Raises InUse where the wait was too short.
     """
     deadline, waiting = time.monotonic() + wait, False
     while True:
@@ -32,7 +30,7 @@ def begun_alone(begin: Callable[[], Begun], wait: float) -> Begun:
                 raise
             folder = error.folder
             if not waiting:
-                get_run_logger().warning("%s; waiting for it to end, %g s at most", error.what, wait)
+                say(f"{error.what}; waiting for it to end, {wait:g} s at most")
                 waiting = True
         # Not by beginning again and again: that would list a whole mailbox each time.
         while is_locked(folder) and time.monotonic() < deadline:

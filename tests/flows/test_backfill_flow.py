@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cinnabar.extraction.storage.reading import query
+from cinnabar.extraction.storage.store import Store
 from cinnabar.flows.cli.main import run
+from cinnabar.schemas.errors import InUse
 
 
 @pytest.mark.usefixtures("prefect_server")
@@ -27,5 +30,11 @@ def test_the_flow_fills_what_is_new(notes: Path, tiny_model: Path, tmp_path: Pat
     done = backfill_folder(str(schema), str(out), others=[str(moved)], **options)
     assert (done["inputs"], done["written"]) == (3, 3)
     assert query(out, "select count(*) from note_all where schema_fingerprint is not null").rows == [(3,)]
+    other = Store.open(out)
+    with pytest.raises(InUse, match="another run is writing here"):
+        backfill_folder(str(schema), str(out), **options, wait=0)
+    ending = threading.Timer(2.0, other.close)
+    ending.start()
     again = backfill_folder(str(schema), str(out), **options)
     assert again == {}
+    ending.join()

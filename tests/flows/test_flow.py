@@ -150,38 +150,39 @@ def test_too_much_in_quarantine_fails_the_run_and_says_what(
     assert query(tmp_path / "out", "select count(*) from note").rows == [(3,)]
 
 
-@pytest.mark.usefixtures("prefect_server")
-def test_a_run_waits_for_a_folder_that_another_run_is_writing_to(
-    notes: Path,
-    tiny_model: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+def test_who_waits_for_a_folder_that_another_run_is_writing_to_begins_when_it_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from cinnabar.flows import waiting
-    from cinnabar.flows.backfill import backfill_folder
-    from cinnabar.flows.extract import extract_folder
 
     monkeypatch.setattr(waiting, "LOOK", 0.05)
-    schema, out = str(notes.parent / "note.json"), tmp_path / "out"
-    where = ([str(notes)], schema, str(out), str(tiny_model), "cpu")
-    with Store.open(out):
-        for wait in (0, 0.2):
-            with pytest.raises(InUse, match="another run is writing here"):
-                extract_folder(*where, workers=1, wait=wait)
-    for run_again in (
-        lambda: extract_folder(*where, workers=1),
-        lambda: backfill_folder(schema, str(out), model=str(tiny_model), device="cpu"),
-    ):
-        caplog.clear()
-        other = Store.open(out)
-        ending = threading.Timer(0.5, other.close)
-        ending.start()
-        run_again()
-        ending.join()
-        (line,) = (said for said in caplog.messages if "another run" in said)
-        assert line.startswith(f"{out}: another run is writing here (process {os.getpid()}); waiting")
-    assert query(out, "select count(*) from note").rows == [(3,)]
+    said: list[str] = []
+    other = Store.open(tmp_path)
+    with pytest.raises(InUse, match="another run is writing here"):
+        waiting.begun_alone(lambda: Store.open(tmp_path), 0, said.append)
+    assert said == []
+    with pytest.raises(InUse, match="another run is writing here"):
+        waiting.begun_alone(lambda: Store.open(tmp_path), 0.2, said.append)
+    (line,) = said
+    assert line.startswith(f"{tmp_path}: another run is writing here (process {os.getpid()}); waiting")
+    ending = threading.Timer(0.3, other.close)
+    ending.start()
+    waiting.begun_alone(lambda: Store.open(tmp_path), 60, said.append).close()
+    ending.join()
+    assert len(said) == 2
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_flow_waits_for_the_folder(notes: Path, tiny_model: Path, tmp_path: Path) -> None:
+    from cinnabar.flows.extract import extract_folder
+
+    out = tmp_path / "out"
+    where = ([str(notes)], str(notes.parent / "note.json"), str(out), str(tiny_model), "cpu")
+    other = Store.open(out)
+    ending = threading.Timer(2.0, other.close)
+    ending.start()
+    assert extract_folder(*where, workers=1)["written"] == 3
+    ending.join()
 
 
 @pytest.mark.usefixtures("prefect_server")
