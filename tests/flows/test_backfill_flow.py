@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
-import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cinnabar.extraction.storage.reading import query
-from cinnabar.extraction.storage.store import Store
 from cinnabar.flows.cli.main import run
-from cinnabar.schemas.errors import InUse
 
 
 @pytest.mark.usefixtures("prefect_server")
-def test_the_flow_fills_what_is_new(notes: Path, tiny_model: Path, tmp_path: Path) -> None:
+def test_the_flow_fills_what_is_new(
+    notes: Path,
+    tiny_model: Path,
+    tmp_path: Path,
+    writing: Callable[[Path], AbstractContextManager[None]],
+) -> None:
     from cinnabar.flows.backfill import backfill_folder
 
     schema, out = tmp_path / "note.json", tmp_path / "out"
@@ -30,11 +34,6 @@ def test_the_flow_fills_what_is_new(notes: Path, tiny_model: Path, tmp_path: Pat
     done = backfill_folder(str(schema), str(out), others=[str(moved)], **options)
     assert (done["inputs"], done["written"]) == (3, 3)
     assert query(out, "select count(*) from note_all where schema_fingerprint is not null").rows == [(3,)]
-    other = Store.open(out)
-    with pytest.raises(InUse, match="another run is writing here"):
-        backfill_folder(str(schema), str(out), **options, wait=0)
-    ending = threading.Timer(2.0, other.close)
-    ending.start()
-    again = backfill_folder(str(schema), str(out), **options)
+    with writing(out):
+        again = backfill_folder(str(schema), str(out), **options)
     assert again == {}
-    ending.join()

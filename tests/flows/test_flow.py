@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import imap_server
@@ -173,16 +175,18 @@ def test_who_waits_for_a_folder_that_another_run_is_writing_to_begins_when_it_ha
 
 
 @pytest.mark.usefixtures("prefect_server")
-def test_a_flow_waits_for_the_folder(notes: Path, tiny_model: Path, tmp_path: Path) -> None:
+def test_a_flow_waits_for_the_folder(
+    notes: Path,
+    tiny_model: Path,
+    tmp_path: Path,
+    writing: Callable[[Path], AbstractContextManager[None]],
+) -> None:
     from cinnabar.flows.extract import extract_folder
 
     out = tmp_path / "out"
     where = ([str(notes)], str(notes.parent / "note.json"), str(out), str(tiny_model), "cpu")
-    other = Store.open(out)
-    ending = threading.Timer(2.0, other.close)
-    ending.start()
-    assert extract_folder(*where, workers=1)["written"] == 3
-    ending.join()
+    with writing(out):
+        assert extract_folder(*where, workers=1)["written"] == 3
 
 
 @pytest.mark.usefixtures("prefect_server")
