@@ -18,8 +18,9 @@ from cinnabar.extraction.mailboxes.address import password_of_environment
 from cinnabar.extraction.run import Options
 from cinnabar.extraction.sources import model_source
 from cinnabar.extraction.storage.stored import Selection
-from cinnabar.flows.parameters import Count, Device, Effort, OnMissing, Share
+from cinnabar.flows.parameters import Count, Device, Effort, OnMissing, Seconds, Share, check_given
 from cinnabar.flows.prefect_server import secret
+from cinnabar.flows.waiting import begun_alone
 from cinnabar.schemas import load_schema
 
 
@@ -45,6 +46,7 @@ def backfill_folder(
     ray: str | None = None,
     others: list[str] | None = None,
     password_block: str | None = None,
+    wait: Seconds = 3600,
 ) -> dict[str, Any]:
     """Make the records in the folder `out` records of this version of their schema, filling what is new.
 
@@ -73,7 +75,9 @@ def backfill_folder(
         ray: A Ray cluster whose machines do the work, in one task: auto, HOST:PORT or local.
         others: Files, folders and mailboxes to look in for documents that are not where they were.
         password_block: The Secret block with the mailbox's password, instead of the environment.
+        wait: Seconds to wait for another run that is writing to `out`; 0 refuses at once.
     """
+    check_given(record_schema=record_schema, out=out)
     chosen = Selection(since=since, until=until, source=source, below=below, where=where)
     options = Options(effort, steps, on_missing, min_confidence, limit, context, workers, batch)
     version, filler = load_schema(record_schema), model_source(model, device)
@@ -81,7 +85,13 @@ def backfill_folder(
     lying = located(others or [], password)
     with (
         joined(ray, filler) as cluster,
-        Backfill(version, Path(out), filler, chosen, options, others=lying, password=password) as begun,
+        begun_alone(
+            lambda: Backfill(
+                version, Path(out), filler, chosen, options, others=lying, password=password
+            ),
+            wait,
+            get_run_logger().warning,
+        ) as begun,
     ):
         if begun.empty:
             get_run_logger().info("nothing to fill")

@@ -16,8 +16,9 @@ from cinnabar.extraction.inputs import located
 from cinnabar.extraction.run import Extraction, Options, Summary
 from cinnabar.extraction.sources import Escalation, model_source, settings_of
 from cinnabar.flows.artifacts import Artifacts
-from cinnabar.flows.parameters import Count, Device, Effort, OnMissing, Server, Share
+from cinnabar.flows.parameters import Count, Device, Effort, OnMissing, Seconds, Server, Share, check_given
 from cinnabar.flows.prefect_server import check_limit, secret
+from cinnabar.flows.waiting import begun_alone
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import RunError
 
@@ -45,6 +46,7 @@ def extract_folder(
     password_block: str | None = None,
     gpu_limit: str | None = None,
     ray: str | None = None,
+    wait: Seconds = 3600,
 ) -> dict[str, Any]:
     """Read all documents of these files, folders and mailboxes with this schema into the folder `out`.
 
@@ -73,7 +75,9 @@ def extract_folder(
         password_block: The Secret block with the mailbox's password, instead of CINNABAR_IMAP_PASSWORD.
         gpu_limit: The global concurrency limit of which a task takes one place.
         ray: A Ray cluster whose machines do the work, in one task: auto, HOST:PORT or local.
+        wait: Seconds to wait for another run that is writing to `out`; 0 refuses at once.
     """
+    check_given(paths=paths, record_schema=record_schema, out=out)
     options = Options(
         effort, steps, on_missing, min_confidence, limit, context, workers, batch, retry_quarantined
     )
@@ -90,7 +94,11 @@ def extract_folder(
     try:
         with (
             joined(ray, chosen, escalation, gpu_limit=gpu_limit) as cluster,
-            Extraction(locations, source, Path(out), chosen, options, artifacts, escalation) as extraction,
+            begun_alone(
+                lambda: Extraction(locations, source, Path(out), chosen, options, artifacts, escalation),
+                wait,
+                get_run_logger().warning,
+            ) as extraction,
         ):
             work_on(extraction, cluster, gpu_limit)
             summary = extraction.finish()

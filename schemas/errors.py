@@ -5,6 +5,7 @@ CinnabarError
 │   ├── SchemaError            the schema itself is broken or cannot be found
 │   │   └── RegexError         a pattern that cannot be read or is not regular: position, reason
 │   ├── NotUnited              versions of a schema whose types do not go together: pointer, both types
+│   ├── InUse                  a folder that another run is writing to: folder, what
 │   ├── NoMailbox              a mailbox that its server does not have
 │   ├── TooLarge               an automaton past the cap on states
 │   ├── TooMuchWork            patterns that would take too much work to compile, all together
@@ -20,6 +21,8 @@ CinnabarError
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 
 class CinnabarError(Exception):
@@ -54,6 +57,15 @@ class NotUnited(UsageError):
             f"{pointer or '/'}: was {old} and is now {new}, which do not go together in one table;"
             " give the field or the schema (its title) another name, or choose another folder with --out"
         )
+
+
+class InUse(UsageError):
+    """A folder that another run is writing to; `what` says so, with the process of that run."""
+
+    def __init__(self, folder: Path, process: str) -> None:
+        self.folder = folder
+        self.what = f"{folder}: another run is writing here (process {process})"
+        super().__init__(f"{self.what}; wait for it to end, or choose another --out")
 
 
 class NoMailbox(UsageError):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from cinnabar.schemas.errors import RunError, UsageError
+from cinnabar.schemas.errors import InUse, RunError
 
 #: Begins the name of a file that is being written; such files are never read.
 TEMPORARY = ".part-"
@@ -120,7 +120,7 @@ class FolderLock:
     """An exclusive lock on a folder; the kernel drops it when the process that holds it ends, however it
     ends.
 
-    Raises UsageError where another process holds it.
+    Raises InUse where another process holds it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -136,10 +136,7 @@ class FolderLock:
         except BlockingIOError:
             holder = os.pread(self._descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
             os.close(self._descriptor)
-            raise UsageError(
-                f"{folder}: another run is writing here (process {holder});"
-                " wait for it to end, or choose another --out"
-            ) from None
+            raise InUse(folder, holder) from None
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
         _held.add(self)

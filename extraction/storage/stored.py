@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ GONE, CHANGED = "gone", "changed"
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which records are meant: all of them where nothing is said.
+    """Which records are meant: all of them where nothing is said. Raises UsageError where it can be none.
 
     since, until: when their run started, `until` exclusive. source: the path of a file, a folder or a
     mailbox, or a pattern with `*`, `?` and `[…]`. model: the beginning of its fingerprint. below: those with
@@ -41,6 +41,16 @@ class Selection:
     model: str | None = None
     below: float | None = None
     where: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.since is None or self.until is None:
+            return
+        since, until = (one if one.tzinfo else one.replace(tzinfo=UTC) for one in (self.since, self.until))
+        if since >= until:
+            raise UsageError(
+                f"--since and --until: expected the first before the second, but no time is from {since} on"
+                f" and before {until}"
+            )
 
 
 @dataclass(frozen=True, slots=True)

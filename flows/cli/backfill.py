@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from contextlib import redirect_stdout
 from dataclasses import asdict
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from cinnabar.extraction.backfilling import Backfill
     from cinnabar.extraction.cluster.connection import Cluster
     from cinnabar.extraction.run import Summary
+
+#: Lost documents that are named at the end.
+NAMED = 20
 
 
 def backfill(
@@ -196,17 +200,18 @@ def _tell(found: Estimate, name: str, there: list[str]) -> None:
 
 def _report(summary: Summary, out: Path) -> None:
     from cinnabar.extraction.storage.reading import connect
+    from cinnabar.extraction.storage.stored import CHANGED, GONE
     from cinnabar.flows.cli.console import harmless
 
     reasons = ", ".join(f"{code} {count}" for code, count in summary.reasons.items())
+    of_these = f"from outcomes where run_id = '{summary.run_id}' and code in ('{GONE}', '{CHANGED}')"
     with connect(out) as connection:
-        lost = connection.execute(
-            "SELECT detail FROM outcomes WHERE run_id = ? AND outcome = 'skipped' AND detail IS NOT NULL"
-            " ORDER BY path LIMIT 20",
-            [summary.run_id],
-        ).fetchall()
-    for (detail,) in lost:
+        lost = connection.execute(f"select detail {of_these} order by path").fetchall()
+    for (detail,) in lost[:NAMED]:
         print(harmless(detail))
+    if more := len(lost[NAMED:]):
+        told = f'cinnabar sql "select path, code, detail {of_these}" --out {shlex.quote(str(out))}'
+        print(harmless(f"… and {more} more; all of them: {told}"))
     print(
         f"{summary.written} written, {summary.quarantined} quarantined{f' ({reasons})' if reasons else ''},"
         f" {summary.skipped} skipped in {summary.seconds:.1f} s"

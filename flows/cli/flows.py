@@ -22,6 +22,7 @@ from cinnabar.flows.cli.options import (
     SchemaOption,
     WorkersOption,
 )
+from cinnabar.schemas.errors import UsageError
 
 app = typer.Typer(help="Run on a schedule, with Prefect.")
 
@@ -62,6 +63,9 @@ def serve(
     gpu_limit: Annotated[
         str | None, typer.Option(metavar="NAME", help="Prefect's concurrency limit that tasks keep to.")
     ] = None,
+    wait: Annotated[
+        float, typer.Option(metavar="S", help="Seconds to wait for another run that is writing to DIR.")
+    ] = 3600,
     ray: RayOption = None,
     port: Annotated[int, typer.Option(metavar="N", help="Where Prefect's server is, or is started.")] = 4200,
 ) -> None:
@@ -81,7 +85,7 @@ def serve(
     from cinnabar.extraction.inputs import gather, located
     from cinnabar.extraction.run import Options
     from cinnabar.extraction.sources import model_source
-    from cinnabar.flows.prefect_server import server
+    from cinnabar.flows.prefect_server import check_limit, secret, server
     from cinnabar.flows.serve import schedule_of
     from cinnabar.flows.serve import serve as serve_flow
     from cinnabar.schemas import compile_schema, load_schema
@@ -93,6 +97,8 @@ def serve(
     chosen = model_source(model, device.value)
     if ray is not None:
         check(ray, chosen, gpu_limit=gpu_limit)
+    if wait < 0:
+        raise UsageError(f"--wait: expected seconds, 0 or more, got {wait:g}")
     locations = located(paths)
     if password_block is None:
         with ExitStack() as connections:
@@ -111,8 +117,15 @@ def serve(
         "password_block": password_block,
         "gpu_limit": gpu_limit,
         "ray": ray,
+        "wait": wait,
     }
     with server(port) as url:
+        # What only the server knows.
+        if password_block is not None:
+            with ExitStack() as connections:
+                gather(located(paths, secret(password_block)), out, connections)
+        if gpu_limit is not None:
+            check_limit(gpu_limit)
         told = f"{name}: {schedule_text(every, cron)}; see {url.removesuffix('/api')}, stop with Ctrl-C"
         print(f"cinnabar: {told}", file=sys.stderr, flush=True)
         serve_flow(name, {k: v for k, v in parameters.items() if v is not None}, schedule)

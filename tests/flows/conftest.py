@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
+
+from cinnabar.extraction.storage.store import Store
 
 
 @pytest.fixture(scope="session")
@@ -33,6 +37,29 @@ def prefect_server() -> Iterator[None]:
 
     with prefect_test_harness(server_startup_timeout=240):
         yield
+
+
+@pytest.fixture
+def writing() -> Callable[[Path], AbstractContextManager[None]]:
+    """Another run writes to a folder, until the log of a flow says that it waits for that."""
+
+    @contextmanager
+    def written(out: Path) -> Iterator[None]:
+        class Ending(logging.Handler):
+            def emit(self, record: logging.LogRecord) -> None:
+                if f"{out}: another run is writing here" in record.getMessage():
+                    other.close()
+
+        other, ending = Store.open(out), Ending()
+        logger = logging.getLogger("prefect.flow_runs")
+        logger.addHandler(ending)
+        try:
+            yield
+        finally:
+            logger.removeHandler(ending)
+            other.close()
+
+    return written
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,7 @@ def backfill(base: Path, model: Path, *more: str, version: str = "v2") -> int:
 WRONG = [
     (["--below", "2"], "--below"),
     (["--since", "yesterday"], "expected a day"),
+    (["--since", "2026-02-01", "--until", "2026-01-31"], "--since and --until: expected the first before"),
     (["--where", "nothing ="], "--where"),
     (["--model", "mercury-2"], "asks no server"),
     (["--out", "/nowhere/at/all"], "expected the folder"),
@@ -79,7 +81,9 @@ def test_a_backfill_over_nothing_says_so_with_status_0(
     assert "there are records of note" in capsys.readouterr().out
 
 
-def test_what_it_takes_is_told_and_then_done(base: Path, tiny_model: Path, capsys: CaptureResult) -> None:
+def test_what_it_takes_is_told_and_then_done(
+    base: Path, tiny_model: Path, capsys: CaptureResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chosen = ["--since", "2024-01-01", "--made-by", str(tiny_model), "--source", str(base / "docs")]
     assert backfill(base, tiny_model, "--dry-run", *chosen) == 0
     said = capsys.readouterr().out
@@ -90,6 +94,13 @@ def test_what_it_takes_is_told_and_then_done(base: Path, tiny_model: Path, capsy
     assert backfill(base, tiny_model) == 0
     said = capsys.readouterr().out
     assert "2.txt is not there any more" in said and "2 written, 0 quarantined, 1 skipped" in said
+    monkeypatch.setattr("cinnabar.flows.cli.backfill.NAMED", 0)
+    assert backfill(base, tiny_model) == 0
+    said = capsys.readouterr().out
+    assert "2.txt" not in said and "… and 1 more" in said
+    (query_of_all,) = re.findall(r'cinnabar sql "(.*)" --out', said)
+    ((path, code, _),) = query(base / "out", query_of_all).rows
+    assert (Path(path).name, code) == ("2.txt", "gone")
     assert backfill(base, tiny_model, "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["estimate"]["documents"], found["estimate"]["lost"], found["summary"]["skipped"]) == (

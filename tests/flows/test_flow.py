@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
+import imap_server
 import mercury_server as mercury
 import pytest
 
 from cinnabar.extraction.run import Extraction
 from cinnabar.extraction.storage.reading import query
 from cinnabar.extraction.storage.records import Outcome
+from cinnabar.extraction.storage.store import Store
 from cinnabar.flows.cli.main import run
-from cinnabar.schemas.errors import RunError, UsageError
+from cinnabar.schemas.errors import InUse, RunError, UsageError
 
 
 @pytest.mark.usefixtures("prefect_server")
@@ -144,6 +150,76 @@ def test_too_much_in_quarantine_fails_the_run_and_says_what(
     with pytest.raises(RunError, match=r"1 of 4 documents are in quarantine, more than 0.2 .*broken\.pdf"):
         extract_folder(*where, workers=1, max_error_rate=0.2, gpu_limit="gpu")
     assert query(tmp_path / "out", "select count(*) from note").rows == [(3,)]
+
+
+def test_who_waits_for_a_folder_that_another_run_is_writing_to_begins_when_it_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cinnabar.flows import waiting
+
+    monkeypatch.setattr(waiting, "LOOK", 0.05)
+    said: list[str] = []
+    other = Store.open(tmp_path)
+    with pytest.raises(InUse, match="another run is writing here"):
+        waiting.begun_alone(lambda: Store.open(tmp_path), 0, said.append)
+    assert said == []
+    with pytest.raises(InUse, match="another run is writing here"):
+        waiting.begun_alone(lambda: Store.open(tmp_path), 0.2, said.append)
+    (line,) = said
+    assert line.startswith(f"{tmp_path}: another run is writing here (process {os.getpid()}); waiting")
+    ending = threading.Timer(0.3, other.close)
+    ending.start()
+    waiting.begun_alone(lambda: Store.open(tmp_path), 60, said.append).close()
+    ending.join()
+    assert len(said) == 2
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_flow_waits_for_the_folder(
+    notes: Path,
+    tiny_model: Path,
+    tmp_path: Path,
+    writing: Callable[[Path], AbstractContextManager[None]],
+) -> None:
+    from cinnabar.flows.extract import extract_folder
+
+    out = tmp_path / "out"
+    where = ([str(notes)], str(notes.parent / "note.json"), str(out), str(tiny_model), "cpu")
+    with writing(out):
+        assert extract_folder(*where, workers=1)["written"] == 3
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_parameter_that_a_deployment_left_empty_is_named() -> None:
+    from cinnabar.flows.backfill import backfill_folder
+    from cinnabar.flows.extract import extract_folder
+
+    why = "an environment variable was not set when it was deployed"
+    with pytest.raises(UsageError, match=f"paths, record_schema, out: .*empty.*{why}"):
+        extract_folder([""], "", " ")
+    with pytest.raises(UsageError, match=f"out: .*empty.*{why}"):
+        backfill_folder("invoice", "")
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_service_whose_secret_limit_or_mailbox_is_not_there_is_refused_at_once(
+    notes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from prefect.blocks.system import Secret
+
+    import cinnabar.flows.extract  # noqa: F401, it sets what Prefect reads from the environment
+
+    Secret(value=imap_server.PASSWORD).save("letters")  # type: ignore[call-arg]
+    away = "imap://anna%40example.org@127.0.0.1:1/INBOX"
+    for path, option, name, expected in (
+        (str(notes), "--gpu-limit", "nope", "nope: no such concurrency limit"),
+        (str(notes), "--password-block", "nope", "nope: Prefect has no such Secret block"),
+        (away, "--password-block", "letters", "127.0.0.1:1"),
+    ):
+        served = ["flows", "serve", path, "--schema", "receipt", "--out", str(tmp_path / "out")]
+        assert run([*served, option, name]) == 2
+        told = capsys.readouterr().err
+        assert expected in told and told.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def test_a_second_writer_stops_with_one_clear_line(out):
         code = "import sys; from pathlib import Path; from cinnabar.extraction.storage.store import Store;"
         code += "Store.open(Path(sys.argv[1]))"
         other = subprocess.run([sys.executable, "-c", code, out], capture_output=True, text=True)
-        assert "UsageError" in other.stderr and "another run is writing here" in other.stderr
+        assert "InUse" in other.stderr and "another run is writing here" in other.stderr
     Store.open(out).close()
 
 
