@@ -140,6 +140,14 @@ def test_a_server_that_is_asked_unencrypted_is_warned_of(
     assert "unencrypted" in capsys.readouterr().err
 
 
+def test_an_address_where_nothing_is_ends_the_command(
+    letters: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY)
+    assert run(arguments(letters, "out", *MERCURY, "--base-url", "http://127.0.0.1:1/v1")) == 1
+    assert "http://127.0.0.1:1/v1: no connection" in capsys.readouterr().err
+
+
 def test_what_is_not_installed_is_named(
     letters: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:

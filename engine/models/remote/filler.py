@@ -12,6 +12,7 @@ from cinnabar.engine.models.remote.answers import read_answer
 from cinnabar.engine.models.remote.exchange import (
     Answer,
     Transient,
+    Unreached,
     client_of,
     exchange,
     scrubbed,
@@ -30,9 +31,14 @@ from cinnabar.schemas.errors import EngineFailure, RunError
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
+    from tenacity import RetryCallState
 
 #: Requests in a row that the service did not answer at all, each after all its attempts, until the run ends.
 OUTAGE = 20
+#: Tries of an address where nothing has ever been there, until the run ends: with their waits, some seconds.
+TRIES = 3
+#: Requests that are refused before anything was answered, until the run ends: it is not their documents.
+REFUSALS = 5
 
 
 class RemoteFiller:
@@ -49,7 +55,8 @@ class RemoteFiller:
         self.ledger = Ledger(served.prices)
         self._budget = Budget(self.ledger, settings.budget)
         self._slots = asyncio.Semaphore(settings.concurrency)
-        self._silent = 0
+        self._silent = self._refusals = 0
+        self._reached = False
 
     def __repr__(self) -> str:
         return f"RemoteFiller({self._served.model!r})"
@@ -83,7 +90,8 @@ class RemoteFiller:
     def fill(self, requests: Sequence[Request]) -> list[Result]:
         """One result for each request, in their order.
 
-        Raises RunError where the service refuses the key, is not there, or has stopped answering.
+        Raises RunError where the service is not there, refuses the key or all that is asked, or has stopped
+        answering.
         """
         return asyncio.run(self._fill(requests)) if requests else []
 
@@ -144,12 +152,12 @@ class RemoteFiller:
         return answer
 
     async def _retried(self, client: AsyncOpenAI, body: dict[str, Any], key: str) -> Answer:
-        from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
+        from tenacity import AsyncRetrying, retry_if_exception_type
 
         settings = self._settings
         retrying = AsyncRetrying(
             retry=retry_if_exception_type(Transient),
-            stop=stop_after_attempt(settings.attempts),
+            stop=self._given_up,
             wait=lambda state: wait_of(state, settings),
             reraise=True,
         )
@@ -159,6 +167,9 @@ class RemoteFiller:
                     self.ledger.retries += attempt.retry_state.attempt_number > 1
                     return await self._sent(client, body, key)
         except Transient as failure:
+            if self._is_nowhere(failure):
+                said = f"{self._served.where}: {scrubbed(failure.reason, self._key)}"
+                raise RunError(f"{said}; is this address right? See --base-url") from None
             self._silent += 1
             if self._silent >= OUTAGE:
                 raise RunError(
@@ -168,6 +179,16 @@ class RemoteFiller:
             raise EngineFailure("unavailable", f"{settings.attempts} attempts: {failure.reason}") from None
         raise AssertionError("an attempt returns or raises")
 
+    def _given_up(self, state: RetryCallState) -> bool:
+        """Whether a request is not sent again."""
+        failure = state.outcome.exception() if state.outcome else None
+        few = TRIES if self._is_nowhere(failure) else self._settings.attempts
+        return state.attempt_number >= min(few, self._settings.attempts)
+
+    def _is_nowhere(self, failure: BaseException | None) -> bool:
+        """Whether there is no server at this address, as far as this run knows."""
+        return isinstance(failure, Unreached) and not self._reached
+
     async def _sent(self, client: AsyncOpenAI, body: dict[str, Any], key: str) -> Answer:
         """Send the body once, within all limits, and enter what came of it."""
         most = self._most(body)
@@ -176,6 +197,7 @@ class RemoteFiller:
             try:
                 answer = await exchange(client, self._served, self._settings, self._key, body)
             except Transient as failure:
+                self._reached |= not isinstance(failure, Unreached)
                 if failure.sent:
                     self._doubt(key, most)
                 if failure.wait is not None and failure.wait > self._settings.patience:
@@ -184,17 +206,29 @@ class RemoteFiller:
                 if failure.limited and failure.wait:
                     self._pace.pause(failure.wait)
                 raise
-            except (EngineFailure, RunError):
-                raise  # a status that refuses is not charged
+            except EngineFailure as failure:  # a status that refuses is not charged
+                self._reached = True
+                self._check_refusal(failure)
+                raise
+            except RunError:
+                raise
             except BaseException:
                 self._doubt(key, most)
                 raise
+            self._reached = True
             if answer.tokens is None:
                 self.ledger.unmetered += 1
                 self._doubt(key, most)
             cost = Decimal(0) if answer.tokens is None else self.ledger.charge(answer.tokens)
             self._journal.answered(key, answer, cost)
             return answer
+
+    def _check_refusal(self, failure: EngineFailure) -> None:
+        """End the run where the server takes nothing that it is asked: no document will fare better."""
+        self._refusals += failure.code == "request_refused"
+        if self._refusals >= REFUSALS and not self.ledger.answers and not self.ledger.from_journal:
+            said = f"{self._served.where}: refused the first {REFUSALS} requests: {failure.detail}"
+            raise RunError(f"{said}; does this model know json_schema as a response format?") from None
 
     def _doubt(self, key: str, most: Decimal) -> None:
         self.ledger.doubt(most)

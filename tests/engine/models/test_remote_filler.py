@@ -106,6 +106,38 @@ def test_a_storm_that_does_not_end_leaves_documents_unavailable_and_an_outage_en
             asked.fill(requests(OUTAGE))
 
 
+def test_an_address_where_nothing_is_ends_the_run_within_seconds() -> None:
+    with mercury.running(mercury.Server()) as server:
+        nowhere = filler(server, base_url="http://127.0.0.1:1/v1", longest_wait=60.0)
+    begin = time.monotonic()
+    with pytest.raises(RunError, match=r"mercury-2 at http://127\.0\.0\.1:1/v1: .*--base-url"):
+        nowhere.fill(requests(20))
+    assert time.monotonic() - begin < 5
+
+
+def test_a_server_that_answered_and_went_away_is_tried_with_all_patience() -> None:
+    with mercury.running(mercury.Server()) as server:
+        asked = filler(server, attempts=5)
+        assert names(asked.fill(requests(1))) == ["Person 0"]
+    assert names(asked.fill(requests(2)[1:])) == ["unavailable"]
+    assert asked.ledger.retries == 4
+
+
+def test_requests_that_are_all_refused_from_the_first_on_end_the_run_with_what_the_server_said() -> None:
+    with mercury.running(mercury.Server(fault=lambda _n, _b: "400 no such json_schema")) as server:
+        with pytest.raises(RunError, match=r"first 5 requests.*no such json_schema") as error:
+            filler(server).fill(requests(20))
+        assert "CANARY" not in str(error.value)
+        assert names(filler(server).fill(requests(4))) == ["request_refused"] * 4
+
+
+def test_requests_that_are_refused_after_an_answer_are_their_documents_faults() -> None:
+    refused = mercury.Server(fault=lambda number, _body: "400 no" if number else "")
+    with mercury.running(refused) as server:
+        results = filler(server, concurrency=1).fill(requests(8))
+    assert sorted(names(results)) == ["Person 0"] + ["request_refused"] * 7
+
+
 def test_no_redirect_is_followed() -> None:
     with mercury.running(mercury.Server(fault=lambda _n, _b: "redirect")) as server:
         with pytest.raises(RunError, match="not there"):
