@@ -226,7 +226,9 @@ def _report(summary: Summary, source: SchemaSource, out: Path) -> None:
     rate = (summary.written + summary.quarantined) / max(summary.seconds, 1e-3)
     left = summary.usage["left"] if summary.usage else 0
     before = "done before, or the same bytes as another input" if summary.skipped > left else ""
-    before += f"{'; ' if before else ''}{left} left for lack of budget" if left else ""
+    if left:
+        why = (summary.usage or {}).get("stopped")
+        before += f"{'; ' if before else ''}{left} left for lack of budget{f': {why}' if why else ''}"
     rows = [
         ("inputs", summary.inputs, ""),
         ("written", summary.written, ""),

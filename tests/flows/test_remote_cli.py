@@ -84,6 +84,19 @@ def test_a_budget_stops_cleanly_and_another_run_goes_on(
     assert len(server.bodies) == 6
 
 
+def test_a_budget_without_room_for_one_request_says_what_is_enough(
+    letters: Path, server: mercury.Server, capsys: Captured
+) -> None:
+    asked = arguments(letters, "out", *MERCURY, "--base-url", server.url, "--concurrency", "1")
+    assert run([*asked, "--budget", "0.003"]) == 0
+    said = capsys.readouterr()
+    assert server.bodies == [] and "6 left for lack of budget: a request may cost $0.0" in said.out
+    room = re.search(r"may cost up to (\$0\.00\d\d), all need a --budget of about \$(0\.00\d\d)", said.err)
+    assert room is not None and room[1] in said.err
+    assert run([*asked, "--budget", room[2]]) == 0
+    assert "lack of budget" not in capsys.readouterr().out and len(server.charged) == 6
+
+
 def test_the_key_is_nowhere_but_in_the_request(
     letters: Path, server: mercury.Server, capfd: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,7 +175,9 @@ def test_any_server_that_speaks_it_may_be_asked(
     monkeypatch.setenv("OPENAI_API_KEY", mercury.KEY)
     asked = arguments(letters, "out", "--model", "openai:gemma", "--base-url", server.url, "--json")
     assert run(asked) == 0
-    usage = json.loads(capsys.readouterr().out)["usage"]
+    said = capsys.readouterr()
+    assert "--prices" in said.err
+    usage = json.loads(said.out)["usage"]
     assert usage["cost"] is None and usage["requests"] == 6
     assert {(body["model"], "reasoning_effort" in body) for body in server.bodies} == {("gemma", False)}
     assert run([*asked, "--prices", "1,0.5,2"]) == 0

@@ -21,10 +21,9 @@ from cinnabar.engine.models.remote.exchange import (
 from cinnabar.engine.models.remote.journal import Journal, key_of
 from cinnabar.engine.models.remote.ledger import Budget, Ledger
 from cinnabar.engine.models.remote.pace import Pace
-from cinnabar.engine.models.remote.prices import Tokens
 from cinnabar.engine.models.remote.prompting import body_of, messages_of, once_more
 from cinnabar.engine.models.remote.serving import Served, Settings
-from cinnabar.engine.models.remote.sizes import answer_room, bytes_of, passage_room, tokens_of
+from cinnabar.engine.models.remote.sizes import answer_room, bytes_of, most_of, passage_room, tokens_of
 from cinnabar.engine.models.remote.wire import Wire
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
 from cinnabar.schemas.errors import EngineFailure, RunError
@@ -81,7 +80,7 @@ class RemoteFiller:
 
     def usage(self) -> Mapping[str, int | str | None]:
         """What this run asked and what it cost."""
-        return {"model": self._served.model} | self.ledger.usage()
+        return {"model": self._served.model} | self.ledger.usage() | {"stopped": self._budget.stopped}
 
     def close(self, settled: bool) -> None:
         """The run has ended."""
@@ -191,7 +190,7 @@ class RemoteFiller:
 
     async def _sent(self, client: AsyncOpenAI, body: dict[str, Any], key: str) -> Answer:
         """Send the body once, within all limits, and enter what came of it."""
-        most = self._most(body)
+        most = most_of(self._served, body)
         async with self._slots, self._budget.reserved(most):
             await self._pace.turn(bytes_of(body) // 3 + 1)
             try:
@@ -233,11 +232,6 @@ class RemoteFiller:
     def _doubt(self, key: str, most: Decimal) -> None:
         self.ledger.doubt(most)
         self._journal.doubted(key, most)
-
-    def _most(self, body: dict[str, Any]) -> Decimal:
-        """What a body can cost at most: a token has a byte or more, and nothing is cached."""
-        prices = self._served.prices
-        return Decimal(0) if prices is None else prices.cost(Tokens(bytes_of(body), 0, body["max_tokens"]))
 
 
 def _whole(answer: Answer, room: int) -> str:

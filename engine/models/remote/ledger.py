@@ -72,13 +72,14 @@ class Budget:
     """The bound of a run: what was spent, may have been spent and is under way is never more.
 
     `open` begins a batch of requests in the running event loop. Once something does not fit, nothing is asked
-    any more, so that what is left out does not depend on which documents happen to be small.
+    any more, so that what is left out does not depend on which documents happen to be small. `stopped` says
+    why.
     """
 
     def __init__(self, ledger: Ledger, limit: Decimal | None) -> None:
         self._ledger, self._limit = ledger, limit
         self._under_way = Decimal(0)
-        self._spent_out = False
+        self.stopped: str | None = None
         self._freed = asyncio.Event()
 
     def open(self) -> None:
@@ -93,9 +94,9 @@ class Budget:
         Raises EngineFailure `budget` where there is none, and there will be none.
         """
         while not self._fits(most):
-            if self._spent_out or not self._under_way:
-                self._spent_out = True
-                raise EngineFailure("budget", self._told(most))
+            if self.stopped or not self._under_way:
+                self.stopped = self.stopped or self._told(most)
+                raise EngineFailure("budget", f"not asked: {self._told(most)}")
             self._freed.clear()
             await self._freed.wait()
         self._under_way += most
@@ -107,10 +108,10 @@ class Budget:
 
     def _told(self, most: Decimal) -> str:
         spent = money(self._ledger.cost + self._ledger.unanswered_cost)
-        return f"not asked: it may cost ${money(most)}, and ${spent} of the budget of ${self._limit} is spent"
+        return f"a request may cost ${money(most)}, and ${spent} of the budget of ${self._limit} is spent"
 
     def _fits(self, most: Decimal) -> bool:
         if self._limit is None:
             return True
         spent = self._ledger.cost + self._ledger.unanswered_cost
-        return not self._spent_out and 0 < self._limit >= spent + self._under_way + most
+        return not self.stopped and 0 < self._limit >= spent + self._under_way + most
