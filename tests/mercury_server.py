@@ -165,9 +165,9 @@ class Server:
         if reader.at_eof():  # nobody is there any more
             self.faults["no answer"] += 1
             return False
-        usage = completion["usage"]
-        cached = usage["prompt_tokens_details"]["cached_tokens"]
-        self.charged.append(Entry(usage["prompt_tokens"], cached, usage["completion_tokens"]))
+        if usage := completion["usage"]:
+            cached = usage["prompt_tokens_details"]["cached_tokens"]
+            self.charged.append(Entry(usage["prompt_tokens"], cached, usage["completion_tokens"]))
         return await send(writer, 200, raw)
 
     def _completion(self, body: dict[str, Any], fault: str) -> dict[str, Any]:

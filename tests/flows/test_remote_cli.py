@@ -69,6 +69,10 @@ def test_a_budget_stops_cleanly_and_another_run_goes_on(
     said = capsys.readouterr()
     assert server.bodies == [] and "6 left for lack of budget" in said.out and "about $" in said.err
     left = query(letters.parent / "out", "select max(detail) from outcomes where code = 'budget'").rows[0][0]
+    for form in ([], ["--json"]):
+        assert run(["sql", "select cost from runs", "--out", str(letters.parent / "out"), *form]) == 0
+        told = capsys.readouterr().out
+        assert "0.000000000000" in told and "0E" not in told
     most = re.search(r"may cost \$([\d.]+)", left)
     assert most is not None
     budget = Decimal(most[1]) + Decimal("0.0001")  # each costs about 0.00004

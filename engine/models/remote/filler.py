@@ -215,10 +215,7 @@ class RemoteFiller:
                 self._doubt(key, most)
                 raise
             self._reached = True
-            if answer.tokens is None:
-                self.ledger.unmetered += 1
-                self._doubt(key, most)
-            cost = Decimal(0) if answer.tokens is None else self.ledger.charge(answer.tokens)
+            cost = self.ledger.charge(answer.tokens, most)
             self._journal.answered(key, answer, cost)
             return answer
 

@@ -23,6 +23,7 @@ from cinnabar.engine.models.remote.pace import Pace
 from cinnabar.engine.models.remote.prices import Prices, Tokens
 from cinnabar.engine.models.remote.serving import Served, Settings, served
 from cinnabar.engine.request import Failed, Filled, Request, Result
+from cinnabar.flows.cli.remote import spent
 from cinnabar.schemas.errors import EngineFailure, RunError, UsageError
 
 FORM = form_of(NOTE)
@@ -136,6 +137,21 @@ def test_requests_that_are_refused_after_an_answer_are_their_documents_faults() 
     with mercury.running(refused) as server:
         results = filler(server, concurrency=1).fill(requests(8))
     assert sorted(names(results)) == ["Person 0"] + ["request_refused"] * 7
+
+
+def test_answers_without_usage_are_answers_of_a_cost_that_is_not_known() -> None:
+    server = mercury.Server()
+    real = server._completion
+    server._completion = lambda body, fault: real(body, fault) | {"usage": None}  # type: ignore
+    with mercury.running(server):
+        asked = filler(server, budget=Decimal(1))
+        assert names(asked.fill(requests(3))) == [f"Person {n}" for n in range(3)]
+    usage = asked.usage()
+    assert (usage["requests"], usage["unmetered"], usage["unanswered"]) == (3, 3, 0)
+    assert usage["cost"] is None and asked.ledger.spent > 0
+    rows = {name: (value, said) for name, value, said in spent(usage)}
+    assert rows["cost"][0] == "not known" and "unanswered" not in rows
+    assert rows["unmetered"][0] == 3 and "no usage" in rows["unmetered"][1] and "$" in rows["unmetered"][1]
 
 
 def test_no_redirect_is_followed() -> None:
