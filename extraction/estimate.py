@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cinnabar.engine.models.remote.prices import Prices, Tokens
-from cinnabar.engine.models.remote.sizes import expected_tokens, tokens_of
+from cinnabar.engine.models.remote.prices import Tokens
+from cinnabar.engine.models.remote.serving import Served
+from cinnabar.engine.models.remote.sizes import dearest, expected_tokens, passage_room, tokens_of
 from cinnabar.engine.request import Request
 from cinnabar.extraction.chunking import chunks, overlap_of
 from cinnabar.extraction.documents import Document
@@ -28,8 +29,9 @@ SAMPLE = 24
 class Estimate:
     """About what so many documents take, asked once each; `read` of them were looked at.
 
-    `cost` is in dollars, None where prices are not known. `at_most` says that only a part of it will be
-    asked, as with tiers.
+    `cost` is in dollars, and `dearest` what one request can cost at most, which a budget must have room for;
+    both are None where prices are not known. `at_most` says that only a part of it will be asked, as with
+    tiers.
     """
 
     documents: int
@@ -37,39 +39,48 @@ class Estimate:
     input_tokens: int
     output_tokens: int
     cost: Decimal | None
+    dearest: Decimal | None
     at_most: bool = False
 
     def __str__(self) -> str:
         about = "at most about" if self.at_most else "about"
-        cost = "a cost that is not known" if self.cost is None else f"${self.cost:.4f}"
         tokens = f"{self.input_tokens:,} tokens in, {self.output_tokens:,} out"
-        return f"{self.documents} documents, {about} {cost} ({tokens}; from a look at {self.read} of them)"
+        told = f"({tokens}; from a look at {self.read} of them)"
+        if self.cost is None or self.dearest is None:
+            return f"{self.documents} documents, {about} {told} at prices that --prices would tell"
+        enough, most = (
+            amount.quantize(Decimal("0.0001"), ROUND_UP)
+            for amount in (self.cost + self.dearest, self.dearest)
+        )
+        room = f"as one request may cost up to ${most}, all need a --budget of about ${enough}"
+        return f"{self.documents} documents, {about} ${self.cost:.4f} {told}; {room}"
 
 
 def estimate(
     items: Sequence[Path | Message],
     form: Form,
     pool: ParserPool,
-    prices: Prices | None,
-    room: int,
+    served: Served,
     context: int | None,
     at_most: bool = False,
 ) -> Estimate:
     """The estimate for these documents: a sample of them is parsed, and its tokens are counted by bytes.
 
-    `room` are the tokens that a passage may have for the model, `context` those that are wanted.
+    `context` are the tokens of a passage that are wanted; there are no more than the model has room for.
     """
     step = max(1, -(-len(items) // SAMPLE))
     sample = items[::step]
     found = [read for _, read in pool.parse_many(sample)]
     documents = [read for read in found if isinstance(read, Document)]
+    room = passage_room(served.context)
     limit = min(context or room, room)
     requests = [request for document in documents for request in _requests(document, form, limit)]
     inputs, outputs = expected_tokens(requests)
     scale = Decimal(len(items)) / max(1, len(sample))
     tokens = Tokens(int(inputs * scale), 0, int(outputs * scale))
-    cost = None if prices is None else prices.cost(tokens)
-    return Estimate(len(items), len(sample), tokens.input, tokens.output, cost, at_most)
+    cost = None if served.prices is None else served.prices.cost(tokens)
+    most = None if served.prices is None else dearest(served, requests)
+    return Estimate(len(items), len(sample), tokens.input, tokens.output, cost, most, at_most)
 
 
 def _requests(document: Document, form: Form, limit: int) -> list[Request]:

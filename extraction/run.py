@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Self
 from cinnabar.engine.effort import effort_of
 from cinnabar.engine.filling import Metered
 from cinnabar.engine.fingerprint import engine_fingerprint
-from cinnabar.engine.models.remote.sizes import passage_room
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.chunking import LEAST_LIMIT
 from cinnabar.extraction.inputs import Input, Location, examine, gather, path_of
@@ -279,8 +278,7 @@ class Extraction:
             items,
             self.assignment.compiled.form,
             self._reader.pool,
-            remote.served.prices,
-            passage_room(remote.served.context),
+            remote.served,
             self._options.context,
             at_most=self._escalation is not None,
         )

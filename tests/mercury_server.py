@@ -127,7 +127,7 @@ class Server:
         await asyncio.sleep(self.pause)
         fault = self.fault(number, body)
         self.faults[fault or "none"] += 1
-        if fault[:3] in ("429", "500", "503"):
+        if fault[:3] in ("400", "429", "500", "503"):
             after = {"429 seconds": "1", "429 date": formatdate(time() + 1, usegmt=True)}.get(fault, "")
             more = {"retry-after": after} if after else {}
             return await send(
@@ -165,9 +165,9 @@ class Server:
         if reader.at_eof():  # nobody is there any more
             self.faults["no answer"] += 1
             return False
-        usage = completion["usage"]
-        cached = usage["prompt_tokens_details"]["cached_tokens"]
-        self.charged.append(Entry(usage["prompt_tokens"], cached, usage["completion_tokens"]))
+        if usage := completion["usage"]:
+            cached = usage["prompt_tokens_details"]["cached_tokens"]
+            self.charged.append(Entry(usage["prompt_tokens"], cached, usage["completion_tokens"]))
         return await send(writer, 200, raw)
 
     def _completion(self, body: dict[str, Any], fault: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -61,6 +62,8 @@ def cell(value: Any) -> str:
         text = value
     elif isinstance(value, float):
         text = f"{value:.4g}" if abs(value) < 1e4 else str(value)
+    elif isinstance(value, Decimal):
+        text = f"{value:f}"  # never 0E-12
     elif isinstance(value, (dict, list, tuple)):
         text = json.dumps(value, ensure_ascii=False, default=str)
     else:

@@ -217,6 +217,7 @@ def _through_prefect(
         escalate_to=escalate_to,
         below=BELOW if below is None else below,
         ray=ray,
+        wait=0,
     )
     return Summary(**found)
 
@@ -230,7 +231,9 @@ def _report(summary: Summary, source: SchemaSource, out: Path) -> None:
     left = summary.usage["left"] if summary.usage else 0
     again = "done before, or the same bytes as another input; --retry-quarantined reads quarantine again"
     before = again if summary.skipped > left else ""
-    before += f"{'; ' if before else ''}{left} left for lack of budget" if left else ""
+    if left:
+        why = (summary.usage or {}).get("stopped")
+        before += f"{'; ' if before else ''}{left} left for lack of budget{f': {why}' if why else ''}"
     rows = [
         ("inputs", summary.inputs, ""),
         ("written", summary.written, ""),

@@ -57,10 +57,13 @@ def spent(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
         ("cost", cost, tokens),
         ("requests", usage["requests"], f"{again}, {usage['from_journal']} paid for by an earlier run"),
     ]
-    if usage["unanswered"]:
-        most = usage["unanswered_cost_at_most"]
-        most = "" if most is None else f", ${most} at most"
-        rows.append(("unanswered", usage["unanswered"], f"sent, perhaps charged{most}"))
+    for name, said in (
+        ("unmetered", "answers of which the server reported no usage, so their cost is not known"),
+        ("unanswered", "sent, perhaps charged"),
+    ):
+        if usage[name]:
+            most = usage[f"{name}_cost_at_most"]
+            rows.append((name, usage[name], said if most is None else f"{said}, ${most} at most"))
     if "escalated_documents" in usage:
         fields = f"{usage['escalated_fields']} fields went up to {usage['model']}"
         rows.append(("escalated", usage["escalated_documents"], fields))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -56,6 +57,8 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(part) for part in value]
+    if isinstance(value, Decimal):
+        return f"{value:f}"  # never 0E-12
     return value.hex() if isinstance(value, bytes) else str(value)
 
 

@@ -69,6 +69,10 @@ def test_a_budget_stops_cleanly_and_another_run_goes_on(
     said = capsys.readouterr()
     assert server.bodies == [] and "6 left for lack of budget" in said.out and "about $" in said.err
     left = query(letters.parent / "out", "select max(detail) from outcomes where code = 'budget'").rows[0][0]
+    for form in ([], ["--json"]):
+        assert run(["sql", "select cost from runs", "--out", str(letters.parent / "out"), *form]) == 0
+        told = capsys.readouterr().out
+        assert "0.000000000000" in told and "0E" not in told
     most = re.search(r"may cost \$([\d.]+)", left)
     assert most is not None
     budget = Decimal(most[1]) + Decimal("0.0001")  # each costs about 0.00004
@@ -82,6 +86,19 @@ def test_a_budget_stops_cleanly_and_another_run_goes_on(
     said = capsys.readouterr()
     assert "cost" in said.out and "$0.000" in said.out
     assert len(server.bodies) == 6
+
+
+def test_a_budget_without_room_for_one_request_says_what_is_enough(
+    letters: Path, server: mercury.Server, capsys: Captured
+) -> None:
+    asked = arguments(letters, "out", *MERCURY, "--base-url", server.url, "--concurrency", "1")
+    assert run([*asked, "--budget", "0.003"]) == 0
+    said = capsys.readouterr()
+    assert server.bodies == [] and "6 left for lack of budget: a request may cost $0.0" in said.out
+    room = re.search(r"may cost up to (\$0\.00\d\d), all need a --budget of about \$(0\.00\d\d)", said.err)
+    assert room is not None and room[1] in said.err
+    assert run([*asked, "--budget", room[2]]) == 0
+    assert "lack of budget" not in capsys.readouterr().out and len(server.charged) == 6
 
 
 def test_the_key_is_nowhere_but_in_the_request(
@@ -140,6 +157,14 @@ def test_a_server_that_is_asked_unencrypted_is_warned_of(
     assert "unencrypted" in capsys.readouterr().err
 
 
+def test_an_address_where_nothing_is_ends_the_command(
+    letters: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY)
+    assert run(arguments(letters, "out", *MERCURY, "--base-url", "http://127.0.0.1:1/v1")) == 1
+    assert "http://127.0.0.1:1/v1: no connection" in capsys.readouterr().err
+
+
 def test_what_is_not_installed_is_named(
     letters: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,7 +179,9 @@ def test_any_server_that_speaks_it_may_be_asked(
     monkeypatch.setenv("OPENAI_API_KEY", mercury.KEY)
     asked = arguments(letters, "out", "--model", "openai:gemma", "--base-url", server.url, "--json")
     assert run(asked) == 0
-    usage = json.loads(capsys.readouterr().out)["usage"]
+    said = capsys.readouterr()
+    assert "--prices" in said.err
+    usage = json.loads(said.out)["usage"]
     assert usage["cost"] is None and usage["requests"] == 6
     assert {(body["model"], "reasoning_effort" in body) for body in server.bodies} == {("gemma", False)}
     assert run([*asked, "--prices", "1,0.5,2"]) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -17,13 +18,16 @@ from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.form import Form, ObjectNode
 from cinnabar.schemas.judging.judge import Violation
 
+#: An answer within one code fence, as models write JSON that are not held to a schema.
+_FENCED = re.compile(r"```(?:\w*\s)?(.*)```", re.DOTALL)
+
 
 def read_answer(request: Request, wire: Wire, text: str) -> Filled | list[str]:
     """The record that the answer makes with what is known, else its faults, each with its JSON pointer."""
     taken = Taken()
     if wire.schema is not None:
         try:
-            answer = parse(text)
+            answer = parse(_unfenced(text))
         except ValueError as error:
             return [f"the whole answer: expected one JSON object, got something else ({error})"]
         root = wire.form.root
@@ -37,6 +41,12 @@ def read_answer(request: Request, wire: Wire, text: str) -> Filled | list[str]:
     else:
         Reader(wire, taken).closed(wire.form.root, "", -1)
     return taken.problems or _record(request, wire, taken)
+
+
+def _unfenced(text: str) -> str:
+    """The answer without the one code fence around it, where it has one."""
+    fenced = _FENCED.fullmatch(text.strip())
+    return fenced[1] if fenced else text
 
 
 def _record(request: Request, wire: Wire, taken: Taken) -> Filled | list[str]:

@@ -45,6 +45,13 @@ class Transient(Exception):
         super().__init__(reason)
 
 
+class Unreached(Transient):
+    """No connection came about: nothing was sent, and perhaps no server is there."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, sent=False)
+
+
 def client_of(served: Served, settings: Settings, key: str) -> AsyncOpenAI:
     """The official client: one try a request, no redirect followed, nothing told about this machine."""
     from httpx2 import Limits, Timeout
@@ -89,12 +96,8 @@ async def exchange(
             content = raw.http_response.content
     except openai.APIStatusError as error:
         raise _refused(error, served, key) from None
-    except (TimeoutError, openai.APITimeoutError) as error:
-        sent = not _never_sent(error)
-        raise Transient(f"no whole answer within {settings.timeout:g} s", sent=sent) from None
-    except openai.APIConnectionError as error:
-        cause = type(error.__cause__).__name__ if error.__cause__ else "connection error"
-        raise Transient(f"no connection, or a cut one ({cause})", sent=not _never_sent(error)) from None
+    except (TimeoutError, openai.APIConnectionError) as error:
+        raise _broken(error, settings) from None
     except openai.OpenAIError as error:
         raise Transient(f"not understood ({type(error).__name__})", sent=True) from None
     return _read(content)
@@ -130,10 +133,19 @@ def scrubbed(text: str, key: str) -> str:
     return line[:SAID]
 
 
-def _never_sent(error: BaseException) -> bool:
+def _broken(error: Exception, settings: Settings) -> Transient:
+    """What a connection means that failed, was cut or took too long."""
     from httpx2 import ConnectError, ConnectTimeout, PoolTimeout
+    from openai import APITimeoutError
 
-    return isinstance(error.__cause__, (ConnectError, ConnectTimeout, PoolTimeout))
+    cause = error.__cause__
+    if isinstance(cause, (ConnectError, ConnectTimeout)):
+        return Unreached(f"no connection ({str(cause) or type(cause).__name__})")
+    if isinstance(error, (TimeoutError, APITimeoutError)):
+        sent = not isinstance(cause, PoolTimeout)
+        return Transient(f"no whole answer within {settings.timeout:g} s", sent=sent)
+    name = type(cause).__name__ if cause else "connection error"
+    return Transient(f"a connection that was cut ({name})", sent=True)
 
 
 def _refused(error: Any, served: Served, key: str) -> Exception:
@@ -141,7 +153,7 @@ def _refused(error: Any, served: Served, key: str) -> Exception:
     status, headers = int(error.status_code), error.response.headers
     said = scrubbed(str(error.message), key)
     code = error.code if isinstance(error.code, str) else ""
-    where = f"{served.model} at {served.base_url}"
+    where = served.where
     if code == "insufficient_quota" or status == 402:
         return RunError(f"{where}: the account has no credit left (HTTP {status}); what was committed stands")
     if status == 429 or status in (408, 409, 425) or status >= 500:

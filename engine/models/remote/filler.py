@@ -12,6 +12,7 @@ from cinnabar.engine.models.remote.answers import read_answer
 from cinnabar.engine.models.remote.exchange import (
     Answer,
     Transient,
+    Unreached,
     client_of,
     exchange,
     scrubbed,
@@ -20,19 +21,23 @@ from cinnabar.engine.models.remote.exchange import (
 from cinnabar.engine.models.remote.journal import Journal, key_of
 from cinnabar.engine.models.remote.ledger import Budget, Ledger
 from cinnabar.engine.models.remote.pace import Pace
-from cinnabar.engine.models.remote.prices import Tokens
 from cinnabar.engine.models.remote.prompting import body_of, messages_of, once_more
 from cinnabar.engine.models.remote.serving import Served, Settings
-from cinnabar.engine.models.remote.sizes import answer_room, bytes_of, passage_room, tokens_of
+from cinnabar.engine.models.remote.sizes import answer_room, bytes_of, most_of, passage_room, tokens_of
 from cinnabar.engine.models.remote.wire import Wire
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
 from cinnabar.schemas.errors import EngineFailure, RunError
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
+    from tenacity import RetryCallState
 
 #: Requests in a row that the service did not answer at all, each after all its attempts, until the run ends.
 OUTAGE = 20
+#: Tries of an address where nothing has ever been there, until the run ends: with their waits, some seconds.
+TRIES = 3
+#: Requests that are refused before anything was answered, until the run ends: it is not their documents.
+REFUSALS = 5
 
 
 class RemoteFiller:
@@ -49,7 +54,8 @@ class RemoteFiller:
         self.ledger = Ledger(served.prices)
         self._budget = Budget(self.ledger, settings.budget)
         self._slots = asyncio.Semaphore(settings.concurrency)
-        self._silent = 0
+        self._silent = self._refusals = 0
+        self._reached = False
 
     def __repr__(self) -> str:
         return f"RemoteFiller({self._served.model!r})"
@@ -74,7 +80,7 @@ class RemoteFiller:
 
     def usage(self) -> Mapping[str, int | str | None]:
         """What this run asked and what it cost."""
-        return {"model": self._served.model} | self.ledger.usage()
+        return {"model": self._served.model} | self.ledger.usage() | {"stopped": self._budget.stopped}
 
     def close(self, settled: bool) -> None:
         """The run has ended."""
@@ -83,7 +89,8 @@ class RemoteFiller:
     def fill(self, requests: Sequence[Request]) -> list[Result]:
         """One result for each request, in their order.
 
-        Raises RunError where the service refuses the key, is not there, or has stopped answering.
+        Raises RunError where the service is not there, refuses the key or all that is asked, or has stopped
+        answering.
         """
         return asyncio.run(self._fill(requests)) if requests else []
 
@@ -144,12 +151,12 @@ class RemoteFiller:
         return answer
 
     async def _retried(self, client: AsyncOpenAI, body: dict[str, Any], key: str) -> Answer:
-        from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
+        from tenacity import AsyncRetrying, retry_if_exception_type
 
         settings = self._settings
         retrying = AsyncRetrying(
             retry=retry_if_exception_type(Transient),
-            stop=stop_after_attempt(settings.attempts),
+            stop=self._given_up,
             wait=lambda state: wait_of(state, settings),
             reraise=True,
         )
@@ -159,6 +166,9 @@ class RemoteFiller:
                     self.ledger.retries += attempt.retry_state.attempt_number > 1
                     return await self._sent(client, body, key)
         except Transient as failure:
+            if self._is_nowhere(failure):
+                said = f"{self._served.where}: {scrubbed(failure.reason, self._key)}"
+                raise RunError(f"{said}; is this address right? See --base-url") from None
             self._silent += 1
             if self._silent >= OUTAGE:
                 raise RunError(
@@ -168,14 +178,25 @@ class RemoteFiller:
             raise EngineFailure("unavailable", f"{settings.attempts} attempts: {failure.reason}") from None
         raise AssertionError("an attempt returns or raises")
 
+    def _given_up(self, state: RetryCallState) -> bool:
+        """Whether a request is not sent again."""
+        failure = state.outcome.exception() if state.outcome else None
+        few = TRIES if self._is_nowhere(failure) else self._settings.attempts
+        return state.attempt_number >= min(few, self._settings.attempts)
+
+    def _is_nowhere(self, failure: BaseException | None) -> bool:
+        """Whether there is no server at this address, as far as this run knows."""
+        return isinstance(failure, Unreached) and not self._reached
+
     async def _sent(self, client: AsyncOpenAI, body: dict[str, Any], key: str) -> Answer:
         """Send the body once, within all limits, and enter what came of it."""
-        most = self._most(body)
+        most = most_of(self._served, body)
         async with self._slots, self._budget.reserved(most):
             await self._pace.turn(bytes_of(body) // 3 + 1)
             try:
                 answer = await exchange(client, self._served, self._settings, self._key, body)
             except Transient as failure:
+                self._reached |= not isinstance(failure, Unreached)
                 if failure.sent:
                     self._doubt(key, most)
                 if failure.wait is not None and failure.wait > self._settings.patience:
@@ -184,26 +205,30 @@ class RemoteFiller:
                 if failure.limited and failure.wait:
                     self._pace.pause(failure.wait)
                 raise
-            except (EngineFailure, RunError):
-                raise  # a status that refuses is not charged
+            except EngineFailure as failure:  # a status that refuses is not charged
+                self._reached = True
+                self._check_refusal(failure)
+                raise
+            except RunError:
+                raise
             except BaseException:
                 self._doubt(key, most)
                 raise
-            if answer.tokens is None:
-                self.ledger.unmetered += 1
-                self._doubt(key, most)
-            cost = Decimal(0) if answer.tokens is None else self.ledger.charge(answer.tokens)
+            self._reached = True
+            cost = self.ledger.charge(answer.tokens, most)
             self._journal.answered(key, answer, cost)
             return answer
+
+    def _check_refusal(self, failure: EngineFailure) -> None:
+        """End the run where the server takes nothing that it is asked: no document will fare better."""
+        self._refusals += failure.code == "request_refused"
+        if self._refusals >= REFUSALS and not self.ledger.answers and not self.ledger.from_journal:
+            said = f"{self._served.where}: refused the first {REFUSALS} requests: {failure.detail}"
+            raise RunError(f"{said}; does this model know json_schema as a response format?") from None
 
     def _doubt(self, key: str, most: Decimal) -> None:
         self.ledger.doubt(most)
         self._journal.doubted(key, most)
-
-    def _most(self, body: dict[str, Any]) -> Decimal:
-        """What a body can cost at most: a token has a byte or more, and nothing is cached."""
-        prices = self._served.prices
-        return Decimal(0) if prices is None else prices.cost(Tokens(bytes_of(body), 0, body["max_tokens"]))
 
 
 def _whole(answer: Answer, room: int) -> str:

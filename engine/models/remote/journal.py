@@ -46,7 +46,7 @@ class Journal:
                 "run": self._run,
                 "key": key,
                 "tokens": tokens,
-                "cost": money(cost),
+                "cost": None if tokens is None else money(cost),
                 "answer": answer.text,
                 "finish": answer.finish,
                 "refusal": answer.refusal,

@@ -1,8 +1,9 @@
 """What a run asked of a server and what that cost, exactly; and the bound that it keeps to.
 
-An answer that came whole is charged as its `usage` says. A request that was sent and of which no whole answer
-came may have been charged or not: nobody here can know. It is counted as unanswered, with the most that it
-can have cost, and the budget counts that too. So a run never costs more than its budget.
+An answer that came whole is charged as its `usage` says; without that its cost is not known. A request that
+was sent and of which no whole answer came may have been charged or not: nobody here can know. It is counted
+as unanswered. Of both the most that they can have cost is known, and the budget counts that too. So a run
+never costs more than its budget.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from cinnabar.schemas.errors import EngineFailure
 class Ledger:
     """The sums of one run. `cost` and `unanswered_cost` are in dollars, 0 where prices are not known.
 
-    answers: those that came whole and were charged. unmetered: whole ones without a usable `usage`.
+    answers: those that came whole. unmetered: those of them without a usable `usage`, whose cost is not known
+    but at most `unmetered_cost`.
     retries: requests sent again after a failure. asked_again: documents asked about once more, with the
     faults of the last answer. from_journal: answers that an earlier, unfinished run had paid for.
     """
@@ -29,6 +31,7 @@ class Ledger:
     prices: Prices | None
     answers: int = 0
     unmetered: int = 0
+    unmetered_cost: Decimal = Decimal(0)
     tokens: Tokens = field(default_factory=Tokens)
     cost: Decimal = Decimal(0)
     retries: int = 0
@@ -37,8 +40,18 @@ class Ledger:
     unanswered: int = 0
     unanswered_cost: Decimal = Decimal(0)
 
-    def charge(self, tokens: Tokens) -> Decimal:
-        """Enter an answer; what it cost."""
+    @property
+    def spent(self) -> Decimal:
+        """The most that all this can have cost."""
+        return self.cost + self.unmetered_cost + self.unanswered_cost
+
+    def charge(self, tokens: Tokens | None, most: Decimal) -> Decimal:
+        """Enter an answer, of at most this cost where its tokens are not known; what it is known to cost."""
+        if tokens is None:
+            self.answers += 1
+            self.unmetered += 1
+            self.unmetered_cost += most
+            return Decimal(0)
         cost = self.prices.cost(tokens) if self.prices else Decimal(0)
         self.answers += 1
         self.tokens += tokens
@@ -53,13 +66,15 @@ class Ledger:
     def usage(self) -> dict[str, int | str | None]:
         """The sums as JSON holds them."""
         known = self.prices is not None
+        metered = self.answers > self.unmetered or not self.answers
         return {
             "requests": self.answers,
             "input_tokens": self.tokens.input,
             "cached_tokens": self.tokens.cached,
             "output_tokens": self.tokens.output,
-            "cost": money(self.cost) if known else None,
+            "cost": money(self.cost) if known and metered else None,
             "unmetered": self.unmetered,
+            "unmetered_cost_at_most": money(self.unmetered_cost) if known else None,
             "retries": self.retries,
             "asked_again": self.asked_again,
             "from_journal": self.from_journal,
@@ -72,13 +87,14 @@ class Budget:
     """The bound of a run: what was spent, may have been spent and is under way is never more.
 
     `open` begins a batch of requests in the running event loop. Once something does not fit, nothing is asked
-    any more, so that what is left out does not depend on which documents happen to be small.
+    any more, so that what is left out does not depend on which documents happen to be small. `stopped` says
+    why.
     """
 
     def __init__(self, ledger: Ledger, limit: Decimal | None) -> None:
         self._ledger, self._limit = ledger, limit
         self._under_way = Decimal(0)
-        self._spent_out = False
+        self.stopped: str | None = None
         self._freed = asyncio.Event()
 
     def open(self) -> None:
@@ -93,9 +109,9 @@ class Budget:
         Raises EngineFailure `budget` where there is none, and there will be none.
         """
         while not self._fits(most):
-            if self._spent_out or not self._under_way:
-                self._spent_out = True
-                raise EngineFailure("budget", self._told(most))
+            if self.stopped or not self._under_way:
+                self.stopped = self.stopped or self._told(most)
+                raise EngineFailure("budget", f"not asked: {self._told(most)}")
             self._freed.clear()
             await self._freed.wait()
         self._under_way += most
@@ -106,11 +122,10 @@ class Budget:
             self._freed.set()
 
     def _told(self, most: Decimal) -> str:
-        spent = money(self._ledger.cost + self._ledger.unanswered_cost)
-        return f"not asked: it may cost ${money(most)}, and ${spent} of the budget of ${self._limit} is spent"
+        spent = money(self._ledger.spent)
+        return f"a request may cost ${money(most)}, and ${spent} of the budget of ${self._limit} is spent"
 
     def _fits(self, most: Decimal) -> bool:
         if self._limit is None:
             return True
-        spent = self._ledger.cost + self._ledger.unanswered_cost
-        return not self._spent_out and 0 < self._limit >= spent + self._under_way + most
+        return not self.stopped and 0 < self._limit >= self._ledger.spent + self._under_way + most

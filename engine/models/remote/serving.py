@@ -39,6 +39,11 @@ class Served:
     prices: Prices | None = None
 
     @property
+    def where(self) -> str:
+        """The model and its address, for messages."""
+        return f"{self.model} at {self.base_url}"
+
+    @property
     def fingerprint(self) -> str:
         """Names the model: Mercury is the same on every host, another server's NAME is not."""
         where = "" if self.model in MODELS else self.base_url

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
-from cinnabar.engine.models.remote.prompting import messages_of
+from cinnabar.engine.models.remote.prices import Tokens
+from cinnabar.engine.models.remote.prompting import body_of, messages_of
+from cinnabar.engine.models.remote.serving import Served
 from cinnabar.engine.models.remote.wire import Wire
 from cinnabar.engine.request import Request
 from cinnabar.schemas.form import Form
@@ -37,6 +40,23 @@ def answer_room(form: Form, context: int) -> int:
 def bytes_of(body: dict[str, Any]) -> int:
     """Bytes of a request's body."""
     return len(json.dumps(body, ensure_ascii=False).encode())
+
+
+def most_of(served: Served, body: dict[str, Any]) -> Decimal:
+    """Dollars that a request can cost at most: a token has a byte or more, and nothing is cached."""
+    tokens = Tokens(bytes_of(body), 0, body["max_tokens"])
+    return Decimal(0) if served.prices is None else served.prices.cost(tokens)
+
+
+def dearest(served: Served, requests: Sequence[Request]) -> Decimal:
+    """Dollars that one of these requests can cost at most."""
+    found = [Decimal(0)]
+    for request in requests:
+        wire = Wire(request.form, request.known)
+        if wire.schema is not None:
+            room = answer_room(request.form, served.context)
+            found.append(most_of(served, body_of(served, "medium", wire, messages_of(request), room)))
+    return max(found)
 
 
 def expected_tokens(requests: Sequence[Request]) -> tuple[int, int]:

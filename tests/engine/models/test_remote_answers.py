@@ -90,8 +90,20 @@ def test_a_demanded_value_that_is_not_there_is_missing_and_not_made_up() -> None
 
 
 @pytest.mark.parametrize(
+    "fenced", ["```json\n{}\n```", "```\n{}\n```", "\n```JSON\r\n{}```\n", "```{}```", "```json {} ```"]
+)
+def test_one_code_fence_around_an_answer_is_taken_off(fenced: str) -> None:
+    found = answered(NOTE, fenced.replace("{}", json.dumps(note(name="Ada ```json``` Lovelace"))))
+    assert isinstance(found, Filled), found
+    assert json.loads(found.record)["name"] == "Ada ```json``` Lovelace"
+
+
+@pytest.mark.parametrize(
     ("answer", "said"),
     [
+        (f"```json\n```json\n{json.dumps(note())}\n```\n```", "expected one JSON object"),
+        (f"Here it is:\n```json\n{json.dumps(note())}\n```", "expected one JSON object"),
+        ("```", "expected one JSON object"),
         ("Sure! Here it is", "expected one JSON object"),
         ("[]", "/: expected an object"),
         ("null", "/: expected an object"),

@@ -23,6 +23,7 @@ from cinnabar.engine.models.remote.pace import Pace
 from cinnabar.engine.models.remote.prices import Prices, Tokens
 from cinnabar.engine.models.remote.serving import Served, Settings, served
 from cinnabar.engine.request import Failed, Filled, Request, Result
+from cinnabar.flows.cli.remote import spent
 from cinnabar.schemas.errors import EngineFailure, RunError, UsageError
 
 FORM = form_of(NOTE)
@@ -104,6 +105,53 @@ def test_a_storm_that_does_not_end_leaves_documents_unavailable_and_an_outage_en
         assert len(server.bodies) == 6 and asked.usage()["cost"] == "0"
         with pytest.raises(RunError, match="does not answer"):
             asked.fill(requests(OUTAGE))
+
+
+def test_an_address_where_nothing_is_ends_the_run_within_seconds() -> None:
+    with mercury.running(mercury.Server()) as server:
+        nowhere = filler(server, base_url="http://127.0.0.1:1/v1", longest_wait=60.0)
+    begin = time.monotonic()
+    with pytest.raises(RunError, match=r"mercury-2 at http://127\.0\.0\.1:1/v1: .*--base-url"):
+        nowhere.fill(requests(20))
+    assert time.monotonic() - begin < 5
+
+
+def test_a_server_that_answered_and_went_away_is_tried_with_all_patience() -> None:
+    with mercury.running(mercury.Server()) as server:
+        asked = filler(server, attempts=5)
+        assert names(asked.fill(requests(1))) == ["Person 0"]
+    assert names(asked.fill(requests(2)[1:])) == ["unavailable"]
+    assert asked.ledger.retries == 4
+
+
+def test_requests_that_are_all_refused_from_the_first_on_end_the_run_with_what_the_server_said() -> None:
+    with mercury.running(mercury.Server(fault=lambda _n, _b: "400 no such json_schema")) as server:
+        with pytest.raises(RunError, match=r"first 5 requests.*no such json_schema") as error:
+            filler(server).fill(requests(20))
+        assert "CANARY" not in str(error.value)
+        assert names(filler(server).fill(requests(4))) == ["request_refused"] * 4
+
+
+def test_requests_that_are_refused_after_an_answer_are_their_documents_faults() -> None:
+    refused = mercury.Server(fault=lambda number, _body: "400 no" if number else "")
+    with mercury.running(refused) as server:
+        results = filler(server, concurrency=1).fill(requests(8))
+    assert sorted(names(results)) == ["Person 0"] + ["request_refused"] * 7
+
+
+def test_answers_without_usage_are_answers_of_a_cost_that_is_not_known() -> None:
+    server = mercury.Server()
+    real = server._completion
+    server._completion = lambda body, fault: real(body, fault) | {"usage": None}  # type: ignore
+    with mercury.running(server):
+        asked = filler(server, budget=Decimal(1))
+        assert names(asked.fill(requests(3))) == [f"Person {n}" for n in range(3)]
+    usage = asked.usage()
+    assert (usage["requests"], usage["unmetered"], usage["unanswered"]) == (3, 3, 0)
+    assert usage["cost"] is None and asked.ledger.spent > 0
+    rows = {name: (value, said) for name, value, said in spent(usage)}
+    assert rows["cost"][0] == "not known" and "unanswered" not in rows
+    assert rows["unmetered"][0] == 3 and "no usage" in rows["unmetered"][1] and "$" in rows["unmetered"][1]
 
 
 def test_no_redirect_is_followed() -> None:
