@@ -66,7 +66,7 @@ def test_types_that_do_not_go_together_are_named_with_the_place(
     base: Path, tiny_model: Path, capsys: CaptureResult
 ) -> None:
     assert backfill(base, tiny_model, version="bad") == 2
-    assert "/day: the type was date32[day] and is now string" in capsys.readouterr().err
+    assert "/day: was a date and is now a text" in capsys.readouterr().err
 
 
 def test_a_backfill_over_nothing_says_so_with_status_0(
