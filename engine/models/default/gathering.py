@@ -70,8 +70,7 @@ def gathered(
         # In the mean nothing becomes likelier: that there is a value is as likely as before.
         mean = np.bincount(slot, factor * said, len(counts)) / present
         changed = first + np.log(factor / np.maximum(mean[slot], 1e-12))
-    ends = np.cumsum(counts).tolist()
-    return [changed[end - count : end].tolist() for end, count in zip(ends, counts, strict=True)]
+    return by_slot(changed, counts)
 
 
 def shares(logs: Floats, absent: Floats, slot: npt.NDArray[np.int64]) -> Floats:
@@ -80,6 +79,12 @@ def shares(logs: Floats, absent: Floats, slot: npt.NDArray[np.int64]) -> Floats:
     np.maximum.at(top, slot, logs)
     weight = np.exp(logs - top[slot])
     return weight / (np.bincount(slot, weight, len(absent)) + np.exp(absent - top))[slot]
+
+
+def by_slot(values: Floats, counts: Sequence[int]) -> list[list[float]]:
+    """The values of all candidates, [M], as a list for each slot."""
+    ends = np.cumsum(counts).tolist()
+    return [values[end - count : end].tolist() for end, count in zip(ends, counts, strict=True)]
 
 
 def _pairs(candidates: Sequence[Candidate], pieces: Pieces) -> tuple[Floats, npt.NDArray[np.bool_]]:
