@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -59,7 +59,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """All that is known of a kind of document."""
+    """All that is known of a kind of document; `decoys` are fields that none has, near to what is printed."""
 
     name: str
     title: str
@@ -72,6 +72,7 @@ class Family:
     labels: Mapping[str, Mapping[str, str]]
     pools: Mapping[str, Mapping[str, str]]
     layouts: tuple[Layout, ...]
+    decoys: Mapping[str, Field] = field(default_factory=dict)
     library: str = ""
     generic: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -79,6 +80,15 @@ class Family:
 
 class FamilyError(ValueError):
     """A family's data is wrong: where and how."""
+
+
+def _called(fields: Iterable[Field]) -> set[str]:
+    """The names of fields with the group they stand in; `DueDate` and `due_date` are one name."""
+    return {
+        f"{f.path.rpartition('.')[0]}.{re.sub(r'(?<=[a-z])(?=[A-Z])|[_ -]+', ' ', called).lower()}"
+        for f in fields
+        for called in f.names
+    }
 
 
 def _words_of(path: str) -> str:
@@ -107,6 +117,13 @@ def _field(path: str, data: Mapping[str, Any] | str, absent: float) -> Field:
     return Field(path, spec, kind, names, _alternatives(data, "d"), data.get("absent", absent), options,
                  {k: ({"": v} if isinstance(v, str) else v) for k, v in data.get("print", {}).items()},
                  data.get("told", False))  # fmt: skip
+
+
+def _decoy(path: str, data: Mapping[str, Any]) -> Field:
+    wrong = set(data) - {"kind", "names", "d", "options"}
+    if wrong or not ("kind" in data or "options" in data):
+        raise FamilyError(f"decoy {path}: expected kind (or options), names and d, got {sorted(data)}")
+    return _field(path, {**data, "v": "none", "absent": 1.0}, 1.0)
 
 
 def _container(path: str, data: Mapping[str, Any] | str) -> Container:
@@ -154,11 +171,15 @@ def load(name: str) -> Family:
         raise FamilyError(f"{name}: unknown locales {sorted(unknown)}; known are {sorted(locales())}")
     try:
         fields = {p: _field(p, d, absent) for p, d in data.get("fields", {}).items()}
+        decoys = {p: _decoy(p, d) for p, d in data.get("decoys", {}).items()}
         layouts = tuple(
             _layout(f"{name}/{f.name}", f.read_text("utf-8")) for f in sorted(folder.glob("*.txt"))
         )
     except FamilyError as e:
         raise FamilyError(f"{name}: {e}") from e
+    both = _called(fields.values()) & _called(decoys.values())
+    if both:
+        raise FamilyError(f"{name}: fields and decoys are both called {sorted(both)}")
     arrays = {p: _container(p, d) for p, d in data.get("arrays", {}).items()}
     for path in fields:
         for m in re.finditer(r"\[\]", path):
@@ -169,7 +190,8 @@ def load(name: str) -> Family:
         groups={p: _container(p, d) for p, d in data.get("groups", {}).items()}, arrays=arrays,
         labels={k: _pool(v) for k, v in data.get("labels", {}).items()},
         pools={k: _pool(v) for k, v in data.get("pools", {}).items()},
-        layouts=layouts, library=data.get("library", ""), generic=data.get("generic", False), extra=data,
+        layouts=layouts, decoys=decoys,
+        library=data.get("library", ""), generic=data.get("generic", False), extra=data,
     )  # fmt: skip
 
 

@@ -188,6 +188,14 @@ def _rare(r: random.Random, w: Wording, family: Family, used: set[str]) -> Plan 
     return _leaf(r, w, f, used)
 
 
+def _decoys(r: random.Random, family: Family, within: str, share: float, most: int) -> list[Field]:
+    """Fields that documents of this family never have, near to what is printed; `within` an array's path."""
+    known = [f for p, f in family.decoys.items() if p.rpartition("[]")[0] == within]
+    if not known or r.random() >= share:
+        return []
+    return r.sample(known, min(len(known), r.randint(1, most)))
+
+
 def _family_words(family: Family) -> set[str]:
     """The longer words in a family's names of fields."""
     known = _WORDS.get(family.name)
@@ -215,7 +223,9 @@ def draw_plan(r: random.Random, family: Family) -> Plan:
         keep = max(1, round(len(top) * r.uniform(0.2, 1)))
         top = r.sample(top, min(keep, len(top)))
         arrays = [a for a in arrays if r.random() < 0.6] if top else arrays
-    if r.random() < 0.3:
+    decoys = _decoys(r, family, "", 0.5, 3)
+    top = [*top, *decoys]
+    if decoys or r.random() < 0.3:
         r.shuffle(top)
     used: set[str] = set()
     root = Plan("object", "")
@@ -283,6 +293,8 @@ def _array(
         return plan
     if len(direct) > 1 and r.random() < 0.4:
         direct = [f for f in direct if r.random() < 0.7] or direct[:1]
+    for decoy in _decoys(r, family, path, 0.4, 2):
+        direct.insert(r.randint(0, len(direct)), decoy)
     inner: set[str] = set()
     item = Plan("object", "", children=[_leaf(r, w, f, inner) for f in direct])
     item.children += [_array(r, w, family, a, fields, inner) for a in deeper]
