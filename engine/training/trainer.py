@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from cinnabar.engine.models.default.network import Network, to_device
+from cinnabar.engine.models.default.precision import low_precision
 from cinnabar.engine.models.default.wordpieces import WordPieces
 from cinnabar.engine.training.batches import Batch, Targets, collate
 from cinnabar.engine.training.objective import WEIGHTS, losses, total
@@ -132,7 +133,7 @@ def train(
                 group["lr"] = group["base"] * factor
             drawn = mix.draw(config.sources, config.each, config.budget)
             batch = _moved(collate(drawn, wordpieces, rng), device)
-            with torch.autocast(device.type, dtype=torch.bfloat16):
+            with torch.autocast(device.type, torch.bfloat16, enabled=low_precision(device)):
                 parts = losses(network, batch)
                 loss = total(parts)
             optimizer.zero_grad(set_to_none=True)

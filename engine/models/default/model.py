@@ -28,6 +28,7 @@ from cinnabar.engine.models.default.pointing import (
     point,
     start_masks,
 )
+from cinnabar.engine.models.default.precision import low_precision
 from cinnabar.engine.models.default.questions import (
     form_questions,
     kind_of,
@@ -77,7 +78,7 @@ class DefaultModel:
         self.calibration = calibration
         self.device = torch.device(device)
         self._forms: dict[int, tuple[Form, FormMemory]] = {}
-        self._low_precision = self.device.type == "cuda" or torch.cpu._is_avx512_bf16_supported()
+        self._low_precision = low_precision(self.device)
 
     def count_tokens(self, text: str) -> int:
         """Word pieces of the text."""
