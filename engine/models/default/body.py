@@ -40,7 +40,7 @@ class Layer(nn.Module):
         return x.view(n, length, self.heads, -1).transpose(1, 2)
 
     def attend(self, x: Tensor, keys: Tensor, values: Tensor, bias: Tensor) -> Tensor:
-        """x: [N, Q, H]; keys, values: [N, heads, K, D]; bias broadcasts to [N, heads, Q, K]. Gives [N, Q, H]."""
+        """x: [N, Q, H]; keys, values: [N, heads, K, D]; bias like [N, heads, Q, K]. Gives [N, Q, H]."""
         q = self.split(self.query(x))
         if _plain_is_faster(q, bias):
             scores = torch.matmul(q * (1 / math.sqrt(q.shape[-1])), keys.transpose(-1, -2))
