@@ -6,10 +6,15 @@ import itertools
 import random
 import re
 import time
+from pathlib import Path
+from typing import Any
 
 import jsonschema_rs
 import pytest
 
+from cinnabar.engine.training import family as family_module
+from cinnabar.engine.training import locale
+from cinnabar.engine.training.family import FamilyError, load
 from cinnabar.engine.training.generator import FAMILIES, check, generate, held_out, make_example
 from cinnabar.engine.training.rendering import (
     LayoutError,
@@ -20,6 +25,7 @@ from cinnabar.engine.training.rendering import (
     parse,
     to_lines,
 )
+from cinnabar.engine.training.schema_variation import spell
 
 EXAMPLES = 20
 
@@ -77,6 +83,40 @@ def test_a_text_value_is_what_stands_in_its_spans() -> None:
                     assert printed == {value}
                     checked += 1
     assert checked > 300
+
+
+def asked(schema: dict[str, Any]) -> set[str]:
+    """The names of all properties of a schema, items of arrays included."""
+    if "items" in schema:
+        return asked(schema["items"])
+    names = set(schema.get("properties", ()))
+    return names.union(*(asked(one) for one in schema.get("properties", {}).values()))
+
+
+def test_fields_that_no_document_has_are_asked_for_and_null() -> None:
+    family = load("invoice_line_discounts")
+    spellings = {spell(n, "snake"): f for f in family.decoys.values() for n in f.names}
+    own = {spell(n, "snake") for f in family.fields.values() for n in f.names}
+    found = 0
+    for seed in range(60):
+        example = make_example(family.name, seed)
+        names = asked(example.schema) & (spellings.keys() - own)
+        found += len(names)
+        for pointer in example.spans:
+            assert pointer.rpartition("/")[2] not in names, f"{pointer} with seed {seed}"
+    assert found > 20
+
+
+def test_a_decoy_with_the_name_of_a_field_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (family_module, locale):
+        monkeypatch.setattr(module, "FAMILIES_FOLDER", tmp_path)
+    folder = tmp_path / "slip"
+    folder.mkdir()
+    (folder / "a.txt").write_text("{{#due}} {{due}}\n")
+    told = '[fields]\ndue = {v="date", names="pay by"}\n[decoys]\nlast_day = {kind="date", names="payBy"}\n'
+    (folder / "family.toml").write_text(told)
+    with pytest.raises(FamilyError, match="slip: fields and decoys are both called"):
+        load("slip")
 
 
 def test_a_vat_id_printed_in_groups_is_asked_for_without_its_blanks() -> None:
