@@ -28,10 +28,10 @@ class Slot:
     are few and closed (enum, const, boolean), else (). `option_notes` has a description for each option, or
     (). `max_length` (code points) is set where the bound was too large to unroll into the automaton: longer
     texts are refused by `accepts`. `free` says that the automaton accepts arbitrary text (a string without
-    pattern, format or enum). `minimal` is `null` where nullable, else a shortest accepted text. `kind` is
-    that of the values beside null; where several kinds are allowed it is `number` for integers and numbers,
-    `enum` where the choices are closed, else `string`. `examples` are accepted texts that the schema's author
-    gave.
+    pattern, format or enum). `bounds` says in words what bounds numbers or lengths. `minimal` is `null` where
+    nullable, else a shortest accepted text. `kind` is that of the values beside null; where several kinds are
+    allowed it is `number` for integers and numbers, `enum` where the choices are closed, else `string`.
+    `examples` are accepted texts that the schema's author gave.
     """
 
     index: int
@@ -46,6 +46,7 @@ class Slot:
     pattern: str = ""
     free: bool = False
     max_length: int | None = None
+    bounds: str = ""
     title: str = ""
     description: str = ""
     examples: tuple[str, ...] = ()

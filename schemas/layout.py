@@ -10,6 +10,7 @@ from itertools import chain, count
 from typing import TypeGuard
 
 from cinnabar.schemas.algebra import intersect, union
+from cinnabar.schemas.bounds import bounds_in_words
 from cinnabar.schemas.canonical import scalar_text
 from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, Kind, Node, ObjectNode, Property, Slot
 from cinnabar.schemas.language import NO_AUTOMATON, SCALARS, holds, language, left_out, smallest
@@ -303,6 +304,7 @@ def make_slot(shape: Shape, path: str, index: int) -> Slot:
         pattern=only.patterns[0] if only and only.patterns else "",
         free=any(not b.patterns and not b.formats for b in strings),
         max_length=left_out(shape),
+        bounds=bounds_in_words(others[0]) if len(others) == 1 else "",
         title=notes.title,
         description=notes.description,
         examples=tuple(text for text in notes.examples if text[:1] not in "{[" and holds(shape, text)),

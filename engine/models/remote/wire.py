@@ -128,8 +128,8 @@ def expected(slot: Slot) -> str:
         parts.append(f"of the format {slot.format}")
     if slot.pattern:
         parts.append(f"that matches the pattern {slot.pattern}")
-    if slot.max_length is not None:
-        parts.append(f"of at most {slot.max_length} characters")
+    if slot.bounds:
+        parts.append(f"of {slot.bounds}" if slot.kind == "string" else f"({slot.bounds})")
     return " ".join(parts)
 
 

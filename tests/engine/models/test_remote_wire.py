@@ -55,6 +55,35 @@ def test_every_place_may_be_null_and_says_what_it_takes() -> None:
     assert places["lines"]["items"]["type"] == "object"
 
 
+BOUNDED = {
+    "type": "object",
+    "properties": {
+        "rate": {"type": "number", "minimum": 0, "exclusiveMaximum": 100, "multipleOf": 0.01},
+        "count": {"type": ["integer", "null"], "minimum": 1},
+        "code": {"type": "string", "minLength": 3, "maxLength": 12},
+        "note": {"type": "string", "maxLength": 100000},
+    },
+}
+
+
+def test_bounds_are_said_in_words() -> None:
+    said = {name: place["description"] for name, place in sent(form_of(BOUNDED))["properties"].items()}
+    assert said == {
+        "rate": "A number (at least 0 and less than 100, a multiple of 0.01).",
+        "count": "An integer (at least 1).",
+        "code": "A string of at least 3 and at most 12 characters.",
+        "note": "A string of at most 100000 characters.",
+    }
+
+
+def test_a_value_out_of_bounds_is_told_its_bounds() -> None:
+    form = form_of(BOUNDED)
+    answer = json.dumps({"rate": 100, "count": 2, "code": "abc", "note": None})
+    (problem,) = read_answer(request(form, "nothing"), Wire(form, {}), answer)
+    wanted = "expected a number (at least 0 and less than 100, a multiple of 0.01), or null"
+    assert problem == f"/rate: {wanted}, got 100"
+
+
 def test_what_is_known_is_not_asked_for() -> None:
     form = form_of(NOTE)
     known: dict[str, str | None] = {
