@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cinnabar.schemas.algebra import TYPES, forbidden, intersect, undeclared
+from cinnabar.schemas.algebra import forbidden, intersect, undeclared
 from cinnabar.schemas.errors import NoValue, UnsupportedSchema
+from cinnabar.schemas.named_types import ANY_TYPE
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.scalars import located, whole
 from cinnabar.schemas.schema_object import SchemaObject
 from cinnabar.schemas.shape import Anything, Array, Field, Object, Shape
 
 if TYPE_CHECKING:
-    from cinnabar.schemas.normalise import Reader
+    from cinnabar.schemas.reader import Reader
 
 #: Rows that an array may demand; a form with more of them is none that anybody fills.
 MAX_MIN_ITEMS = 512
-ANY_TYPE = frozenset(TYPES)
 CUT = "left out, for the form is as large as it gets"
 
 

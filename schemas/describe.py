@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from cinnabar.schemas.boolean import intersect
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
 from cinnabar.schemas.language import language
@@ -100,7 +101,8 @@ def _values(node: Node) -> str:
 def _kinds(slot: Slot) -> list[str]:
     """What the values of a slot are beside null; a slot that may hold strings may hold others too."""
     others = (("number", Number()), ("boolean", Boolean())) if slot.kind == "string" else ()
-    return [slot.kind, *(name for name, shape in others if not (slot.automaton & language(shape)).is_empty)]
+    more = (name for name, shape in others if not intersect(slot.automaton, language(shape)).is_empty)
+    return [slot.kind, *more]
 
 
 def _count(node: ArrayNode) -> str:

@@ -11,10 +11,13 @@ from collections.abc import Callable
 from functools import cache, partial
 
 from cinnabar.schemas import hosts, times, uris
-from cinnabar.schemas.automaton import Automaton, concat, literal, union
+from cinnabar.schemas.automaton import Automaton
+from cinnabar.schemas.boolean import intersect, union
 from cinnabar.schemas.ecma import is_regex
+from cinnabar.schemas.literals import literal
 from cinnabar.schemas.regex import fullmatch
 from cinnabar.schemas.strings import bounded_length, content_of
+from cinnabar.schemas.subsets import concat
 
 # Gregorian dates (RFC 3339 full-date) of the years 0001 to 9999, the range of Python, Arrow and DuckDB.
 _LEAP_YEAR = r"(?:\d\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)"
@@ -72,19 +75,22 @@ def _host(wide: bool) -> Automaton:
     alphabets = [("A-Za-z0-9", _HOST_LENGTH)]
     if wide:
         alphabets += [("a-z0-9" + letters, length) for letters, length in _WIDE]
-    return union(
-        *(fullmatch(_HOST.format(letters)) & bounded_length(1, length) for letters, length in alphabets)
-    )
+    return union(*(_bounded(_HOST.format(letters), length) for letters, length in alphabets))
+
+
+def _bounded(pattern: str, length: int) -> Automaton:
+    """Texts of a pattern that have one code point at least and this many at most."""
+    return intersect(fullmatch(pattern), bounded_length(1, length))
 
 
 def _email(wide: bool) -> Automaton:
     """Mailboxes of RFC 5321 (RFC 6531 where `wide`) with a host name behind the @."""
-    local = fullmatch(rf"[{_ATOM}]+(?:\.[{_ATOM}]+)*") & bounded_length(1, _LOCAL_LENGTH)
+    local = _bounded(rf"[{_ATOM}]+(?:\.[{_ATOM}]+)*", _LOCAL_LENGTH)
     if wide:
         more = "".join(letters for letters, _ in _WIDE)
         atom = rf"[{more}{_ATOM}]+"
         # Three bytes a letter at most.
-        local |= fullmatch(rf"{atom}(?:\.{atom})*") & bounded_length(1, _LOCAL_LENGTH // 3)
+        local = union(local, _bounded(rf"{atom}(?:\.{atom})*", _LOCAL_LENGTH // 3))
     return concat(local, literal(b"@"), _host(wide))
 
 

@@ -15,6 +15,7 @@ from heapq import heappop, heappush
 from itertools import count
 
 from cinnabar.schemas.automaton import Automaton
+from cinnabar.schemas.boolean import difference, intersect
 from cinnabar.schemas.canonical import parse, scalar_text
 from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.judging.judge import Judge
@@ -178,5 +179,5 @@ def texts_of(slot: Slot, count: int = TEXTS) -> list[str]:
 @lru_cache(maxsize=512)
 def _fractions(automaton: Automaton) -> tuple[str, ...]:
     """Some of the texts that are numbers with a fraction: the shortest ones are all whole."""
-    broken = (automaton & language(Number())) - language(Number(integer=True))
+    broken = difference(intersect(automaton, language(Number())), language(Number(integer=True)))
     return tuple(text.decode() for text in broken.shortest_texts(2))

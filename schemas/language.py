@@ -6,12 +6,13 @@ import json
 from decimal import Decimal
 from functools import lru_cache, reduce
 
-from cinnabar.schemas import automaton as automata
 from cinnabar.schemas import numbers, strings
 from cinnabar.schemas.automaton import Automaton
+from cinnabar.schemas.boolean import intersect, union
 from cinnabar.schemas.cache import remembered
 from cinnabar.schemas.errors import RegexError, TooLarge, UnsupportedNumber
 from cinnabar.schemas.formats import format_content
+from cinnabar.schemas.literals import literals
 from cinnabar.schemas.regex import written
 from cinnabar.schemas.shape import Anything, Boolean, Enum, Null, Number, Shape, String, Union, branches
 
@@ -119,12 +120,12 @@ def _branch(shape: Shape, unroll: int) -> Automaton:
 @lru_cache(maxsize=4096)
 def _union(*parts: Automaton) -> Automaton:
     key = ("union", *(part.fingerprint for part in parts))
-    return intern(remembered(key, lambda: automata.union(*parts)))
+    return intern(remembered(key, lambda: union(*parts)))
 
 
 @lru_cache(maxsize=4096)
 def _literals(texts: tuple[str, ...]) -> Automaton:
-    return intern(automata.literals(text.encode() for text in texts))
+    return intern(literals(text.encode() for text in texts))
 
 
 @lru_cache(maxsize=4096)
@@ -149,7 +150,7 @@ def _number(
             )
             for multiple in multiples or (None,)
         ]
-        return reduce(automata.intersect, parts)
+        return reduce(intersect, parts)
 
     key = ("number", integer, minimum, maximum, exclusive_minimum, exclusive_maximum, multiples)
     return intern(remembered(key, build))
@@ -164,6 +165,6 @@ def _string(
         parts += [content for name in formats if (content := format_content(name)) is not None]
         if min_length or max_length is not None:
             parts.append(strings.bounded_length(min_length, max_length))
-        return strings.string(reduce(automata.intersect, parts)) if parts else strings.any_string()
+        return strings.string(reduce(intersect, parts)) if parts else strings.any_string()
 
     return intern(remembered(("string", patterns, formats, min_length, max_length), build))

@@ -14,17 +14,11 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.schemas.automaton import (
-    Automaton,
-    concat,
-    difference,
-    empty,
-    from_dfa,
-    intersect,
-    literal,
-    union,
-)
+from cinnabar.schemas.automaton import Automaton, empty, from_dfa
+from cinnabar.schemas.boolean import difference, intersect, union
 from cinnabar.schemas.errors import UnsupportedNumber
+from cinnabar.schemas.literals import literal
+from cinnabar.schemas.subsets import concat
 
 MAX_DIGITS = 400
 # 65,536 remainders take a second or two to compile; they may be far fewer states, as those of 2 ** 16 are.

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from cinnabar.schemas.algebra import intersect
+from cinnabar.schemas.boolean import difference
 from cinnabar.schemas.errors import TooMuchWork
 from cinnabar.schemas.language import NO_AUTOMATON, language, smallest
 from cinnabar.schemas.regex import written
@@ -93,6 +94,6 @@ def _key(shape: Object, key: String) -> Shape | None:
 def _implies(key: Shape, pattern: str) -> bool:
     """Whether all of these names match the pattern."""
     try:
-        return (language(key) - language(_matched((pattern,)))).is_empty
+        return difference(language(key), language(_matched((pattern,)))).is_empty
     except NO_NAMES:
         return False

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from cinnabar.schemas import budget
 from cinnabar.schemas.automaton import Automaton
+from cinnabar.schemas.boolean import intersect
 from cinnabar.schemas.counts import clipped, conjuncts, loosened
 from cinnabar.schemas.ecma import Tree, parse
 from cinnabar.schemas.errors import TooLarge
@@ -84,7 +85,7 @@ def _attempted(pattern: str) -> tuple[Written | TooLarge, int]:
         found = [_written(tree, work) for tree in conjuncts(_tree(pattern))]
         content = found[0].content
         for more in found[1:]:
-            content &= more.content
+            content = intersect(content, more.content)
     except TooLarge as problem:
         return TooLarge(problem.states, problem.limit), sum(work)
     bounds = [each.max_length for each in found if each.max_length is not None]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 
-from cinnabar.schemas.automaton import MAX_STATES, Automaton, concat, literal
+from cinnabar.schemas.automaton import MAX_STATES, Automaton
 from cinnabar.schemas.errors import TooLarge
+from cinnabar.schemas.literals import literal
 from cinnabar.schemas.spelling import lift
+from cinnabar.schemas.subsets import concat
 
 # States that the spelling of one code point takes: between two, within UTF-8 and within escapes.
 _STATES_EACH = 14

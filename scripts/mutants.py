@@ -42,9 +42,10 @@ EQUIVALENT = Path(__file__).with_name("equivalent_mutants.toml")
 #: The automata and what is laid out with them, the cuts, and what commits.
 FILES = (
     *(f"schemas/{name}.py" for name in (
-        "algebra", "automaton", "canonical", "codepoints", "compile", "containers", "counts", "ecma",
-        "fitting", "form", "formats", "hosts", "instances", "language", "layout", "machine", "matcher",
-        "minimise", "normalise", "numbers", "regex", "scalars", "spelling", "strings", "times", "uris",
+        "algebra", "annotations", "applicators", "automaton", "boolean", "canonical", "codepoints", "compile",
+        "containers", "counts", "ecma", "fitting", "form", "formats", "hosts", "instances", "language",
+        "layout", "literals", "machine", "matcher", "minimise", "named_types", "normalise", "numbers",
+        "reader", "regex", "scalars", "spelling", "strings", "subsets", "times", "uris",
     )),
     *(f"schemas/judging/{name}.py" for name in (
         "applicators", "assertions", "building", "checks", "containers", "dialects", "judge", "resources",

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cinnabar.schemas.automaton import epsilon
 from cinnabar.schemas.errors import RegexError, SchemaError, TooLarge
+from cinnabar.schemas.literals import epsilon
 from cinnabar.schemas.regex import fullmatch, pattern_matches, search, written
 from cinnabar.schemas.strings import content_of
 

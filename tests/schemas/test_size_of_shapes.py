@@ -12,7 +12,7 @@ from shapes_of_schemas import CLOSED, OPEN, TEXT, chain, fields, one, shape
 from cinnabar.schemas import UnsupportedSchema
 from cinnabar.schemas.algebra import MAX_BRANCHES
 from cinnabar.schemas.automaton import MAX_STATES
-from cinnabar.schemas.containers import ANY_TYPE, MAX_MIN_ITEMS
+from cinnabar.schemas.containers import MAX_MIN_ITEMS
 from cinnabar.schemas.ecma import MAX_DEPTH
 from cinnabar.schemas.errors import NoValue
 from cinnabar.schemas.formats import FORMATS
@@ -21,7 +21,9 @@ from cinnabar.schemas.judging.building import MAKERS, MAX_BESIDE
 from cinnabar.schemas.judging.resources import Documents
 from cinnabar.schemas.language import MAX_UNROLLED_LENGTH, UNROLLED_LENGTH
 from cinnabar.schemas.layout import lay_out
-from cinnabar.schemas.normalise import LEVELS, MAX_DEMANDED, MAX_SHAPES, UNROLLED, Reader, normalise
+from cinnabar.schemas.named_types import ANY_TYPE
+from cinnabar.schemas.normalise import LEVELS, UNROLLED, normalise
+from cinnabar.schemas.reader import MAX_DEMANDED, MAX_SHAPES, Reader
 from cinnabar.schemas.schema_object import ABOUT
 from cinnabar.schemas.shape import Anything, Array, Enum, Field, Number, Object, Shape, String, branches
 

@@ -1,0 +1,60 @@
+"""The languages that others are put together from: given texts, a byte out of a set, no byte, any bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+import numpy as np
+
+from cinnabar.schemas.automaton import Automaton, empty, from_dfa
+from cinnabar.schemas.errors import TooLarge
+from cinnabar.schemas.minimise import MAX_RAW_STATES
+
+
+@lru_cache(maxsize=1)
+def epsilon() -> Automaton:
+    """The language of the empty text alone."""
+    return from_dfa([[-1]], np.zeros(256), [True])
+
+
+@lru_cache(maxsize=1)
+def anything() -> Automaton:
+    """All byte strings."""
+    return from_dfa([[0]], np.zeros(256), [True])
+
+
+def byte_set(members: Iterable[int]) -> Automaton:
+    """The texts of one byte out of these."""
+    classes = np.zeros(256, np.int32)
+    classes[list(members)] = 1
+    return from_dfa([[-1, 1], [-1, -1]], classes, [False, True])
+
+
+def literal(text: bytes) -> Automaton:
+    """The language of this text alone."""
+    return literals((text,))
+
+
+def literals(texts: Iterable[bytes]) -> Automaton:
+    """The language of exactly these texts, built as a trie."""
+    texts = sorted(set(texts))
+    used = sorted(set(b"".join(texts)))
+    classes = np.zeros(256, np.int32)
+    classes[used] = np.arange(1, len(used) + 1)
+    column = classes.tolist()
+    rows: list[list[int]] = [[-1] * (len(used) + 1)]
+    final = [False]
+    for text in texts:
+        state = 0
+        for byte in text:
+            target = rows[state][column[byte]]
+            if target < 0:
+                target = rows[state][column[byte]] = len(rows)
+                if target >= MAX_RAW_STATES:
+                    raise TooLarge(target, MAX_RAW_STATES)
+                rows.append([-1] * (len(used) + 1))
+                final.append(False)
+            state = target
+        final[state] = True
+    return from_dfa(rows, classes, final) if texts else empty()
