@@ -20,7 +20,7 @@ from cinnabar.engine.training.laying_out import lay_out
 from cinnabar.engine.training.layout_language import LayoutError, parse
 from cinnabar.engine.training.lines import Piece, Style, to_lines
 from cinnabar.engine.training.rendering import join_intervals
-from cinnabar.engine.training.schema_variation import spell
+from cinnabar.engine.training.wording import spell
 
 EXAMPLES = 20
 
