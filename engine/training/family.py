@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from cinnabar.engine.training.layout_language import Node, parse
 from cinnabar.engine.training.locale import FAMILIES_FOLDER, locales, split
-from cinnabar.engine.training.rendering import Node, parse
 from cinnabar.engine.training.values import kind_of
 
 

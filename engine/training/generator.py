@@ -21,7 +21,10 @@ from cinnabar.engine.training import random_forms
 from cinnabar.engine.training.drawing import Drawing
 from cinnabar.engine.training.family import Family, family_names, load
 from cinnabar.engine.training.locale import locales
-from cinnabar.engine.training.schema_variation import Source, draw_plan, library_plan, make_record, to_schema
+from cinnabar.engine.training.records import Source, make_record
+from cinnabar.engine.training.rendering import render
+from cinnabar.engine.training.schema_plan import library_plan, to_schema
+from cinnabar.engine.training.schema_variation import draw_plan
 
 WordBoxes = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float32]]
 
@@ -71,7 +74,7 @@ def make_example(name: str, seed: int | str) -> Example:
     if family.generic:
         family = random_forms.draw_family(r, family)
     drawing = _draw_layout(r, family)
-    laid, spans, broken = drawing.render()
+    laid, spans, broken = render(drawing)
     source = Source(drawing, laid.text, spans, broken, laid.rows)
     if family.library and r.random() < 0.33:
         plan, schema = library_plan(family.library, name)

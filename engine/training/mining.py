@@ -8,7 +8,7 @@ from typing import Any
 
 from cinnabar.engine.training.generator import Example
 from cinnabar.engine.training.locale import common, split
-from cinnabar.engine.training.schema_variation import draw_wording, spell
+from cinnabar.engine.training.wording import draw_wording, spell
 
 # A key has one to four words and begins its line, or follows a wide gap; the value goes on to the line's end
 # or to the next wide gap.

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from cinnabar.engine.training.family import Family, Field, Layout
+from cinnabar.engine.training.layout_language import parse
 from cinnabar.engine.training.locale import common, split
-from cinnabar.engine.training.rendering import parse
 from cinnabar.engine.training.values import kind_of
 
 

@@ -1,4 +1,4 @@
-"""Schemas at random over a family's fields, and the record that a drawn document has under such a schema.
+"""Schemas at random over a family's fields.
 
 A model that sees each family under one schema learns the family; so fields are left out, renamed,
 described or not, nested, flattened, made verbatim, and mixed with fields that the document does not have.
@@ -8,113 +8,20 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
-from importlib import import_module
 from typing import Any
 
-from cinnabar.engine.training.drawing import Drawing
-from cinnabar.engine.training.family import Container, Family, Field, load
+from cinnabar.engine.training.family import Container, Family, Field
 from cinnabar.engine.training.locale import common, split
-from cinnabar.engine.training.printing import ascii_fold
+from cinnabar.engine.training.schema_plan import Plan
+from cinnabar.engine.training.wording import Wording, draw_head, draw_wording, spell
 
 TIME = "^([01][0-9]|2[0-3]):[0-5][0-9]$"
 DATE_TIME = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}$"
 
 
-@dataclass(slots=True)
-class Plan:
-    """A node of a schema to be: `path` is the field's or array's template, "" for an object or an unknown
-    field.
-
-    `choices` maps an option to the name it has in this schema. `verbatim` leaves hold the text as printed.
-    `fallback` is a field that stands in where this one is not printed, by the library model's own definition.
-    """
-
-    kind: str
-    name: str
-    path: str = ""
-    children: list[Plan] = field(default_factory=list)
-    schema: dict[str, Any] = field(default_factory=dict)
-    verbatim: bool = False
-    choices: Mapping[str, str] = field(default_factory=dict)
-    required: bool = True
-    fallback: str = ""
-
-
-# --- names
-# ---------------------------------------------------------------------------------------------------
-
-
-def spell(words: str, style: str) -> str:
-    """A name of a property in one of the usual spellings."""
-    folded = ascii_fold(words) if style != "spaces" else words
-    parts = [w for w in re.split(r"[^\w]+", folded) if w] or ["field"]
-    if style == "camel":
-        return parts[0].lower() + "".join(p.capitalize() for p in parts[1:])
-    if style == "pascal":
-        return "".join(p.capitalize() for p in parts)
-    if style == "kebab":
-        return "-".join(p.lower() for p in parts)
-    if style == "upper":
-        return "_".join(p.upper() for p in parts)
-    if style == "spaces":
-        return " ".join(parts)
-    return "_".join(p.lower() for p in parts)
-
-
-@dataclass(frozen=True, slots=True)
-class Wording:
-    """How a schema speaks: the spelling of names, and the shares of synonyms, titles and descriptions."""
-
-    style: str
-    synonyms: float
-    title: float
-    description: float
-    opaque: bool
-    optional: bool
-
-
-def draw_wording(r: random.Random) -> Wording:
-    """A way to word a schema; some have names alone, some only descriptions under names that say nothing."""
-    style = r.choice(("snake",) * 5 + ("camel",) * 3 + ("pascal", "kebab", "upper", "spaces"))
-    opaque = r.random() < 0.05
-    if opaque:
-        return Wording(style, 0.5, 0.5, 1.0, True, False)
-    synonyms = r.choice((0.0, 0.3, 0.7, 1.0))
-    title, description = r.choice(((0, 0), (0, 0), (1, 0), (0, 1), (1, 1), (0.5, 0.5), (0.3, 0.8)))
-    return Wording(style, synonyms, title, description, False, r.random() < 0.25)
-
-
-def _head(
-    r: random.Random, w: Wording, names: Sequence[str], notes: Sequence[str], used: set[str]
-) -> tuple[str, dict[str, Any]]:
-    words = r.choice(names) if r.random() < w.synonyms else names[0]
-    described = bool(notes) and r.random() < w.description
-    name = spell(words, w.style)
-    if w.opaque and described:
-        name = f"{r.choice(('f', 'field_', 'col', 'x'))}{len(used) + 1}"
-    base, k = name, 2
-    while name in used:
-        name, k = f"{base}_{k}", k + 1
-    used.add(name)
-    head: dict[str, Any] = {}
-    if r.random() < w.title and not (w.opaque and described):
-        title = r.choice(names) if r.random() < 0.5 else words
-        head["title"] = title[:1].upper() + title[1:]
-    if described:
-        head["description"] = r.choice(notes)
-    return name, head
-
-
-# --- building
-# ------------------------------------------------------------------------------------------------
-
-
 def _leaf(r: random.Random, w: Wording, f: Field, used: set[str], prefix: str = "") -> Plan:
     names = tuple(f"{prefix} {n}" for n in f.names) if prefix else f.names
-    name, head = _head(r, w, names, f.descriptions, used)
+    name, head = draw_head(r, w, names, f.descriptions, used)
     plan = Plan("leaf", name, f.path)
     schema: dict[str, Any]
     nullable = not w.optional or r.random() < 0.3
@@ -246,7 +153,7 @@ def draw_plan(r: random.Random, family: Family) -> Plan:
             groups.setdefault(group, []).append(f)
     for group, members in groups.items():
         c = family.groups.get(group) or Container(group, (group.rpartition(".")[2].replace("_", " "),), ())
-        name, head = _head(r, w, c.names, c.descriptions, used)
+        name, head = draw_head(r, w, c.names, c.descriptions, used)
         inner: set[str] = set()
         node = Plan("object", name, schema=head, children=[_leaf(r, w, f, inner) for f in members])
         root.children.append(node)
@@ -273,7 +180,7 @@ def _array(
     r: random.Random, w: Wording, family: Family, path: str, fields: list[Field], used: set[str]
 ) -> Plan:
     c = family.arrays[path]
-    name, head = _head(r, w, c.names, c.descriptions, used)
+    name, head = draw_head(r, w, c.names, c.descriptions, used)
     inside = [f for f in fields if f.path.startswith(path + "[]")]
     plan = Plan("array", name, path, schema=head)
     scalar = next((f for f in inside if f.path == path + "[]"), None)
@@ -310,168 +217,3 @@ def _not_null(schema: dict[str, Any]) -> dict[str, Any]:
     if "enum" in schema:
         return schema | {"enum": [x for x in schema["enum"] if x is not None]}
     return schema
-
-
-def to_schema(plan: Plan) -> dict[str, Any]:
-    """The JSON Schema (2020-12) of a plan."""
-    if plan.kind == "leaf":
-        return plan.schema
-    if plan.kind == "array":
-        return plan.schema | {"type": "array", "items": to_schema(plan.children[0])}
-    return plan.schema | {
-        "type": "object",
-        "properties": {c.name: to_schema(c) for c in plan.children},
-        "required": [c.name for c in plan.children if c.required],
-        "additionalProperties": False,
-    }
-
-
-# --- library
-# -------------------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=64)
-def library_plan(reference: str, family_name: str) -> tuple[Plan, dict[str, Any]]:
-    """The plan and JSON Schema of one of the project's own models (`module:Class`); paths are the same as the
-    family's fields."""
-    module, _, name = reference.partition(":")
-    model = getattr(import_module(module), name)
-    schema: dict[str, Any] = model.model_json_schema()
-    return _from_schema(schema, schema, "", "", load(family_name)), schema
-
-
-def _resolve(schema: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
-    while "$ref" in schema:
-        at: Any = root
-        for part in schema["$ref"].removeprefix("#/").split("/"):
-            at = at[part]
-        schema = at
-    return schema
-
-
-def _from_schema(schema: dict[str, Any], root: dict[str, Any], path: str, name: str, family: Family) -> Plan:
-    schema = _resolve(schema, root)
-    branches = [_resolve(b, root) for b in schema.get("anyOf", ())]
-    core = next((b for b in branches if b.get("type") != "null"), schema)
-    if core.get("type") == "object":
-        children = [
-            _from_schema(s, root, f"{path}.{key}" if path else key, key, family)
-            for key, s in core.get("properties", {}).items()
-        ]
-        return Plan("object", name, children=children)
-    if core.get("type") == "array":
-        return Plan(
-            "array",
-            name,
-            path if path in family.arrays else "",
-            [_from_schema(core["items"], root, path + "[]", "", family)],
-        )
-    f = family.fields.get(path)
-    plan = Plan("leaf", name, path if f is not None else "")
-    plan.fallback = family.extra.get("fallback", {}).get(path, "")
-    if f is not None and f.kind == "enum":
-        plan.choices = {o: o for o in f.options}
-    return plan
-
-
-# --- truth
-# ---------------------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class Record:
-    """A document's record under a plan: truth, spans and rows by JSON pointer, and values printed in
-    pieces."""
-
-    truth: Any
-    spans: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
-    rows: dict[str, int] = field(default_factory=dict)
-    broken: set[str] = field(default_factory=set)
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """What a record is made from: the drawing, its text, the intervals of printings, and what is in
-    pieces."""
-
-    drawing: Drawing
-    text: str
-    spans: Mapping[str, list[tuple[int, int]]]
-    broken: set[str]
-    row_starts: Mapping[str, int]
-
-
-def make_record(plan: Plan, source: Source) -> Record:
-    """The record that the printed document has under this plan."""
-    record = Record(None)
-    record.truth = _truth(plan, source, (), "", record)
-    return record
-
-
-def _concrete(path: str, indices: tuple[int, ...]) -> str:
-    for i in indices:
-        path = path.replace("[]", f"[{i}]", 1)
-    return path
-
-
-def _pointer(parent: str, key: str) -> str:
-    return f"{parent}/{key.replace('~', '~0').replace('/', '~1')}"
-
-
-def _truth(plan: Plan, s: Source, indices: tuple[int, ...], pointer: str, record: Record) -> Any:
-    if plan.kind == "object":
-        out = {}
-        for c in plan.children:
-            value = _truth(c, s, indices, _pointer(pointer, c.name), record)
-            if value is None and not c.required:
-                continue
-            out[c.name] = value
-        return out
-    if plan.kind == "array":
-        if not plan.path:
-            return []
-        path = _concrete(plan.path, indices)
-        items: list[Any] = []
-        for i in range(s.drawing.rows.get(path, 0)):
-            inner = f"{pointer}/{len(items)}"
-            value = _truth(plan.children[0], s, (*indices, i), inner, record)
-            if f"{path}[{i}]" in s.row_starts:
-                record.rows[inner] = s.row_starts[f"{path}[{i}]"]
-            items.append(value)
-        return items
-    if not plan.path:
-        return None
-    return _leaf_truth(plan, s, _concrete(plan.path, indices), pointer, record)
-
-
-def _leaf_truth(plan: Plan, s: Source, path: str, pointer: str, record: Record) -> Any:
-    found = s.spans.get(path)
-    if found is None and plan.fallback and path not in s.drawing.told:
-        path = _concrete(plan.fallback, ())
-        found = s.spans.get(path)
-    if found is None:
-        if path not in s.drawing.told:
-            return None
-        value = s.drawing.value(path)
-        return plan.choices.get(value.raw, value.truth) if plan.choices else value.truth
-    value = s.drawing.value(path)
-    pieces = path in s.broken
-    if pieces:
-        record.broken.add(pointer)
-    if plan.choices:
-        record.spans[pointer] = found
-        return plan.choices.get(value.raw, value.raw)
-    if value.kind == "compact":
-        record.spans[pointer] = found
-        return "".join("".join(s.text[a:b].split()) for a, b in (found if pieces else found[:1]))
-    if value.kind not in ("string", "email") and not plan.verbatim:
-        record.spans[pointer] = found
-        return value.truth
-    texts = [" ".join(s.text[a:b].split()) for a, b in found]
-    if s.text.startswith("> "):
-        texts = [re.sub(r" ?> ", " ", t) for t in texts]
-    if pieces:
-        record.spans[pointer] = found
-        return " ".join(texts)
-    record.spans[pointer] = [span for span, t in zip(found, texts, strict=True) if t == texts[0]]
-    return texts[0]

@@ -16,16 +16,11 @@ from cinnabar.engine.training import family as family_module
 from cinnabar.engine.training import locale
 from cinnabar.engine.training.family import FamilyError, load
 from cinnabar.engine.training.generator import FAMILIES, check, generate, held_out, make_example
-from cinnabar.engine.training.rendering import (
-    LayoutError,
-    Piece,
-    Style,
-    join_intervals,
-    lay_out,
-    parse,
-    to_lines,
-)
-from cinnabar.engine.training.schema_variation import spell
+from cinnabar.engine.training.laying_out import lay_out
+from cinnabar.engine.training.layout_language import LayoutError, parse
+from cinnabar.engine.training.lines import Piece, Style, to_lines
+from cinnabar.engine.training.rendering import join_intervals
+from cinnabar.engine.training.wording import spell
 
 EXAMPLES = 20
 
