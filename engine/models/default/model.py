@@ -34,7 +34,7 @@ from cinnabar.engine.models.default.questions import (
     kind_of,
     question_tensors,
 )
-from cinnabar.engine.models.default.rows import DOUBTFUL_FROM, chosen_places, nested
+from cinnabar.engine.models.default.rows import DOUBTFUL_FROM, chosen_places, fields_within, nested
 from cinnabar.engine.models.default.speller import HINT_BYTES, POSITIONS
 from cinnabar.engine.models.default.support import SIGNS, Statements
 from cinnabar.engine.models.default.typed import PassageReader
@@ -179,7 +179,9 @@ class DefaultModel:
                 if w.core_first <= piece < w.core_last:
                     places[a].append((piece, float(chances[i, a, place])))
         starts = memory.pieces.start
-        anchors = [[(int(starts[p]), chance) for p, chance in chosen_places(own)] for own in places]
+        fields = fields_within(form)
+        begun = [chosen_places(own, n, len(starts)) for own, n in zip(places, fields, strict=True)]
+        anchors = [[(int(starts[piece]), chance) for piece, chance in own] for own in begun]
         return nested(form, anchors)
 
     def _page(self, memory: Memory, windows: Sequence[int]) -> Sheet:

@@ -1,6 +1,6 @@
 """Places that begin items, and the items that lie in others."""
 
-from cinnabar.engine.models.default.rows import DOUBTFUL_MOST, chosen_places, nested
+from cinnabar.engine.models.default.rows import DOUBTFUL_MOST, chosen_places, fields_within, nested
 from cinnabar.schemas import compile_schema
 
 
@@ -18,6 +18,24 @@ def test_of_doubtful_places_alone_the_likeliest_are_taken_and_not_many() -> None
     assert chosen_places([(10, 0.19), (20, 0.05)]) == [(10, 0.19)]
     assert len(chosen_places([(i * 5, 0.05) for i in range(1000)])) == DOUBTFUL_MOST
     assert chosen_places([(10, 0.02)]) == []
+
+
+def test_doubtful_places_as_near_as_the_fields_of_one_item_begin_one_item() -> None:
+    places = [(10, 0.1), (60, 0.09), (400, 0.08)]
+    assert chosen_places(places, fields=9, pieces=1000) == [(10, 0.1), (400, 0.08)]
+    assert chosen_places(places, fields=2, pieces=1000) == places
+    assert chosen_places([(10, 0.1), (30, 0.09)], fields=9, pieces=120) == [(10, 0.1), (30, 0.09)]
+    clear = [(place, chance * 5) for place, chance in places]
+    assert chosen_places(clear, fields=9, pieces=1000) == clear
+
+
+def test_the_fields_of_an_item_are_counted_with_those_of_lists_within_it() -> None:
+    tags = {"type": "array", "items": {"type": "string"}}
+    item = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "number"}, "tags": tags}}
+    lists = {"people": {"type": "array", "items": item}, "notes": tags}
+    form = compile_schema({"type": "object", "properties": {"title": {"type": "string"}, **lists}}).form
+    counted = fields_within(form)
+    assert {a.path: counted[a.index] for a in form.arrays} == {"/people": 3, "/people/*/tags": 1, "/notes": 1}
 
 
 def test_neighbouring_places_begin_one_item() -> None:
