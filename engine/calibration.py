@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from cinnabar.engine.models.default.network import KINDS
+from cinnabar.engine.models.default.inputs import KINDS
 from cinnabar.engine.models.default.questions import form_questions, kind_of
 from cinnabar.engine.models.identity import CALIBRATION
 from cinnabar.engine.request import Filled, Leaf, Passage

@@ -11,42 +11,29 @@ those of launching them, and what they take on the device shows where the next s
 from __future__ import annotations
 
 import argparse
-import hashlib
 import os
-import platform
-import resource
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from datetime import date
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 # Torch comes with the engine, which has a word to say before it is loaded (engine/__init__.py).
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Model
 from cinnabar.engine.models.loading import load_model
-from cinnabar.engine.request import Request
 from cinnabar.engine.scan_speed import scan_speed
 from cinnabar.engine.training.generator import generate
-from cinnabar.extraction.documents import Document
 from cinnabar.extraction.evaluation import find_sets
 from cinnabar.extraction.experiments import OpenSet, answer_rows, context_rows, steps_rows
 from cinnabar.extraction.ingest import parse
-from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.mixture import MixedDocument, mixed_documents
 from cinnabar.extraction.pipeline import Job, Read, run_batch
-from cinnabar.extraction.planning import passage_of
 from cinnabar.extraction.rates import FIELDS, TOKENS, rate
-from cinnabar.extraction.storage.store import Store
-from cinnabar.extraction.validation import Validator, Violation
+from cinnabar.extraction.reporting import machine, peak_memory, table
+from cinnabar.extraction.timing import constraint, throughput
+from cinnabar.extraction.validation import Validator
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.errors import DocumentError, UsageError
-from cinnabar.schemas.library import LIBRARY
+from cinnabar.schemas.errors import UsageError
 
-BATCH = 16
 #: Counts of steps that are compared.
 STEPS = (1, 2, 4, 8, 16)
 #: Least posteriors of a value that may be absent.
@@ -55,120 +42,6 @@ ANSWERS = (0.1, 0.2, 0.3, 0.4, 0.5)
 APART = ("answer", "long")
 #: Tokens of the long document: three times the default model's context and a bit.
 LONG = 400_000
-ENGINE_STAGES = ("encode", "rows", "score", "constrain", "commit")
-
-
-class Clock:
-    """Seconds spent in each stage so far."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-
-    @contextmanager
-    def time(self, stage: str) -> Iterator[None]:
-        """Count the block's seconds for this stage."""
-        begin = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - begin
-
-
-class TimedValidator(Validator):
-    """The judge of records, with its time counted."""
-
-    clock: Clock
-
-    def check(self, record_text: str) -> list[Violation]:
-        """As the judge's own."""
-        with self.clock.time("validate"):
-            return super().check(record_text)
-
-
-def throughput(model: Model, documents: Sequence[MixedDocument], effort: str, workers: int) -> Iterator[str]:
-    """Documents/s of each stage over these documents."""
-    clock = Clock()
-    engine = Engine(model, effort)
-    outcomes: dict[str, int] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
-        paths = [root / "documents" / document.kind / document.name for document in documents]
-        for document, path in zip(documents, paths, strict=True):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(document.data)
-        with ParserPool(workers) as pool:
-            list(pool.parse_many(paths[: 2 * workers]))  # so that the workers are warm
-            with clock.time("ingest"):
-                parsed = [found for _, found in pool.parse_many(paths)]
-        reads = {kind: list[Read]() for kind in LIBRARY}
-        for document, path, found in zip(documents, paths, parsed, strict=True):
-            digest = hashlib.sha256(document.data).hexdigest()
-            reads[document.kind].append(Read(str(path), digest, found))
-        done = 0
-        for kind, all_of_kind in reads.items():
-            source = load_schema(kind)
-            compiled = compile_schema(source.schema)
-            validator = TimedValidator(source)
-            validator.clock = clock
-            job = Job(compiled, engine, validator)
-            with Store.open(root / "out") as store:
-                run = store.begin_run(source, compiled, "benchmark", {})
-                for start in range(0, len(all_of_kind), BATCH):
-                    batch = all_of_kind[start : start + BATCH]
-                    with clock.time("all of filling"):
-                        filled = run_batch(batch, job)
-                    with clock.time("store"):
-                        run.commit_batch(filled.outcomes)
-                    for outcome in filled.outcomes:
-                        ended = " ".join(filter(None, (outcome.status, outcome.code)))
-                        outcomes[ended] = outcomes.get(ended, 0) + 1
-                    done += len(batch)
-                    print(f"\r{done} of {len(documents)} documents", end="", file=sys.stderr, flush=True)
-                with clock.time("store"):
-                    run.finish()
-        print(file=sys.stderr)
-    filling = clock.seconds.pop("all of filling")
-    stages = {"ingest": clock.seconds["ingest"]} | {name: engine.timings[name] for name in ENGINE_STAGES}
-    stages["validate"] = clock.seconds.get("validate", 0.0)
-    stages["cut, merge, evidence"] = filling - sum(engine.timings.values()) - stages["validate"]
-    stages["store"] = clock.seconds["store"]
-    total = sum(stages.values())
-    yield f"## {len(documents)} documents by stage, effort {effort}, {workers} parsers"
-    yield ", ".join(f"{count} {name}" for name, count in sorted(outcomes.items()))
-    rows = [(name, f"{s:.2f}", f"{len(documents) / s:.1f}", f"{s / total:.1%}") for name, s in stages.items()]
-    rows.append(("all, one after the other", f"{total:.2f}", f"{len(documents) / total:.1f}", "100.0%"))
-    yield table(("stage", "seconds", "documents/s", "share"), rows)
-    yield f"Peak memory of the main process: {_peak_memory()} MiB."
-
-
-def constraint(model: Model, samples: Path, effort: str, repeat: int = 2) -> Iterator[str]:
-    """The parts of a denoising step over batches of 16 documents: one batch of all kinds, and one of each."""
-    of_kind = {kind: _requests(samples, kind) for kind in LIBRARY}
-    turns = max(map(len, of_kind.values()))
-    mixed = [found[turn] for turn in range(turns) for found in of_kind.values() if turn < len(found)]
-    engine = Engine(model, effort, token_budget=1 << 30)
-    engine.fill([found[0] for found in of_kind.values()])  # so that automata are lifted and forms are read
-    rows = []
-    for name, requests in {"all kinds": mixed, **of_kind}.items():
-        batch = [requests[number % len(requests)] for number in range(BATCH)]
-        engine.timings = dict.fromkeys(engine.timings, 0.0)
-        steps = 0
-
-        def count(step: int, _: list[str]) -> None:
-            nonlocal steps
-            steps += step > 0
-
-        for _ in range(repeat):
-            engine.fill(batch, count)
-        parts = [engine.timings[part] for part in ("score", "constrain", "commit")]
-        slots = sum(len(request.form.slots) for request in batch)
-        steps = max(1, steps)
-        milliseconds = [f"{part / steps * 1000:.1f}" for part in parts]
-        share = f"{parts[1] / sum(parts):.1%}"
-        rows.append((name, str(slots), f"{steps / repeat:.1f}", *milliseconds, share))
-    yield f"## A denoising step over {BATCH} documents, effort {effort}: milliseconds"
-    head = ("batch", "slots of its forms", "steps", "score", "constrain", "commit", "share of the constraint")
-    yield table(head, rows)
 
 
 def scan_report(model: Model) -> Iterator[str]:
@@ -238,7 +111,7 @@ def long_report(model: Model, effort: str) -> Iterator[str]:
     outcome = run_batch([Read("long.txt", document.digest, document)], job).outcomes[0]
     seconds = time.perf_counter() - begin
     yield f"## A document of {model.count_tokens(document.text)} tokens"
-    yield f"{outcome.status} {outcome.code} after {seconds:.1f} s; peak memory {_peak_memory()} MiB."
+    yield f"{outcome.status} {outcome.code} after {seconds:.1f} s; peak memory {peak_memory()} MiB."
 
 
 def rate_report(model: Model, effort: str) -> Iterator[str]:
@@ -250,57 +123,6 @@ def rate_report(model: Model, effort: str) -> Iterator[str]:
         f"{found.filled:.1f} documents/s, {found.encoded:.1f} by the encoder alone, ratio "
         f"{found.filled / found.encoded:.2f}; {found.steps} steps (median)."
     )
-
-
-def machine(model: Model) -> str:
-    """Where and when this was measured."""
-    import torch
-
-    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    cpu = names[0] if names else platform.processor() or platform.machine()
-    device = torch.cuda.get_device_name() if model.device.type == "cuda" else "cpu"
-    return (
-        f"{date.today()}, commit {_commit()}, {cpu}, {os.cpu_count()} cores, "
-        f"{torch.get_num_threads()} threads, device {device}, torch {torch.__version__}, "
-        f"Python {platform.python_version()}, model {model.fingerprint}"
-    )
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown, numbers to the right."""
-    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
-
-
-def _requests(samples: Path, kind: str) -> list[Request]:
-    """The readable samples of a kind as requests for its schema."""
-    form = compile_schema(load_schema(kind).schema).form
-    found = []
-    for path in sorted((samples / kind / "docs").glob("*")):
-        try:
-            document: Document = parse(path.read_bytes(), path.name)
-        except DocumentError:
-            continue
-        found.append(Request(f"{kind}/{path.name}", form, passage_of(document)))
-    return found
-
-
-def _peak_memory() -> int:
-    """MiB; Linux counts in KiB, macOS in bytes."""
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most >> (20 if sys.platform == "darwin" else 10)
-
-
-def _commit() -> str:
-    try:
-        found = subprocess.run(
-            ["git", "describe", "--always", "--dirty"],
-            cwd=Path(__file__).resolve().parent, capture_output=True, text=True, check=True,
-        )  # fmt: skip
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return found.stdout.strip()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

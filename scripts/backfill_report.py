@@ -25,8 +25,8 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Canvas, Model, Row, Scores
 from cinnabar.engine.models.encodings import Remembering
 from cinnabar.extraction.backfilling import backfill
-from cinnabar.extraction.benchmark import machine, table
 from cinnabar.extraction.mixture import marked
+from cinnabar.extraction.reporting import machine, table
 from cinnabar.extraction.run import Options, extract
 from cinnabar.extraction.sources import ENCODINGS, ModelSource, Place, model_source
 from cinnabar.schemas import SchemaSource, load_schema

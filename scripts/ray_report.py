@@ -18,10 +18,10 @@ from pathlib import Path
 from statistics import median
 
 # The engine has a word to say before torch is loaded (engine/__init__.py).
-from cinnabar.extraction.benchmark import machine, table
 from cinnabar.extraction.cluster.connection import Cluster, joined
 from cinnabar.extraction.cluster.crew import Crew
 from cinnabar.extraction.mixture import mixed_documents
+from cinnabar.extraction.reporting import machine, table
 from cinnabar.extraction.run import Extraction, Options
 from cinnabar.extraction.sources import ModelSource, model_source
 from cinnabar.schemas import SchemaSource, load_schema

@@ -34,7 +34,7 @@ from processes import children
 from reportlab.lib.pagesizes import A5
 from reportlab.pdfgen.canvas import Canvas
 
-from cinnabar.extraction.benchmark import table
+from cinnabar.extraction.reporting import table
 from cinnabar.extraction.storage.reading import connect
 
 SCHEMA = {

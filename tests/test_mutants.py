@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,58 +23,68 @@ def larger(a: int | str, b: int = 3) -> int | None:
 '''
 
 
+@pytest.fixture(autouse=True)
+def _scripts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+
+
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("mutants", ROOT / "scripts" / "mutants.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "mutants", module)
-    spec.loader.exec_module(module)
-    return module
+def script() -> ModuleType:
+    return import_module("mutants")
 
 
-def test_the_files_are_there_and_what_is_left_out_is_listed_with_reasons(script: Any) -> None:
+@pytest.fixture
+def draws() -> ModuleType:
+    return import_module("mutant_draws")
+
+
+@pytest.fixture
+def concerned() -> ModuleType:
+    return import_module("mutant_tests")
+
+
+def test_the_files_are_there_and_what_is_left_out_is_listed_with_reasons(script: Any, draws: Any) -> None:
     assert [path for path in script.FILES if not (ROOT / path).is_file()] == []
-    for path, _, text, _ in script.equivalent():
+    for path, _, text, _ in draws.equivalent():
         assert text in [line.strip() for line in (ROOT / path).read_text("utf-8").splitlines()]
-    assert all(len(entry["reason"]) > 20 for entry in script.entries())
+    assert all(len(entry["reason"]) > 20 for entry in draws.entries())
 
 
-def test_what_says_nothing_by_its_kind_is_no_mutant(script: Any) -> None:
+def test_what_says_nothing_by_its_kind_is_no_mutant(draws: Any) -> None:
     pytest.importorskip("cosmic_ray")
-    found = list(script.mutants_of("larger.py", PROGRAM))
+    found = list(draws.mutants_of("larger.py", PROGRAM))
     lines = PROGRAM.splitlines()
     places = {lines[mutant.start[0] - 1][mutant.start[1] :][:3] for mutant in found}
     assert places == {"3) ", "a i", "is ", "or ", "== ", "- b", "0] ", "* 2", "2"}
     assert not any(mutant.operator.endswith("Eq_Is") for mutant in found)
 
 
-def test_a_draw_can_be_told_again_and_does_not_depend_on_other_lines(script: Any) -> None:
+def test_a_draw_can_be_told_again_and_does_not_depend_on_other_lines(draws: Any) -> None:
     pytest.importorskip("cosmic_ray")
 
     def drawn(program: str, seed: int) -> list[tuple[str, str]]:
-        found = script.draw({"larger.py": program}, seed, 3)
+        found = draws.draw({"larger.py": program}, seed, 3)
         return [(mutant.text, mutant.operator) for mutant, _ in found]
 
     assert drawn(PROGRAM, 1) == drawn(PROGRAM, 1) == drawn(f"\n{PROGRAM}", 1)
     assert len({tuple(drawn(PROGRAM, seed)) for seed in range(5)}) > 1
 
 
-def test_a_mutant_is_the_program_but_for_one_change(script: Any) -> None:
+def test_a_mutant_is_the_program_but_for_one_change(draws: Any) -> None:
     pytest.importorskip("cosmic_ray")
-    for mutant, changed in script.draw({"larger.py": PROGRAM}, 1, 20):
-        removed, added = script.difference(PROGRAM, changed).splitlines()
+    for mutant, changed in draws.draw({"larger.py": PROGRAM}, 1, 20):
+        removed, added = draws.difference(PROGRAM, changed).splitlines()
         assert removed[1:].strip() == mutant.text and removed[0] == "-" and added[0] == "+"
 
 
-def test_the_nearest_tests_come_first(script: Any) -> None:
-    near, others, last = script.stages(ROOT, "schemas/numbers.py")
+def test_the_nearest_tests_come_first(script: Any, concerned: Any) -> None:
+    near, others, last = concerned.stages(ROOT, "schemas/numbers.py")
     assert near == ["tests/schemas/test_numbers.py"] and "tests/schemas/test_compile.py" in others
-    assert "tests/engine/test_layout.py" in last and not {*near, *others, script.ANY_STEP} & {*last}
-    near, others, _ = script.stages(ROOT, "kernels/constrained_scan.py")
-    assert near == ["tests/kernels/test_constrained_scan.py"] and others[-1] == script.ANY_STEP
-    assert "tests/schemas/test_judging.py" in next(script.stages(ROOT, "schemas/judging/judge.py"))
-    assert [path for path in script.FILES if not any(script.stages(ROOT, path))] == []
+    assert "tests/engine/test_layout.py" in last and not {*near, *others, concerned.ANY_STEP} & {*last}
+    near, others, _ = concerned.stages(ROOT, "kernels/constrained_scan.py")
+    assert near == ["tests/kernels/test_constrained_scan.py"] and others[-1] == concerned.ANY_STEP
+    assert "tests/schemas/test_judging.py" in next(concerned.stages(ROOT, "schemas/judging/judge.py"))
+    assert [path for path in script.FILES if not any(concerned.stages(ROOT, path))] == []
 
 
 def test_a_table_tells_the_share_and_each_survivor(script: Any) -> None:

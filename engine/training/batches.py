@@ -11,7 +11,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from cinnabar.engine.models.default.network import KINDS, Board, Questions, Sheet
+from cinnabar.engine.models.default.inputs import KINDS, Board, Questions, Sheet
 from cinnabar.engine.models.default.questions import Question, question_tensors
 from cinnabar.engine.models.default.typed import word_ends, word_starts
 from cinnabar.engine.models.default.windows import Window, sheet

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from cinnabar.engine.models.base import MASK, MORE, PAD
-from cinnabar.engine.models.default.network import KINDS, STATES, Board
+from cinnabar.engine.models.default.inputs import KINDS, STATES, Board
 from cinnabar.engine.models.default.speller import HINT_BYTES
 from cinnabar.engine.models.default.windows import Window
 from cinnabar.engine.training.examples import LabelledPassage, RowsTarget, SlotTarget, is_held

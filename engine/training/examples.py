@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from cinnabar.engine.models.default.columns import Columns
-from cinnabar.engine.models.default.network import BOOLEANS, KINDS, LONGEST_SPAN, VALUE_PIECES
+from cinnabar.engine.models.default.inputs import KINDS, VALUE_PIECES
+from cinnabar.engine.models.default.network import BOOLEANS, LONGEST_SPAN
 from cinnabar.engine.models.default.questions import (
     FormQuestions,
     Question,

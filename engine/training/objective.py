@@ -7,7 +7,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from cinnabar.engine.models.default.body import FLOOR
-from cinnabar.engine.models.default.network import KINDS, Look, Network
+from cinnabar.engine.models.default.hidden import Look
+from cinnabar.engine.models.default.inputs import KINDS
+from cinnabar.engine.models.default.network import Network
 from cinnabar.engine.models.default.support import SIGNS, Statements, stretches, support
 from cinnabar.engine.training.batches import Batch
 from cinnabar.engine.training.canvases import IGNORE

@@ -15,7 +15,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from cinnabar.engine.models.default.network import Network, to_device
+from cinnabar.engine.models.default.inputs import to_device
+from cinnabar.engine.models.default.network import Network
 from cinnabar.engine.models.default.precision import low_precision
 from cinnabar.engine.models.default.wordpieces import WordPieces
 from cinnabar.engine.training.batches import Batch, Targets, collate

@@ -11,21 +11,14 @@ import pytest
 from reading_model import ReadingModel
 
 from cinnabar.engine.engine import Engine
-from cinnabar.extraction.benchmark import (
-    answer_report,
-    constraint,
-    context_report,
-    machine,
-    main,
-    steps_report,
-    table,
-    throughput,
-)
+from cinnabar.extraction.benchmark import answer_report, context_report, main, steps_report
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.evaluation import load_set
 from cinnabar.extraction.experiments import OpenSet, answer_rows, context_rows, steps_rows
 from cinnabar.extraction.ingest import parse
 from cinnabar.extraction.mixture import mixed_documents
+from cinnabar.extraction.reporting import machine, table
+from cinnabar.extraction.timing import constraint, throughput
 from cinnabar.schemas.errors import UsageError
 
 SAMPLES = Path(__file__).resolve().parents[2] / "data" / "samples"

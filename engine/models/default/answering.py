@@ -12,8 +12,9 @@ from cinnabar.engine.models.base import Candidate, Canvas
 from cinnabar.engine.models.default.aligning import aligned
 from cinnabar.engine.models.default.answers import Answers, Decided
 from cinnabar.engine.models.default.gathering import gathered
+from cinnabar.engine.models.default.inputs import KINDS
 from cinnabar.engine.models.default.memory import Memory
-from cinnabar.engine.models.default.network import BOOLEANS, KINDS
+from cinnabar.engine.models.default.network import BOOLEANS
 from cinnabar.engine.models.default.pointing import candidates_of, spans_in_window
 from cinnabar.engine.models.default.questions import kind_of
 from cinnabar.engine.models.default.sharing import unshared

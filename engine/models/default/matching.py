@@ -6,16 +6,12 @@ a table stand below the head of their column, which may be in an earlier window.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from cinnabar.engine.models.default.cells import ACROSS, UNDER
-
-if TYPE_CHECKING:
-    from cinnabar.engine.models.default.network import Board, Questions, Sheet
+from cinnabar.engine.models.default.inputs import Board, Questions, Sheet
 
 #: Channels of a piece: like a word of the label, the same as one, like a word of the description.
 BESIDE = 3

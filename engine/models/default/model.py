@@ -2,40 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
 
 from cinnabar.engine.calibration import Calibration
-from cinnabar.engine.models.base import MASK, Canvas, Row, Scores
+from cinnabar.engine.models.base import Canvas, Row, Scores
 from cinnabar.engine.models.default.answering import TYPED, align, answer, gather, unshare
 from cinnabar.engine.models.default.answers import Answers, Decided
 from cinnabar.engine.models.default.choosing import options_of, supported, told_windows
 from cinnabar.engine.models.default.columns import Columns
+from cinnabar.engine.models.default.hidden import Look
+from cinnabar.engine.models.default.inputs import ROWS, Board, Sheet, to_device
 from cinnabar.engine.models.default.memory import FormMemory, Memory
-from cinnabar.engine.models.default.network import (
-    ROWS,
-    Board,
-    Look,
-    Network,
-    Sheet,
-    to_device,
-)
-from cinnabar.engine.models.default.pointing import (
-    end_mask,
-    point,
-    start_masks,
-)
+from cinnabar.engine.models.default.network import Network
+from cinnabar.engine.models.default.pointing import end_mask, point, start_masks
 from cinnabar.engine.models.default.precision import low_precision
-from cinnabar.engine.models.default.questions import (
-    form_questions,
-    kind_of,
-    question_tensors,
-)
+from cinnabar.engine.models.default.questions import form_questions, kind_of, question_tensors
 from cinnabar.engine.models.default.rows import DOUBTFUL_FROM, chosen_places, fields_within, nested
-from cinnabar.engine.models.default.speller import HINT_BYTES, POSITIONS
+from cinnabar.engine.models.default.spelling import spell
 from cinnabar.engine.models.default.support import SIGNS, Statements
 from cinnabar.engine.models.default.typed import PassageReader
 from cinnabar.engine.models.default.views import Place, View, board_of, row_places, views_of
@@ -255,7 +241,7 @@ class DefaultModel:
         align(sorted(asked & places.keys()), memory, canvas, out)
         gather(own, asked, memory, canvas, out)
         unshare(own, asked, canvas, out)
-        self._spell(own, decided, memory, canvas, out)
+        spell(self.network, own, decided, memory, canvas, out)
 
     def _decide(
         self, views: Sequence[View], form: Form, memory: Memory, known: FormMemory, places: dict[int, Place],
@@ -307,23 +293,3 @@ class DefaultModel:
                 if slot.options:
                     found, place, state = of_options[k], places.get(k), look.slots[i, j]
                     d.options.append(options_of(self.network, state, known, memory, slot, place, found))
-
-    def _spell(
-        self, own: list[int], decided: dict[int, Decided], memory: Memory, canvas: Canvas, out: Answers
-    ) -> None:
-        spelled = [k for k in own if out.generate[k] > -math.inf and canvas.values[k] is None]
-        if not spelled:
-            return
-        states = torch.stack([d.states[d.absent.index(min(d.absent))] for d in (decided[k] for k in spelled)])
-        hint = torch.full((len(spelled), HINT_BYTES), MASK)
-        for i, k in enumerate(spelled):
-            spans = out.candidates[k][0].spans if out.candidates[k] else ()
-            seen = memory.passage.text[spans[0][0] : spans[0][1]].encode()[:HINT_BYTES] if spans else b""
-            hint[i, : len(seen)] = torch.tensor(list(seen), dtype=torch.long)
-        tokens, length = canvas.tokens[spelled], canvas.length[spelled]
-        width = min(int(length.max()), POSITIONS)
-        logits = self.network.speller(
-            states, hint.to(self.device), tokens[:, :width].to(self.device), length.to(self.device)
-        )
-        for i, k in enumerate(spelled):
-            out.letters[k] = logits[i]

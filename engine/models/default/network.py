@@ -12,35 +12,24 @@ Vinyals et al. 2015, arXiv 1506.03134; for masked denoising of whole answers see
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
-from typing import TypeVar
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from cinnabar.engine.models.default.body import FLOOR, Encoder, Layer
+from cinnabar.engine.models.default.hidden import Held, Look
+from cinnabar.engine.models.default.inputs import KINDS, ROWS, STATES, Board, Questions, Sheet
 from cinnabar.engine.models.default.matching import ABOVE, BESIDE, signals
+from cinnabar.engine.models.default.regions import DISTANCES, REGIONS, distance_buckets, regions
 from cinnabar.engine.models.default.speller import Speller
 from cinnabar.engine.models.default.support import SIGNS, STATED, Statements
 
-#: What a slot is, as far as the network is concerned.
-KINDS = ("text", "number", "date", "time", "pattern", "choice", "boolean", "rows")
-ROWS = KINDS.index("rows")
 #: The answers of the head for booleans, in its order, as canonical JSON.
 BOOLEANS = ("true", "false")
-#: What is on the canvas for a slot: nothing yet, or a committed value and where it came from.
-STATES = ("open", "copied", "chosen", "absent", "written")
-#: Where a piece stands, seen from a row's anchor: 0 for slots outside of rows.
-REGIONS = 7
-#: Buckets of the distance from a row's anchor.
-DISTANCES = 18
 #: Longest span that can be pointed at, in pieces.
 LONGEST_SPAN = 96
-#: Pieces of a question that are matched with the window one by one: of its label, then of its description.
-LABEL_PIECES, NOTE_PIECES = 8, 16
-#: Pieces of a committed value that the decoder is shown.
-VALUE_PIECES = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,117 +44,6 @@ class Size:
     positions: int = 512
     decoder_layers: int = 3
     pointer: int = 256
-
-
-@dataclass(slots=True)
-class Sheet:
-    """N windows of T pieces. ids: int64; mask: bool; around: [N, T, 4] int64; line: int64.
-
-    cell: [N, T, 3] int64, left and right edge of the piece's cell and the line of the next cell above it;
-    above: [N, C, 8] int64, the pieces before the window and its own: id (0 where there is none), line, then
-    left and right edge of the cell, of the word, and of the cell's room.
-    """
-
-    ids: Tensor
-    mask: Tensor
-    around: Tensor
-    line: Tensor
-    cell: Tensor
-    above: Tensor
-
-
-@dataclass(slots=True)
-class Questions:
-    """Q distinct texts that ask for something, and of which slots and options are made.
-
-    ids: [Q, n] int64; mask: [Q, n] bool; label: [Q, LABEL_PIECES] and note: [Q, NOTE_PIECES] int64, the
-    pieces of the name and of the description, 0 beyond their end.
-    """
-
-    ids: Tensor
-    mask: Tensor
-    label: Tensor
-    note: Tensor
-
-    def part(self, first: int, last: int) -> Questions:
-        """The questions [first, last)."""
-        return Questions(*(x[first:last] for x in (self.ids, self.mask, self.label, self.note)))
-
-
-@dataclass(slots=True)
-class Board:
-    """The slots of N windows, S each.
-
-    question: index into Questions; mask: bool; kind: into KINDS; anchor: piece at which the slot's row
-    begins, -1 outside of rows; until: piece at which the next row begins; state: into STATES; span: [N, S, 2]
-    pieces [start, end) of a copied value; words: [N, S, VALUE_PIECES] pieces of the committed text, 0 beyond
-    its end.
-    """
-
-    question: Tensor
-    mask: Tensor
-    kind: Tensor
-    anchor: Tensor
-    until: Tensor
-    state: Tensor
-    span: Tensor
-    words: Tensor
-
-    @classmethod
-    def blank(cls, windows: int, slots: int, width: int) -> Board:
-        """A board of masked slots outside of rows, all of them open, for windows of `width` pieces."""
-        shape = (windows, slots)
-        question, kind, state = (torch.zeros(shape, dtype=torch.long) for _ in range(3))
-        return cls(
-            question=question, mask=torch.zeros(shape, dtype=torch.bool), kind=kind,
-            anchor=torch.full(shape, -1), until=torch.full(shape, width), state=state,
-            span=torch.zeros(*shape, 2, dtype=torch.long),
-            words=torch.zeros(*shape, VALUE_PIECES, dtype=torch.long),
-        )  # fmt: skip
-
-
-@dataclass(slots=True)
-class Held:
-    """N windows of T pieces as the decoder and the pointers want them, whatever is asked of them.
-
-    states: [N, T, H]; keys, values: one [N, heads, T, H / heads] for each layer of the decoder; starts,
-    end_starts, ends, rows: [N, T, P], what the pointers compare slots with.
-    """
-
-    states: Tensor
-    keys: tuple[Tensor, ...]
-    values: tuple[Tensor, ...]
-    starts: Tensor
-    end_starts: Tensor
-    ends: Tensor
-    rows: Tensor
-
-    def windows(self, chosen: Tensor) -> Held:
-        """These windows, in this order; chosen: int64."""
-
-        def taken(x: Tensor) -> Tensor:
-            return x.index_select(0, chosen)
-
-        keys, values = tuple(map(taken, self.keys)), tuple(map(taken, self.values))
-        rest = map(taken, (self.starts, self.end_starts, self.ends, self.rows))
-        return Held(taken(self.states), keys, values, *rest)
-
-
-@dataclass(slots=True)
-class Look:
-    """What the decoder saw: slot states [N, S, H], the windows, biases on pointers [N, S, T]."""
-
-    slots: Tensor
-    held: Held
-    pointer_bias: Tensor
-
-
-T = TypeVar("T", Sheet, Questions, Board)
-
-
-def to_device(batch: T, device: torch.device) -> T:
-    """The same batch on another device."""
-    return type(batch)(**{f.name: getattr(batch, f.name).to(device) for f in fields(batch)})
 
 
 class Network(nn.Module):
@@ -297,7 +175,7 @@ class Network(nn.Module):
         x = self.ask(vectors)[board.question] + self.kind(board.kind) + self.state(board.state)
         x = x + self._committed(window, board) + self._anchored(window, board)
         x = self.slot_norm(x)
-        region = _regions(sheet, board)
+        region = regions(sheet, board)
         spread = self.match_pointer(matches.reshape(n * s, 8, -1)).view(n, s, -1)
         # Who looks for rows may not look at slots that know where their row begins: it would learn to copy
         # that, and there is nothing to copy when rows are looked for.
@@ -313,7 +191,7 @@ class Network(nn.Module):
             values = torch.cat([layer.split(layer.value(x)), held.values[i]], 2)
             x = layer.attend(x, keys, values, bias)
         place = torch.arange(sheet.ids.shape[1], device=window.device)
-        distance = _distance_buckets(place[None, None, :] - board.anchor[..., None])
+        distance = distance_buckets(place[None, None, :] - board.anchor[..., None])
         near = self.region_pointer(region)[..., 0] + self.distance_pointer(distance)[..., 0]
         in_row = (board.anchor >= 0)[..., None]
         return Look(x, held, spread + torch.where(in_row, near, 0.0))
@@ -390,22 +268,3 @@ class Network(nn.Module):
         logits: Tensor = self.boolean(slots).float()
         yes = supported @ self.boolean_support
         return logits + torch.stack([yes, torch.zeros_like(yes)], -1)
-
-
-def _regions(sheet: Sheet, board: Board) -> Tensor:
-    """Where each piece stands, seen from each slot's row: [N, S, T] int64 in [0, REGIONS)."""
-    place = torch.arange(sheet.ids.shape[1], device=sheet.ids.device)[None, None, :]
-    anchor, until = board.anchor[..., None], board.until[..., None]
-    line = sheet.line[:, None, :]
-    own_line = line == sheet.line.gather(1, board.anchor.clamp(min=0))[..., None]
-    region = torch.where(own_line, 2, 1)
-    region = torch.where(place >= anchor, torch.where(own_line, 3, 4), region)
-    region = torch.where(place >= until, torch.where(own_line, 5, 6), region)
-    return torch.where(anchor >= 0, region, 0)
-
-
-def _distance_buckets(distance: Tensor) -> Tensor:
-    """Exact up to 3 pieces after the anchor, then by powers of two; before it likewise."""
-    size = distance.abs().clamp(min=1).float().log2().floor().long().clamp(max=7)
-    after = torch.where(distance <= 3, distance.clamp(min=0), 2 + size)
-    return torch.where(distance >= 0, after, 10 + size).clamp(0, DISTANCES - 1)

@@ -13,7 +13,9 @@ from torch import Tensor
 from cinnabar.engine.models.base import Candidate
 from cinnabar.engine.models.default.body import FLOOR
 from cinnabar.engine.models.default.columns import Columns
-from cinnabar.engine.models.default.network import Look, Network, Sheet
+from cinnabar.engine.models.default.hidden import Look
+from cinnabar.engine.models.default.inputs import Sheet
+from cinnabar.engine.models.default.network import Network
 from cinnabar.engine.models.default.typed import PassageReader, word_ends, word_starts
 from cinnabar.engine.models.default.windows import Window
 from cinnabar.engine.models.default.wordpieces import Pieces

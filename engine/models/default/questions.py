@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import torch
 
-from cinnabar.engine.models.default.network import KINDS, LABEL_PIECES, NOTE_PIECES, Questions
+from cinnabar.engine.models.default.inputs import KINDS, LABEL_PIECES, NOTE_PIECES, Questions
 from cinnabar.engine.models.default.wordpieces import CLS_ID, SEP_ID, WordPieces
 from cinnabar.schemas.form import ArrayNode, Form, Slot, walk
 

@@ -10,16 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from cinnabar.engine.models.default.inputs import Board, Sheet
 from cinnabar.engine.models.default.matching import UNLIKE, weight_of
-
-if TYPE_CHECKING:
-    from cinnabar.engine.models.default.network import Board, Sheet
 
 #: Signs of support: words of the name, words of the description, pieces in context, the window as a whole.
 SIGNS = 4

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 
 from cinnabar.engine.models.base import Canvas, Row
-from cinnabar.engine.models.default.network import STATES, VALUE_PIECES, Board
+from cinnabar.engine.models.default.inputs import STATES, VALUE_PIECES, Board
 from cinnabar.engine.models.default.questions import kind_of
 from cinnabar.engine.models.default.windows import Window
 from cinnabar.engine.models.default.wordpieces import Pieces, WordPieces

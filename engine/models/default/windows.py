@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from cinnabar.engine.models.default.network import Sheet
+from cinnabar.engine.models.default.inputs import Sheet
 from cinnabar.engine.models.default.wordpieces import CLS_ID, SEP_ID, Pieces
 
 #: Pieces of a window, and those that neighbours share: the same when the model learns and when it reads.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from tests.tiny_network import tiny_network, wordpieces
 
+from cinnabar.engine.models.default.inputs import Board, Sheet
 from cinnabar.engine.models.default.matching import ABOVE, BESIDE, signals
-from cinnabar.engine.models.default.network import Board, Sheet
 from cinnabar.engine.models.default.questions import Question, question_tensors
 from cinnabar.engine.models.default.windows import Window, sheet
 

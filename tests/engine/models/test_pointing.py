@@ -11,7 +11,7 @@ from tiny_network import form_of, tiny_network, wordpieces
 
 from cinnabar.engine.models.default.body import FLOOR
 from cinnabar.engine.models.default.columns import Columns
-from cinnabar.engine.models.default.network import Look
+from cinnabar.engine.models.default.hidden import Look
 from cinnabar.engine.models.default.pointing import (
     CANDIDATES,
     ENDS,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tiny_network import form_of, wordpieces
 
-from cinnabar.engine.models.default.network import KINDS, LABEL_PIECES, NOTE_PIECES
+from cinnabar.engine.models.default.inputs import KINDS, LABEL_PIECES, NOTE_PIECES
 from cinnabar.engine.models.default.questions import (
     QUESTION_PIECES,
     Question,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tiny_network import form_of, pieces_of, wordpieces
 
 from cinnabar.engine.models.base import MASK, Canvas, Row, SlotInstance
-from cinnabar.engine.models.default.network import KINDS, STATES
+from cinnabar.engine.models.default.inputs import KINDS, STATES
 from cinnabar.engine.models.default.views import (
     SLOTS_IN_VIEW,
     Place,

@@ -1,0 +1,94 @@
+"""What the network is given, as tensors: the windows of pages, questions, and the slots to be filled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+#: What a slot is, as far as the network is concerned.
+KINDS = ("text", "number", "date", "time", "pattern", "choice", "boolean", "rows")
+ROWS = KINDS.index("rows")
+#: What is on the canvas for a slot: nothing yet, or a committed value and where it came from.
+STATES = ("open", "copied", "chosen", "absent", "written")
+#: Pieces of a question that are matched with the window one by one: of its label, then of its description.
+LABEL_PIECES, NOTE_PIECES = 8, 16
+#: Pieces of a committed value that the decoder is shown.
+VALUE_PIECES = 6
+
+
+@dataclass(slots=True)
+class Sheet:
+    """N windows of T pieces. ids: int64; mask: bool; around: [N, T, 4] int64; line: int64.
+
+    cell: [N, T, 3] int64, left and right edge of the piece's cell and the line of the next cell above it;
+    above: [N, C, 8] int64, the pieces before the window and its own: id (0 where there is none), line, then
+    left and right edge of the cell, of the word, and of the cell's room.
+    """
+
+    ids: Tensor
+    mask: Tensor
+    around: Tensor
+    line: Tensor
+    cell: Tensor
+    above: Tensor
+
+
+@dataclass(slots=True)
+class Questions:
+    """Q distinct texts that ask for something, and of which slots and options are made.
+
+    ids: [Q, n] int64; mask: [Q, n] bool; label: [Q, LABEL_PIECES] and note: [Q, NOTE_PIECES] int64, the
+    pieces of the name and of the description, 0 beyond their end.
+    """
+
+    ids: Tensor
+    mask: Tensor
+    label: Tensor
+    note: Tensor
+
+    def part(self, first: int, last: int) -> Questions:
+        """The questions [first, last)."""
+        return Questions(*(x[first:last] for x in (self.ids, self.mask, self.label, self.note)))
+
+
+@dataclass(slots=True)
+class Board:
+    """The slots of N windows, S each.
+
+    question: index into Questions; mask: bool; kind: into KINDS; anchor: piece at which the slot's row
+    begins, -1 outside of rows; until: piece at which the next row begins; state: into STATES; span: [N, S, 2]
+    pieces [start, end) of a copied value; words: [N, S, VALUE_PIECES] pieces of the committed text, 0 beyond
+    its end.
+    """
+
+    question: Tensor
+    mask: Tensor
+    kind: Tensor
+    anchor: Tensor
+    until: Tensor
+    state: Tensor
+    span: Tensor
+    words: Tensor
+
+    @classmethod
+    def blank(cls, windows: int, slots: int, width: int) -> Board:
+        """A board of masked slots outside of rows, all of them open, for windows of `width` pieces."""
+        shape = (windows, slots)
+        question, kind, state = (torch.zeros(shape, dtype=torch.long) for _ in range(3))
+        return cls(
+            question=question, mask=torch.zeros(shape, dtype=torch.bool), kind=kind,
+            anchor=torch.full(shape, -1), until=torch.full(shape, width), state=state,
+            span=torch.zeros(*shape, 2, dtype=torch.long),
+            words=torch.zeros(*shape, VALUE_PIECES, dtype=torch.long),
+        )  # fmt: skip
+
+
+T = TypeVar("T", Sheet, Questions, Board)
+
+
+def to_device(batch: T, device: torch.device) -> T:
+    """The same batch on another device."""
+    return type(batch)(**{f.name: getattr(batch, f.name).to(device) for f in fields(batch)})

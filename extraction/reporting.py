@@ -1,0 +1,53 @@
+"""What reports of measurements are made of: on which machine they were taken, and tables in Markdown."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import date
+from pathlib import Path
+
+from cinnabar.engine.models.base import Model
+
+
+def machine(model: Model) -> str:
+    """Where and when this was measured."""
+    import torch
+
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    cpu = names[0] if names else platform.processor() or platform.machine()
+    device = torch.cuda.get_device_name() if model.device.type == "cuda" else "cpu"
+    return (
+        f"{date.today()}, commit {_commit()}, {cpu}, {os.cpu_count()} cores, "
+        f"{torch.get_num_threads()} threads, device {device}, torch {torch.__version__}, "
+        f"Python {platform.python_version()}, model {model.fingerprint}"
+    )
+
+
+def peak_memory() -> int:
+    """The most memory that this process has had, in MiB."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # Linux counts in KiB, macOS in bytes.
+    return most >> (20 if sys.platform == "darwin" else 10)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown, numbers to the right."""
+    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def _commit() -> str:
+    try:
+        found = subprocess.run(
+            ["git", "describe", "--always", "--dirty"],
+            cwd=Path(__file__).resolve().parent, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return found.stdout.strip()

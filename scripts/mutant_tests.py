@@ -1,0 +1,139 @@
+"""The tests that concern a module, the nearest first, and which of them fails first."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+#: The tests of a folder's mutants; those that do not come to import the module are not run.
+TESTS = {
+    "schemas": ("tests/schemas/test_*.py",),
+    "engine": ("tests/engine/test_*.py", "tests/kernels/test_c*.py"),
+    "kernels": ("tests/engine/test_*.py", "tests/kernels/test_c*.py"),
+}
+#: What a mutant meets that those did not catch: what is done with its folder further up, however far.
+LAST = {
+    "schemas": ("tests/schemas/test_*.py", "tests/engine/test_*.py", "tests/engine/models/test_*.py"),
+    "engine": ("tests/engine/models/test_*.py",),
+    "kernels": (),
+}
+#: Tests that come to import a module by more imports than this say nothing of it that nearer ones do not.
+FARTHEST = 4
+#: What runs long and says little of operators: caches, sizes, speed, models, development data; and, but in
+#: the last stage, tables of other formats.
+LEFT_OUT = (
+    "test_cache", "test_encodings", "test_judging_suite", "test_model", "test_remote_filler",
+    "test_scan_speed", "test_scheduler",
+)  # fmt: skip
+LEFT_FOR_LAST = ("test_arrow", "test_describe", "test_library", "test_loading")
+DESELECTED = "hundred_thousand or hostile"
+#: Of tests that do the same with other seeds, two; the slowest test of all, which runs last, with the lowest
+#: efforts only.
+ANY_STEP = "tests/engine/test_valid_at_any_step.py"
+REPEATED = (
+    *(f"{ANY_STEP}::test_every_state_at_every_step_is_valid[{seed}]" for seed in range(20) if seed % 8 != 5),
+    *(f"{ANY_STEP}::test_scores_peaked_on_a_record_give_its_canonical_text[{how}-{effort}]"
+      for how in ("spell", "copy") for effort in ("medium", "high")),
+)  # fmt: skip
+#: Seconds of the processor's time for the files of a stage and for each of them, and bytes of address space:
+#: a few times what is needed.
+SECONDS, SECONDS_A_FILE, MEMORY = 25, 6, 8 << 30
+
+
+@cache
+def imports(tree: Path, file: Path) -> frozenset[Path]:
+    """The files of a tree that one of them imports."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        for name in names:
+            below = name.removeprefix("cinnabar.").replace(".", "/")
+            found |= {
+                tree / one for one in (f"{below}.py", f"{below}/__init__.py", f"tests/engine/{below}.py")
+            }
+    return frozenset(one for one in found if one.is_file())
+
+
+def distance(tree: Path, test: Path, module: Path) -> int | None:
+    """How many imports lead from a test to a module of its tree, None where none do."""
+    steps, waiting = {test: 0}, deque([test])
+    while waiting:
+        file = waiting.popleft()
+        if file == module:
+            return steps[file]
+        for below in imports(tree, file) - steps.keys():
+            steps[below] = steps[file] + 1
+            waiting.append(below)
+    return None
+
+
+def nearest(tree: Path, module: Path, patterns: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The test files that are named after a module, and the others that concern it, the nearest first."""
+    words = (module.stem, module.stem.removesuffix("s"), module.parent.name)
+    named, others = [], []
+    for test in (test for pattern in patterns for test in tree.glob(pattern)):
+        far, name = distance(tree, test, module), str(test.relative_to(tree))
+        if test.stem not in LEFT_OUT + LEFT_FOR_LAST and far is not None and far <= FARTHEST:
+            own = any(test.stem.removeprefix("test_").startswith(word) for word in words)
+            (named if own else others).append((name == ANY_STEP, far, name))
+    return [name for *_, name in sorted(named)], [name for *_, name in sorted(others)]
+
+
+def stages(tree: Path, path: str) -> Iterator[list[str]]:
+    """The test files that concern a module; what follows a stage runs where nothing of it failed."""
+    folder = path.partition("/")[0]
+    near = nearest(tree, tree / path, TESTS[folder])
+    yield from near
+    last = {
+        test: distance(tree, test, tree / path) for pattern in LAST[folder] for test in tree.glob(pattern)
+    }
+    names = {str(test.relative_to(tree)) for test, far in last.items() if far is not None}
+    yield sorted(name for name in names.difference(*near, (ANY_STEP,)) if Path(name).stem not in LEFT_OUT)
+
+
+def outcome(tree: Path, tests: Sequence[str]) -> str:
+    """What failed first of these tests in a tree: a test, a limit; empty where all pass."""
+    env = os.environ | {
+        "PYTHONPATH": str(tree / ".typing"), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "",
+    }  # fmt: skip
+    command = (
+        sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider",
+        "--hypothesis-profile=mutants", "--hypothesis-seed=0", "--timeout=0",
+        "-k", f"not ({DESELECTED})",
+        *(f"--deselect={name}" for name in REPEATED), *tests,
+    )  # fmt: skip
+
+    # Of the processor's time, for on a busy machine a clock says little of a test.
+    seconds = SECONDS + SECONDS_A_FILE * len(tests)
+
+    def limits() -> None:
+        os.nice(10)
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+
+    try:
+        done = subprocess.run(
+            command, cwd=tree, env=env, preexec_fn=limits, capture_output=True, text=True,
+            timeout=60 * seconds, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return "a limit of time"
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        return "a limit of time"
+    if done.returncode == 0:
+        return ""
+    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+    return failed[1] if failed else f"exit status {done.returncode}"
