@@ -13,11 +13,11 @@ from functools import cache, partial
 from cinnabar.schemas import hosts, times, uris
 from cinnabar.schemas.automaton import Automaton
 from cinnabar.schemas.boolean import intersect, union
+from cinnabar.schemas.concatenation import concat
 from cinnabar.schemas.ecma import is_regex
 from cinnabar.schemas.literals import literal
 from cinnabar.schemas.regex import fullmatch
 from cinnabar.schemas.strings import bounded_length, content_of
-from cinnabar.schemas.subsets import concat
 
 # Gregorian dates (RFC 3339 full-date) of the years 0001 to 9999, the range of Python, Arrow and DuckDB.
 _LEAP_YEAR = r"(?:\d\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)"

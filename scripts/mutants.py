@@ -43,9 +43,9 @@ EQUIVALENT = Path(__file__).with_name("equivalent_mutants.toml")
 FILES = (
     *(f"schemas/{name}.py" for name in (
         "algebra", "annotations", "applicators", "automaton", "boolean", "canonical", "codepoints", "compile",
-        "containers", "counts", "ecma", "fitting", "form", "formats", "hosts", "instances", "language",
-        "layout", "literals", "machine", "matcher", "minimise", "named_types", "normalise", "numbers",
-        "reader", "regex", "scalars", "spelling", "strings", "subsets", "times", "uris",
+        "concatenation", "containers", "counts", "ecma", "fitting", "form", "formats", "hosts", "instances",
+        "language", "layout", "literals", "machine", "matcher", "minimise", "named_types", "normalise",
+        "numbers", "reader", "regex", "scalars", "spelling", "strings", "times", "uris",
     )),
     *(f"schemas/judging/{name}.py" for name in (
         "applicators", "assertions", "building", "checks", "containers", "dialects", "judge", "resources",
