@@ -115,15 +115,12 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "regex": is_regex,
 }
 
-# The formats of which every text may be written: `format_content` and `is_format` say the same.
-EXACT_FORMATS = frozenset(FORMATS) - frozenset(_CHECKS)
-
 
 @cache
 def format_content(name: str) -> Automaton | None:
     """The content of all strings of this format that may be written; None where the format is not known.
 
-    A subset of what `is_format` allows, a proper one for a format that is not in `EXACT_FORMATS`.
+    A subset of what `is_format` allows, a proper one where a format is not regular or is not all written.
     """
     build = FORMATS.get(name)
     return build() if build else None
