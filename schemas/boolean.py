@@ -1,4 +1,4 @@
-"""The Boolean operations on languages: union, intersection and difference by products, and the complement."""
+"""The Boolean operations on languages by products: union, intersection and difference."""
 
 from __future__ import annotations
 
@@ -72,11 +72,3 @@ def union(*parts: Automaton) -> Automaton:
         a, b, *queue = queue
         queue.append(_product(a, b, left=True, right=True, both=True))
     return queue[0]
-
-
-def complement(a: Automaton) -> Automaton:
-    """All byte strings that the language does not hold."""
-    dead = a.states
-    table = np.full((dead + 1, a.transitions.shape[1]), dead, np.int32)
-    table[:dead] = np.where(a.transitions < 0, dead, a.transitions)
-    return from_dfa(table, a.byte_class, ~np.append(a.accepting, False))

@@ -13,11 +13,11 @@ from functools import cache, partial
 from cinnabar.schemas import hosts, times, uris
 from cinnabar.schemas.automaton import Automaton
 from cinnabar.schemas.boolean import intersect, union
+from cinnabar.schemas.concatenation import concat
 from cinnabar.schemas.ecma import is_regex
 from cinnabar.schemas.literals import literal
 from cinnabar.schemas.regex import fullmatch
 from cinnabar.schemas.strings import bounded_length, content_of
-from cinnabar.schemas.subsets import concat
 
 # Gregorian dates (RFC 3339 full-date) of the years 0001 to 9999, the range of Python, Arrow and DuckDB.
 _LEAP_YEAR = r"(?:\d\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)"
@@ -115,15 +115,12 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "regex": is_regex,
 }
 
-# The formats of which every text may be written: `format_content` and `is_format` say the same.
-EXACT_FORMATS = frozenset(FORMATS) - frozenset(_CHECKS)
-
 
 @cache
 def format_content(name: str) -> Automaton | None:
     """The content of all strings of this format that may be written; None where the format is not known.
 
-    A subset of what `is_format` allows, a proper one for a format that is not in `EXACT_FORMATS`.
+    A subset of what `is_format` allows, a proper one where a format is not regular or is not all written.
     """
     build = FORMATS.get(name)
     return build() if build else None

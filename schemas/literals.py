@@ -1,34 +1,14 @@
-"""The languages that others are put together from: given texts, a byte out of a set, no byte, any bytes."""
+"""The languages of given texts, which others are put together from."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 
 import numpy as np
 
 from cinnabar.schemas.automaton import Automaton, empty, from_dfa
 from cinnabar.schemas.errors import TooLarge
 from cinnabar.schemas.minimise import MAX_RAW_STATES
-
-
-@lru_cache(maxsize=1)
-def epsilon() -> Automaton:
-    """The language of the empty text alone."""
-    return from_dfa([[-1]], np.zeros(256), [True])
-
-
-@lru_cache(maxsize=1)
-def anything() -> Automaton:
-    """All byte strings."""
-    return from_dfa([[0]], np.zeros(256), [True])
-
-
-def byte_set(members: Iterable[int]) -> Automaton:
-    """The texts of one byte out of these."""
-    classes = np.zeros(256, np.int32)
-    classes[list(members)] = 1
-    return from_dfa([[-1, 1], [-1, -1]], classes, [False, True])
 
 
 def literal(text: bytes) -> Automaton:

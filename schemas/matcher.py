@@ -23,12 +23,6 @@ def matches_somewhere(tree: Tree, text: str) -> bool:
     return places.follow(tree, places.all, False, {}) != 0
 
 
-def matches_whole(tree: Tree, text: str) -> bool:
-    """Whether the tree matches the text from start to end."""
-    places = _Places(text)
-    return places.follow(tree, 1, False, {}) >> len(text) & 1 == 1
-
-
 class _Places:
     """The places of one text, and what a pattern makes of a set of them."""
 

@@ -12,13 +12,12 @@ from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from cinnabar.schemas.automaton import Automaton, empty, from_dfa
 from cinnabar.schemas.boolean import difference, intersect, union
+from cinnabar.schemas.concatenation import concat
 from cinnabar.schemas.errors import UnsupportedNumber
 from cinnabar.schemas.literals import literal
-from cinnabar.schemas.subsets import concat
 
 MAX_DIGITS = 400
 # 65,536 remainders take a second or two to compile; they may be far fewer states, as those of 2 ** 16 are.
@@ -31,8 +30,6 @@ _BYTES[ord("0") : ord("9") + 1] = np.arange(10)
 _BYTES[ord(".")] = 10
 _BYTES[ord("-")] = 11
 _POINT, _CLASSES = 10, 13
-
-Ints = npt.NDArray[np.int32]
 
 
 def canonical_number(value: Decimal | int | float | str) -> str:

@@ -40,22 +40,16 @@ class Written:
 
 
 @lru_cache(maxsize=512)
-def search(pattern: str) -> Automaton:
-    """The content of all strings in which the pattern matches somewhere, as JSON Schema's `pattern` asks.
+def fullmatch(pattern: str) -> Automaton:
+    """The content of all strings that the pattern matches from start to end.
 
     Raises RegexError for what cannot be read or is not regular, TooLarge past the cap on states.
     """
-    return _compile(_tree(pattern), anywhere=True)
-
-
-@lru_cache(maxsize=512)
-def fullmatch(pattern: str) -> Automaton:
-    """The content of all strings that the pattern matches from start to end."""
     return _compile(_tree(pattern), anywhere=False)
 
 
 def pattern_matches(pattern: str, text: str) -> bool:
-    """Whether the pattern matches somewhere in the text: what `search` accepts, but under any pattern.
+    """Whether the pattern matches somewhere in the text, as JSON Schema's `pattern` asks: any pattern.
 
     Raises RegexError for what cannot be read or is not regular, never TooLarge.
     """

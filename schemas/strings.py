@@ -6,10 +6,10 @@ import json
 from functools import lru_cache
 
 from cinnabar.schemas.automaton import MAX_STATES, Automaton
+from cinnabar.schemas.concatenation import concat
 from cinnabar.schemas.errors import TooLarge
 from cinnabar.schemas.literals import literal
 from cinnabar.schemas.spelling import lift
-from cinnabar.schemas.subsets import concat
 
 # States that the spelling of one code point takes: between two, within UTF-8 and within escapes.
 _STATES_EACH = 14

@@ -31,9 +31,9 @@ ROOT = Path(__file__).resolve().parents[1]
 FILES = (
     *(f"schemas/{name}.py" for name in (
         "algebra", "annotations", "applicators", "automaton", "boolean", "canonical", "codepoints", "compile",
-        "containers", "counts", "ecma", "fitting", "form", "formats", "hosts", "instances", "language",
-        "layout", "literals", "machine", "matcher", "minimise", "named_types", "normalise", "numbers",
-        "reader", "regex", "scalars", "spelling", "strings", "subsets", "times", "uris",
+        "concatenation", "containers", "counts", "ecma", "fitting", "form", "formats", "hosts", "instances",
+        "language", "layout", "literals", "machine", "matcher", "minimise", "named_types", "normalise",
+        "numbers", "reader", "regex", "scalars", "spelling", "strings", "times", "uris",
     )),
     *(f"schemas/judging/{name}.py" for name in (
         "applicators", "assertions", "building", "checks", "containers", "dialects", "judge", "resources",

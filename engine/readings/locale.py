@@ -22,8 +22,6 @@ class Locale:
     year: int | None = None
 
 
-UNKNOWN = Locale()
-
 _NUMERIC_DATE = re.compile(r"(?<![\d./-])(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?![\d/-])")
 _ISO_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-./]\d{1,2}[-./]\d{1,2}(?!\d)")
 _MONTH_DATE = re.compile(

@@ -59,7 +59,10 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """All that is known of a kind of document; `decoys` are fields that none has, near to what is printed."""
+    """All that is known of a kind of document; `decoys` are fields that none has, near to what is printed.
+
+    One that is `held_out` is left out of training, to measure transfer to unseen kinds of documents.
+    """
 
     name: str
     title: str

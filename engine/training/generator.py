@@ -54,11 +54,6 @@ class Example:
 FAMILIES: tuple[str, ...] = family_names()
 
 
-def held_out() -> tuple[str, ...]:
-    """The families that training leaves out, to measure transfer to unseen kinds of documents."""
-    return tuple(n for n in FAMILIES if load(n).held_out)
-
-
 def _draw_layout(r: random.Random, family: Family) -> Drawing:
     layout = r.choices(family.layouts, [x.weight for x in family.layouts])[0]
     names = [n for n in family.locales if n[:2] in layout.languages or "*" in layout.languages]

@@ -203,10 +203,6 @@ class ParserPool:
         for worker in list(self._alive):
             self._end(worker)
 
-    def parse_one(self, item: Content) -> Outcome:
-        """The document in a file or a mail, or why there is none. Blocks until a worker is free and done."""
-        return self._threads.submit(self._parse, item).result()
-
     def parse_many(self, items: Iterable[SomeContent]) -> Iterator[tuple[SomeContent, Outcome]]:
         """One outcome for each file and mail, in their order.
 

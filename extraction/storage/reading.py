@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
-import pyarrow as pa
 
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage import tables
@@ -118,13 +117,6 @@ def question(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statemen
             f" itself, on a copy of them or on {DATABASE}, can do the rest"
         )
     return statement
-
-
-def query_arrow(out: Path, sql: str) -> pa.Table:
-    """The answer to this query as an Arrow table. Raises UsageError as `query` does."""
-    with connect(out, "sql") as connection:
-        found: pa.Table = connection.sql(question(connection, sql)).to_arrow_table()
-        return found
 
 
 def distinct(columns: Sequence[str]) -> list[str]:

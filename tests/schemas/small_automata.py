@@ -29,6 +29,8 @@ def tables(draw: st.DrawFn) -> tuple[list[list[int]], list[bool]]:
 
 CLASSES = np.full(256, 3, np.int32)
 CLASSES[list(b"abc")] = range(3)
+#: All byte strings.
+ANYTHING = from_dfa([[0]], np.zeros(256), [True])
 automata = tables().map(lambda t: from_dfa(t[0], CLASSES, t[1]))
 finite = st.frozensets(st.sampled_from(WORDS[:40]), max_size=8)
 

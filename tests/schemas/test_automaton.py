@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
@@ -9,13 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from small_automata import CLASSES, OTHERS, WORDS, automata, simulate, tables
+from small_automata import ANYTHING, CLASSES, OTHERS, WORDS, automata, simulate, tables
 
 from cinnabar.schemas.automaton import MAX_STATES, Automaton, empty, from_dfa
 from cinnabar.schemas.boolean import difference, intersect, union
+from cinnabar.schemas.concatenation import concat
 from cinnabar.schemas.errors import CinnabarError, TooLarge
-from cinnabar.schemas.literals import anything, byte_set, literal, literals
-from cinnabar.schemas.subsets import concat, from_nfa, star
+from cinnabar.schemas.literals import literal, literals
+from cinnabar.schemas.regex import fullmatch
 
 
 @settings(max_examples=40)
@@ -86,7 +88,7 @@ def test_the_shortest_text_prefers_what_can_be_printed() -> None:
 @settings(max_examples=40)
 @given(automata, st.integers(1, 12))
 def test_the_shortest_texts_are_the_first_of_all_texts_by_length(automaton: Automaton, count: int) -> None:
-    automaton = intersect(automaton, star(byte_set(b"abc")))
+    automaton = intersect(automaton, fullmatch("[abc]*"))
     known = [word for word in WORDS if automaton.accepts(word)]
     found = automaton.shortest_texts(count)
     assert found[: len(known)] == known[:count]
@@ -95,13 +97,17 @@ def test_the_shortest_texts_are_the_first_of_all_texts_by_length(automaton: Auto
     assert automaton.shortest_texts(count) is found
 
 
+def one_byte(members: Iterable[int]) -> Automaton:
+    return literals(bytes([byte]) for byte in members)
+
+
 def test_of_texts_that_are_alike_several_are_found_that_can_be_printed() -> None:
-    assert byte_set(range(256)).shortest_texts(4) == [b"!", b'"', b"#", b"$"]
-    assert byte_set([0x00, 0x0A, 0xFF]).shortest_texts(4) == [b"\xff"]
-    assert byte_set(b" \x00{").shortest_texts(4) == [b"{"]
-    assert byte_set(b" \x00").shortest_texts(4) == [b" "]
-    assert byte_set(b"\x00\x7f").shortest_texts(4) == [b"\x7f"]
-    assert anything().shortest_texts(3) == [b"", b"!", b'"'] and empty().shortest_texts(3) == []
+    assert one_byte(range(256)).shortest_texts(4) == [b"!", b'"', b"#", b"$"]
+    assert one_byte([0x00, 0x0A, 0xFF]).shortest_texts(4) == [b"\xff"]
+    assert one_byte(b" \x00{").shortest_texts(4) == [b"{"]
+    assert one_byte(b" \x00").shortest_texts(4) == [b" "]
+    assert one_byte(b"\x00\x7f").shortest_texts(4) == [b"\x7f"]
+    assert ANYTHING.shortest_texts(3) == [b"", b"!", b'"'] and empty().shortest_texts(3) == []
 
 
 #: Which of bytes that are alike stands for them: what can be printed, letters and digits before signs.
@@ -113,7 +119,7 @@ ORDER = [*range(0x30, 0x7B), *range(0x20, 0x30), *range(0x7B, 0x100), *range(0x2
 @example({0x7E, 0x7F, 0x80}).via("the last that can be printed")
 @example({0x21, 0x20, 0x1F}).via("the first that can be printed")
 def test_of_bytes_that_are_alike_those_are_written_that_can_be_printed(bytes_: set[int]) -> None:
-    one, printed = byte_set(sorted(bytes_)), sorted(bytes_ & set(range(0x21, 0x7F)))
+    one, printed = one_byte(sorted(bytes_)), sorted(bytes_ & set(range(0x21, 0x7F)))
     for count in (1, 2, 5):
         expected = printed[:count] or [min(bytes_, key=ORDER.index)]
         assert one.shortest_texts(count) == [bytes([byte]) for byte in expected]
@@ -146,18 +152,18 @@ def test_an_automaton_past_the_cap_is_refused() -> None:
 
 def test_a_cap_is_what_may_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     chains = [literal(b"x" * length) for length in range(5)]
-    long, longer, loop = literal(b"x" * 398), literal(b"x" * 399), star(literal(b"yz"))
-    # Two states that are one when it is minimised.
-    twins = [(0, 97, 97, 1), (0, 98, 98, 2), (1, 99, 99, 3), (2, 99, 99, 3)]
-    within = {"MAX_STATES": ("automaton", "subsets"), "MAX_RAW_STATES": ("literals", "boolean")}
+    long, longer, loop = literal(b"x" * 398), literal(b"x" * 399), fullmatch("(?:yz)*")
+    # Three sets of states, two of which are one when it is minimised.
+    many, few = fullmatch("x*"), literals([b"x", b"xx"])
+    within = {"MAX_STATES": ("automaton", "concatenation"), "MAX_RAW_STATES": ("literals", "boolean")}
     for name, cap, make, found in (
         ("MAX_STATES", 4, lambda: from_dfa(*_table(chains[3])), None),
         # Where the first byte says which part it is of, no sets of states are looked at on the way.
         ("MAX_STATES", 3, lambda: concat(literal(b"x"), loop), None),
         ("MAX_STATES", 2, lambda: concat(literal(b"x"), loop), 3),
         ("MAX_STATES", 4, lambda: from_dfa(*_table(chains[4])), 5),
-        ("MAX_STATES", 4, lambda: from_nfa(4, twins, [], 0, [3]), None),
-        ("MAX_STATES", 3, lambda: from_nfa(4, twins, [], 0, [3]), 4),
+        ("MAX_STATES", 3, lambda: concat(many, few), None),
+        ("MAX_STATES", 2, lambda: concat(many, few), 3),
         ("MAX_RAW_STATES", 4, lambda: literal(b"abc"), None),
         ("MAX_RAW_STATES", 3, lambda: literal(b"abc"), 3),
         ("MAX_RAW_STATES", 4, lambda: intersect(chains[3], chains[3]), None),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from small_automata import finite, language
 
-from cinnabar.schemas.literals import anything, byte_set, epsilon, literals
+from cinnabar.schemas.literals import literal, literals
 
 
 @settings(max_examples=40)
@@ -17,7 +17,7 @@ def test_literals_hold_exactly_their_texts(texts: frozenset[bytes]) -> None:
 
 
 def test_the_edge_cases_of_given_texts() -> None:
-    assert language(epsilon()) == {b""}
-    assert literals([]).is_empty and byte_set([]).is_empty
-    assert anything().longest is None and anything().states == 1
-    assert byte_set(range(256)).accepts(b"\xff") and not byte_set(b"ab").accepts(b"c")
+    assert language(literal(b"")) == {b""}
+    assert literals([]).is_empty
+    every_byte = literals(bytes([byte]) for byte in range(256))
+    assert every_byte.states == 2 and every_byte.accepts(b"\x00") and every_byte.accepts(b"\xff")

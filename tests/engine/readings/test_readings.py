@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinnabar.engine.readings.locale import UNKNOWN, Locale
+from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.readings import json_readings, readings, strip_marks
 
+UNKNOWN = Locale()
 ENGLISH = Locale(day_first=False, decimal_comma=False, year=2020)
 GERMAN = Locale(day_first=True, decimal_comma=True, year=2020)
 

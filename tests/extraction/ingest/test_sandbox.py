@@ -87,6 +87,11 @@ def shown(outcome: Document | DocumentError) -> str:
     return outcome.code if isinstance(outcome, DocumentError) else outcome.text
 
 
+def outcome_of(pool: ParserPool, path: Path) -> Document | DocumentError:
+    ((_, outcome),) = pool.parse_many([path])
+    return outcome
+
+
 def test_each_document_fails_alone_and_the_order_is_kept(parser: str, tmp_path: Path) -> None:
     orders = ["one", "abort", "two", "hang", "allocate", "three", "segfault", "raise", "recurse", "refuse"]
     paths = files(tmp_path, *orders, "garbage", "four")
@@ -104,7 +109,7 @@ def test_a_worker_cannot_write_into_files(parser: str, tmp_path: Path) -> None:
     target = tmp_path / "written"
     (path,) = files(tmp_path, f"write {target}")
     with ParserPool(1, parser=parser) as pool:
-        outcome = pool.parse_one(path)
+        outcome = outcome_of(pool, path)
     assert isinstance(outcome, DocumentError)
     assert (outcome.code, outcome.detail) == ("parser_error", "OSError")
     assert target.stat().st_size == 0
@@ -128,7 +133,7 @@ def test_a_worker_that_dies_as_it_starts_is_started_again(
     monkeypatch.setenv("DIES_AS_IT_STARTS", str(tmp_path / "once"))
     (path,) = files(tmp_path, "word")
     with ParserPool(1, parser=parser) as pool:
-        assert isinstance(pool.parse_one(path), Document)
+        assert isinstance(outcome_of(pool, path), Document)
     assert not (tmp_path / "once").exists()
 
 
@@ -155,7 +160,7 @@ def test_leaving_the_pool_ends_what_is_under_way(parser: str, tmp_path: Path) ->
         assert shown(next(outcomes)[1]) == "one"
     assert time.monotonic() - started < 20
     with pytest.raises(RuntimeError):
-        pool.parse_one(paths[0])
+        outcome_of(pool, paths[0])
 
 
 def test_only_regular_files_of_a_bounded_size_are_read(tmp_path: Path) -> None:
@@ -165,12 +170,12 @@ def test_only_regular_files_of_a_bounded_size_are_read(tmp_path: Path) -> None:
     odd = tmp_path / "line\nbreak \udcff.txt"
     odd.write_text("odd name")
     with ParserPool(1, max_bytes=1000) as pool:
-        assert shown(pool.parse_one(large)) == "too_large"
-        assert shown(pool.parse_one(pipe)) == "not_a_file"
-        assert shown(pool.parse_one(tmp_path)) == "not_a_file"
-        assert shown(pool.parse_one(tmp_path / "missing.txt")) == "not_a_file"
-        assert shown(pool.parse_one(Path("/dev/zero"))) == "not_a_file"
-        assert shown(pool.parse_one(odd)) == "odd name"
+        assert shown(outcome_of(pool, large)) == "too_large"
+        assert shown(outcome_of(pool, pipe)) == "not_a_file"
+        assert shown(outcome_of(pool, tmp_path)) == "not_a_file"
+        assert shown(outcome_of(pool, tmp_path / "missing.txt")) == "not_a_file"
+        assert shown(outcome_of(pool, Path("/dev/zero"))) == "not_a_file"
+        assert shown(outcome_of(pool, odd)) == "odd name"
 
 
 def test_a_mail_that_ends_its_parser_is_read_without_its_attachments(parser: str, tmp_path: Path) -> None:
@@ -190,13 +195,13 @@ def test_a_folder_of_documents_is_no_folder_of_modules(
     (path,) = files(tmp_path, "words")
     monkeypatch.chdir(tmp_path)
     with ParserPool(1) as pool:
-        assert shown(pool.parse_one(path)) == "words"
+        assert shown(outcome_of(pool, path)) == "words"
 
 
 def test_a_parser_that_does_not_start_stops_the_run(tmp_path: Path) -> None:
     (path,) = files(tmp_path, "words")
     with ParserPool(1, parser="no_such_module:parse") as pool, pytest.raises(RunError, match="not start"):
-        pool.parse_one(path)
+        outcome_of(pool, path)
 
 
 def test_settings_that_make_no_sense_are_refused() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cinnabar.extraction.storage.housekeeping import status
-from cinnabar.extraction.storage.reading import query, query_arrow, show
+from cinnabar.extraction.storage.reading import query, show
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.store import Store
 from cinnabar.schemas.errors import RunError, UsageError
@@ -62,15 +62,12 @@ def test_an_unknown_or_ambiguous_document_is_told(out, workload):
         show(out, "a.txt")
 
 
-def test_sql_gives_columns_and_rows_or_an_arrow_table(out, workload):
+def test_sql_gives_columns_and_rows(out, workload):
     workload.work(out)
     columns, rows = query(out, "SELECT name, size FROM note ORDER BY name LIMIT 1")
     assert (columns, rows) == (["name", "size"], [("0.txt", 5)])
-    assert query_arrow(out, "SELECT size FROM note LIMIT 1").to_pylist() == [{"size": 5}]
     with pytest.raises(UsageError, match="no_such"):
         query(out, "SELECT no_such FROM note")
-    with pytest.raises(UsageError, match="no_such"):
-        query_arrow(out, "SELECT no_such FROM note")
 
 
 def test_a_broken_file_is_named_with_what_helps_and_a_wrong_question_on_one_line(out, workload):
@@ -98,12 +95,11 @@ def test_a_broken_file_is_named_with_what_helps_and_a_wrong_question_on_one_line
         ("SET autoinstall_known_extensions = true", "expected a query, got SET"),
     ],
 )
-@pytest.mark.parametrize("ask", [query, query_arrow])
-def test_sql_asks_and_changes_nothing(out, workload, monkeypatch, sql, said, ask):
+def test_sql_asks_and_changes_nothing(out, workload, monkeypatch, sql, said):
     workload.work(out)
     monkeypatch.chdir(out)
     with pytest.raises(UsageError, match=said):
-        ask(out, sql)
+        query(out, sql)
     assert not (out / "copied.csv").exists()
 
 
