@@ -317,7 +317,8 @@ def test_hostile_texts_are_judged_soon(name: str) -> None:
     for part in ("a", "1", ".", ":", "ü", "א", "xn--", "\u200d", '"', "((", "{a,", "/~0", "%41", "\\"):
         is_format(name, part * 20_000)
         is_format(name, "a" + part * 20_000 + "@[")
-    assert time.process_time() - start < 5
+    # 28 texts of up to 80,000 characters: 5 seconds on a slow machine; what backtracks takes minutes.
+    assert time.process_time() - start < 20
 
 
 @pytest.mark.shared
