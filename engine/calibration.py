@@ -20,7 +20,7 @@ from typing import Any
 
 from cinnabar.engine.models.default.inputs import KINDS
 from cinnabar.engine.models.default.questions import form_questions, kind_of
-from cinnabar.engine.models.identity import CALIBRATION
+from cinnabar.engine.models.identity import CALIBRATION, weights_fingerprint
 from cinnabar.engine.request import Filled, Leaf, Passage
 from cinnabar.schemas.errors import ModelError
 from cinnabar.schemas.form import Form
@@ -219,13 +219,19 @@ def load_calibration(folder: Path, model: str) -> Calibration | None:
 
 
 def carry_calibration(base: Path, folder: Path, model: str) -> None:
-    """Give a model that was fine-tuned from `base` the calibration of that one, as it has none of its own."""
-    path = base / CALIBRATION
-    if path.is_file():
-        said = json.loads(path.read_text(encoding="utf-8"))
-        carried = load_calibration(base, str(said.get("model")))
-        if carried is not None:
-            save_calibration(folder, replace(carried, model=model))
+    """Give a model that was fine-tuned from `base` the calibration of that one, as it has none of its own.
+
+    One that lies in its folder is of a model before it, and goes. A base whose calibration is broken, or of
+    other weights than the base's, has none to give.
+    """
+    try:
+        carried = load_calibration(base, weights_fingerprint(base))
+    except ModelError:
+        carried = None
+    if carried is None:
+        (folder / CALIBRATION).unlink(missing_ok=True)
+    else:
+        save_calibration(folder, replace(carried, model=model))
 
 
 def save_calibration(folder: Path, calibration: Calibration) -> None:

@@ -218,8 +218,7 @@ def calibrate(
     with ParserPool(workers) as pool:
         for one in sets:
             chosen = one.select(unseen_files(one, said, recipe), limit)
-            key = hashlib.sha256(repr((engine.fingerprint, chosen.truths)).encode()).hexdigest()[:12]
-            path = None if cache is None else cache / f"{one.name}-{key}.jsonl"
+            path = None if cache is None else cache / f"{one.name}-{_key(chosen, engine.fingerprint)}.jsonl"
             found = None if path is None else read_observations(path)
             if found is None:
                 found = observe(chosen, engine, pool, done)
@@ -239,3 +238,15 @@ def calibrate(
     fitted = fit(seen, weights, prior)
     save_calibration(folder, fitted.calibration)
     return Calibrated(seen, fitted, frozenset(name for name in said.get("sources", ()) if name))
+
+
+def _key(labelled: EvaluationSet, engine: str) -> str:
+    """Names what an engine makes of a set: by its truths, and by its schema and documents as they are now."""
+    said = (engine, labelled.truths, labelled.schema, labelled.options)
+    digest = hashlib.sha256(repr(said).encode("utf-8", "surrogatepass"))
+    for line in labelled.truths:
+        try:
+            digest.update(hashlib.sha256((labelled.folder / line["file"]).read_bytes()).digest())
+        except OSError:
+            digest.update(b"not to be read")
+    return digest.hexdigest()[:12]

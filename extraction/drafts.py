@@ -21,6 +21,8 @@ from cinnabar.extraction.storage.records import LeafRow, Record
 CHECK_BELOW = 0.8
 #: Characters of the document that are shown on each side of a value.
 CONTEXT = 40
+#: Bytes of a document's name in the name of its draft: a file's name has 255 at most.
+NAME = 200
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
@@ -117,7 +119,7 @@ def deserves_a_look(leaf: LeafRow) -> bool:
 def file_name(number: int, file: str, suffix: str) -> str:
     """The name of a draft: its place in the order, then the document's own name."""
     own = re.sub(r"[^\w.-]+", "_", Path(file).name)
-    return f"{number:03}-{own}{suffix}"
+    return f"{number:03}-{own.encode()[:NAME].decode(errors='ignore')}{suffix}"
 
 
 def _value(leaf: LeafRow) -> Any:

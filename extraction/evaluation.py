@@ -161,6 +161,13 @@ def load_set(folder: Path) -> EvaluationSet:
             raise UsageError(
                 f"{folder / 'truth.jsonl'}, line {number}: expected an object with file and truth ({error!r})"
             ) from error
+        also = line.get("also_accepted")
+        if not isinstance(file, str) or not isinstance(also, dict | None):
+            raise UsageError(
+                f"{folder / 'truth.jsonl'}, line {number}: expected a text as file, and an object by "
+                f"top-level field as also_accepted where there is one, got {json.dumps(file)} and "
+                f"{json.dumps(also)}"
+            )
         if not (folder / file).is_file():
             raise UsageError(f"{folder / 'truth.jsonl'}, line {number}: there is no file {file} in {folder}")
         truths.append(line)

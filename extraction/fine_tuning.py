@@ -20,7 +20,7 @@ from cinnabar.engine.models.default.network import Network
 from cinnabar.engine.models.default.wordpieces import WordPieces
 from cinnabar.engine.models.differences import difference, moved
 from cinnabar.engine.models.identity import about as about_model
-from cinnabar.engine.models.identity import fingerprint_of, model_folder, weights_fingerprint
+from cinnabar.engine.models.identity import base_of, fingerprint_of, model_folder, weights_fingerprint
 from cinnabar.engine.models.loading import device_of, load_network
 from cinnabar.engine.models.weights import load_weights, save_difference
 from cinnabar.engine.training.pool import Source
@@ -170,8 +170,14 @@ def fine_tune(
     for sets that are none or too small, and where `out` is the base.
     """
     bottom = model_folder(base)
-    if out.resolve() == bottom.resolve():
-        raise UsageError(f"--out {out}: expected another folder than the base's, which the new model needs")
+    below: Path | None = bottom
+    while below is not None:
+        if out.resolve() == below.resolve():
+            raise UsageError(
+                f"--out {out}: expected another folder than the base's, or a base's of that one, which the "
+                "new model needs"
+            )
+        below = base_of(below)
     network, wordpieces = load_network(bottom)
     with ParserPool(WORKERS) as pool:
         own = [_Own(folder, pool) for folder in folders]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import filecmp
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -121,7 +123,10 @@ def _prepare(out: Path, source: SchemaSource) -> None:
 
 
 def _names(files: Sequence[Path], roots: Sequence[Path], out: Path) -> Iterator[tuple[Path, str]]:
-    """What each file is called in the set: its own place where it lies in it, else one below `docs`."""
+    """What each file is called in the set: its own place where it lies in it, else one below `docs`.
+
+    A name that another document has, in the set or among these files, gets a number.
+    """
     taken: set[str] = set()
     for path in files:
         if path.resolve().is_relative_to(out.resolve()):
@@ -130,10 +135,18 @@ def _names(files: Sequence[Path], roots: Sequence[Path], out: Path) -> Iterator[
         root = next((r for r in roots if r.is_dir() and path.is_relative_to(r)), path.parent)
         name = Path("docs") / path.relative_to(root)
         number = 2
-        while name.as_posix() in taken:
+        while name.as_posix() in taken or _is_another(out / name, path):
             name, number = name.with_stem(f"{name.stem.removesuffix(f'-{number - 1}')}-{number}"), number + 1
         taken.add(name.as_posix())
         yield path, name.as_posix()
+
+
+def _is_another(there: Path, path: Path) -> bool:
+    """Whether this place in the set has another document than `path` is."""
+    try:
+        return there.is_file() and not filecmp.cmp(there, path, shallow=False)
+    except OSError:  # what cannot be read is told when it is read
+        return False
 
 
 def _draw(name: str) -> bytes:
@@ -144,7 +157,8 @@ def _draw(name: str) -> bytes:
 def _write(out: Path, drafts: Sequence[Draft], origins: Mapping[str, Path]) -> None:
     folder = out / "drafts"
     folder.mkdir(exist_ok=True)
-    first = 1 + max((int(p.name[:3]) for p in drafts_of(out) if p.name[:3].isdigit()), default=0)
+    numbers = (re.match("[0-9]+", path.name) for path in drafts_of(out))
+    first = 1 + max((int(number[0]) for number in numbers if number), default=0)
     for number, draft in enumerate(drafts, first):
         document = out / draft.file
         if not document.exists():

@@ -111,18 +111,23 @@ def write_observations(path: Path, seen: Sequence[Observation]) -> None:
         signs = {name: round(value, 5) for name, value in one.signs.items() if value}
         lines.append(json.dumps([one.name, one.document, one.family, one.raw, one.right, signs]))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    temporary = path.with_name(f".{path.name}.new")
+    temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    temporary.replace(path)
 
 
 def read_observations(path: Path) -> list[Observation] | None:
-    """What was observed; None where there is nothing, or something of another version."""
+    """What was observed; None where there is nothing, or something that is broken or of another version."""
     if not path.is_file():
         return None
-    head, *lines = path.read_text(encoding="utf-8").splitlines()
-    if json.loads(head) != [VERSION]:
-        return None
     found = []
-    for line in lines:
-        name, document, family, raw, right, signs = json.loads(line)
-        found.append(Observation(name, document, family, raw, right, defaultdict(float, signs)))
+    try:
+        head, *lines = path.read_text(encoding="utf-8").splitlines()
+        if json.loads(head) != [VERSION]:
+            return None
+        for line in lines:
+            name, document, family, raw, right, signs = json.loads(line)
+            found.append(Observation(name, document, family, raw, right, defaultdict(float, signs)))
+    except (ValueError, TypeError):
+        return None
     return found

@@ -52,7 +52,8 @@ def part_of(form: Form, filled: Filled) -> Part:
         elif isinstance(node, ChoiceNode):
             branch = None if value is None else branch_of(node, value)
             if branch is not None:
-                below = (leaf for at, leaf in filled.leaves.items() if at.startswith(pointer))
+                within = f"{pointer}/"
+                below = (leaf for at, leaf in filled.leaves.items() if f"{at}/".startswith(within))
                 sure = max((leaf.confidence for leaf in below if rank(leaf) == 2), default=0.0)
                 part.leaves[node.selector.index] = Leaf(node.selector.options[branch], sure, origin="chosen")
                 visit(node.branches[branch], value, pointer, part)

@@ -161,6 +161,10 @@ def _truths(folder: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         return []
     try:
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
     except ValueError as error:
         raise UsageError(f"{path}: expected one JSON object a line: {error}") from error
+    for line in lines:
+        if not isinstance(line, dict) or not isinstance(line.get("file"), str):
+            raise UsageError(f"{path}: expected an object with file and truth a line, got {json.dumps(line)}")
+    return lines

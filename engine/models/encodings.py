@@ -64,7 +64,9 @@ class Encodings:
                 packed = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
                 whole = (file.metadata() or {}).get("crc32") == _checksum(packed)
             if whole:
-                os.utime(path)  # used now: the last to go
+                # Used now: the last to go. A folder that may only be read from is of use as well.
+                with contextlib.suppress(OSError):
+                    os.utime(path)
                 return packed
         except (OSError, safetensors.SafetensorError):
             pass

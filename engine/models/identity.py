@@ -72,7 +72,8 @@ def base_of(folder: Path) -> Path | None:
     if not isinstance(base, dict) or not all(isinstance(base.get(k), str) for k in ("name", "fingerprint")):
         raise ModelError(f"{folder / 'model.json'}: expected a base with name and fingerprint, found {base}")
     name, wanted = base["name"], base["fingerprint"]
-    found = SHIPPED if name == "default" else Path(os.path.normpath(folder / name))
+    # Beside the model itself, which a link may lead to: `base_name` goes by where it really lies, too.
+    found = SHIPPED if name == "default" else (folder / name).resolve()
     if not (found / "model.json").is_file():
         raise ModelError(
             f"{folder}: expected its base in {found}, found none: it holds only what was changed of that "

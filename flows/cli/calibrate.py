@@ -50,6 +50,11 @@ def calibrate(
     _check_writable(model_folder(model) / "calibration.json", "--model")
     if diagram is not None:
         _check_writable(diagram, "--diagram")
+    if cache is not None:
+        try:
+            cache.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"--cache: {cache} is no folder that can be made: {error.strerror}") from error
     from cinnabar.engine.training.recipe import load_recipe
     from cinnabar.extraction.calibrating import calibrate as fit_confidence
     from cinnabar.extraction.calibrating import worth
@@ -102,9 +107,9 @@ _SHOWN = ("error", "mean_error", "covered", "mean_covered")
 def _check_writable(path: Path, option: str) -> None:
     """Raise UsageError where a file could not be written, before minutes are spent on it."""
     try:
-        with path.open("a"):
-            pass
-        if path.stat().st_size == 0:
+        there = path.exists()
+        path.open("a").close()
+        if not there:
             path.unlink()
     except OSError as error:
         raise UsageError(f"{option}: {path} cannot be written: {error.strerror}") from error

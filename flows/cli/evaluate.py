@@ -162,7 +162,7 @@ def _predict(
             ready = compile_schema(source.schema)
             _ = ready.form  # what nothing can be written under is told now
             compiled[one.name] = (ready, Validator(source))
-            _tell_broken(one.name, broken_truths(one.truths, compiled[one.name][1]))
+            tell_broken(one.name, broken_truths(one.truths, compiled[one.name][1]))
         except UsageError as error:
             if len(chosen) == 1:
                 raise
@@ -190,7 +190,7 @@ def _predict(
     return found
 
 
-def _tell_broken(name: str, broken: Sequence[tuple[str, Violation]]) -> None:
+def tell_broken(name: str, broken: Sequence[tuple[str, Violation]]) -> None:
     """Say on standard error which truths can never be met, since the schema does not allow them."""
     if broken:
         file, violation = broken[0]
@@ -207,7 +207,7 @@ def _check_writable(path: Path, several: bool) -> None:
         if several:
             path.mkdir(parents=True, exist_ok=True)
         else:
-            path.touch()
+            path.open("a").close()
     except OSError as error:
         what = "a folder, as there are several sets" if several else "a file that can be written"
         raise UsageError(f"--predictions {path}: expected {what}: {error.strerror}") from error

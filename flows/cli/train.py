@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -57,8 +58,8 @@ def train(
       cinnabar train my_receipts --out models/receipts
       cinnabar extract inbox --schema receipt.json --model models/receipts --out results
     """
-    if minutes is not None and minutes <= 0:
-        raise UsageError(f"--minutes: expected more than 0, got {minutes}")
+    if minutes is not None and not 0 < minutes < math.inf:
+        raise UsageError(f"--minutes: expected more than 0, and an end, got {minutes}")
     wanted = [] if recipe else ["schema.json", "truth.jsonl"]
     wrong = [str(s) for s in sets if not s.is_dir() or not all((s / name).is_file() for name in wanted)]
     if wrong:
@@ -83,12 +84,25 @@ def train(
     from cinnabar.extraction.fine_tuning import FineTuning, fine_tune
 
     base = model or "default"
+    for folder in sets:
+        _tell_truths(folder)
     with _Watch() as watch:
         done = fine_tune(sets, base, out, FineTuning(minutes), device.value, watch)
     if as_json:
         print(json.dumps(asdict(done) | {"out": str(out) if done.kept else None}))
     else:
         _report(done, base, out, fields)
+
+
+def _tell_truths(folder: Path) -> None:
+    """Say on standard error which truths the schema of the set itself does not allow, as `eval` does."""
+    from cinnabar.extraction.evaluation import broken_truths, load_set
+    from cinnabar.extraction.validation import Validator
+    from cinnabar.flows.cli.evaluate import tell_broken
+    from cinnabar.schemas import load_schema
+
+    labelled = load_set(folder)
+    tell_broken(labelled.name, broken_truths(labelled.truths, Validator(load_schema(folder / "schema.json"))))
 
 
 def _report(done: FineTuned, base: str, out: Path, fields: bool) -> None:

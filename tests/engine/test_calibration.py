@@ -146,9 +146,21 @@ def test_a_fine_tuned_model_has_the_calibration_of_its_base(tmp_path: Path) -> N
     base, own = saved_model(tmp_path / "base"), saved_model(tmp_path / "own")
     carry_calibration(base, own, "w2")
     assert load_calibration(own, "w2") is None, "a base without one gives none"
-    save_calibration(base, HALF)
+    save_calibration(base, replace(HALF, model=weights_fingerprint(base)))
     carry_calibration(base, own, "w2")
     assert load_calibration(own, "w2") == replace(HALF, model="w2")
+
+
+@pytest.mark.parametrize("harm", ["none", "broken", "of other weights"])
+def test_a_calibration_of_the_model_before_does_not_stay_in_a_folder(tmp_path: Path, harm: str) -> None:
+    base, own = saved_model(tmp_path / "base"), saved_model(tmp_path / "own")
+    save_calibration(own, replace(HALF, model="of the model before"))
+    if harm == "broken":
+        (base / "calibration.json").write_text("{")
+    elif harm == "of other weights":
+        save_calibration(base, HALF)
+    carry_calibration(base, own, weights_fingerprint(own))
+    assert load_calibration(own, weights_fingerprint(own)) is None
 
 
 def test_the_shipped_calibration_was_fitted_for_the_shipped_weights() -> None:

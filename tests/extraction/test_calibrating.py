@@ -70,6 +70,15 @@ def test_what_was_observed_is_kept_and_read_again(tmp_path: Path) -> None:
     assert read_observations(tmp_path / "none") is None
 
 
+@pytest.mark.parametrize("length", [0, 1, 40])
+def test_what_was_cut_while_it_was_kept_is_observed_again(tmp_path: Path, length: int) -> None:
+    path = tmp_path / "set.jsonl"
+    write_observations(path, observed("set", 5, 0, 0.5))
+    assert [*tmp_path.iterdir()] == [path]
+    path.write_text(path.read_text()[:length])
+    assert read_observations(path) is None
+
+
 def labelled(name: str, files: list[str]) -> EvaluationSet:
     return EvaluationSet(name, Path(name), tuple({"file": f, "truth": {}} for f in files), {}, {})
 
@@ -112,6 +121,20 @@ def test_a_models_folder_gets_its_calibration_and_reading_is_done_once(
     before = kept.stat().st_mtime_ns
     again = calibrate([bills], model, "cpu", cache, limit=4, workers=1)
     assert kept.stat().st_mtime_ns == before and again.fit.calibration == done.fit.calibration
+
+
+@pytest.mark.parametrize("changed", ["schema.json", "0.txt"])
+def test_what_was_observed_of_another_schema_or_document_is_not_taken(
+    bills: EvaluationSet, tmp_path: Path, changed: str
+) -> None:
+    model, cache = tmp_path / "model", tmp_path / "cache"
+    save_network(model, tiny_network(), VOCABULARY, {})
+    calibrate([bills], model, "cpu", cache, limit=1, workers=1)
+    path = bills.folder / changed
+    text = json.dumps(json.loads(path.read_text()) | {"title": "other"}) if "json" in changed else "other\n"
+    path.write_text(text)
+    calibrate([load_set(bills.folder)], model, "cpu", cache, limit=1, workers=1)
+    assert len([*cache.iterdir()]) == 2
 
 
 def test_a_stale_calibration_does_not_keep_a_model_from_being_calibrated(

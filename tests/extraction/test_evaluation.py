@@ -151,6 +151,10 @@ def test_a_broken_set_is_refused_with_the_place(tmp_path):
     (folder / "truth.jsonl").write_text('{"file": "docs/none.txt", "truth": {}}')
     with pytest.raises(UsageError, match=r"there is no file docs/none.txt"):
         load_set(folder)
+    for odd in ('{"file": 5, "truth": {}}', '{"file": "docs/a.txt", "truth": {}, "also_accepted": ["x"]}'):
+        (folder / "truth.jsonl").write_text(odd)
+        with pytest.raises(UsageError, match=r"truth.jsonl, line 1: expected a text as file, and an"):
+            load_set(folder)
     (folder / "schema.json").unlink()
     with pytest.raises(UsageError, match=r"schema.json: cannot be read"):
         load_set(folder)

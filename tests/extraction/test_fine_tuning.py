@@ -16,6 +16,7 @@ from tiny_network import VOCABULARY, passage_of, tiny_network, wordpieces
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.loading import load_model, save_network
+from cinnabar.engine.models.weights import save_difference
 from cinnabar.engine.request import Filled, Request
 from cinnabar.engine.training.recipe import SetRecipe
 from cinnabar.engine.training.stopping import Patience
@@ -159,6 +160,15 @@ def test_the_base_is_not_written_over(base: Path, tmp_path: Path) -> None:
     folder = write_set(tmp_path / "letters", {"kind": "letter"})
     with pytest.raises(UsageError, match="expected another folder than the base's"):
         tuned(folder, base, base)
+
+
+def test_what_the_base_was_made_from_is_not_written_over(base: Path, tmp_path: Path) -> None:
+    folder = write_set(tmp_path / "letters", {"kind": wanted(base)})
+    assert tuned(folder, base, tmp_path / "first").kept
+    save_difference(tmp_path / "second", {}, tmp_path / "first", {"name": "second"})
+    for out in (tmp_path / "first", base):
+        with pytest.raises(UsageError, match="expected another folder than the base's, or a base's of that"):
+            tuned(folder, tmp_path / "second", out)
 
 
 @given(st.integers(10, 400), st.integers(0, 1000), st.integers(0, 2**31))

@@ -124,6 +124,41 @@ def test_documents_that_lie_in_the_set_stay_where_they_are(inbox: Path, tmp_path
         drafted(tmp_path / "set", tmp_path / "set")
 
 
+def test_another_document_of_the_same_name_is_drafted_under_a_number(inbox: Path, tmp_path: Path) -> None:
+    out = tmp_path / "set"
+    drafted(inbox, out)
+    other = tmp_path / "other"
+    (other / "old").mkdir(parents=True)
+    (other / "old" / "1.txt").write_text("Note of someone else\n")
+    (other / "old" / "3.txt").write_bytes((inbox / "old" / "3.txt").read_bytes())
+    done = drafted(other, out)
+    assert (done.documents, done.before) == (1, 1)
+    assert drafts(out)[-1]["file"] == "docs/old/1-2.txt"
+    assert (out / "docs" / "old" / "1-2.txt").read_text() == "Note of someone else\n"
+    assert (out / "docs" / "old" / "1.txt").read_bytes() == (inbox / "old" / "1.txt").read_bytes()
+    again = drafted(other, out)
+    assert (again.documents, again.before) == (0, 2)
+
+
+@pytest.mark.parametrize("letter", ["x", "\u6587"])
+def test_a_document_with_a_long_name_is_drafted(tmp_path: Path, letter: str) -> None:
+    (tmp_path / "inbox").mkdir()
+    name = letter * (250 // len(letter.encode())) + ".txt"
+    (tmp_path / "inbox" / name).write_text("A note\n")
+    assert drafted(tmp_path / "inbox", tmp_path / "set").documents == 1
+    assert drafts(tmp_path / "set")[0]["file"] == f"docs/{name}"
+    assert drafted(tmp_path / "inbox", tmp_path / "set").before == 1
+
+
+def test_beyond_a_thousand_drafts_numbers_go_on(inbox: Path, tmp_path: Path) -> None:
+    out = tmp_path / "set"
+    drafted(inbox, out, 1)
+    (draft,) = (out / "drafts").glob("*.json")
+    draft.rename(out / "drafts" / "1000-corrected.json")
+    drafted(inbox, out, 1)
+    assert {path.name[:5] for path in (out / "drafts").glob("*.json")} == {"1000-", "1001-"}
+
+
 def test_a_set_of_another_schema_is_left_alone(inbox: Path, tmp_path: Path) -> None:
     drafted(inbox, tmp_path / "set", 1)
     with pytest.raises(UsageError, match="holds a set of another schema"):

@@ -164,6 +164,32 @@ def test_a_yes_in_one_chunk_is_a_yes_and_a_no_as_sure_as_the_chunk_that_doubts_i
     assert surer(*leaves) is leaves[stands]
 
 
+def test_which_of_two_objects_is_meant_is_as_sure_as_its_own_values_and_no_others() -> None:
+    branches = [
+        {
+            "type": "object",
+            "properties": {"kind": {"const": kind}, name: {"type": "string"}},
+            "required": ["kind", name],
+            "additionalProperties": False,
+        }
+        for kind, name in (("person", "name"), ("firm", "seat"))
+    ]
+    properties = {"party": {"anyOf": branches}, "partyNote": TEXT}
+    form = compile_schema(
+        {"type": "object", "properties": properties, "required": ["party"], "additionalProperties": False}
+    ).form
+
+    def seen(kind: str, name: str, sure: float, note: Leaf) -> Filled:
+        party = {"kind": kind, name: "x"}
+        record = {"party": party} | ({"partyNote": "n"} if note.text != "null" else {})
+        leaves = {f"/party/{name}": Leaf('"x"', sure, ((12, 13),)), "/partyNote": note}
+        return Filled("0", json.dumps(record), leaves, {}, 1, 0)
+
+    one = seen("person", "name", 0.3, Leaf('"n"', 0.99, ((1, 2),)))
+    other = seen("firm", "seat", 0.8, ABSENT)
+    assert json.loads(merge(form, TWO, [one, other]).record)["party"] == {"kind": "firm", "seat": "x"}
+
+
 def test_what_all_chunks_lack_is_as_absent_as_the_one_that_doubts_it_most() -> None:
     doubt = Leaf("null", 0.6, origin="absent")
     merged = merge(PAIR, TWO, [pair(ABSENT, GUESS), pair(doubt, GUESS)])

@@ -117,6 +117,15 @@ def test_truths_of_other_documents_stay_and_those_taken_back_go(folder: Path) ->
     ]
 
 
+@pytest.mark.parametrize("line", ["5", '["a.txt"]', '{"truth": {}}', '{"file": 5, "truth": {}}'])
+def test_a_line_of_the_truth_that_names_no_document_is_told(folder: Path, line: str) -> None:
+    write(folder, 1, {"author": "Anna", "day": None})
+    (folder / "truth.jsonl").write_text(line + "\n")
+    with pytest.raises(UsageError, match=r"truth\.jsonl: expected an object with file and truth a line, got"):
+        accept(folder)
+    assert (folder / "truth.jsonl").read_text() == line + "\n"
+
+
 def test_a_folder_without_drafts_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"expected a set with schema\.json and drafts"):
         accept(tmp_path)

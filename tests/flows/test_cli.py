@@ -113,6 +113,7 @@ def test_too_much_in_quarantine_is_status_3(notes: Path, tiny_model: Path, tmp_p
         (["calibrate", "empty", "--model", "empty"], "model.json"),
         (["calibrate", "empty", "--model", "m", "--limit", "0"], "at least 1"),
         (["calibrate", "empty", "--model", "m", "--diagram", "nowhere/a.svg"], "cannot be written"),
+        (["calibrate", "empty", "--model", "m", "--cache", "bad.json"], "no folder that can be made"),
         (["schema", "check", "false.json"], "no value is allowed here"),
         (["extract", ".", "--schema", "false.json", "--out", "o", "--model", "m"], "no value is allowed"),
         (["sql", "select 1", "--out", "nowhere"], "no results"),
@@ -279,6 +280,37 @@ def test_eval_says_which_truths_break_their_schema(
     assert run(["eval", str(labelled), "--model", str(tiny_model), "--json", "--workers", "1"]) == 0
     said = capsys.readouterr().err
     assert "1 of the truths break schema.json" in said and "docs/1.txt does at /day: " in said
+
+
+def test_eval_refuses_a_folder_for_the_predictions_of_one_set_before_it_reads(
+    labelled: Path, tiny_model: Path, tmp_path: Path, capsys: CaptureResult
+) -> None:
+    (tmp_path / "folder").mkdir()
+    arguments = ["eval", str(labelled), "--model", str(tiny_model), "--workers", "1"]
+    assert run([*arguments, "--predictions", str(tmp_path / "folder")]) == 2
+    assert "expected a file that can be written: Is a directory" in capsys.readouterr().err
+
+
+def test_train_says_which_truths_break_their_schema(
+    labelled: Path, tiny_model: Path, tmp_path: Path, capsys: CaptureResult
+) -> None:
+    lines = [json.loads(text) for text in (labelled / "truth.jsonl").read_text().splitlines()]
+    lines[1]["truth"]["day"] = "tomorrow"
+    (labelled / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert run(["train", str(labelled), "--model", str(tiny_model), "--out", str(tmp_path / "own")]) == 2
+    said = capsys.readouterr().err
+    assert "1 of the truths break schema.json" in said and "docs/1.txt does at /day: " in said
+    assert "expected at least 10 labelled documents" in said
+
+
+def test_an_empty_file_survives_the_look_whether_a_diagram_can_be_written(
+    tmp_path: Path, tiny_model: Path, capsys: CaptureResult
+) -> None:
+    (tmp_path / "own.svg").touch()
+    arguments = ["--model", str(tiny_model), "--diagram", str(tmp_path / "own.svg")]
+    assert run(["calibrate", str(tmp_path / "nowhere"), *arguments]) == 2
+    assert "truth.jsonl" in capsys.readouterr().err
+    assert (tmp_path / "own.svg").is_file() and not (tiny_model / "calibration.json").exists()
 
 
 def test_calibrate_says_what_confidence_was_and_is_worth(

@@ -12,6 +12,7 @@ from cinnabar.flows.cli.main import run
 
 WRONG = [
     (["{set}", "--out", "{out}", "--minutes", "0"], "--minutes: expected more than 0"),
+    (["{set}", "--out", "{out}", "--minutes", "nan"], "--minutes: expected more than 0"),
     (["{none}", "--out", "{out}"], "none: expected folders"),
     (["{empty}", "--out", "{out}"], "empty: expected folders; a set has schema.json"),
     (["{set}", "--out", "{file}"], "expected a folder that can be written"),

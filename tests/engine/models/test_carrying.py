@@ -35,6 +35,12 @@ def tuned(tmp_path: Path) -> Path:
     return base
 
 
+def test_a_model_that_a_link_leads_to_finds_its_base_beside_itself(tuned: Path, tmp_path: Path) -> None:
+    link = tmp_path / "current"
+    link.symlink_to(tuned)
+    assert fingerprint_of(link) == fingerprint_of(tuned)
+
+
 def test_a_tuned_model_goes_along_with_its_bases(tuned: Path, tmp_path: Path) -> None:
     model = carried(tuned)
     assert ["vocab.txt" in files for files in model.folders] == [False, False, True]

@@ -91,6 +91,19 @@ def test_nothing_is_kept_beyond_the_limit_or_where_the_disk_fails(tmp_path: Path
     assert remembering(tiny_model(), tmp_path, 0) is not None and not [*tmp_path.glob("??")]
 
 
+def test_a_folder_that_may_only_be_read_from_is_of_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encodings = Encodings(tmp_path, 10_000)
+    encodings.put("abc", {"x": torch.ones(3)})
+
+    def refused(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("os.utime", refused)
+    assert encodings.get("abc") is not None
+
+
 def test_another_text_place_or_model_is_another_encoding() -> None:
     passage = passage_of("a bill")
     keys = {key_of(passage, "m"), key_of(passage_of("a mill"), "m"), key_of(passage, "n")}
