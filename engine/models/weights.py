@@ -20,8 +20,6 @@ from cinnabar.engine.models.identity import about, base_name, base_of, model_fol
 from cinnabar.schemas.errors import ModelError
 
 SHARD_BYTES = 15_000_000
-#: The file of a model that stores only what fine-tuning changed.
-DIFFERENCE = "difference.safetensors"
 #: Matrices with at least this many values are kept in int8, with one float16 scale a row.
 QUANTISED_FROM = 100_000
 #: The least float16 above zero: a row of zeros has no scale of its own.
@@ -85,19 +83,24 @@ def save_weights(folder: Path, weights: dict[str, Tensor], vocabulary: Path, abo
 def save_difference(folder: Path, changed: dict[str, Tensor], base: str | Path, said: dict[str, Any]) -> None:
     """Write the folder of a model that was fine-tuned from `base`, a name or a folder.
 
-    changed: from `differences.difference`.
+    changed: from `differences.difference`. A model that the folder has stays whole until the new one is:
+    files are named by their content, `model.json` is replaced at once, what it no longer names goes last.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.glob("*.safetensors"):
-        old.unlink()
-    path = folder / DIFFERENCE
-    save_file(changed, path)
+    part = folder / "difference.part"
+    save_file(changed, part)
+    digest = hashlib.sha256(part.read_bytes()).hexdigest()
+    path = part.replace(folder / f"difference-{digest[:12]}.safetensors")
     whole = {
         "base": {"name": base_name(base, folder), "fingerprint": weights_fingerprint(base)},
         "size": about(model_folder(base))["size"],
-        "files": {path.name: hashlib.sha256(path.read_bytes()).hexdigest()},
+        "files": {path.name: digest},
     }
-    (folder / "model.json").write_text(json.dumps(said | whole, indent=1, sort_keys=True) + "\n")
+    part.write_text(json.dumps(said | whole, indent=1, sort_keys=True) + "\n")
+    part.replace(folder / "model.json")
+    for old in folder.glob("*.safetensors"):
+        if old != path:
+            old.unlink()
 
 
 def load_weights(folder: Path) -> dict[str, Tensor]:

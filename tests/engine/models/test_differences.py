@@ -91,6 +91,28 @@ def test_a_difference_is_loaded_on_top_of_its_base_and_a_base_may_have_one(
     assert load_model(second, "cpu").fingerprint == fingerprint_of(second)
 
 
+def test_a_model_stays_whole_until_the_next_one_in_its_folder_is(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = tuned(tmp_path / "first", base, 1)
+    before = load_weights(first)
+    replace = Path.replace
+
+    def cut(source: Path, target: Path) -> Path:
+        if target.name == "model.json":
+            raise OSError("cut")
+        return replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", cut)
+        with pytest.raises(OSError, match="cut"):
+            tuned(first, base, 2)
+    assert all(torch.equal(w, before[k]) for k, w in load_weights(first).items())
+    tuned(first, base, 3)
+    assert not all(torch.equal(w, before[k]) for k, w in load_weights(first).items())
+    assert sorted(p.suffix for p in first.iterdir()) == [".json", ".safetensors"]
+
+
 def test_both_can_be_moved_together(base: Path, tmp_path: Path) -> None:
     first = tuned(tmp_path / "first", base, 1)
     before = fingerprint_of(first)
