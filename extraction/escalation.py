@@ -8,8 +8,10 @@ of its document, never on its own: nothing says how sure that is.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 from cinnabar.engine.filling import Filler
@@ -21,7 +23,7 @@ from cinnabar.extraction.planning import chunks_for, passage_of
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.fitting import branch_of
 from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
-from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.pointers import above, escape
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ def escalate(
 
 def freeze(form: Form, filled: Filled, below: float, lists: bool = True) -> dict[str, str | None]:
     """What is sure of a record, by pointer, as `Request.known` takes it; nothing in lists unless told so."""
-    walk = _Walk(filled, below, lists)
+    walk = _Walk(filled, below, lists, sorted(filled.leaves))
     walk.visit(form.root, parse(filled.record), "")
     return walk.frozen
 
@@ -104,11 +106,12 @@ def _internal(draft: Draft, error: Exception) -> Failed:
 
 @dataclass(slots=True)
 class _Walk:
-    """One walk over a record, along its form."""
+    """One walk over a record, along its form; `pointers` are those of its leaves, sorted."""
 
     filled: Filled
     below: float
     lists: bool
+    pointers: list[str]
     frozen: dict[str, str | None] = field(default_factory=dict)
 
     def visit(self, node: Node, value: Any, pointer: str) -> None:
@@ -139,13 +142,14 @@ class _Walk:
         rows = [self.filled.rows.get(f"{pointer}/{at}") for at in range(len(node.prefix), len(value))]
         if any(row is None or row[1] < self.below for row in rows):
             return
-        inner = _Walk(self.filled, self.below, self.lists)
+        inner = _Walk(self.filled, self.below, self.lists, self.pointers)
         for at, item in enumerate(value):
             part = node.prefix[at] if at < len(node.prefix) else node.item
             held = len(inner.frozen)
             if part is not None:
                 inner.visit(part, item, f"{pointer}/{at}")
-            if not any(text is not None for text in list(inner.frozen.values())[held:]):
+            latest = islice(reversed(inner.frozen.values()), len(inner.frozen) - held)
+            if not any(text is not None for text in latest):
                 return
         self.frozen |= inner.frozen
 
@@ -158,7 +162,13 @@ class _Walk:
         return all(not _unsure(self.filled.leaves[at], self.below) for at in self._below(pointer))
 
     def _below(self, pointer: str) -> list[str]:
-        return [at for at in self.filled.leaves if at == pointer or at.startswith(f"{pointer}/")]
+        found = [pointer] if pointer in self.filled.leaves else []
+        begin = f"{pointer}/"
+        for at in range(bisect_left(self.pointers, begin), len(self.pointers)):
+            if not self.pointers[at].startswith(begin):
+                break
+            found.append(self.pointers[at])
+        return found
 
 
 def is_plain(node: Node) -> bool:
@@ -198,6 +208,7 @@ class _Raised:
             at: own.leaves[at] if at in self.frozen and at in own.leaves else leaf
             for at, leaf in filled.leaves.items()
         }
-        pinned = {at for at in own.rows if any(key.startswith(f"{at}/") or key == at for key in self.frozen)}
+        places = {at for key in self.frozen for at in above(key)}
+        pinned = {at for at in own.rows if at in places}
         rows = {at: own.rows[at] if at in pinned else place for at, place in filled.rows.items()}
         return replace(filled, leaves=leaves, rows=rows, steps=own.steps, reopened=own.reopened)

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from cinnabar.extraction.escalation import is_plain
 from cinnabar.extraction.storage.records import Record
 from cinnabar.schemas.canonical import parse, scalar_text
-from cinnabar.schemas.changes import Changes, covers
+from cinnabar.schemas.changes import Changes
 from cinnabar.schemas.fitting import branch_of
 from cinnabar.schemas.form import ArrayNode, Form, Node, ObjectNode, Slot, walk
-from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.pointers import above, escape
 
 #: Stands for a property that is not there.
 _OUT = object()
@@ -34,14 +35,23 @@ class Frozen:
     counted: set[int] = field(default_factory=set)
     rows: list[tuple[int, int]] = field(default_factory=list)
     asked: set[str] = field(default_factory=set)
+    _holders: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._holders.update(at for place in self.asked for at in above(place))
+
+    def ask(self, pointer: str) -> None:
+        """Have this place filled on account of the record."""
+        self.asked.add(pointer)
+        self._holders.update(above(pointer))
 
     def asks(self, pointer: str) -> bool:
         """Whether this place is filled on account of the record."""
-        return any(covers(place, pointer) for place in self.asked)
+        return any(place in self.asked for place in above(pointer))
 
     def within(self, pointer: str) -> bool:
         """Whether this place, or one below it, is filled on account of the record."""
-        return any(covers(place, pointer) or covers(pointer, place) for place in self.asked)
+        return pointer in self._holders or self.asks(pointer)
 
 
 def freeze(form: Form, record: Record, changes: Changes, below: float = 0.0, lists: bool = True) -> Frozen:
@@ -50,10 +60,10 @@ def freeze(form: Form, record: Record, changes: Changes, below: float = 0.0, lis
     A list in which something is asked is asked as a whole where its rows cannot be told apart: one of them
     has no value that is frozen, or `lists` says that the document is read in pieces.
     """
-    walk = _Walk(record, changes, below, lists)
+    walk = _Walk(record, changes, below, lists, _beginnings(record))
     for leaf in record.leaves:
         if leaf.confidence < below:
-            walk.frozen.asked.add(leaf.pointer)
+            walk.frozen.ask(leaf.pointer)
     walk.visit(form.root, parse(record.text), "", "", False)
     return walk.frozen
 
@@ -64,6 +74,7 @@ class _Walk:
     changes: Changes
     below: float
     lists: bool
+    begins: Mapping[str, int]
     frozen: Frozen = field(default_factory=Frozen)
 
     def visit(self, node: Node, value: Any, pointer: str, path: str, spare: bool) -> None:
@@ -78,7 +89,7 @@ class _Walk:
             self._array(node, value, pointer, path)
         elif self.frozen.within(pointer):
             # Of kinds of value it is not known how sure each was.
-            self.frozen.asked.add(pointer)
+            self.frozen.ask(pointer)
         else:
             branch = None if value in (None, _OUT) else branch_of(node, value)
             if branch is not None and is_plain(node.branches[branch]):
@@ -96,7 +107,7 @@ class _Walk:
         if text is not None and node.accepts(text.encode()):
             self.frozen.known[pointer] = text
         else:
-            self.frozen.asked.add(pointer)
+            self.frozen.ask(pointer)
 
     def _object(self, node: ObjectNode, value: Any, pointer: str, path: str, spare: bool) -> None:
         there = isinstance(value, Mapping)
@@ -116,7 +127,7 @@ class _Walk:
             return
         rows = [self.record.rows.get(f"{pointer}/{at}") for at in range(len(node.prefix), len(value))]
         if any(sure is not None and sure < self.below for sure in rows):
-            self.frozen.asked.add(pointer)
+            self.frozen.ask(pointer)
             return
         inner = self._rows(node, value, pointer, path) if self.lists and value else None
         if inner is not None:
@@ -125,7 +136,7 @@ class _Walk:
             frozen.counted |= inner.counted
             frozen.rows += inner.rows
         elif asked and value:
-            self.frozen.asked.add(pointer)
+            self.frozen.ask(pointer)
         else:
             self._count(node)
 
@@ -134,7 +145,8 @@ class _Walk:
 
         Of lists within it there are no rows: they are taken as they are, or asked for with the whole.
         """
-        inner = _Walk(self.record, self.changes, self.below, False, Frozen(asked=set(self.frozen.asked)))
+        held = Frozen(asked=set(self.frozen.asked))
+        inner = _Walk(self.record, self.changes, self.below, False, self.begins, held)
         found, begins = inner.frozen, 0
         for at, item in enumerate(value):
             first = at < len(node.prefix)
@@ -142,23 +154,28 @@ class _Walk:
             count = len(found.known)
             if part is not None:
                 inner.visit(part, item, f"{pointer}/{at}", f"{path}/{at if first else '*'}", False)
-            if all(text in (None, "null") for text in [*found.known.values()][count:]):
+            latest = islice(reversed(found.known.values()), len(found.known) - count)
+            if all(text in (None, "null") for text in latest):
                 return None
             if not first:
-                begins = self._begin(f"{pointer}/{at}", begins)
+                begins = self.begins.get(f"{pointer}/{at}", begins)
                 found.rows.append((node.index, begins))
         found.counted |= {part.index for part in _arrays(node)}
         return found if found.asked == self.frozen.asked else None
 
-    def _begin(self, pointer: str, before: int) -> int:
-        """The character at which a row begins, that of the row before where nothing says."""
-        leaves = (leaf for leaf in self.record.leaves if covers(pointer, leaf.pointer) and leaf.evidence)
-        starts = [span.start for leaf in leaves if leaf.evidence for span in leaf.evidence.spans]
-        return min(starts, default=before)
-
     def _count(self, node: Node) -> None:
         """Have the model look for no rows here."""
         self.frozen.counted |= {part.index for part in _arrays(node)}
+
+
+def _beginnings(record: Record) -> dict[str, int]:
+    """The character at which each place of a record begins, of those that have evidence."""
+    found: dict[str, int] = {}
+    for leaf in record.leaves:
+        for start in [span.start for span in leaf.evidence.spans] if leaf.evidence else ():
+            for at in above(leaf.pointer):
+                found[at] = min(start, found.get(at, start))
+    return found
 
 
 def _arrays(node: Node) -> Iterator[ArrayNode]:

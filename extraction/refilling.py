@@ -25,8 +25,9 @@ from cinnabar.extraction.storage.records import Outcome, Record
 from cinnabar.extraction.storage.stored import CHANGED, GONE, Stored
 from cinnabar.extraction.storage.tables import field_of
 from cinnabar.schemas.canonical import parse
-from cinnabar.schemas.changes import Changes, covers
+from cinnabar.schemas.changes import Changes
 from cinnabar.schemas.errors import DocumentError, NotAccepted
+from cinnabar.schemas.pointers import above
 
 #: What a parser says of a document that is not there.
 _ABSENT = ("unreadable", "not_a_file")
@@ -163,8 +164,10 @@ def _record(
 ) -> tuple[Record, set[str]]:
     """The joined record with the leaves of both, and the pointers of those that were stored."""
 
+    places = set(taken)
+
     def new(pointer: str) -> bool:
-        return any(covers(place, pointer) for place in taken)
+        return any(place in places for place in above(pointer))
 
     old = stored.record
     fields = stored.fields

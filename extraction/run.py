@@ -240,7 +240,8 @@ class Extraction:
         """End the run, once every batch was worked on. Raises RunError where an input has no outcome."""
         usage = self._usage()
         ended = self._run.finish(usage)
-        self._settled = not self._left and UNAVAILABLE not in ended.reasons
+        whole = self._options.limit is None  # of what lies beyond it answers may be paid for
+        self._settled = whole and not self._left and UNAVAILABLE not in ended.reasons
         return Summary.of(ended, self._steps, usage)
 
     def _plan(self, inputs: Iterable[Input]) -> list[list[Input]]:
@@ -294,6 +295,9 @@ class Extraction:
     def _end_metered(self) -> None:
         for filler in self._metered:
             filler.close(self._settled)
+        remote = self._escalation.source if self._escalation else self._model
+        if self._settled and not self._metered and isinstance(remote, RemoteSource):
+            remote.settle(self._place)
 
 
 def failure(number: int, batch: Sequence[Input], cause: BaseException) -> RunError:

@@ -124,10 +124,18 @@ class RemoteSource:
         from cinnabar.engine.models.remote.filler import RemoteFiller
         from cinnabar.engine.models.remote.journal import Journal
 
-        path = None if place is None else place.out / JOURNALS / f"{self.fingerprint}.jsonl"
-        journal = Journal(path, "" if place is None else place.run_id)
+        journal = Journal(*((None, "") if place is None else (self._journal(place), place.run_id)))
         key = "" if self.settings.budget == 0 else key_of(self.served)
         return RemoteFiller(self.served, self.settings, effort, key or "none", journal)
+
+    def settle(self, place: Place) -> None:
+        """Drop the texts of answers that an earlier run left there, where nothing is left to do."""
+        from cinnabar.engine.models.remote.journal import Journal
+
+        Journal(self._journal(place), place.run_id).close(settled=True)
+
+    def _journal(self, place: Place) -> Path:
+        return place.out / JOURNALS / f"{self.fingerprint}.jsonl"
 
 
 def model_source(

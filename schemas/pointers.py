@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 
 def escape(name: str) -> str:
     """A property's name as a token of a JSON pointer."""
     return name.replace("~", "~0").replace("/", "~1")
+
+
+def above(pointer: str) -> Iterator[str]:
+    """The places that a pointer lies at or below, from the root on."""
+    yield from (pointer[:at] for at, letter in enumerate(pointer) if letter == "/")
+    yield pointer

@@ -127,7 +127,7 @@ class Server:
         await asyncio.sleep(self.pause)
         fault = self.fault(number, body)
         self.faults[fault or "none"] += 1
-        if fault[:3] in ("400", "429", "500", "503"):
+        if fault[:3] in ("400", "429", "500", "503", "504"):
             after = {"429 seconds": "1", "429 date": formatdate(time() + 1, usegmt=True)}.get(fault, "")
             more = {"retry-after": after} if after else {}
             return await send(

@@ -23,6 +23,7 @@ from cinnabar.flows.cli.options import (
     StepsOption,
     WorkersOption,
 )
+from cinnabar.flows.cli.remote import check
 from cinnabar.schemas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -91,7 +92,9 @@ def evaluate(
     from cinnabar.extraction.run import Options
     from cinnabar.extraction.sources import model_source, settings_of
 
-    settings = settings_of({"base_url": base_url, "budget": budget, "context": context})
+    remote = {"base_url": base_url, "budget": budget}
+    settings = settings_of(remote | {"context": context})
+    check(model, None, None, steps, remote)
     chosen = _select(sets, files, held_back, limit)
     if predictions is not None and not constant:
         _check_writable(predictions, several=len(chosen) > 1)
@@ -187,6 +190,9 @@ def _predict(
         usage = engine.usage()
         cost = "not known" if usage["cost"] is None else f"${usage['cost']}"
         print(f"cinnabar: {usage['requests']} requests to {usage['model']}, cost {cost}", file=sys.stderr)
+        if usage["stopped"]:
+            said = f"{usage['stopped']}; the documents that were not asked about count as unanswered"
+            print(f"cinnabar: lack of budget: {said}", file=sys.stderr)
     return found
 
 

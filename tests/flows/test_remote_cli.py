@@ -187,6 +187,35 @@ def test_any_server_that_speaks_it_may_be_asked(
     assert run([*asked, "--prices", "1,0.5,2"]) == 0
 
 
+def test_a_run_with_nothing_to_do_drops_the_answers_that_a_killed_one_left(
+    letters: Path, server: mercury.Server
+) -> None:
+    asked = arguments(letters, "out", *MERCURY, "--base-url", server.url)
+    assert run(asked) == 0
+    (journal,) = (letters.parent / "out" / "remote").glob("*.jsonl")
+    left = {"run": "r", "key": "k", "tokens": [9, 0, 9], "cost": "0.1", "answer": "Anna 7", "finish": "stop"}
+    with journal.open("a") as file:  # as of a run that was killed when all was committed
+        file.write(json.dumps(left | {"refusal": ""}) + "\n")
+    assert run([*asked, "--limit", "6"]) == 0 and "Anna 7" in journal.read_text()
+    assert run(asked) == 0 and len(server.bodies) == 6
+    assert "Anna" not in journal.read_text() and journal.read_text().count('"cost"') == 7
+
+
+def test_scoring_tells_what_a_budget_left_and_refuses_one_that_nobody_spends(
+    letters: Path, server: mercury.Server, capsys: Captured
+) -> None:
+    folder = letters.parent
+    (folder / "schema.json").write_text((folder / "note.json").read_text())
+    (folder / "truth.jsonl").write_text('{"file": "letters/0.txt", "truth": {"author": "Anna 0"}}\n')
+    scored = ["eval", str(folder), "--workers", "1"]
+    assert run([*scored, *MERCURY, "--base-url", server.url, "--budget", "0.001"]) == 0
+    assert "lack of budget: a request may cost" in capsys.readouterr().err and server.bodies == []
+    assert run([*scored, "--budget", "1"]) == 2
+    assert "--budget: expected mercury-2 or openai:NAME with it" in capsys.readouterr().err
+    assert run([*scored, *MERCURY, "--steps", "2"]) == 2
+    assert "--steps" in capsys.readouterr().err
+
+
 def test_a_model_behind_a_server_is_scored_like_any_other(
     letters: Path, server: mercury.Server, capsys: Captured
 ) -> None:

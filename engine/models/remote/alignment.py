@@ -63,7 +63,7 @@ class Aligner:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._known: dict[tuple[str, str], _Places] = {}
+        self._known: dict[tuple[str, bool, str], _Places] = {}
 
     def place(self, values: Mapping[tuple[int, int], tuple[Slot, str]]) -> dict[tuple[int, int], Found]:
         """The place of each value: a slot's canonical JSON text by (slot, row), row -1 outside of any."""
@@ -83,7 +83,7 @@ class Aligner:
         return found
 
     def _places(self, slot: Slot, text: str) -> _Places:
-        key = (slot.format or slot.kind, text)
+        key = (slot.format or slot.kind, bool(slot.options), text)
         if key not in self._known:
             self._known[key] = self._search(slot, text)
         return self._known[key]
@@ -94,7 +94,7 @@ class Aligner:
             return _Places((), CHOSEN)
         if not isinstance(value, str):
             spans = self._numbers.get(Decimal(value), [])
-            return _Places(spans, READ if spans else NOWHERE)
+            return _Places(spans, READ if spans else CHOSEN if slot.options else NOWHERE)
         spans = find_value(self.text, value, "string", self._locale, [])
         if spans:
             return _Places(spans, STANDS)

@@ -6,8 +6,10 @@ import asyncio
 import json
 import math
 import random
+import re
 import time
 from dataclasses import dataclass
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
 
 #: Characters of what a server said that are kept.
 SAID = 300
+#: The names that servers have for the most tokens of an answer; some know one of the two.
+OLDER, NEWER = "max_tokens", "max_completion_tokens"
+#: A key of fewer characters, which stands for none, is hidden as a word of its own, not within others.
+SHORT = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,13 @@ class Transient(Exception):
     def __init__(self, reason: str, *, wait: float | None = None, sent: bool, limited: bool = False) -> None:
         self.reason, self.wait, self.sent, self.limited = reason, wait, sent, limited
         super().__init__(reason)
+
+
+class OtherLimit(Transient):
+    """The server knows the bound of an answer by its newer name alone: the request may be sent with that."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, wait=0.0, sent=False)
 
 
 class Unreached(Transient):
@@ -79,23 +92,31 @@ def client_of(served: Served, settings: Settings, key: str) -> AsyncOpenAI:
 
 
 async def exchange(
-    client: AsyncOpenAI, served: Served, settings: Settings, key: str, body: dict[str, Any]
+    client: AsyncOpenAI,
+    served: Served,
+    settings: Settings,
+    key: str,
+    body: dict[str, Any],
+    limit: str = OLDER,
 ) -> Answer:
-    """Send the body once; its whole answer.
+    """Send the body once, its `max_tokens` under the name `limit`; its whole answer.
 
     Raises Transient for what passes, EngineFailure for what is the request's fault, RunError for what no
     request gets past (the key, the address, the account). None of them holds the key.
     """
     import openai
 
-    usual = {name: body[name] for name in ("model", "messages", "response_format", "max_tokens")}
-    others = {name: value for name, value in body.items() if name not in usual}
+    usual = {name: body[name] for name in ("model", "messages", "response_format")}
+    others = {limit if name == OLDER else name: value for name, value in body.items() if name not in usual}
     try:
         async with asyncio.timeout(settings.timeout):
             raw = await client.chat.completions.with_raw_response.create(**usual, extra_body=others)
             content = raw.http_response.content
     except openai.APIStatusError as error:
-        raise _refused(error, served, key) from None
+        refused = _refused(error, served, key)
+        if isinstance(refused, EngineFailure) and limit == OLDER and NEWER in refused.detail:
+            raise OtherLimit(refused.detail) from None
+        raise refused from None
     except (TimeoutError, openai.APIConnectionError) as error:
         raise _broken(error, settings) from None
     except openai.OpenAIError as error:
@@ -122,15 +143,20 @@ def retry_after(value: str | None, milliseconds: str | None = None, now: float |
         if math.isfinite(seconds) and seconds >= 0:
             return seconds
     try:
-        return max(0.0, parsedate_to_datetime(value or "").timestamp() - (now or time.time()))
+        date = parsedate_to_datetime(value or "")
+        date = date if date.tzinfo else date.replace(tzinfo=UTC)  # as C's asctime writes it
+        return max(0.0, date.timestamp() - (now or time.time()))
     except (ValueError, TypeError, OverflowError):
         return None
 
 
 def scrubbed(text: str, key: str) -> str:
     """What a server said, on one line, cut, and without the key."""
-    line = " ".join(text.replace(key, "***").split()) if key else " ".join(text.split())
-    return line[:SAID]
+    hidden = re.escape(key)
+    if len(key) < SHORT:
+        hidden = rf"(?<!\w){hidden}(?!\w)"
+    line = " ".join((re.sub(hidden, "***", text) if key else text).split())
+    return line.encode("utf-8", "backslashreplace").decode()[:SAID]
 
 
 def _broken(error: Exception, settings: Settings) -> Transient:
@@ -158,7 +184,9 @@ def _refused(error: Any, served: Served, key: str) -> Exception:
         return RunError(f"{where}: the account has no credit left (HTTP {status}); what was committed stands")
     if status == 429 or status in (408, 409, 425) or status >= 500:
         wait = retry_after(headers.get("retry-after"), headers.get("retry-after-ms"))
-        return Transient(f"HTTP {status}: {said}", wait=wait, sent=False, limited=status in (429, 503))
+        # A gateway that gave up waiting says nothing of the service behind it, which may have worked.
+        sent = status in (408, 502, 504) or status >= 520
+        return Transient(f"HTTP {status}: {said}", wait=wait, sent=sent, limited=status in (429, 503))
     if status in (401, 403):
         return RunError(f"{where}: refused the key in {served.key_name} (HTTP {status})")
     if status == 404 or status < 400:
@@ -177,8 +205,9 @@ def _read(content: bytes) -> Answer:
         text, refusal = message.get("content"), message.get("refusal")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise Transient("the answer is no chat completion", sent=True) from None
+    # Half a character cannot be sent back: as JSON escapes it, it is a fault that the answer's reader names.
     return Answer(
-        text if isinstance(text, str) else "",
+        text.encode("utf-8", "backslashreplace").decode() if isinstance(text, str) else "",
         str(choice.get("finish_reason") or ""),
         refusal if isinstance(refusal, str) else "",
         _tokens(found.get("usage")),

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 from cinnabar.engine.effort import effort_of
 from cinnabar.engine.models.remote.answers import read_answer
 from cinnabar.engine.models.remote.exchange import (
+    NEWER,
+    OLDER,
     Answer,
+    OtherLimit,
     Transient,
     Unreached,
     client_of,
@@ -22,7 +25,7 @@ from cinnabar.engine.models.remote.journal import Journal, key_of
 from cinnabar.engine.models.remote.ledger import Budget, Ledger
 from cinnabar.engine.models.remote.pace import Pace
 from cinnabar.engine.models.remote.prompting import body_of, messages_of, once_more
-from cinnabar.engine.models.remote.serving import Served, Settings
+from cinnabar.engine.models.remote.serving import MODELS, Served, Settings
 from cinnabar.engine.models.remote.sizes import answer_room, bytes_of, most_of, passage_room, tokens_of
 from cinnabar.engine.models.remote.wire import Wire
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
@@ -56,6 +59,7 @@ class RemoteFiller:
         self._slots = asyncio.Semaphore(settings.concurrency)
         self._silent = self._refusals = 0
         self._reached = False
+        self._limit = OLDER
 
     def __repr__(self) -> str:
         return f"RemoteFiller({self._served.model!r})"
@@ -130,7 +134,12 @@ class RemoteFiller:
                 self.ledger.asked_again += ask > 0
                 body = body_of(self._served, self._effort, wire, messages, room)
                 keys.append(key_of(body, ask))
-                text = _whole(await self._answer(client, body, keys[-1]), room)
+                answer = await self._answer(client, body, keys[-1])
+                try:
+                    text = self._whole(answer, room)
+                except EngineFailure:
+                    self._journal.forget(keys)
+                    raise
             found = await asyncio.to_thread(read_answer, request, wire, text)
             if isinstance(found, Filled):
                 return found
@@ -169,14 +178,18 @@ class RemoteFiller:
             if self._is_nowhere(failure):
                 said = f"{self._served.where}: {scrubbed(failure.reason, self._key)}"
                 raise RunError(f"{said}; is this address right? See --base-url") from None
-            self._silent += 1
-            if self._silent >= OUTAGE:
-                raise RunError(
-                    f"{self._served.model}: the service does not answer ({failure.reason}); what was"
-                    " committed stands, run the same command again later"
-                ) from None
+            self._unanswered(failure)
             raise EngineFailure("unavailable", f"{settings.attempts} attempts: {failure.reason}") from None
         raise AssertionError("an attempt returns or raises")
+
+    def _unanswered(self, failure: Transient) -> None:
+        """Count a request that is not sent again; end the run where none is answered any more."""
+        self._silent += 1
+        if self._silent >= OUTAGE:
+            raise RunError(
+                f"{self._served.model}: the service does not answer ({failure.reason}); what was"
+                " committed stands, run the same command again later"
+            ) from None
 
     def _given_up(self, state: RetryCallState) -> bool:
         """Whether a request is not sent again."""
@@ -194,12 +207,14 @@ class RemoteFiller:
         async with self._slots, self._budget.reserved(most):
             await self._pace.turn(bytes_of(body) // 3 + 1)
             try:
-                answer = await exchange(client, self._served, self._settings, self._key, body)
+                answer = await exchange(client, self._served, self._settings, self._key, body, self._limit)
             except Transient as failure:
                 self._reached |= not isinstance(failure, Unreached)
+                self._limit = NEWER if isinstance(failure, OtherLimit) else self._limit
                 if failure.sent:
                     self._doubt(key, most)
                 if failure.wait is not None and failure.wait > self._settings.patience:
+                    self._unanswered(failure)
                     said = f"the service asks for {failure.wait:.0f} s of patience: {failure.reason}"
                     raise EngineFailure("unavailable", said) from None
                 if failure.limited and failure.wait:
@@ -230,12 +245,13 @@ class RemoteFiller:
         self.ledger.doubt(most)
         self._journal.doubted(key, most)
 
-
-def _whole(answer: Answer, room: int) -> str:
-    """The text of an answer that ended where it should; EngineFailure for others."""
-    if answer.refusal or answer.finish == "content_filter":
-        raise EngineFailure("answer_refused", answer.refusal or "the service filtered its answer")
-    if answer.finish == "length":
-        said = f"the answer was cut off after {room} tokens; try a smaller --context"
-        raise EngineFailure("answer_cut", said)
-    return answer.text
+    def _whole(self, answer: Answer, room: int) -> str:
+        """The text of an answer that ended where it should; EngineFailure for others."""
+        if answer.refusal or answer.finish == "content_filter":
+            raise EngineFailure("answer_refused", answer.refusal or "the service filtered its answer")
+        if answer.finish == "length":
+            # Where the model's context is not known, --context stands for it, and so for the answer's room.
+            known = self._served.model in MODELS
+            advice = "a smaller --context" if known else "a larger --context, half of what the model takes"
+            raise EngineFailure("answer_cut", f"the answer was cut off after {room} tokens; try {advice}")
+        return answer.text

@@ -69,7 +69,7 @@ class Journal:
             os.fsync(self._descriptor)
             os.close(self._descriptor)
             self._descriptor = -1
-        if settled and self._path is not None and self._path.exists():
+        if settled and self._path is not None and self._path.exists() and _has_texts(self._path):
             kept = [{k: v for k, v in line.items() if k not in _TEXTS} for line in _lines(self._path)]
             temporary = self._path.with_suffix(".part")
             temporary.write_bytes(b"".join(map(_encoded, kept)))
@@ -95,6 +95,10 @@ _TEXTS = ("answer", "finish", "refusal")
 def key_of(body: dict[str, Any], ask: int) -> str:
     """Names the body of a request, asked for the first time (0), the second …"""
     return hashlib.sha256(json.dumps([body, ask], sort_keys=True).encode()).hexdigest()
+
+
+def _has_texts(path: Path) -> bool:
+    return b'"answer"' in path.read_bytes()
 
 
 def _encoded(line: dict[str, Any]) -> bytes:

@@ -20,6 +20,8 @@ BYTES = 3
 LISTS, SCALARS, TASK = 4, 16, 8
 #: Tokens that a value takes in an answer, with its name, and items that a list is taken to have.
 VALUE, ITEMS = 14, 8
+#: Tokens that there is room for, on the average, for each value of a form without lists.
+LONG = 4 * VALUE
 
 
 def tokens_of(text: str) -> int:
@@ -34,7 +36,8 @@ def passage_room(context: int) -> int:
 
 def answer_room(form: Form, context: int) -> int:
     """Tokens that an answer may have."""
-    return context // (LISTS if form.arrays else SCALARS)
+    most = context // LISTS
+    return most if form.arrays else min(most, max(context // SCALARS, LONG * len(form.slots)))
 
 
 def bytes_of(body: dict[str, Any]) -> int:

@@ -77,6 +77,13 @@ def test_what_the_document_does_not_say_has_no_words_and_is_unsure() -> None:
     assert (leaf.spans, leaf.origin) == ((), "generated") and leaf.confidence <= 0.3
 
 
+def test_a_choice_among_numbers_without_words_is_as_sure_as_any_choice_and_a_number_is_not() -> None:
+    properties = {"rate": {"enum": [7, 19]}, "kind": {"enum": ["a", "b"]}, "days": {"type": "number"}}
+    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    found = answered(schema, {"rate": 7, "kind": "b", "days": 7}, "nothing of this")
+    assert [found.leaves[f"/{name}"].confidence for name in properties] == [0.6, 0.6, 0.3]
+
+
 def test_of_several_places_the_one_counts_that_its_label_stands_before() -> None:
     text = "Seller: Bonn Ltd\nShip to: Bonn\nCity: Bonn\n"
     schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

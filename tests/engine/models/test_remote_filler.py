@@ -15,7 +15,7 @@ import mercury_server as mercury
 import pytest
 from remote_forms import NOTE, form_of, request
 
-from cinnabar.engine.models.remote.exchange import Transient, retry_after, wait_of
+from cinnabar.engine.models.remote.exchange import Transient, retry_after, scrubbed, wait_of
 from cinnabar.engine.models.remote.filler import OUTAGE, RemoteFiller
 from cinnabar.engine.models.remote.journal import Journal
 from cinnabar.engine.models.remote.ledger import Budget, Ledger
@@ -167,6 +167,46 @@ def test_a_wait_beyond_patience_is_not_waited() -> None:
     assert isinstance(result, Failed) and result.code == "unavailable" and len(server.bodies) == 1
 
 
+def test_a_server_that_asks_for_hours_of_patience_is_not_asked_about_every_document() -> None:
+    with mercury.running(mercury.Server(fault=lambda _n, _b: "429 seconds")) as server:
+        with pytest.raises(RunError, match="does not answer"):
+            filler(server, patience=0.5, concurrency=4).fill(requests(100))
+        assert OUTAGE <= len(server.bodies) < 2 * OUTAGE
+
+
+def test_a_gateway_that_gave_up_waiting_may_have_been_charged_for() -> None:
+    with mercury.running(mercury.Server(fault=first("504"))) as server:
+        asked = filler(server)
+        assert names(asked.fill(requests(1))) == ["Person 0"]
+    assert (asked.ledger.unanswered, asked.ledger.retries) == (1, 1) and asked.ledger.unanswered_cost > 0
+
+
+def test_a_server_that_knows_the_newer_name_of_the_answer_s_bound_alone_is_told_that() -> None:
+    def fault(_number: int, body: dict[str, Any]) -> str:
+        return "400 Use 'max_completion_tokens' instead" if "max_tokens" in body else ""
+
+    with mercury.running(mercury.Server(fault=fault)) as server:
+        asked = filler(server, concurrency=2)
+        assert names(asked.fill(requests(8))) == [f"Person {n}" for n in range(8)]
+        assert names(asked.fill(requests(9)[8:])) == ["Person 8"]
+    assert len(server.bodies) <= 11 and server.bodies[-1]["max_completion_tokens"] > 0
+    with mercury.running(mercury.Server(fault=lambda _n, _b: "400 max_completion_tokens")) as server:
+        assert names(filler(server).fill(requests(1))) == ["request_refused"] and len(server.bodies) == 2
+
+
+def test_half_a_character_in_an_answer_is_a_fault_that_is_named() -> None:
+    def answer(body: dict[str, Any], found: dict[str, Any]) -> str:
+        broken = len(body["messages"]) == 2
+        return json.dumps(found | {"name": "Ada\ud800"} if broken else found, ensure_ascii=False)
+
+    with mercury.running(mercury.Server(answer=answer)) as server:
+        assert names(filler(server).fill(requests(1))) == ["Person 0"]
+    assert "surrogate" in server.bodies[1]["messages"][-1]["content"]
+    with mercury.running(mercury.Server(fault=lambda _n, _b: "400 \ud800")) as server:
+        (result,) = filler(server).fill(requests(1))
+    assert isinstance(result, Failed) and result.detail.encode()
+
+
 def test_an_answer_that_stays_wrong_is_asked_for_with_its_faults_and_then_given_up() -> None:
     with mercury.running(mercury.Server(answer=lambda _b, found: found | {"day": "soon"})) as server:
         asked = filler(server)
@@ -204,6 +244,32 @@ def test_cut_off_and_refused_answers_say_so() -> None:
             server._completion = lambda body, fault, why=why: ended(body, fault, why)  # type: ignore
             (result,) = filler(server).fill(requests(1))
             assert isinstance(result, Failed) and result.code == code
+
+
+def test_refused_and_cut_off_answers_are_asked_for_anew(tmp_path: Path) -> None:
+    journal = tmp_path / "journal.jsonl"
+    server = mercury.Server()
+    real = server._completion
+
+    def cut(body: Any, fault: str) -> Any:
+        found = real(body, fault)
+        found["choices"][0]["finish_reason"] = "length"
+        return found
+
+    server._completion = cut  # type: ignore
+    with mercury.running(server):
+        (result,) = filler(server, journal).fill(requests(1))
+        assert isinstance(result, Failed) and "a smaller --context" in result.detail
+        server._completion = real  # type: ignore
+        assert names(filler(server, journal).fill(requests(1))) == ["Person 0"]
+        assert len(server.bodies) == 2
+        server._completion = cut  # type: ignore
+        settings = Settings(base_url=server.url)
+        other = RemoteFiller(
+            served("openai:gemma", settings), settings, "low", mercury.KEY, Journal(None, "")
+        )
+        (result,) = other.fill(requests(1))
+    assert isinstance(result, Failed) and "a larger --context" in result.detail
 
 
 def test_a_budget_is_never_passed_and_stops_all_that_is_left() -> None:
@@ -288,6 +354,21 @@ def test_retry_after_as_a_date_counts_from_now() -> None:
     assert retry_after("9", "250") == 0.25
 
 
+def test_retry_after_in_c_s_own_form_is_in_universal_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        assert retry_after("Mon Jan 12 13:46:50 1970", now=1_000_000) == 10
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_a_key_that_stands_for_none_does_not_garble_what_is_said() -> None:
+    assert scrubbed("HTTP 500: expected x, got Bearer x", "x") == "HTTP 500: expected ***, got Bearer ***"
+    assert scrubbed("keyCANARY-7f3a91key", "CANARY-7f3a91") == "key***key"
+
+
 def test_back_off_grows_to_its_bound_and_never_undercuts_the_server() -> None:
     from tenacity import Future, RetryCallState
 
@@ -346,7 +427,13 @@ def test_nothing_about_this_machine_is_told() -> None:
 
 @pytest.mark.parametrize(
     ("url", "said"),
-    [("ftp://x/v1", "https://host/v1"), ("x", "https://host/v1"), ("https://u:secret@x/v1", "no user")],
+    [
+        ("ftp://x/v1", "https://host/v1"),
+        ("https://x/v1\n", "without blanks"),
+        ("http://a b", "without blanks"),
+        ("x", "https://host/v1"),
+        ("https://u:secret@x/v1", "no user"),
+    ],
 )
 def test_an_address_that_cannot_be_used_is_refused_without_showing_it(url: str, said: str) -> None:
     with pytest.raises(UsageError, match=said) as error:

@@ -15,6 +15,7 @@ from remote_forms import NOTE, answer_of, form_of, request
 from cinnabar.engine.models.remote.answers import read_answer
 from cinnabar.engine.models.remote.prompting import body_of, messages_of, neutral, once_more
 from cinnabar.engine.models.remote.serving import MODELS
+from cinnabar.engine.models.remote.sizes import VALUE, answer_room
 from cinnabar.engine.models.remote.wire import Wire
 from cinnabar.engine.request import Filled
 from cinnabar.schemas.canonical import parse
@@ -40,6 +41,13 @@ def test_every_form_has_a_schema_that_strict_modes_take_and_an_answer_that_is_re
     found = read_answer(request(form, "nothing"), wire, text)
     assert isinstance(found, Filled), found
     assert compiled.accepts(found.record)
+
+
+def test_the_answer_to_a_form_of_many_fields_has_room_for_all_of_them() -> None:
+    texts = {f"field_{n}": {"type": "string"} for n in range(300)}
+    few, many = (form_of({"type": "object", "properties": dict(list(texts.items())[:n])}) for n in (10, 300))
+    assert answer_room(few, 32_000) == 2000
+    assert answer_room(many, 32_000) == 8000 and answer_room(many, 128_000) > 300 * VALUE
 
 
 def test_every_place_may_be_null_and_says_what_it_takes() -> None:
