@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import jsonschema_rs
 import numpy as np
@@ -188,6 +190,24 @@ def test_which_of_two_objects_is_meant_is_as_sure_as_its_own_values_and_no_other
     one = seen("person", "name", 0.3, Leaf('"n"', 0.99, ((1, 2),)))
     other = seen("firm", "seat", 0.8, ABSENT)
     assert json.loads(merge(form, TWO, [one, other]).record)["party"] == {"kind": "firm", "seat": "x"}
+
+
+def test_thousands_of_rows_with_a_choice_each_are_taken_apart_soon() -> None:
+    def branch(kind: str, name: str) -> dict[str, Any]:
+        properties = {"kind": {"const": kind}, name: {"type": "string"}}
+        return {"type": "object", "properties": properties, "required": ["kind", name]}
+
+    item = {"anyOf": [branch("person", "name"), branch("firm", "seat")]}
+    form = compile_schema({"type": "array", "items": item}).form
+    count = 5000
+    record = [{"kind": "firm", "seat": "x"}] * count
+    leaves = {f"/{at}/seat": Leaf('"x"', 0.8, ((at, at + 1),)) for at in range(count)}
+    rows = {f"/{at}": (at, 0.9) for at in range(count)}
+    begin = time.process_time()
+    part = part_of(form, Filled("0", json.dumps(record), leaves, rows, 1, 0))
+    assert time.process_time() - begin < 2  # 0.2 seconds; 3.8 when each choice looks at all leaves
+    (found,) = part.rows.values()
+    assert len(found) == count and all(len(row.part.leaves) == 2 for row in found[::500])
 
 
 def test_what_all_chunks_lack_is_as_absent_as_the_one_that_doubts_it_most() -> None:
