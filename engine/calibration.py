@@ -35,6 +35,9 @@ NEAR, STEM = 60, 5
 #: Passages are told apart by their length from e^5 to e^11 characters.
 SHORTEST, LONGEST = 5.0, 11.0
 
+#: Origins of leaves that no word of the document stands for.
+NONE = ("absent", "default")
+
 Signs = dict[str, float]
 _WORD = re.compile(r"[^\W_]+")
 
@@ -120,6 +123,7 @@ def signs_of(form: Form, passage: Passage, filled: Filled) -> RecordSigns:
         signs["posterior"] = log_odds(leaf.confidence, 1e-4)
         signs["rival"] = log_odds(leaf.posterior if leaf.origin == "absent" else leaf.rival)
         signs["spelled"], signs["missing"] = float(leaf.origin == "generated"), float(leaf.missing)
+        signs["default"] = float(leaf.origin == "default")
         signs["row"], signs["row_odds"] = float(row != ""), log_odds(filled.rows[row][1]) if row else 0.0
         signs["options"] = math.log1p(len(slot.options)) if slot is not None else 0.0
         signs["shared"] = float(any(spans[span] > 1 for span in leaf.spans))
@@ -143,7 +147,7 @@ def log_odds(probability: float, edge: float = EDGE) -> float:
 
 def _whole(leaves: list[Leaf], characters: int) -> Signs:
     """What all leaves of a record say together."""
-    values = [leaf for leaf in leaves if leaf.origin != "absent"]
+    values = [leaf for leaf in leaves if leaf.origin not in NONE]
     return {
         "record": _mean([log_odds(leaf.confidence) for leaf in leaves]),
         "sure_values": _mean([log_odds(leaf.confidence) for leaf in values]),
@@ -178,7 +182,7 @@ def _label_before(label: str, passage: Passage, leaf: Leaf) -> float:
 
 
 def _row_signs(chance: float, own: list[Leaf], whole: Signs) -> Signs:
-    values = [leaf for leaf in own if leaf.origin != "absent"]
+    values = [leaf for leaf in own if leaf.origin not in NONE]
     return {
         "posterior": log_odds(chance, 1e-4),
         "values": _mean([log_odds(leaf.confidence) for leaf in values]),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from cinnabar.schemas.form import Form
 
-Origin = Literal["copied", "chosen", "generated", "absent", "known", "minimal"]
+Origin = Literal["copied", "chosen", "generated", "absent", "default", "known", "minimal"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,7 @@ def commit(board: Board, judged: Judgement, effort: Effort) -> Alternatives:
     no_absence[:, 0] = ~board.excusable
     ruled_out = _reopen_values(board, judged, effort, no_absence, over[board.request])
     shares = judged.shares(_contradicting(board, scores, ruled_out))
-    choice, sure = _decide(shares, board.excusable, effort.answer)
+    choice, sure = _decide(shares, _defaults(scores, shares), board.excusable, effort.answer)
     _note_values(board, judged, shares, choice)
 
     opened = ~board.closed
@@ -175,13 +175,29 @@ def _alternatives(board: Board, scores: Scores, shares: Shares, slot: int) -> li
     return found
 
 
-def _decide(shares: Shares, excusable: torch.Tensor, answer: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """(index, posterior), each [S], of what each slot is now: its best value, absent if that is poor."""
+def _defaults(scores: Scores, shares: Shares) -> torch.Tensor:
+    """[S, K + 2] bool, the candidates that stand for there being no value."""
+    result = torch.zeros_like(shares.possible)
+    for slot, candidates in enumerate(scores.candidates):
+        for k, candidate in enumerate(candidates, 1):
+            if candidate.origin == "default":
+                result[slot, k] = True
+    return result
+
+
+def _decide(
+    shares: Shares, defaults: torch.Tensor, excusable: torch.Tensor, answer: float
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """(index, posterior), each [S], of what each slot is now: its best value, or none if that is poor.
+
+    None is column 0 or, if it is likelier, one of the `defaults` ([S, K + 2] bool).
+    """
     only_absent = torch.zeros_like(shares.possible)
     only_absent[:, 0] = True
     value, sure = shares.best(only_absent)
-    absent = excusable & shares.possible[:, 0] & ((value < 0) | (sure < answer))
-    return torch.where(absent, 0, value), torch.where(absent, shares.posterior[:, 0], sure)
+    none, chance = shares.best(~(only_absent | defaults))
+    absent = excusable & (none >= 0) & ((value < 0) | (sure < answer))
+    return torch.where(absent, none, value), torch.where(absent, chance, sure)
 
 
 def _reopen_values(
@@ -253,7 +269,10 @@ def _note_values(board: Board, judged: Judgement, shares: Shares, choice: torch.
     scores, last = judged.scores, shares.posterior.shape[1] - 1
     only_absent = torch.zeros_like(shares.possible)
     only_absent[:, 0] = True
-    guess, certainty = shares.best(only_absent)
+    best, _ = shares.best(only_absent)
+    guess = torch.where(choice > 0, choice, best)
+    certainty = shares.posterior.gather(1, guess.clamp_min(0).unsqueeze(1)).squeeze(1)
+    certainty = torch.where(guess < 0, 0.0, certainty)
     taken = torch.zeros_like(only_absent).scatter_(1, guess.clamp_min(0).unsqueeze(1), True)
     _, second = shares.best(only_absent | taken)
     rivals = second.tolist()

@@ -169,10 +169,11 @@ def _value(slot: Slot, leaf: Leaf | None) -> Value:
     """What is written for a slot of which this is known."""
     if leaf is None:
         return Value(slot.minimal.encode(), absent=True)
-    found = rank(leaf)
+    default = leaf.origin == "default"
+    found = default or rank(leaf)
     return Value(
         text=(leaf.text if found and leaf.text is not None else slot.minimal).encode(),
-        absent=found < 2,
+        absent=rank(leaf) < 2 and not default,
         confidence=leaf.confidence if found else leaf.posterior,
         absent_confidence=leaf.absence if found else leaf.confidence,
         spans=leaf.spans,

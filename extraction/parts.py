@@ -116,8 +116,8 @@ def _odds(leaf: Leaf) -> float:
 
 
 def rank(leaf: Leaf) -> int:
-    """2 for a value, 1 for a guess where one is demanded, 0 for none."""
-    return 1 if leaf.missing else 0 if leaf.origin == "absent" else 2
+    """2 for a value, 1 for a guess where one is demanded, 0 for none, or for what is given for none."""
+    return 1 if leaf.missing else 0 if leaf.origin in ("absent", "default") else 2
 
 
 def spans_of(part: Part) -> Spans:

@@ -196,9 +196,10 @@ def record_of(document: Document, filled: Filled, form: Form) -> Record:
 
 
 def _flags(leaf: Leaf, evidence: Evidence | None) -> tuple[str, ...]:
-    """What a reader should know of a value: that it is a guess, spelled out, or has no words behind it."""
-    said = leaf.origin not in ("absent", "known") and leaf.text not in (None, "null", "false")
+    """What a reader should know of a value: guessed, spelled out, the schema's own, or without evidence."""
+    said = leaf.origin not in ("absent", "default", "known") and leaf.text not in (None, "null", "false")
     marks = {
+        "default": leaf.origin == "default",
         "generated": leaf.origin == "generated",
         "guessed": leaf.missing,
         "no_evidence": said and evidence is None,

@@ -31,7 +31,8 @@ class Slot:
     pattern, format or enum). `bounds` says in words what bounds numbers or lengths. `minimal` is `null` where
     nullable, else a shortest accepted text. `kind` is that of the values beside null; where several kinds are
     allowed it is `number` for integers and numbers, `enum` where the choices are closed, else `string`.
-    `examples` are accepted texts that the schema's author gave.
+    `examples` are accepted texts that the schema's author gave, `default` the one for a missing value, ""
+    where there is none.
     """
 
     index: int
@@ -50,6 +51,7 @@ class Slot:
     title: str = ""
     description: str = ""
     examples: tuple[str, ...] = ()
+    default: str = ""
 
     def accepts(self, text: bytes) -> bool:
         """Whether this canonical JSON text is allowed here."""

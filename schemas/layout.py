@@ -307,8 +307,17 @@ def make_slot(shape: Shape, path: str, index: int) -> Slot:
         bounds=bounds_in_words(others[0]) if len(others) == 1 else "",
         title=notes.title,
         description=notes.description,
-        examples=tuple(text for text in notes.examples if text[:1] not in "{[" and holds(shape, text)),
+        examples=tuple(text for text in notes.examples if _is_scalar(shape, text)),
+        default=_default(shape, notes.default),
     )
+
+
+def _default(shape: Shape, text: str | None) -> str:
+    return text if text not in (None, "null", '""') and _is_scalar(shape, text) else ""
+
+
+def _is_scalar(shape: Shape, text: str) -> bool:
+    return text[:1] not in "{[" and holds(shape, text)
 
 
 def _options(others: tuple[Shape, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:

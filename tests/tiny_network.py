@@ -71,13 +71,14 @@ def labelled(text: str, schema: dict[str, Any], truth: Any, longest: int = 300) 
 
 BILL = {
     "type": "object",
-    "required": ["seller", "total", "due", "paid", "kind", "lines"],
+    "required": ["seller", "total", "due", "paid", "kind", "off", "lines"],
     "properties": {
         "seller": {"type": "string", "description": "Who sells."},
         "total": {"type": "number", "description": "What is to be paid."},
         "due": {"type": ["string", "null"], "format": "date"},
         "paid": {"type": "boolean"},
         "kind": {"enum": ["invoice", "receipt", "reminder"]},
+        "off": {"type": ["number", "null"], "description": "What is taken off, positive; 0 when nothing is."},
         "lines": {
             "type": "array",
             "items": {
@@ -97,12 +98,16 @@ def bill(number: int, lines: int = 3) -> tuple[str, dict[str, Any]]:
     rows = [
         {"name": GOODS[(number + i) % len(GOODS)], "price": 3.25 + number + 10 * i} for i in range(lines)
     ]
-    total = sum(row["price"] for row in rows)
+    total, off = sum(row["price"] for row in rows), 0.5 + number if number % 3 == 1 else 0
     due = f"2024-0{number % 9 + 1}-17" if number % 4 else None
     seller = SELLERS[number % len(SELLERS)]
     listed = "\n".join(f"{i + 1}  {row['name']}  {row['price']:.2f}" for i, row in enumerate(rows))
+    listed += f"\n\nDiscount: -{off:.2f}" if off else ""
     text = f"INVOICE\nSeller: {seller}\nDue: {due or 'at once'}\n\n{listed}\n\nTotal: {total:.2f}\nPaid: no\n"
-    truth = {"seller": seller, "total": total, "due": due, "paid": False, "kind": "invoice", "lines": rows}
+    truth = {
+        "seller": seller, "total": total, "due": due, "paid": False, "kind": "invoice", "off": off,
+        "lines": rows,
+    }  # fmt: skip
     return text, truth
 
 

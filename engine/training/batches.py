@@ -46,7 +46,10 @@ class Targets:
 
     absent: [N, S] float, NaN where unknown. spans: [N, S, GOLD, 2] int64 places (first, last), -1 beyond the
     end. starts, ends: [N, S, T] and [N, T] bool, where spans may start and end. boolean: [N, S] int64. gate:
-    [N, S] float, 1 where the value has to be spelled, NaN where unknown. choice_at: [C, 2] (window, slot);
+    [N, S] float, 1 where the value has to be spelled, NaN where unknown. default: [N, S] int64, what stands
+    for an absent value: 0 nothing, 1 + i the question's named value i, IGNORE where unknown; either: [N, S]
+    bool, where the value may as well be pointed at (then `absent` is NaN). unsigned: [N, S] float, 1 where
+    the sign at `spans` is not part of the value, NaN where there is none. choice_at: [C, 2] (window, slot);
     choice_options: [C, O] questions, -1 beyond; choice_printed: [C, O]; choice: [C]. rows_at: [R, 2]; rows:
     [R, T] float. spell_at: [G, 2]; hint: [G, HINT_BYTES]; shown: [G, SPELLED] tokens on the canvas; spelled:
     [G, SPELLED] their truth, IGNORE where it does not count; positions: [G], how many of them the slot has.
@@ -58,6 +61,9 @@ class Targets:
     ends: Tensor
     boolean: Tensor
     gate: Tensor
+    default: Tensor
+    either: Tensor
+    unsigned: Tensor
     choice_at: Tensor
     choice_options: Tensor
     choice_printed: Tensor
@@ -124,7 +130,8 @@ class _Collation:
         self.rng, self.width = rng, width
         shape = (windows, slots)
         self.board = Board.blank(windows, slots, width)
-        self.absent, self.gate = (torch.full(shape, float("nan")) for _ in range(2))
+        self.absent, self.gate, self.unsigned = (torch.full(shape, float("nan")) for _ in range(3))
+        self.default, self.either = torch.full(shape, IGNORE), torch.zeros(shape, dtype=torch.bool)
         self.spans = torch.full((*shape, GOLD, 2), -1)
         self.boolean = torch.full(shape, IGNORE)
         self.starts = torch.zeros(*shape, width, dtype=torch.bool)
@@ -162,6 +169,7 @@ class _Collation:
                 self._choose(seen, j, target)
             else:
                 self._point(seen, j, target, own)
+                self._default(i, j, target, self.wording[target.question], own)
             if shows and self.rng.random() < ratio:
                 show_value(self.board, i, j, target, own, seen.size, self.rng)
 
@@ -202,6 +210,21 @@ class _Collation:
             hint = hint_of(seen.passage, target, own, self.rng)
             self.spells.append(((i, j), (target.spelled, hint)))
 
+    def _default(self, i: int, j: int, target: SlotTarget, asked: Question, own: Spans) -> None:
+        """What stands for an absent value is told where the question, as it is asked, names any."""
+        if own and target.unsigned is not None:
+            self.unsigned[i, j] = float(target.unsigned)
+        if not asked.named:
+            return
+        if target.default < 0:
+            self.default[i, j] = 0 if target.absent else IGNORE
+        elif target.default < len(asked.named) and (own or not target.spans):
+            # Wordings that name fewer keep the first ones: places stay the same.
+            self.default[i, j] = 1 + target.default
+            if own:
+                self.either[i, j] = True
+                self.absent[i, j] = self.gate[i, j] = float("nan")
+
     def targets(self) -> Targets:
         """What the batch should have said, now that all windows are in."""
         count, most = len(self.choices), max((len(c.options) for c in self.choices), default=1)
@@ -215,8 +238,8 @@ class _Collation:
         hint, shown, spelled, positions = spelling([x for _, x in self.spells], self.rng)
         return Targets(
             absent=self.absent, spans=self.spans, starts=self.starts, ends=self.ends, boolean=self.boolean,
-            gate=self.gate, choice_at=_pairs([c.at for c in self.choices]), choice_options=options,
-            choice_printed=printed,
+            gate=self.gate, default=self.default, either=self.either, unsigned=self.unsigned,
+            choice_at=_pairs([c.at for c in self.choices]), choice_options=options, choice_printed=printed,
             choice=torch.tensor([c.true for c in self.choices], dtype=torch.long),
             rows_at=_pairs([at for at, _ in self.rows]), rows=tags,
             spell_at=_pairs([at for at, _ in self.spells]), hint=hint, shown=shown, spelled=spelled,

@@ -70,7 +70,7 @@ def show_value(
         first = rng.randint(1, size - 1)
         own = [(first, min(size, first + rng.randint(0, 3)))]
         board.state[i, j] = STATES.index("copied")
-    elif target.absent:
+    elif target.absent and target.default < 0:
         board.state[i, j] = STATES.index("absent")
         return
     elif target.options or target.kind == KINDS.index("boolean"):

@@ -43,6 +43,9 @@ class SlotTarget:
     words. `option`: index of the true option, -1 where there is none. `spelled`: the canonical text for the
     speller. `absent`: whether the document has no value. `known`: whether the truth could be found at all.
     `told`: of an option outside of rows the piece around which the passage says most about it (told.py).
+    `default`: of an absent value, or of one that may as well be printed at `spans`, which of the values that
+    the question names is given for it, -1 for none. `unsigned`: whether the printed number's minus sign is
+    not part of the value; None where there is no sign.
     """
 
     question: Question
@@ -59,6 +62,8 @@ class SlotTarget:
     spelled: bytes | None = None
     words: tuple[int, ...] = ()
     told: int = 0
+    default: int = -1
+    unsigned: bool | None = None
 
     @property
     def chosen(self) -> bool:
@@ -214,13 +219,33 @@ def _target(
             region = (anchor, until) if row is not None else (0, len(pieces))
             spans = [s for s in wrapped.find(shown, *region) if s[1] - s[0] < LONGEST_SPAN]
     spelled = _spelled(slot, value)
+    default = _default(base.question, value)
+    unprinted = default >= 0 and not spans
     return replace(
         base,
+        absent=unprinted,
         spans=tuple(dict.fromkeys(spans)),
         known=bool(spans) or spelled is not None,
-        spelled=spelled,
+        spelled=None if unprinted else spelled,
         words=words,
+        default=default,
+        unsigned=_unsigned(leaf, reader) if kind == KINDS.index("number") else None,
     )
+
+
+def _default(question: Question, value: Any) -> int:
+    """Which of the values that the question names this is, the last of several; -1 for none."""
+    named = [json.loads(n.text) for n in question.named]
+    same = [i for i, n in enumerate(named) if n == value and isinstance(n, str) == isinstance(value, str)]
+    return same[-1] if same else -1
+
+
+def _unsigned(leaf: LabelledLeaf, reader: PassageReader) -> bool | None:
+    """Whether a printed number's minus sign is not part of the value; None where signs do not tell."""
+    read = [reader.read(leaf.slot, span) for span in leaf.spans]
+    if not read or not all(text is not None and text.startswith(b"-") for text in read):
+        return None
+    return bool(leaf.value > 0) if leaf.value else None
 
 
 class _Starts:
@@ -255,11 +280,12 @@ def reworded(question: Question, rng: random.Random) -> Question:
     if draw < 0.65 and question.note:
         return Question(question.label, "", question.parents)
     if draw < 0.78 and question.note:
-        return Question("", question.note, "")
+        return Question("", question.note, "", question.named)
     if draw < 0.88:
-        return Question(question.label.lower(), question.note, "")
+        return Question(question.label.lower(), question.note, "", question.named)
     first = question.note.split(". ")[0]
-    return Question(question.label, first, question.parents)
+    named = tuple(n for n in question.named if n.end <= len(first))
+    return Question(question.label, first, question.parents, named)
 
 
 def draw_window(passage: LabelledPassage, rng: random.Random) -> Window:

@@ -18,7 +18,7 @@ BOOLEAN = KINDS.index("boolean")
 #: Weight of each part of the loss.
 WEIGHTS = {
     "start": 1.0, "end": 0.7, "absent": 1.0, "choice": 0.7, "boolean": 0.7, "rows": 1.5, "row_ranks": 0.5,
-    "gate": 0.2, "spell": 0.3,
+    "gate": 0.2, "spell": 0.3, "default": 1.0, "unsigned": 0.3,
 }  # fmt: skip
 
 
@@ -26,35 +26,51 @@ def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
     """The mean loss of each part over a batch; parts without a target are left out."""
     page, board, targets, questions = batch.sheet, batch.board, batch.targets, batch.questions
     held = network.hold(network.read(page))
-    vectors, statements = network.understand(questions)
+    read = network.understand(questions)
+    vectors, statements = read.vectors, read.statements
     matches = network.matches(page, board, questions)
     look = network.look(held, page, board, vectors, matches)
     out: dict[str, Tensor] = {}
 
     starts = network.starts(look)
     supported, options_supported = _supported(network, batch, look, statements)
+    absent = network.absences(look, starts, targets.starts, supported)
     known = ~targets.absent.isnan()
     if known.any():
-        absent = network.absences(look, starts, targets.starts, supported)
         out["absent"] = F.binary_cross_entropy_with_logits(absent[known], targets.absent[known])
     gated = ~targets.gate.isnan()
     if gated.any():
         gate = network.spell_gate(look.slots)[..., 0].float()
         out["gate"] = F.binary_cross_entropy_with_logits(gate[gated], targets.gate[gated])
 
-    pointed = targets.spans[:, :, 0, 0] >= 0
+    scores = torch.where(targets.starts, starts.float(), FLOOR).log_softmax(-1)
+    gold = targets.spans[..., 0].clamp(min=0)
+    each = scores.gather(2, gold) + torch.where(targets.spans[..., 0] >= 0, 0.0, FLOOR)
+    # Any of the places where the value is printed will do.
+    at = each.logsumexp(-1)
+    pointed = (targets.spans[:, :, 0, 0] >= 0) & ~targets.either
     if pointed.any():
-        scores = torch.where(targets.starts, starts.float(), FLOOR).log_softmax(-1)
-        gold = targets.spans[..., 0].clamp(min=0)
-        each = scores.gather(2, gold) + torch.where(targets.spans[..., 0] >= 0, 0.0, FLOOR)
-        # Any of the places where the value is printed will do.
-        out["start"] = -each.logsumexp(-1)[pointed].mean()
+        out["start"] = -at[pointed].mean()
         best = each.detach().argmax(-1, keepdim=True)
         start = gold.gather(2, best)
         end = targets.spans[..., 1].clamp(min=0).gather(2, best)[..., 0]
         tails = network.ends(look, start, page.line)[:, :, 0].float()
         tails = torch.where(targets.ends[:, None], tails, FLOOR)
         out["end"] = F.cross_entropy(tails[pointed], end[pointed])
+
+    given = targets.default != IGNORE
+    if given.any():
+        asked = board.question[given]
+        share = network.defaults(look.slots[given], read.named[asked], read.is_named[asked])
+        default = share.gather(1, targets.default[given][:, None])[:, 0]
+        # What stands for none may be printed as well ("Fees 0.00"): then either way to it is right.
+        missing = absent[given]
+        either = torch.logaddexp(F.logsigmoid(-missing) + at[given], F.logsigmoid(missing) + default)
+        out["default"] = -torch.where(targets.either[given], either, default).mean()
+    signed = ~targets.unsigned.isnan()
+    if signed.any():
+        unsigned = network.unsigned(look.slots[signed])[..., 0].float()
+        out["unsigned"] = F.binary_cross_entropy_with_logits(unsigned, targets.unsigned[signed])
 
     if (targets.choice != IGNORE).any():
         i, j = targets.choice_at.unbind(-1)

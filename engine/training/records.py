@@ -72,9 +72,10 @@ def _truth(plan: Plan, s: Source, indices: tuple[int, ...], pointer: str, record
                 record.rows[inner] = s.row_starts[f"{path}[{i}]"]
             items.append(value)
         return items
-    if not plan.path:
-        return None
-    return _leaf_truth(plan, s, _concrete(plan.path, indices), pointer, record)
+    value = _leaf_truth(plan, s, _concrete(plan.path, indices), pointer, record) if plan.path else None
+    if value is None:
+        return plan.default
+    return abs(value) if plan.unsigned and not isinstance(value, str) else value
 
 
 def _leaf_truth(plan: Plan, s: Source, path: str, pointer: str, record: Record) -> Any:

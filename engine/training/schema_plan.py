@@ -17,7 +17,8 @@ class Plan:
     field.
 
     `choices` maps an option to the name it has in this schema. `verbatim` leaves hold the text as printed.
-    `fallback` is a field that stands in where this one is not printed, by the library model's own definition.
+    `fallback` is a field that stands in where this one is not printed, by the library model's own definition;
+    `default` the value that the description gives for none; `unsigned` numbers are without their sign.
     """
 
     kind: str
@@ -29,6 +30,8 @@ class Plan:
     choices: Mapping[str, str] = field(default_factory=dict)
     required: bool = True
     fallback: str = ""
+    default: Any = None
+    unsigned: bool = False
 
 
 def to_schema(plan: Plan) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from cinnabar.engine.training.family import Container, Family, Field
 from cinnabar.engine.training.locale import common, split
+from cinnabar.engine.training.schema_hints import add_hints
 from cinnabar.engine.training.schema_plan import Plan
 from cinnabar.engine.training.wording import Wording, draw_head, draw_wording, spell
 
@@ -54,6 +55,7 @@ def _leaf(r: random.Random, w: Wording, f: Field, used: set[str], prefix: str = 
         schema = dict(_SCALARS.get(f.kind, {"type": "string"}))
         if f.kind == "email" and r.random() < 0.5:
             schema = {"type": "string"}
+    add_hints(r, f.kind, plan, head)
     if nullable:
         if "enum" in schema:
             schema = (

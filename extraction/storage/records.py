@@ -21,8 +21,8 @@ class LeafRow:
     the place was left out. `confidence` in [0, 1]. `missing` says that the schema demands a value that the
     model did not find. `evidence` has spans in characters of the whole document and boxes in points; None
     where the value was not read from the document. `page` counts from 1, 0 where there is none. `flags` say
-    what a reader should know: `generated` (spelled out), `guessed` (demanded, and not found), `no_evidence`
-    (a value without words behind it).
+    what a reader should know: `default` (what the schema gives for none), `generated` (spelled out),
+    `guessed` (demanded, and not found), `no_evidence` (a value without words behind it).
     """
 
     pointer: str

@@ -157,12 +157,16 @@ class Offer:
 
 
 def _offered(s: PlainSlot, judged: Judgement, effort: Effort, now: Any, last: int, due: bool) -> Offer:
-    posterior, possible, best = now
+    _, _, best = now
     value, sure = best(s.at, {0})
     choice = value
-    if s.excusable and possible[s.at][0] and (value < 0 or sure < grains(effort.answer)):
-        choice = 0
-    one = Offer(s, choice, posterior[s.at][0] if choice == 0 else sure)
+    none = {0} | {
+        k for k, c in enumerate(judged.scores.candidates[s.at], 1) if c.origin == "default"
+    }  # fmt: skip
+    said, chance = best(s.at, set(range(last + 1)) - none)
+    if s.excusable and said >= 0 and (value < 0 or sure < grains(effort.answer)):
+        choice, sure = said, chance
+    one = Offer(s, choice, sure)
     if s.closed:
         return one
     _note(s, judged, now, one, last)
@@ -193,7 +197,9 @@ def _offered(s: PlainSlot, judged: Judgement, effort: Effort, now: Any, last: in
 def _note(s: PlainSlot, judged: Judgement, now: Any, one: Offer, last: int) -> None:
     """The value that the slot would have if nothing else came."""
     posterior, _, best = now
-    guess, sure = best(s.at, {0})
+    guess, _ = best(s.at, {0})
+    guess = one.choice if one.choice > 0 else guess
+    sure = posterior[s.at][guess] if guess >= 0 else 0
     _, rival = best(s.at, {0, guess})
     nothing = posterior[s.at][0]
     s.noted = replace(

@@ -69,7 +69,13 @@ def scores_of(board: Board, pools: dict[int, list[bytes]], draw: random.Random) 
             generating.append(at)
             tokens.append(_peaked(pools[at], int(board.canvas.length[at]), width, draw))
     return Scores(
-        candidates=[[Candidate(text, ((1, 2 + at),)) for text in texts] for at, texts in enumerate(offered)],
+        candidates=[
+            [
+                Candidate(text, (), "default") if draw.random() < 0.2 else Candidate(text, ((1, 2 + at),))
+                for text in texts
+            ]
+            for at, texts in enumerate(offered)
+        ],
         candidate_logits=table,
         absent_logit=torch.tensor(absent),
         generate_logit=torch.tensor(spelled),

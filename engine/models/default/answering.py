@@ -16,13 +16,11 @@ from cinnabar.engine.models.default.inputs import KINDS
 from cinnabar.engine.models.default.memory import Memory
 from cinnabar.engine.models.default.network import BOOLEANS
 from cinnabar.engine.models.default.pointing import candidates_of, spans_in_window
-from cinnabar.engine.models.default.questions import kind_of
+from cinnabar.engine.models.default.questions import TYPED, kind_of
 from cinnabar.engine.models.default.sharing import unshared
 
 #: A slot is spelled out as well where the model gives that at least this probability.
 SPELL_FROM = 0.1
-#: Kinds of slots that take whole mentions (typed.py).
-TYPED = (KINDS.index("number"), KINDS.index("date"), KINDS.index("time"))
 
 
 def answer(k: int, d: Decided, memory: Memory, canvas: Canvas, out: Answers) -> None:

@@ -29,6 +29,10 @@ class Decided:
         order = sorted(range(len(self.absent)), key=self.absent.__getitem__)
         return [self.windows[i] for i in order[:count]]
 
+    def likeliest_state(self) -> Tensor:
+        """The slot's state, [H], in the window that most likely holds its value."""
+        return self.states[self.absent.index(min(self.absent))]
+
 
 class Answers:
     """Scores of a canvas while they are gathered."""

@@ -53,8 +53,9 @@ def supported(
         boolean = kind_of(slot) == KINDS.index("boolean")
         asked = [known.slots[slot.index]] if boolean else known.options[slot.index]
         read, words = states[1 : len(seen) + 1], network.encoder.words.weight
+        stated = known.read.statements
         parts = [
-            support(words, seen[None], read[None], where[None], known.statements[torch.tensor([part])])[0]
+            support(words, seen[None], read[None], where[None], stated[torch.tensor([part])])[0]
             for part in (asked[i : i + OPTIONS_AT_ONCE] for i in range(0, len(asked), OPTIONS_AT_ONCE))
         ]
         memory.supported[key] = torch.cat(parts)
@@ -75,5 +76,5 @@ def options_of(
         near = memory.plain
     at = known.options[slot.index]
     printed = torch.tensor([float(is_printed(known.asked[o], near)) for o in at], device=state.device)
-    scores = network.choices(state[None], known.vectors[at][None], printed[None], found[None])[0]
+    scores = network.choices(state[None], known.read.vectors[at][None], printed[None], found[None])[0]
     return scores.float().log_softmax(-1).tolist()

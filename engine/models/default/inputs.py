@@ -41,17 +41,19 @@ class Questions:
     """Q distinct texts that ask for something, and of which slots and options are made.
 
     ids: [Q, n] int64; mask: [Q, n] bool; label: [Q, LABEL_PIECES] and note: [Q, NOTE_PIECES] int64, the
-    pieces of the name and of the description, 0 beyond their end.
+    pieces of the name and of the description, 0 beyond their end; named: [Q, NAMED, 2] int64, the pieces
+    [start, end) of `ids` of the values that the description names, (0, 0) beyond the last.
     """
 
     ids: Tensor
     mask: Tensor
     label: Tensor
     note: Tensor
+    named: Tensor
 
     def part(self, first: int, last: int) -> Questions:
         """The questions [first, last)."""
-        return Questions(*(x[first:last] for x in (self.ids, self.mask, self.label, self.note)))
+        return Questions(*(x[first:last] for x in (self.ids, self.mask, self.label, self.note, self.named)))
 
 
 @dataclass(slots=True)

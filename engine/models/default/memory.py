@@ -9,8 +9,8 @@ from torch import Tensor
 from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.hidden import Held
 from cinnabar.engine.models.default.inputs import Questions
+from cinnabar.engine.models.default.network import Understood
 from cinnabar.engine.models.default.questions import Question
-from cinnabar.engine.models.default.support import Statements
 from cinnabar.engine.models.default.typed import PassageReader
 from cinnabar.engine.models.default.windows import Window
 from cinnabar.engine.models.default.wordpieces import Pieces
@@ -44,15 +44,14 @@ class Memory:
 
 @dataclass(slots=True)
 class FormMemory:
-    """A form as the model keeps it: its questions (slots, then arrays, then options), and their vectors.
+    """A form as the model keeps it: its questions (slots, then arrays, then options), as it read them.
 
     `slots`, `arrays` and `options` (of each slot) are their places among the questions.
     """
 
     asked: list[Question]
     questions: Questions
-    vectors: Tensor
-    statements: Statements
+    read: Understood
     slots: list[int]
     arrays: list[int]
     options: list[list[int]]

@@ -9,20 +9,21 @@ from torch import Tensor
 
 from cinnabar.engine.calibration import Calibration
 from cinnabar.engine.models.base import Canvas, Row, Scores
-from cinnabar.engine.models.default.answering import TYPED, align, answer, gather, unshare
+from cinnabar.engine.models.default.answering import align, answer, gather, unshare
 from cinnabar.engine.models.default.answers import Answers, Decided
 from cinnabar.engine.models.default.choosing import options_of, supported, told_windows
 from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.hidden import Look
 from cinnabar.engine.models.default.inputs import ROWS, Board, Sheet, to_device
 from cinnabar.engine.models.default.memory import FormMemory, Memory
-from cinnabar.engine.models.default.network import Network
+from cinnabar.engine.models.default.network import Network, Understood
 from cinnabar.engine.models.default.pointing import end_mask, point, start_masks
 from cinnabar.engine.models.default.precision import low_precision
-from cinnabar.engine.models.default.questions import form_questions, kind_of, question_tensors
+from cinnabar.engine.models.default.questions import TYPED, form_questions, kind_of, question_tensors
 from cinnabar.engine.models.default.rows import DOUBTFUL_FROM, chosen_places, fields_within, nested
+from cinnabar.engine.models.default.settling import settle_absences, settle_signs
 from cinnabar.engine.models.default.spelling import spell
-from cinnabar.engine.models.default.support import SIGNS, Statements
+from cinnabar.engine.models.default.support import SIGNS
 from cinnabar.engine.models.default.typed import PassageReader
 from cinnabar.engine.models.default.views import Place, View, board_of, row_places, views_of
 from cinnabar.engine.models.default.windows import Window, cut, padded, sheet
@@ -130,8 +131,7 @@ class DefaultModel:
                 for i in range(0, max(1, len(texts)), QUESTIONS_AT_ONCE)
             ]
             memory = FormMemory(
-                texts, questions, torch.cat([vectors for vectors, _ in parts]),
-                Statements.cat([stated for _, stated in parts]), list(range(len(asked.slots))),
+                texts, questions, Understood.cat(parts), list(range(len(asked.slots))),
                 list(range(len(asked.slots), len(asked.slots) + len(asked.arrays))), options,
             )  # fmt: skip
             if len(self._forms) >= FORMS_KEPT:
@@ -189,7 +189,7 @@ class DefaultModel:
                 matches = self.network.matches(page, board, known.questions)
                 if len(memory.matched) < MATCHES_KEPT:
                     memory.matched[asked] = matches
-            return self.network.look(held, page, board, known.vectors, matches)
+            return self.network.look(held, page, board, known.read.vectors, matches)
 
     def _precision(self) -> torch.autocast:
         """bfloat16 where the machine has instructions for it, as in training."""
@@ -241,6 +241,8 @@ class DefaultModel:
         align(sorted(asked & places.keys()), memory, canvas, out)
         gather(own, asked, memory, canvas, out)
         unshare(own, asked, canvas, out)
+        settle_signs(self.network, asked, decided, canvas, out)
+        settle_absences(self.network, asked, decided, known, canvas, out)
         spell(self.network, own, decided, memory, canvas, out)
 
     def _decide(

@@ -12,6 +12,7 @@ Vinyals et al. 2015, arXiv 1506.03134; for masked denoising of whole answers see
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -30,6 +31,28 @@ from cinnabar.engine.models.default.support import SIGNS, STATED, Statements
 BOOLEANS = ("true", "false")
 #: Longest span that can be pointed at, in pieces.
 LONGEST_SPAN = 96
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What was read of Q questions.
+
+    vectors: [Q, H], the mean of each one's states; statements: each as a statement, [Q, …]; named: [Q, NAMED,
+    H], the mean of the states of each value that it names, 0 where there is none; is_named: [Q, NAMED] bool.
+    """
+
+    vectors: Tensor
+    statements: Statements
+    named: Tensor
+    is_named: Tensor
+
+    @classmethod
+    def cat(cls, parts: Sequence[Understood]) -> Understood:
+        """All parts, one after the other."""
+        vectors, named, is_named = (
+            torch.cat([getattr(p, name) for p in parts]) for name in ("vectors", "named", "is_named")
+        )
+        return cls(vectors, Statements.cat([p.statements for p in parts]), named, is_named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +113,18 @@ class Network(nn.Module):
         self.boolean = nn.Linear(h, 2)
         self.boolean_support = nn.Parameter(torch.tensor([4.0, 4.0, 2.0, 0.0]))
         self.absent_support = nn.Parameter(torch.zeros(SIGNS))
+        # Which of the values that a description names is given where there is none, and whether the sign of
+        # a printed number belongs to the value ("always positive").
+        self.default_slot, self.default_named = nn.Linear(h, p), nn.Linear(h, p)
+        self.default_bias = nn.Linear(h, 1)
+        self.unsigned = nn.Linear(h, 1)
         self.speller = Speller(h)
         for table in (self.region_pointer, self.distance_pointer, self.span_length, self.span_lines):
             nn.init.zeros_(table.weight)
         nn.init.zeros_(self.choice_bias.weight)
+        for module, prior in ((self.default_bias, -2.0), (self.unsigned, -2.0)):
+            nn.init.zeros_(module.weight)
+            nn.init.constant_(module.bias, prior)
         for module in (self.value, self.anchor):
             nn.init.normal_(module.weight, std=0.02)
         nn.init.normal_(self.kind.weight, std=0.02)
@@ -133,15 +164,23 @@ class Network(nn.Module):
         """The states of the windows: [N, T, H]."""
         return self.encoder(sheet.ids, sheet.mask, sheet.around)  # type: ignore[no-any-return]
 
-    def understand(self, questions: Questions) -> tuple[Tensor, Statements]:
-        """A vector for each question, the mean of its states, [Q, H]; and each as a statement, [Q, …]."""
+    def understand(self, questions: Questions) -> Understood:
+        """What is read of each question, without any window."""
         x = self.encoder(questions.ids, questions.mask)
         m = questions.mask[..., None].to(x.dtype)
         vectors = (x * m).sum(1) / m.sum(1).clamp(min=1)
         missing = max(0, STATED + 1 - x.shape[1])
         states = F.pad(x, (0, 0, 0, missing))[:, 1 : STATED + 1]
         mask = F.pad(questions.mask, (0, missing))[:, 1 : STATED + 1]
-        return vectors, Statements(questions.label, questions.note, states, mask)
+        place = torch.arange(x.shape[1], device=x.device)
+        inside = (place >= questions.named[..., :1]) & (place < questions.named[..., 1:])
+        share = inside.to(x.dtype) / inside.sum(-1, keepdim=True).clamp(min=1)
+        return Understood(
+            vectors,
+            Statements(questions.label, questions.note, states, mask),
+            torch.matmul(share, x),
+            inside.any(-1),
+        )
 
     def matches(self, sheet: Sheet, board: Board, questions: Questions) -> Tensor:
         """How alike the slots' words are to what stands at, before and above each piece: [N, S, 8, T]."""
@@ -268,3 +307,14 @@ class Network(nn.Module):
         logits: Tensor = self.boolean(slots).float()
         yes = supported @ self.boolean_support
         return logits + torch.stack([yes, torch.zeros_like(yes)], -1)
+
+    def defaults(self, slots: Tensor, named: Tensor, is_named: Tensor) -> Tensor:
+        """Log probabilities of what an absent value is given as, [C, 1 + NAMED]: nothing, or a named value.
+
+        slots: [C, H] states; named, is_named: [C, NAMED, …] of their questions, from `understand`.
+        """
+        query = self.default_slot(slots)[:, None]
+        scores = (query * self.default_named(named)).sum(-1) / self.pointer_scale
+        scores = (scores + self.default_bias(named)[..., 0]).float()
+        scores = F.pad(torch.where(is_named, scores, FLOOR), (1, 0))
+        return scores.log_softmax(-1)

@@ -4,34 +4,51 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import torch
 
+from cinnabar.engine.models.default.defaults import NAMED, Named, named_values
 from cinnabar.engine.models.default.inputs import KINDS, LABEL_PIECES, NOTE_PIECES, Questions
 from cinnabar.engine.models.default.wordpieces import CLS_ID, SEP_ID, WordPieces
 from cinnabar.schemas.form import ArrayNode, Form, Slot, walk
 
 #: Pieces of a question that are read; longer descriptions are cut.
 QUESTION_PIECES = 40
+#: Kinds of slots that take whole mentions (typed.py).
+TYPED = (KINDS.index("number"), KINDS.index("date"), KINDS.index("time"))
 _WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A field's name with its parents' names, and its description. `label` is the name alone."""
+    """A field's name with its parents' names, and its description. `label` is the name alone.
+
+    `named` are values in the description that the field may have.
+    """
 
     label: str
     note: str
     parents: str = ""
+    named: tuple[Named, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name with those of its parents."""
+        return f"{self.parents}, {self.label}" if self.parents else self.label
 
     @property
     def text(self) -> str:
         """What the encoder reads."""
-        name = f"{self.parents}, {self.label}" if self.parents else self.label
-        return f"{name}: {self.note}" if self.note else name
+        return f"{self.name}: {self.note}" if self.note else self.name
+
+    @property
+    def named_in_text(self) -> Iterator[tuple[int, int]]:
+        """The characters [start, end) of `text` in which values are named."""
+        before = len(self.text) - len(self.note)
+        return ((before + n.start, before + n.end) for n in self.named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +73,7 @@ def form_questions(form: Form) -> FormQuestions:
     for node in walk(form.root):
         if not isinstance(node, Slot) and node.path:
             names[node.path] = _label(node.path, node.title)
-    slots = tuple(_question(s.path, s.title, _note(s), names) for s in form.slots)
+    slots = tuple(_slot_question(s, names) for s in form.slots)
     arrays = tuple(_array_question(a, names) for a in form.arrays)
     options = tuple(_options(s, q) for s, q in zip(form.slots, slots, strict=True))
     return FormQuestions(slots, arrays, options)
@@ -73,7 +90,9 @@ def _label(path: str, title: str) -> str:
 
 def _note(slot: Slot) -> str:
     examples = f" e.g. {', '.join(slot.examples[:2])}" if slot.examples else ""
-    return slot.description + examples
+    # In the words that descriptions use for it: the keyword is read as they are.
+    default = f"; {slot.default} when none" if slot.default and not slot.options else ""
+    return slot.description + examples + default
 
 
 def _question(path: str, title: str, note: str, names: dict[str, str]) -> Question:
@@ -81,6 +100,11 @@ def _question(path: str, title: str, note: str, names: dict[str, str]) -> Questi
     above = ["/".join(parts[:i]) for i in range(2, len(parts))]
     parents = " ".join(names[p] for p in above if p in names and not p.endswith("*"))
     return Question(_label(path, title), note, parents)
+
+
+def _slot_question(slot: Slot, names: dict[str, str]) -> Question:
+    asked = _question(slot.path, slot.title, _note(slot), names)
+    return replace(asked, named=named_values(slot, asked.note, kind_of(slot) in TYPED))
 
 
 def _array_question(array: ArrayNode, names: dict[str, str]) -> Question:
@@ -149,7 +173,18 @@ def question_tensors(questions: Sequence[Question], pieces: WordPieces) -> Quest
     mask = torch.arange(longest) < torch.tensor([len(t) for t in texts])[:, None]
     label = _padded((pieces.ids(q.label) for q in questions), len(texts), LABEL_PIECES)
     note = _padded((pieces.ids(q.note) for q in questions), len(texts), NOTE_PIECES)
-    return Questions(ids, mask, label, note)
+    return Questions(ids, mask, label, note, _named(questions, [len(t) - 1 for t in texts], pieces))
+
+
+def _named(questions: Sequence[Question], until: Sequence[int], pieces: WordPieces) -> torch.Tensor:
+    """Where the questions name values; what stands behind the pieces that are read, `until`, is left out."""
+    out = torch.zeros(len(questions), NAMED, 2, dtype=torch.long)
+    for i, question in enumerate(questions):
+        for j, (start, end) in enumerate(question.named_in_text):
+            first, last = (1 + len(pieces.ids(question.text[:at])) for at in (start, end))
+            if first < last <= until[i]:
+                out[i, j] = torch.tensor((first, last))
+    return out
 
 
 def _padded(rows: Iterable[tuple[int, ...]], count: int, width: int) -> torch.Tensor:

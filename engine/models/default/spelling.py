@@ -21,7 +21,7 @@ def spell(
     spelled = [k for k in own if out.generate[k] > -math.inf and canvas.values[k] is None]
     if not spelled:
         return
-    states = torch.stack([d.states[d.absent.index(min(d.absent))] for d in (decided[k] for k in spelled)])
+    states = torch.stack([decided[k].likeliest_state() for k in spelled])
     hint = torch.full((len(spelled), HINT_BYTES), MASK)
     for i, k in enumerate(spelled):
         spans = out.candidates[k][0].spans if out.candidates[k] else ()

@@ -160,6 +160,8 @@ def _slot(slot: Slot) -> dict[str, Any]:
         notes = expected(slot)[:1].upper() + expected(slot)[1:] if slot.kind != "null" else ""
         if slot.examples:
             notes += f", such as {', '.join(slot.examples[:2])}"
+        if slot.default:
+            notes += f", {slot.default} where the document has none"
     return _noted(found, slot.title, slot.description, notes)
 
 

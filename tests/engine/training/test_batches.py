@@ -104,7 +104,7 @@ def test_the_same_seed_makes_the_same_batch() -> None:
 def test_documents_of_one_schema_share_their_questions() -> None:
     drawn = [(p, p.windows[0]) for p in PASSAGES[:4]]
     batch = collate(drawn, wordpieces(), random.Random(1))
-    slots, options = 7, 3
+    slots, options = 8, 3
     assert len(batch.questions.ids) <= slots + 1 + options
 
 

@@ -11,7 +11,7 @@ from tiny_network import bills
 from cinnabar.engine.training.batches import Drawn
 from cinnabar.engine.training.pool import Mix, Source, load, save
 
-SHORT, LONG = bills(4), bills(3, longest=40)
+SHORT, LONG = bills(4), bills(3, longest=60)
 
 
 def sources() -> list[Source]:

@@ -1,0 +1,77 @@
+"""What descriptions say beside what a field is, and records that follow what they say."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from cinnabar.engine.models.default.questions import form_questions
+from cinnabar.engine.training.drawing import Drawing
+from cinnabar.engine.training.family import load
+from cinnabar.engine.training.locale import locales
+from cinnabar.engine.training.records import Source, make_record
+from cinnabar.engine.training.schema_hints import add_hints
+from cinnabar.engine.training.schema_plan import Plan
+from cinnabar.engine.training.schema_variation import draw_plan
+from cinnabar.schemas import compile_schema
+
+
+def hinted(kind: str, count: int = 400) -> Iterator[tuple[Plan, dict[str, Any]]]:
+    for seed in range(count):
+        plan, head = Plan("leaf", "field", "x"), {"description": "What it is."} if seed % 2 else {}
+        add_hints(random.Random(seed), kind, plan, head)
+        yield plan, head
+
+
+def test_a_default_is_named_in_the_description_and_found_there() -> None:
+    seen = 0
+    for kind, said in (("number", "number"), ("integer", "integer"), ("string", "string")):
+        for plan, head in hinted(kind):
+            if plan.default is None:
+                continue
+            field = head | {"type": [said, "null"]}
+            form = compile_schema({"type": "object", "properties": {"f": field}, "required": ["f"]}).form
+            assert str(plan.default) in head["description"]
+            named = [n.text.strip('"') for n in form_questions(form).slots[0].named]
+            # A dash between quotation marks is no text that is looked for among codes; the rest is found.
+            assert str(plan.default) in named or plan.default == "-"
+            seen += 1
+    assert seen > 60
+
+
+def test_most_descriptions_stay_as_they_are_and_some_only_look_alike() -> None:
+    plans = list(hinted("number"))
+    plain = [head for _, head in plans if head.get("description", "What it is.") == "What it is."]
+    alike = [h for p, h in plans if p.default is None and any(c.isdigit() for c in h.get("description", ""))]
+    assert 0.6 < len(plain) / len(plans) < 0.85 and len(alike) > 10
+
+
+def test_kinds_that_say_nothing_of_none_are_left_alone() -> None:
+    for kind in ("date", "boolean", "enum", "time"):
+        assert all(plan.default is None and head.get("description") in (None, "What it is.")
+                   for plan, head in hinted(kind, 50))  # fmt: skip
+    verbatim = Plan("leaf", "field", "x", verbatim=True)
+    for seed in range(50):
+        add_hints(random.Random(seed), "string", verbatim, {})
+    assert verbatim.default is None and not verbatim.unsigned
+
+
+def test_a_record_holds_the_default_where_nothing_is_printed_and_numbers_without_their_sign() -> None:
+    drawing = Drawing(load("invoice"), next(iter(load("invoice").layouts)), locales()["en_GB"], random.Random(1))
+    source = Source(drawing, "", {}, set(), {})
+    leaves = [
+        Plan("leaf", "a", "", default=0), Plan("leaf", "b", "no.such.field", default="unknown"),
+        Plan("leaf", "c", ""), Plan("leaf", "d", "", default=0, required=False),
+    ]  # fmt: skip
+    record = make_record(Plan("object", "", children=leaves), source)
+    assert record.truth == {"a": 0, "b": "unknown", "c": None, "d": 0} and not record.spans
+
+
+def test_schemas_of_families_take_the_defaults() -> None:
+    drawn = [draw_plan(random.Random(seed), load("invoice")) for seed in range(60)]
+    leaves = [leaf for plan in drawn for leaf in plan.children if leaf.kind == "leaf"]
+    given = [leaf for leaf in leaves if leaf.default is not None]
+    assert len(given) > 5
+    assert all(str(leaf.default) in leaf.schema["description"] for leaf in given)
+    assert any(leaf.unsigned for leaf in leaves)
