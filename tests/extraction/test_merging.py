@@ -135,6 +135,15 @@ def test_a_value_found_counts_for_more_than_its_absence_elsewhere() -> None:
     assert merged.leaves["/a"].spans == ((12, 13),)
 
 
+def test_what_a_schema_gives_for_none_gives_way_to_what_another_chunk_found() -> None:
+    default, found = Leaf('"unknown"', 0.99, origin="default"), Leaf('"x"', 0.6, ((12, 13),))
+    for two in ([default, found], [found, default]):
+        assert merge(PAIR, TWO, [pair(one, GUESS) for one in two]).leaves["/a"].text == '"x"'
+    doubt = replace(default, confidence=0.7)
+    leaf = merge(PAIR, TWO, [pair(default, GUESS), pair(doubt, GUESS)]).leaves["/a"]
+    assert (leaf.text, leaf.origin, leaf.confidence) == ('"unknown"', "default", 0.7)
+
+
 def test_of_two_values_the_surer_one_stands_and_the_first_of_equals() -> None:
     one, other = Leaf('"one"', 0.7, ((1, 2),)), Leaf('"other"', 0.8, ((12, 13),))
     assert merge(PAIR, TWO, [pair(one, GUESS), pair(other, GUESS)]).leaves["/a"].text == '"other"'

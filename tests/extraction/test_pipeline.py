@@ -10,9 +10,10 @@ import pytest
 from reading_model import ReadingModel
 
 from cinnabar.engine.engine import Engine
+from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest import parse
-from cinnabar.extraction.pipeline import Job, OnMissing, Read, run_batch
+from cinnabar.extraction.pipeline import Job, OnMissing, Read, record_of, run_batch
 from cinnabar.extraction.validation import Validator
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.errors import DocumentError
@@ -108,6 +109,15 @@ def test_a_value_without_words_behind_it_is_flagged() -> None:
     assert outcome.record is not None
     flags = {leaf.pointer: leaf.flags for leaf in outcome.record.leaves}
     assert flags == {"/name": ("guessed", "no_evidence"), "/total": ()}
+
+
+def test_what_the_schema_gives_for_none_is_flagged_as_that_and_has_no_evidence() -> None:
+    item, compiled = read("total=3.00\n"), compile_schema(SCHEMA)
+    leaf = Leaf('"3.00"', 0.8, origin="default", slot=0)
+    filled = Filled("d", '{"name":"3.00"}', {"/name": leaf}, {}, 1, 0)
+    assert isinstance(item.found, Document)
+    (row,) = record_of(item.found, filled, compiled.form).leaves
+    assert (row.flags, row.evidence, row.origin) == (("default",), None, "default")
 
 
 def test_what_the_independent_validator_rejects_goes_to_quarantine_with_place_and_message() -> None:

@@ -58,7 +58,8 @@ def test_kinds_that_say_nothing_of_none_are_left_alone() -> None:
 
 
 def test_a_record_holds_the_default_where_nothing_is_printed_and_numbers_without_their_sign() -> None:
-    drawing = Drawing(load("invoice"), next(iter(load("invoice").layouts)), locales()["en_GB"], random.Random(1))
+    family = load("invoice")
+    drawing = Drawing(family, next(iter(family.layouts)), locales()["en_GB"], random.Random(1))
     source = Source(drawing, "", {}, set(), {})
     leaves = [
         Plan("leaf", "a", "", default=0), Plan("leaf", "b", "no.such.field", default="unknown"),
