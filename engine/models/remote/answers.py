@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from cinnabar.engine.layout import Layout, State, lay_out
 from cinnabar.engine.models.base import Row
+from cinnabar.engine.models.default.questions import form_questions
 from cinnabar.engine.models.remote.alignment import ABSENT, Aligner, Found
 from cinnabar.engine.models.remote.reading import Reader, Taken, shown
 from cinnabar.engine.models.remote.wire import ROOT, Wire
@@ -62,7 +63,8 @@ def _record(request: Request, wire: Wire, taken: Taken) -> Filled | list[str]:
         if text is not None and slot.index not in selectors
     }
     places = Aligner(request.passage.text).place(sought)
-    values = [_value(layout, at, taken, places, selectors) for at in range(len(layout.slots))]
+    named = [frozenset(value.text for value in asked.named) for asked in form_questions(form).slots]
+    values = [_value(layout, at, taken, places, selectors, named) for at in range(len(layout.slots))]
     writer = Writer(layout, values, offset)
     violation = _violation(form, writer)
     if violation is not None:
@@ -115,6 +117,7 @@ def _value(
     taken: Taken,
     places: Mapping[tuple[int, int], Found],
     selectors: set[int],
+    named: Sequence[frozenset[str]],
 ) -> Value:
     slot, row = layout.slots[at], layout.row_of[at]
     known = layout.known[at]
@@ -128,6 +131,9 @@ def _value(
     if slot.index in selectors:
         return Value(text.encode(), False, ABSENT, origin="chosen")
     found = places[key]
+    if not found.span and text in named[slot.index]:
+        # What the description names and the document does not print is given for none.
+        return Value(text.encode(), False, ABSENT, round(1.0 - ABSENT, 4), origin="default")
     origin: Origin = "chosen" if slot.options else "copied" if found.span else "generated"
     return Value(
         text.encode(),

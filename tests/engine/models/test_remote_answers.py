@@ -77,6 +77,15 @@ def test_what_the_document_does_not_say_has_no_words_and_is_unsure() -> None:
     assert (leaf.spans, leaf.origin) == ((), "generated") and leaf.confidence <= 0.3
 
 
+def test_what_is_not_printed_and_named_in_the_description_is_given_for_none() -> None:
+    fees = {"type": "number", "description": "Sum of the fees; 0 when there are none"}
+    schema = {"type": "object", "properties": {"fees": fees}, "required": ["fees"]}
+    leaf = answered(schema, {"fees": 0}, "nothing of this").leaves["/fees"]
+    assert (leaf.origin, leaf.spans, leaf.confidence) == ("default", (), 0.7)
+    assert answered(schema, {"fees": 0}, "Fees: 0.00").leaves["/fees"].origin == "copied"
+    assert answered(schema, {"fees": 5}, "nothing of this").leaves["/fees"].origin == "generated"
+
+
 def test_a_choice_among_numbers_without_words_is_as_sure_as_any_choice_and_a_number_is_not() -> None:
     properties = {"rate": {"enum": [7, 19]}, "kind": {"enum": ["a", "b"]}, "days": {"type": "number"}}
     schema = {"type": "object", "properties": properties, "required": list(properties)}
