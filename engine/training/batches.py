@@ -28,12 +28,12 @@ from cinnabar.engine.training.canvases import (
 from cinnabar.engine.training.examples import (
     LabelledPassage,
     RowsTarget,
-    SlotTarget,
     inside,
     is_held,
     places_inside,
     reworded,
 )
+from cinnabar.engine.training.targets import SlotTarget
 
 #: True spans that are kept of a slot (a value may be printed several times).
 GOLD = 6

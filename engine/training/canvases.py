@@ -12,7 +12,8 @@ from cinnabar.engine.models.base import MASK, MORE, PAD
 from cinnabar.engine.models.default.inputs import KINDS, STATES, Board
 from cinnabar.engine.models.default.speller import HINT_BYTES
 from cinnabar.engine.models.default.windows import Window
-from cinnabar.engine.training.examples import LabelledPassage, RowsTarget, SlotTarget, is_held
+from cinnabar.engine.training.examples import LabelledPassage, RowsTarget, is_held
+from cinnabar.engine.training.targets import SlotTarget
 
 #: Slots of one training window.
 SCALARS, ARRAYS, ROWS, ROW_SLOTS = 14, 3, 5, 8

@@ -1,10 +1,36 @@
-"""Hidden states: of windows, whatever is asked of them, and of the slots that looked at them."""
+"""Hidden states: of questions, of windows, and of the slots that looked at them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
+
+from cinnabar.engine.models.default.support import Statements
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What was read of Q questions.
+
+    vectors: [Q, H], the mean of each one's states; statements: each as a statement, [Q, …]; named: [Q, NAMED,
+    H], the mean of the states of each value that it names, 0 where there is none; is_named: [Q, NAMED] bool.
+    """
+
+    vectors: Tensor
+    statements: Statements
+    named: Tensor
+    is_named: Tensor
+
+    @classmethod
+    def cat(cls, parts: Sequence[Understood]) -> Understood:
+        """All parts, one after the other."""
+        vectors, named, is_named = (
+            torch.cat([getattr(p, name) for p in parts]) for name in ("vectors", "named", "is_named")
+        )
+        return cls(vectors, Statements.cat([p.statements for p in parts]), named, is_named)
 
 
 @dataclass(slots=True)

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from torch import Tensor
 
 from cinnabar.engine.models.default.columns import Columns
-from cinnabar.engine.models.default.hidden import Held
+from cinnabar.engine.models.default.hidden import Held, Understood
 from cinnabar.engine.models.default.inputs import Questions
-from cinnabar.engine.models.default.network import Understood
 from cinnabar.engine.models.default.questions import Question
 from cinnabar.engine.models.default.typed import PassageReader
 from cinnabar.engine.models.default.windows import Window

@@ -13,10 +13,10 @@ from cinnabar.engine.models.default.answering import align, answer, gather, unsh
 from cinnabar.engine.models.default.answers import Answers, Decided
 from cinnabar.engine.models.default.choosing import options_of, supported, told_windows
 from cinnabar.engine.models.default.columns import Columns
-from cinnabar.engine.models.default.hidden import Look
+from cinnabar.engine.models.default.hidden import Look, Understood
 from cinnabar.engine.models.default.inputs import ROWS, Board, Sheet, to_device
 from cinnabar.engine.models.default.memory import FormMemory, Memory
-from cinnabar.engine.models.default.network import Network, Understood
+from cinnabar.engine.models.default.network import Network
 from cinnabar.engine.models.default.pointing import end_mask, point, start_masks
 from cinnabar.engine.models.default.precision import low_precision
 from cinnabar.engine.models.default.questions import TYPED, form_questions, kind_of, question_tensors

@@ -12,7 +12,6 @@ Vinyals et al. 2015, arXiv 1506.03134; for masked denoising of whole answers see
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -20,7 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from cinnabar.engine.models.default.body import FLOOR, Encoder, Layer
-from cinnabar.engine.models.default.hidden import Held, Look
+from cinnabar.engine.models.default.hidden import Held, Look, Understood
 from cinnabar.engine.models.default.inputs import KINDS, ROWS, STATES, Board, Questions, Sheet
 from cinnabar.engine.models.default.matching import ABOVE, BESIDE, signals
 from cinnabar.engine.models.default.regions import DISTANCES, REGIONS, distance_buckets, regions
@@ -31,28 +30,6 @@ from cinnabar.engine.models.default.support import SIGNS, STATED, Statements
 BOOLEANS = ("true", "false")
 #: Longest span that can be pointed at, in pieces.
 LONGEST_SPAN = 96
-
-
-@dataclass(frozen=True, slots=True)
-class Understood:
-    """What was read of Q questions.
-
-    vectors: [Q, H], the mean of each one's states; statements: each as a statement, [Q, …]; named: [Q, NAMED,
-    H], the mean of the states of each value that it names, 0 where there is none; is_named: [Q, NAMED] bool.
-    """
-
-    vectors: Tensor
-    statements: Statements
-    named: Tensor
-    is_named: Tensor
-
-    @classmethod
-    def cat(cls, parts: Sequence[Understood]) -> Understood:
-        """All parts, one after the other."""
-        vectors, named, is_named = (
-            torch.cat([getattr(p, name) for p in parts]) for name in ("vectors", "named", "is_named")
-        )
-        return cls(vectors, Statements.cat([p.statements for p in parts]), named, is_named)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,9 @@ from cinnabar.schemas.form import Slot
 STARTS, ENDS = 8, 2
 #: Candidates that a slot keeps.
 CANDIDATES = 8
+#: Of texts that need no pattern, spans so much less likely than the likeliest (a natural logarithm) are not
+#: read: none was ever chosen.
+NEGLIGIBLE = 9.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,9 @@ def candidates_of(
     Spans with the same reading are one candidate: its probability is their sum, its evidence the likeliest. A
     typed slot takes only whole mentions: of those that start at the pointed place, the one that ends nearest.
     """
+    if slot.free and pointed:
+        least = max(p.log_probability for p in pointed) - NEGLIGIBLE
+        pointed = [p for p in pointed if p.log_probability >= least]
     texts: dict[bytes, tuple[float, Pointed]] = {}
     by_start: dict[int, list[tuple[int, bytes]]] = {}
     if typed:

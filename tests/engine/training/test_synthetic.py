@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from tiny_network import wordpieces
 
-from cinnabar.engine.training.examples import LabelledPassage, SlotTarget
+from cinnabar.engine.training.examples import LabelledPassage
 from cinnabar.engine.training.family import load
 from cinnabar.engine.training.generator import FAMILIES
 from cinnabar.engine.training.recipe import MadeRecipe
 from cinnabar.engine.training.synthetic import mined_source, synthetic_source
+from cinnabar.engine.training.targets import SlotTarget
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,162 @@
+"""The target of one slot: where its value is printed, which option it is, or what is given for none."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cinnabar.engine.models.default.inputs import KINDS, VALUE_PIECES
+from cinnabar.engine.models.default.network import BOOLEANS, LONGEST_SPAN
+from cinnabar.engine.models.default.questions import FormQuestions, Question, is_printed, kind_of
+from cinnabar.engine.models.default.typed import PassageReader
+from cinnabar.engine.models.default.wordpieces import Pieces, WordPieces
+from cinnabar.engine.training.labels import LabelledLeaf, LabelledRow
+from cinnabar.engine.training.wrapped import Wrapped
+from cinnabar.schemas.form import Slot
+
+#: Longest text, in bytes of JSON, that the speller is trained on.
+SPELLED_BYTES = 30
+
+
+@dataclass(frozen=True, slots=True)
+class SlotTarget:
+    """One slot of a training window and its truth.
+
+    anchor, until: pieces of the passage, -1 outside of rows. `spans`: (first, last) pieces of the passage,
+    both inclusive. `allowed`: pieces at which a typed slot's values start, None for slots that take any
+    words. `option`: index of the true option, -1 where there is none. `spelled`: the canonical text for the
+    speller. `absent`: whether the document has no value. `known`: whether the truth could be found at all.
+    `told`: of an option outside of rows the piece around which the passage says most about it (told.py).
+    `default`: of an absent value, or of one that may as well be printed at `spans`, which of the values that
+    the question names is given for it, -1 for none. `unsigned`: whether the printed number's minus sign is
+    not part of the value; None where there is no sign.
+    """
+
+    question: Question
+    kind: int
+    anchor: int
+    until: int
+    absent: bool
+    known: bool
+    spans: tuple[tuple[int, int], ...] = ()
+    allowed: frozenset[int] | None = None
+    options: tuple[Question, ...] = ()
+    printed: tuple[bool, ...] = ()
+    option: int = -1
+    spelled: bytes | None = None
+    words: tuple[int, ...] = ()
+    told: int = 0
+    default: int = -1
+    unsigned: bool | None = None
+
+    @property
+    def chosen(self) -> bool:
+        """Whether it is one of some options, which need not be printed."""
+        return bool(self.options) or self.kind == KINDS.index("boolean")
+
+
+def slot_target(
+    leaf: LabelledLeaf,
+    row: LabelledRow | None,
+    asked: FormQuestions,
+    reader: PassageReader,
+    pieces: Pieces,
+    wordpieces: WordPieces,
+    near: str,
+    starts: Starts,
+    wrapped: Wrapped,
+) -> SlotTarget | None:
+    """The target of a leaf that is known, None where its option is not among the slot's.
+
+    near: the words of the leaf's row, or of the whole text, in which options are looked for.
+    """
+    slot, value = leaf.slot, leaf.value
+    kind = kind_of(slot)
+    anchor = pieces.at(row.anchor) if row is not None else -1
+    until = pieces.at(row.until) if row is not None and row.until < len(reader.text) else len(pieces)
+    base = SlotTarget(
+        asked.slots[slot.index], kind, anchor, until if row is not None else -1, value is None, True
+    )
+    if slot.options:
+        notes = asked.options[slot.index]
+        printed = tuple(is_printed(o, near) for o in notes)
+        base = replace(base, options=notes if kind == KINDS.index("choice") else (), printed=printed)
+        if value is None:
+            return base
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        if text not in slot.options:
+            return None
+        words = wordpieces.ids(_plain(text))[:VALUE_PIECES]
+        answers = BOOLEANS if kind == KINDS.index("boolean") else slot.options
+        return replace(base, option=answers.index(text), words=words)
+    if kind in (KINDS.index("number"), KINDS.index("date"), KINDS.index("time")):
+        base = replace(base, allowed=starts.of(slot, reader, pieces))
+    if value is None:
+        return base
+    shown = value if isinstance(value, str) else json.dumps(value)
+    words = wordpieces.ids(shown)[:VALUE_PIECES]
+    spans = []
+    for start, end in leaf.spans:
+        first, last = pieces.at(start), pieces.at(max(start, end - 1))
+        if last - first < LONGEST_SPAN and pieces.start[first] <= start + 1:
+            spans.append((first, last))
+    if base.allowed is not None:
+        spans = [s for s in spans if s[0] in base.allowed]
+    else:
+        spans = [s for s in spans if pieces.line[s[0]] == pieces.line[s[1]] or wrapped.reads(*s, shown)]
+        if not spans:
+            region = (anchor, until) if row is not None else (0, len(pieces))
+            spans = [s for s in wrapped.find(shown, *region) if s[1] - s[0] < LONGEST_SPAN]
+    spelled = _spelled(slot, value)
+    default = _default(base.question, value)
+    unprinted = default >= 0 and not spans
+    return replace(
+        base,
+        absent=unprinted,
+        spans=tuple(dict.fromkeys(spans)),
+        known=bool(spans) or spelled is not None,
+        spelled=None if unprinted else spelled,
+        words=words,
+        default=default,
+        unsigned=_unsigned(leaf, reader) if kind == KINDS.index("number") else None,
+    )
+
+
+def _default(question: Question, value: Any) -> int:
+    """Which of the values that the question names this is, the last of several; -1 for none."""
+    named = [json.loads(n.text) for n in question.named]
+    same = [i for i, n in enumerate(named) if n == value and isinstance(n, str) == isinstance(value, str)]
+    return same[-1] if same else -1
+
+
+def _unsigned(leaf: LabelledLeaf, reader: PassageReader) -> bool | None:
+    """Whether a printed number's minus sign is not part of the value; None where signs do not tell."""
+    read = [reader.read(leaf.slot, span) for span in leaf.spans]
+    if not read or not all(text is not None and text.startswith(b"-") for text in read):
+        return None
+    return bool(leaf.value > 0) if leaf.value else None
+
+
+class Starts:
+    """Where typed slots' values may start in one passage: a set for each automaton, shared by its slots."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, frozenset[int]] = {}
+
+    def of(self, slot: Slot, reader: PassageReader, pieces: Pieces) -> frozenset[int]:
+        """The pieces at which the slot's mentions start."""
+        key = id(slot.automaton)
+        if key not in self._known:
+            self._known[key] = frozenset(reader.places(slot, pieces).tolist())
+        return self._known[key]
+
+
+def _plain(option: str) -> str:
+    value = json.loads(option)
+    return str(value).lower()
+
+
+def _spelled(slot: Slot, value: Any) -> bytes | None:
+    text = json.dumps(value, ensure_ascii=False).encode()
+    return text if len(text) <= SPELLED_BYTES and slot.automaton.accepts(text) else None
