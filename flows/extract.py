@@ -16,6 +16,7 @@ from cinnabar.extraction.inputs import located
 from cinnabar.extraction.run import Extraction, Options, Summary
 from cinnabar.extraction.sources import Escalation, model_source, settings_of
 from cinnabar.flows.artifacts import Artifacts
+from cinnabar.flows.cli.remote import check
 from cinnabar.flows.parameters import Count, Device, Effort, OnMissing, Seconds, Server, Share, check_given
 from cinnabar.flows.prefect_server import check_limit, secret
 from cinnabar.flows.waiting import begun_alone
@@ -82,7 +83,9 @@ def extract_folder(
         effort, steps, on_missing, min_confidence, limit, context, workers, batch, retry_quarantined
     )
     source = load_schema(record_schema)
-    settings = settings_of((remote or Server()).model_dump(exclude_none=True) | {"context": context})
+    server = remote or Server()
+    check(model, escalate_to, None, steps, server.model_dump(exclude_unset=True))
+    settings = settings_of(server.model_dump(exclude_none=True) | {"context": context})
     escalation = None
     if escalate_to is not None:
         escalation = Escalation(model_source(escalate_to, device, settings), below)

@@ -130,6 +130,11 @@ def _select(
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"--files {files}: cannot be read: {error}") from error
     found = [one for path in paths for one in find_sets(path)]
+    known = {line["file"] for one in found for line in one.truths}
+    unknown = [name for name in listed or () if name not in known]
+    if unknown:
+        more = f", nor {len(unknown) - 1} more that it names" if len(unknown) > 1 else ""
+        raise UsageError(f"--files {files}: no document of these sets is {unknown[0]!r}{more}")
     names = [one.name for one in found]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

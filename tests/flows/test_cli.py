@@ -340,6 +340,10 @@ def test_eval_takes_some_files_of_several_sets(labelled: Path, tmp_path: Path, c
     assert (summary["documents"], summary["f1"]) == (2, 0.5)
     assert run(["eval", str(labelled), "--constant", "--held-back", "--limit", "3"]) == 0
     assert " 3 " in capsys.readouterr().out
+    listed.write_text("docs/0.txt\ndocs/none.txt\nother.txt\n")
+    assert run(["eval", str(labelled), "--constant", "--files", str(listed)]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "no document of these sets is 'docs/none.txt', nor 1 more that it names" in said
 
 
 def test_the_help_comes_without_what_takes_long_to_load() -> None:

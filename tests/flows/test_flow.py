@@ -65,6 +65,17 @@ def test_the_flow_asks_a_server_and_its_key_is_no_parameter(
     assert found["usage"]["requests"] == len(server.bodies) == 3
 
 
+@pytest.mark.usefixtures("prefect_server")
+def test_the_flow_refuses_what_goes_with_a_server_for_a_model_of_our_own(notes: Path, tmp_path: Path) -> None:
+    from cinnabar.flows.extract import extract_folder
+    from cinnabar.flows.parameters import Server
+
+    schema = str(notes.parent / "note.json")
+    with pytest.raises(UsageError, match="--budget: expected mercury-2 or openai:NAME with it"):
+        extract_folder([str(notes)], schema, str(tmp_path / "out"), remote=Server(budget="1.00"))
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.timeout(900)
 @pytest.mark.usefixtures("prefect_server")
 def test_the_flow_has_a_cluster_do_the_work(notes: Path, tiny_model: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from cinnabar.engine.models.default.hidden import Look
 from cinnabar.engine.models.default.pointing import (
     CANDIDATES,
     ENDS,
+    NEGLIGIBLE,
     STARTS,
     Pointed,
     candidates_of,
@@ -82,6 +83,14 @@ def test_a_slot_keeps_the_likeliest_few() -> None:
     )
     assert len(found) == len(logs) == CANDIDATES
     assert logs == sorted(logs, reverse=True)
+
+
+def test_hopeless_spans_are_kept_only_where_a_pattern_may_rule_out_the_others() -> None:
+    pointed = [at("total", -0.1), at("AB-123", -0.2 - NEGLIGIBLE)]
+    found, _ = candidates_of(slot_of(type="string"), False, pointed, READER)
+    assert [c.text for c in found] == [b'"total"']
+    found, _ = candidates_of(slot_of(type="string", pattern="^[A-Z]{2}-[0-9]{3}$"), False, pointed, READER)
+    assert [c.text for c in found] == [b'"AB-123"']
 
 
 def test_values_start_at_words_at_mentions_or_nowhere() -> None:
