@@ -190,7 +190,8 @@ class Server:
             "total_tokens": sent + len(said) // 4 + 1,
             "prompt_tokens_details": {"cached_tokens": sent // 3},
         }
-        message = {"role": "assistant", "content": said}
+        parts = [{"type": "text", "text": part} for part in (said[:5], said[5:])]
+        message = {"role": "assistant", "content": parts if fault == "in parts" else said}
         return {
             "id": f"chatcmpl-{len(self.bodies)}",
             "object": "chat.completion",

@@ -20,6 +20,7 @@ from cinnabar.flows.cli.options import (
     EffortName,
     EffortOption,
     ModelOption,
+    PricesOption,
     StepsOption,
     WorkersOption,
 )
@@ -75,6 +76,7 @@ def evaluate(
     budget: Annotated[
         str | None, typer.Option(metavar="USD", help="Ask a server for no more than this.")
     ] = None,
+    prices: PricesOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Score the whole path on sets of documents with known answers (schema.json, truth.jsonl, documents).
@@ -92,7 +94,7 @@ def evaluate(
     from cinnabar.extraction.run import Options
     from cinnabar.extraction.sources import model_source, settings_of
 
-    remote = {"base_url": base_url, "budget": budget}
+    remote = {"base_url": base_url, "budget": budget, "prices": prices}
     settings = settings_of(remote | {"context": context})
     check(model, None, None, steps, remote)
     chosen = _select(sets, files, held_back, limit)

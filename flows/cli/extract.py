@@ -25,6 +25,7 @@ from cinnabar.flows.cli.options import (
     MissingOption,
     ModelOption,
     OutOption,
+    PricesOption,
     RayOption,
     SchemaOption,
     StepsOption,
@@ -85,10 +86,7 @@ def extract(
     timeout: Annotated[
         float | None, typer.Option(metavar="S", help="Seconds that a server's answer may take (120).")
     ] = None,
-    prices: Annotated[
-        str | None,
-        typer.Option(metavar="IN,CACHED,OUT", help="Dollars for a million tokens, where they are others."),
-    ] = None,
+    prices: PricesOption = None,
     ray: RayOption = None,
     flow: Annotated[bool, typer.Option("--flow", help="Run as a Prefect flow.")] = False,
     as_json: AsJson = False,

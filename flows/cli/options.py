@@ -63,6 +63,10 @@ FromOption = Annotated[
 ]
 WorkersOption = Annotated[int, typer.Option(metavar="N", help="Processes that parse files.")]
 BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="Where mercury-2 or openai:NAME is served.")]
+PricesOption = Annotated[
+    str | None,
+    typer.Option(metavar="IN,CACHED,OUT", help="Dollars for a million tokens, where they are others."),
+]
 RayOption = Annotated[
     str | None,
     typer.Option(metavar="ADDRESS", help="Spread the work over a Ray cluster: auto, HOST:PORT or local."),

@@ -202,16 +202,23 @@ def _read(content: bytes) -> Answer:
         found = json.loads(content)
         (choice, *_) = found["choices"]
         message = choice["message"]
-        text, refusal = message.get("content"), message.get("refusal")
+        text, refusal = _text(message.get("content")), message.get("refusal")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise Transient("the answer is no chat completion", sent=True) from None
     # Half a character cannot be sent back: as JSON escapes it, it is a fault that the answer's reader names.
     return Answer(
-        text.encode("utf-8", "backslashreplace").decode() if isinstance(text, str) else "",
+        text.encode("utf-8", "backslashreplace").decode(),
         str(choice.get("finish_reason") or ""),
         refusal if isinstance(refusal, str) else "",
         _tokens(found.get("usage")),
     )
+
+
+def _text(content: Any) -> str:
+    """The text of a message, which some servers give in parts; "" where there is none."""
+    if isinstance(content, list):
+        return "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
 
 
 def _tokens(usage: Any) -> Tokens | None:

@@ -207,6 +207,11 @@ def test_half_a_character_in_an_answer_is_a_fault_that_is_named() -> None:
     assert isinstance(result, Failed) and result.detail.encode()
 
 
+def test_an_answer_in_parts_is_whole() -> None:
+    with mercury.running(mercury.Server(fault=lambda _n, _b: "in parts")) as server:
+        assert names(filler(server).fill(requests(1))) == ["Person 0"] and len(server.bodies) == 1
+
+
 def test_an_answer_that_stays_wrong_is_asked_for_with_its_faults_and_then_given_up() -> None:
     with mercury.running(mercury.Server(answer=lambda _b, found: found | {"day": "soon"})) as server:
         asked = filler(server)
