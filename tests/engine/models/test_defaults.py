@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -66,8 +67,16 @@ def test_named_values_are_marked_among_the_pieces_that_are_read() -> None:
 
 
 def test_what_is_cut_off_is_not_marked() -> None:
-    question = asked(type="number", description="word " * 60 + "; 7 when none")
+    question = asked(type="number", description="word " * 42 + "; 7 when none")
     assert question.named and not question_tensors([question], wordpieces()).named.any()
+
+
+def test_values_far_behind_what_is_read_do_not_count() -> None:
+    note = "0 when none. " + "word " * 60 + ", ".join(map(str, range(1, 3000)))
+    assert [n.text for n in asked(type="number", description=note).named] == ["0"]
+    begun = time.perf_counter()
+    asked(type="number", description="1 2 " * 250_000)
+    assert time.perf_counter() - begun < 5
 
 
 def test_the_network_reads_what_is_named_and_nothing_else() -> None:
