@@ -13,12 +13,18 @@ from cinnabar.engine.training.schema_plan import Plan
 
 #: How a description says what is given where the document has no value, {} being that.
 _NONE = (
-    "; {} when none", "; {} if none", ", {} where none is given", " ({} when not stated)", "; {} if missing",
+    "; {} when none", "; {} if none", ", {} where none is given", " ({} when not stated)",
+    "; {} if missing",
     "; {} if the document names none", " Defaults to {}.", " Default: {}.", "; otherwise {}", "; else {}",
     " Use {} when nothing is printed.", "; {} unless stated", ", {} if there is none", " ({} = none)",
     "; {} stands for none", " Put {} where it is missing.", ", or {} if not mentioned", " {} when absent.",
     "; {} falls nicht angegeben", "; {}, wenn keine", "; sonst {}", " ({} bei Fehlen)", "; {} si absent",
     ", {} en l'absence d'indication", "; {} if nothing is charged", ", {} when none are mentioned",
+    ". If there is none, put {}", "; {} by default", "; {} unless the document says otherwise",
+    " (none: {})",
+    "; write {} where nothing is said", ". Without one: {}", "; {} for those without", " (missing = {})",
+    "; a document without it gets {}", "; {} is used where it lacks", "; falls unbekannt {}",
+    "; à défaut {}",
 )  # fmt: skip
 #: What names a value and means something else.
 _NUMBERS = (
@@ -27,14 +33,24 @@ _NUMBERS = (
     "; {} only where it is printed, null otherwise", "; null when not stated, never {}", " in steps of {}",
     ", such as {}", "; {} is a possible value", "; null if none, not {}", " z. B. {}", ", par exemple {}",
     "; rounded to {} decimals", " (scale from {} to 10)", ", not {}", " with {} decimals", "; as in {}",
+    ", {} to 1", ", {} to 12", ", 1 to {}", " from {} to 5", ", {} digits", ", {} decimals",
+    "; {} decimal places",
+    " of line {}", " of the last {} months", " ({} for {} %)", "; column {}", "; {} means the best",
+    " (page {})",
+    "; only above {}", " since January {}", "; {} and more are possible", " per {} pieces", "; {} = yes",
+    "; in units of {}", "; {} is the highest", " on a scale of {}", "; see note {}", "; {} Stellen",
+    " de {} à 10",
 )  # fmt: skip
 _TEXTS = (
     " e.g. {}", ", such as {}", "; null rather than {}", " like {}", " (for instance {})", ", not {}",
     "; the words after {}", " z. B. {}", ", par exemple {}", "; without {}", "; null if none, never {}",
-    " not to be mixed up with {}",
+    " not to be mixed up with {}", " (the line gives {})", "; one word, as {}", " ({} and the like)",
+    "; begins with {}", "; letters such as {}", "; the part before {}", " in the form {}",
+    "; {} is one of them",
 )  # fmt: skip
 _FOR_NONE = (
-    "unknown", "none", "N/A", "n/a", "not stated", "missing", "UNKNOWN", "-", "keine", "unbekannt", "inconnu",
+    "unknown", "none", "N/A", "n/a", "not stated", "missing", "UNKNOWN", "-", "keine", "unbekannt",
+    "inconnu",
 )  # fmt: skip
 _EXAMPLES = ("A-100", "Example", "main", "total", "No. 7", "Berlin", "ABC", "Smith", "X", "2024/17")
 _UNSIGNED = (
@@ -61,10 +77,10 @@ def add_hints(r: random.Random, kind: str, plan: Plan, head: dict[str, Any]) -> 
     draw = r.random()
     if draw < 0.12:
         plan.default = _value(r, kind)
-        _say(r, head, r.choice(_NONE).format(_quoted(r, plan.default)))
+        _say(r, head, r.choice(_NONE).replace("{}", _quoted(r, plan.default)))
     elif draw < 0.19:
         shown = _value(r, kind) if numeric or r.random() < 0.4 else r.choice(_EXAMPLES)
-        _say(r, head, r.choice(_NUMBERS if numeric else _TEXTS).format(_quoted(r, shown)))
+        _say(r, head, r.choice(_NUMBERS if numeric else _TEXTS).replace("{}", _quoted(r, shown)))
 
 
 def _value(r: random.Random, kind: str) -> Any:

@@ -39,9 +39,12 @@ def named_values(slot: Slot, note: str, typed: bool) -> tuple[Named, ...]:
     note = note[:LOOKED_THROUGH]
     reader = PassageReader(note)
     if typed:
-        # "null" is JSON's here, though it is a number in German.
+        # Of words only those for zero: "the first one" names no value. "null" is JSON's here, though it is
+        # a number in German.
         found = [
-            Named(a, b, text.decode()) for a, b, text in reader.typed(slot) if note[a:b].lower() != "null"
+            Named(a, b, text.decode())
+            for a, b, text in reader.typed(slot)
+            if any(map(str.isdigit, note[a:b])) or (text == b"0" and note[a:b].lower() != "null")
         ]
     else:
         found = []

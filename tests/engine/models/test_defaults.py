@@ -24,6 +24,7 @@ def asked(**field: Any) -> Question:
         ("number", "Between 0 and 100, e.g. 12.5", ["0", "100", "12.5"]),
         ("integer", "At least 2.5; otherwise 1", ["1"]),
         ("number", "How many; zero if none; null where not stated", ["0"]),
+        ("number", "The first one of the two or three", []),
         ("string", 'State, "unknown" if none; like \'open\'', ['"unknown"', '"open"']),
         ("string", "Currency, EUR unless stated; a dealer's own", ['"EUR"']),
         ("string", "Who sells.", []),
