@@ -84,7 +84,8 @@ def _leaf_truth(plan: Plan, s: Source, path: str, pointer: str, record: Record) 
         path = _concrete(plan.fallback, ())
         found = s.spans.get(path)
     if found is None:
-        if path not in s.drawing.told:
+        # What is told in other words ("free of charge") has no words to be copied.
+        if path not in s.drawing.told or plan.verbatim:
             return None
         value = s.drawing.value(path)
         return plan.choices.get(value.raw, value.truth) if plan.choices else value.truth
