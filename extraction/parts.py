@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from cinnabar.engine.calibration import NONE
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.schemas.canonical import parse, scalar_text
 from cinnabar.schemas.fitting import branch_of, group_of
@@ -117,7 +118,7 @@ def _odds(leaf: Leaf) -> float:
 
 def rank(leaf: Leaf) -> int:
     """2 for a value, 1 for a guess where one is demanded, 0 for none, or for what is given for none."""
-    return 1 if leaf.missing else 0 if leaf.origin in ("absent", "default") else 2
+    return 1 if leaf.missing else 0 if leaf.origin in NONE else 2
 
 
 def spans_of(part: Part) -> Spans:

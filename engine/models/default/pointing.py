@@ -146,7 +146,7 @@ def candidates_of(
             read = found
         if read in texts:
             total, best = texts[read]
-            texts[read] = (_add(total, p.log_probability), max(best, p, key=lambda x: x.log_probability))
+            texts[read] = (log_sum(total, p.log_probability), max(best, p, key=lambda x: x.log_probability))
         else:
             texts[read] = (p.log_probability, p)
     ranked = sorted(texts.items(), key=lambda t: (-t[1][0], t[1][1].start))[:CANDIDATES]
@@ -158,6 +158,7 @@ def _near(by_start: dict[int, list[tuple[int, bytes]]], start: int) -> list[tupl
     return by_start.get(start + 1) or by_start.get(start - 1) or []
 
 
-def _add(a: float, b: float) -> float:
+def log_sum(a: float, b: float) -> float:
+    """The logarithm of the sum of two probabilities, from their logarithms."""
     high, low = max(a, b), min(a, b)
-    return high + math.log1p(math.exp(low - high))
+    return high + math.log1p(math.exp(low - high)) if high > -math.inf else high

@@ -7,7 +7,6 @@ is only how a printed number reads without its sign.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping
 
 import torch
@@ -18,6 +17,7 @@ from cinnabar.engine.models.default.answers import Answers, Decided
 from cinnabar.engine.models.default.inputs import KINDS
 from cinnabar.engine.models.default.memory import FormMemory
 from cinnabar.engine.models.default.network import Network
+from cinnabar.engine.models.default.pointing import log_sum
 from cinnabar.engine.models.default.questions import kind_of
 from cinnabar.schemas.form import Slot
 
@@ -90,8 +90,6 @@ def _add(found: dict[bytes, tuple[float, Candidate]], candidate: Candidate, log:
     """Add a candidate to those found; of two with the same text the likelier one says where it is from."""
     if candidate.text in found:
         before, other = found[candidate.text]
-        low, high = sorted((before, log))
-        total = high + math.log1p(math.exp(low - high)) if high > -math.inf else high
-        found[candidate.text] = (total, other if before >= log else candidate)
+        found[candidate.text] = (log_sum(before, log), other if before >= log else candidate)
     else:
         found[candidate.text] = (log, candidate)

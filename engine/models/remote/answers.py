@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from cinnabar.engine.layout import Layout, State, lay_out
 from cinnabar.engine.models.base import Row
-from cinnabar.engine.models.default.questions import form_questions
+from cinnabar.engine.models.default.questions import Question, form_questions
 from cinnabar.engine.models.remote.alignment import ABSENT, Aligner, Found
 from cinnabar.engine.models.remote.reading import Reader, Taken, shown
 from cinnabar.engine.models.remote.wire import ROOT, Wire
@@ -63,8 +63,8 @@ def _record(request: Request, wire: Wire, taken: Taken) -> Filled | list[str]:
         if text is not None and slot.index not in selectors
     }
     places = Aligner(request.passage.text).place(sought)
-    named = [frozenset(value.text for value in asked.named) for asked in form_questions(form).slots]
-    values = [_value(layout, at, taken, places, selectors, named) for at in range(len(layout.slots))]
+    asked = form_questions(form).slots
+    values = [_value(layout, at, taken, places, selectors, asked) for at in range(len(layout.slots))]
     writer = Writer(layout, values, offset)
     violation = _violation(form, writer)
     if violation is not None:
@@ -117,7 +117,7 @@ def _value(
     taken: Taken,
     places: Mapping[tuple[int, int], Found],
     selectors: set[int],
-    named: Sequence[frozenset[str]],
+    asked: Sequence[Question],
 ) -> Value:
     slot, row = layout.slots[at], layout.row_of[at]
     known = layout.known[at]
@@ -131,7 +131,7 @@ def _value(
     if slot.index in selectors:
         return Value(text.encode(), False, ABSENT, origin="chosen")
     found = places[key]
-    if not found.span and text in named[slot.index]:
+    if not found.span and any(named.text == text for named in asked[slot.index].named):
         # What the description names and the document does not print is given for none.
         return Value(text.encode(), False, ABSENT, round(1.0 - ABSENT, 4), origin="default")
     origin: Origin = "chosen" if slot.options else "copied" if found.span else "generated"
