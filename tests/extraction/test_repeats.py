@@ -69,6 +69,27 @@ def test_rows_that_share_less_stay() -> None:
     assert len(united(one, other)) == 2
 
 
+def test_two_rows_of_a_short_list_that_complete_each_other_are_one() -> None:
+    heading: dict[str, Value] = {"name": ("Ada", 0), "city": ("Rome", 9)}
+    foot: dict[str, Value] = {"city": ("Rome", 39), "sum": (7, 50)}
+    assert united(heading, foot) == [{"name": "Ada", "city": "Rome", "sum": 7}]
+
+
+def test_rows_that_differ_in_anything_or_add_nothing_do_not_complete_each_other() -> None:
+    heading: dict[str, Value] = {"name": ("Ada", 0), "city": ("Rome", 9)}
+    assert len(united(heading, {"city": ("Oslo", 39), "sum": (7, 50)})) == 2
+    assert len(united(heading | {"sum": (7, 15)}, {"city": ("Rome", 39), "sum": (7, 50)})) == 2
+
+
+def test_rows_of_a_table_may_leave_out_what_the_next_one_has() -> None:
+    rows: list[dict[str, Value]] = []
+    for at, (name, city) in enumerate((("Ada", "Rome"), ("Bob", "Oslo"), ("Cem", "Bonn"))):
+        rows.append({"name": (name, 90 * at), "city": (city, 90 * at + 9)})
+        rows.append({"city": (city, 90 * at + 39), "sum": (at, 90 * at + 50)})
+    assert len(united(*rows)) == 6
+    assert len(united(*rows[:2])) == 1
+
+
 def test_a_place_that_more_than_two_rows_share_is_that_of_their_group() -> None:
     rows: list[dict[str, Value]] = [
         {"name": (name, 20 * at), "city": ("Rome", 5)} for at, name in enumerate("ABC", 1)
