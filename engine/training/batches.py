@@ -31,8 +31,8 @@ from cinnabar.engine.training.examples import (
     inside,
     is_held,
     places_inside,
-    reworded,
 )
+from cinnabar.engine.training.rewording import Rewording
 from cinnabar.engine.training.targets import SlotTarget
 
 #: True spans that are kept of a slot (a value may be printed several times).
@@ -138,8 +138,7 @@ class _Collation:
         self.ends = torch.zeros(windows, width, dtype=torch.bool)
         #: The distinct questions in the order in which they were first asked.
         self.asked: dict[Question, int] = {}
-        # One wording a batch: documents of one source then share their questions.
-        self.wording: dict[Question, Question] = {}
+        self.wording = Rewording(rng)
         self.choices: list[_Choice] = []
         self.rows: list[tuple[tuple[int, int], npt.NDArray[np.int64]]] = []
         self.spells: list[tuple[tuple[int, int], tuple[bytes, bytes]]] = []
@@ -151,15 +150,14 @@ class _Collation:
         shows = self.rng.random() < 0.5
         ratio = self.rng.random() * 0.7
         for j, target in enumerate(slots):
-            if target.question not in self.wording:
-                self.wording[target.question] = reworded(target.question, self.rng)
+            kind = ROWS if isinstance(target, RowsTarget) else target.kind
+            asked = self.wording.of(target.question, kind)
             self.board.mask[i, j] = True
-            self.board.question[i, j] = self._asked(self.wording[target.question])
+            self.board.kind[i, j] = kind
+            self.board.question[i, j] = self._asked(asked)
             if isinstance(target, RowsTarget):
-                self.board.kind[i, j] = ROWS
                 self.rows.append(((i, j), places_inside(target.places, window)))
                 continue
-            self.board.kind[i, j] = target.kind
             if target.anchor >= 0:
                 self.board.anchor[i, j] = window.place(target.anchor)
                 until = window.place(max(target.until, target.anchor + 1))
@@ -169,7 +167,7 @@ class _Collation:
                 self._choose(seen, j, target)
             else:
                 self._point(seen, j, target, own)
-                self._default(i, j, target, self.wording[target.question], own)
+                self._default(i, j, target, asked, own)
             if shows and self.rng.random() < ratio:
                 show_value(self.board, i, j, target, own, seen.size, self.rng)
 

@@ -126,22 +126,6 @@ def rows_from_line_starts(passage: LabelledPassage) -> LabelledPassage:
     return replace(passage, arrays=arrays, rows=rows)
 
 
-def reworded(question: Question, rng: random.Random) -> Question:
-    """The question in other words, so that names and descriptions are read, neither learned by heart."""
-    draw = rng.random()
-    if draw < 0.55:
-        return question
-    if draw < 0.65 and question.note:
-        return Question(question.label, "", question.parents)
-    if draw < 0.78 and question.note:
-        return Question("", question.note, "", question.named)
-    if draw < 0.88:
-        return Question(question.label.lower(), question.note, "", question.named)
-    first = question.note.split(". ")[0]
-    named = tuple(n for n in question.named if n.end <= len(first))
-    return Question(question.label, first, question.parents, named)
-
-
 def draw_window(passage: LabelledPassage, rng: random.Random) -> Window:
     """A window to train on, mostly one that holds values; a long passage's begins a little off its cut."""
     if len(passage.windows) == 1:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.engine.training import random_forms
+from cinnabar.engine.training import random_forms, random_sections
 from cinnabar.engine.training.drawing import Drawing
 from cinnabar.engine.training.family import Family, family_names, load
 from cinnabar.engine.training.locale import locales
@@ -67,7 +67,7 @@ def make_example(name: str, seed: int | str) -> Example:
     r = random.Random(f"{name}/{seed}")
     family = load(name)
     if family.generic:
-        family = random_forms.draw_family(r, family)
+        family = (random_sections if "roles" in family.extra else random_forms).draw_family(r, family)
     drawing = _draw_layout(r, family)
     laid, spans, broken = render(drawing)
     source = Source(drawing, laid.text, spans, broken, laid.rows)

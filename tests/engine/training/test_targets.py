@@ -11,8 +11,8 @@ from tiny_network import BILL, bill, labelled, tiny_network, wordpieces
 from cinnabar.engine.models.default.questions import Question
 from cinnabar.engine.training.batches import Batch, collate
 from cinnabar.engine.training.canvases import IGNORE
-from cinnabar.engine.training.examples import reworded
 from cinnabar.engine.training.objective import losses
+from cinnabar.engine.training.rewording import reworded
 from cinnabar.engine.training.targets import SlotTarget
 
 AMOUNT = {"type": ["number", "null"], "description": "Fees, always positive; 0 when none."}

@@ -1,0 +1,51 @@
+"""Questions are asked in other words, and sometimes under the names of other fields."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from cinnabar.engine.models.default.questions import Question
+from cinnabar.engine.training import rewording
+from cinnabar.engine.training.rewording import Rewording
+
+DUE = Question("due date", "Day by which it is to be paid.", "invoice")
+SENT = Question("sent", "Day on which it was sent.", "invoice")
+TOTAL = Question("total", "What is to be paid.")
+BARE = Question("remark", "")
+DATE, NUMBER = 0, 1
+
+
+@pytest.fixture
+def misnamed(monkeypatch: pytest.MonkeyPatch) -> Rewording:
+    monkeypatch.setattr(rewording, "MISNAMED", 1.0)
+    return Rewording(random.Random(0))
+
+
+def test_a_described_field_goes_by_the_name_of_the_last_one_of_its_kind(misnamed: Rewording) -> None:
+    misnamed.of(DUE, DATE)
+    misnamed.of(TOTAL, NUMBER)
+    asked = misnamed.of(SENT, DATE)
+    assert (asked.label, asked.note, asked.parents) == ("due date", SENT.note, "invoice")
+
+
+def test_a_field_without_a_description_keeps_its_name(misnamed: Rewording) -> None:
+    misnamed.of(DUE, DATE)
+    assert misnamed.of(BARE, DATE).label in ("remark", "")
+    assert misnamed.of(SENT, DATE).label == "due date"
+
+
+def test_a_question_is_asked_alike_throughout_a_batch(misnamed: Rewording) -> None:
+    misnamed.of(DUE, DATE)
+    assert misnamed.of(SENT, DATE) is misnamed.of(SENT, DATE)
+
+
+def test_most_batches_ask_for_fields_by_their_own_names() -> None:
+    labels = []
+    for seed in range(200):
+        batch = Rewording(random.Random(seed))
+        batch.of(DUE, DATE)
+        labels.append(batch.of(SENT, DATE).label)
+    assert 0.1 < labels.count("due date") / len(labels) < 0.3
+    assert labels.count("sent") > 100
