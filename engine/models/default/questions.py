@@ -13,13 +13,14 @@ import torch
 from cinnabar.engine.models.default.defaults import NAMED, Named, named_values
 from cinnabar.engine.models.default.inputs import KINDS, LABEL_PIECES, NOTE_PIECES, Questions
 from cinnabar.engine.models.default.wordpieces import CLS_ID, SEP_ID, WordPieces
+from cinnabar.engine.readings.codes import CURRENCY_CODES, CURRENCY_SIGNS, names_of
 from cinnabar.schemas.form import ArrayNode, Form, Slot, walk
 
 #: Pieces of a question that are read; longer descriptions are cut.
 QUESTION_PIECES = 40
 #: Kinds of slots that take whole mentions (typed.py).
 TYPED = (KINDS.index("number"), KINDS.index("date"), KINDS.index("time"))
-_WORD = re.compile(r"[^\W_]+")
+_WORD_OR_SIGN = re.compile(rf"[^\W_]+|[{CURRENCY_SIGNS}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,17 +148,25 @@ def kind_of(slot: Slot) -> int:
 
 
 def plain_words(text: str) -> str:
-    """A text in small letters, one space between its words and at both ends: what `is_printed` looks in."""
-    return f" {' '.join(_WORD.findall(text.lower()))} "
+    """A text in small letters, one space between its words and at both ends: what `is_printed` looks in.
+
+    A sign of a currency is a word of its own.
+    """
+    return f" {' '.join(_WORD_OR_SIGN.findall(text.lower()))} "
 
 
 def is_printed(option: Question, near: str) -> bool:
     """Whether an option's name stands in `near` (from `plain_words`), from the beginning of a word.
 
     Short names are whole words ("no" is not printed in "November"); longer ones may go on ("claim" is in
-    "claims"). Training and inference ask the same, or what is learned of it would be wrong.
+    "claims"). A currency's code is printed where its sign or one of its names is. Training and inference ask
+    the same, or what is learned of it would be wrong.
     """
     name = plain_words(option.label)[1:-1]
+    code = option.label.upper()
+    others = names_of(code) if code in CURRENCY_CODES else ()
+    if any(plain_words(other) in near for other in others):
+        return True
     if not name.isascii():
         return bool(name) and name in near
     return bool(name) and (f" {name}" if len(name) > 3 else f" {name} ") in near

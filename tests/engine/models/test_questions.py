@@ -12,7 +12,9 @@ from cinnabar.engine.models.default.questions import (
     QUESTION_PIECES,
     Question,
     form_questions,
+    is_printed,
     kind_of,
+    plain_words,
     question_tensors,
     words_of,
 )
@@ -109,3 +111,27 @@ def test_questions_become_tensors_cut_to_what_is_read() -> None:
 
 def test_no_questions_are_no_rows() -> None:
     assert question_tensors([], wordpieces()).ids.shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("option", "text"),
+    [
+        ("gbp", "Rent of £1,125 a month"),
+        ("usd", "US$5.00"),
+        ("cad", "C$ 20"),
+        ("eur", "20 euros"),
+        ("pln", "5 zł"),
+        ("chf", "CHF 5"),
+        ("claim", "two claims"),
+    ],
+)
+def test_an_option_is_printed_by_its_name_and_a_currency_by_its_sign(option: str, text: str) -> None:
+    assert is_printed(Question(option, ""), plain_words(text))
+
+
+@pytest.mark.parametrize(
+    ("option", "text"),
+    [("usd", "Rent of £1,125"), ("no", "November"), ("zar", "random"), ("eur", "Europe"), ("gbp", "")],
+)
+def test_what_only_looks_like_an_option_is_not_printed(option: str, text: str) -> None:
+    assert not is_printed(Question(option, ""), plain_words(text))
