@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.engine.training import random_forms, random_sections
+from cinnabar.engine.training import random_forms, random_pages, random_sections
 from cinnabar.engine.training.drawing import Drawing
 from cinnabar.engine.training.family import Family, family_names, load
 from cinnabar.engine.training.locale import locales
@@ -52,6 +52,12 @@ class Example:
 
 
 FAMILIES: tuple[str, ...] = family_names()
+#: How the fields and the layout of a family without layouts are drawn.
+GENERIC = {
+    "random_form": random_forms.draw_family,
+    "random_pages": random_pages.draw_family,
+    "random_sections": random_sections.draw_family,
+}
 
 
 def _draw_layout(r: random.Random, family: Family) -> Drawing:
@@ -67,7 +73,7 @@ def make_example(name: str, seed: int | str) -> Example:
     r = random.Random(f"{name}/{seed}")
     family = load(name)
     if family.generic:
-        family = (random_sections if "roles" in family.extra else random_forms).draw_family(r, family)
+        family = GENERIC[family.name](r, family)
     drawing = _draw_layout(r, family)
     laid, spans, broken = render(drawing)
     source = Source(drawing, laid.text, spans, broken, laid.rows)

@@ -31,11 +31,29 @@ class _Block:
         return "{{" + f"{self.group}.{part}" + "}}"
 
 
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """The fields of some parties by path, their groups, and the lines that print them."""
+
+    fields: dict[str, Field]
+    groups: dict[str, Container]
+    lines: list[str]
+
+
 def draw_family(r: random.Random, base: Family) -> Family:
     """A family of one document: parties as groups of fields, and a layout that prints a block for each."""
-    data: dict[str, Any] = dict(base.extra)
     language = r.choice(("en", "en", "en", "de", "de", "fr", "fr", "es", "it", "nl"))
-    roles = _roles(r, data["roles"])
+    blocks = draw_blocks(r, base.extra, language)
+    lines = [*around(r, language, 6), "", *blocks.lines, "", *around(r, language, 5)]
+    layout = layout_of(r, f"{base.name}/{language}", language, lines)
+    return replace(
+        base, fields=blocks.fields, arrays={}, groups=blocks.groups, layouts=(layout,), title="parties"
+    )
+
+
+def draw_blocks(r: random.Random, data: Mapping[str, Any], language: str) -> Blocks:
+    """Blocks about two to five parties in any order; one may be asked for and not printed."""
+    roles = _roles(r, data["roles"], language)
     parts: dict[str, Words] = {"name": data["parts"]["name"]}
     more = [p for p in data["parts"] if p != "name"]
     parts |= {p: data["parts"][p] for p in more if r.random() < (0.75 if p in ADDRESS else 0.25)}
@@ -50,16 +68,19 @@ def draw_family(r: random.Random, base: Family) -> Family:
         groups[group] = Container(group, names, notes)
         for part, said in parts.items():
             path = f"{group}.{part}"
-            fields[path] = _field(r, path, said)
+            fields[path] = field_of(r, path, said, LACKING)
         blocks.append(_Block(group, case(heading), labels))
     if len(blocks) > 2 and r.random() < MISSING:
         blocks.pop(r.randrange(len(blocks)))  # asked for, not printed
     r.shuffle(blocks)
     body = _body(r, blocks, r.choice(split(data["styles"])), r.choice(split(data["arrangements"])))
-    lines = [*_around(r, language, 6), "", *body, "", *_around(r, language, 5)]
+    return Blocks(fields, groups, body)
+
+
+def layout_of(r: random.Random, name: str, language: str, lines: Sequence[str]) -> Layout:
+    """These lines as a layout, mostly with places on the page."""
     flags = {"page": ""} if r.random() < 0.7 else {}
-    layout = Layout(f"{base.name}/{language}", (language,), flags, parse(_text(lines)), 1.0)
-    return replace(base, fields=fields, arrays={}, groups=groups, layouts=(layout,), title="parties")
+    return Layout(name, (language,), flags, parse(_text(lines)), 1.0)
 
 
 def _text(lines: Sequence[str]) -> str:
@@ -71,8 +92,9 @@ def _text(lines: Sequence[str]) -> str:
     return "".join(out)
 
 
-def _roles(r: random.Random, roles: Mapping[str, Words]) -> dict[str, Words]:
-    """Two to five parties, mostly such as meet in one document."""
+def _roles(r: random.Random, roles: Mapping[str, Words], language: str) -> dict[str, Words]:
+    """Two to five parties that the language has words for, mostly such as meet in one document."""
+    roles = {name: words for name, words in roles.items() if language in words}
     if r.random() < 0.75:
         world = r.choice(sorted({w for words in roles.values() for w in split(words["world"])}))
         known = [name for name, words in roles.items() if world in split(words["world"])]
@@ -95,13 +117,14 @@ def _called(
     return heading, tuple(dict.fromkeys((first, *names))), tuple(split(words["d"]))
 
 
-def _field(r: random.Random, path: str, said: Words) -> Field:
+def field_of(r: random.Random, path: str, said: Words, absent: float) -> Field:
+    """The field that is told so: a generator, names and descriptions among the ones given."""
     spec = r.choice(split(said["v"].replace("¦", "\0"))).replace("\0", "|")
     names, notes = split(said["names"]), split(said["d"])
-    return Field(path, spec, kind_of(spec), tuple(names), tuple(notes), LACKING, {}, {})
+    return Field(path, spec, kind_of(spec), tuple(names), tuple(notes), absent, {}, {})
 
 
-def _around(r: random.Random, language: str, most: int) -> list[str]:
+def around(r: random.Random, language: str, most: int) -> list[str]:
     """Lines above or below the blocks that are nobody's."""
     pools = common()["pools"][language]
     lines = []

@@ -1,0 +1,105 @@
+"""Pages of labels and values in many languages, asked for mostly in English ones.
+
+What random forms teach with labels that mean nothing, to go by a label and the place behind it, these teach
+with labels that mean something: the schema says `delivery_point`, the page says "Zählpunkt".
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from cinnabar.engine.training.family import Family, Field, load
+from cinnabar.engine.training.locale import common, split
+from cinnabar.engine.training.random_sections import around, draw_blocks, field_of, layout_of
+
+#: The share of fields that are not printed, of labels with nothing behind them, of labels that nobody asks
+#: for, and of pages with blocks of parties.
+UNPRINTED, EMPTY, UNASKED, PARTIES = 0.12, 0.06, 0.2, 0.35
+#: How the labels and values of a part stand.
+STYLES = (
+    "lines", "lines", "even", "even", "strip", "strip", "two", "above", "dots", "running", "table",
+)  # fmt: skip
+Words = Mapping[str, Any]
+#: A label and what is printed as its value.
+Line = tuple[str, str]
+
+
+def draw_family(r: random.Random, base: Family) -> Family:
+    """A family of one document: concepts of an area as fields, and a page that prints most of them."""
+    concepts: Mapping[str, Words] = base.extra["concepts"]
+    language = r.choice(("en", "en", "de", "de", "fr", "fr", "es", "it", "nl", "pt", "pl"))
+    areas = r.sample(sorted({words["area"] for words in concepts.values()}), r.choice((1, 1, 2)))
+    known = [name for name, words in concepts.items() if words["area"] in areas]
+    fields: dict[str, Field] = {}
+    lines: list[Line] = []
+    used: set[str] = set()
+    for at, name in enumerate(r.sample(known, min(len(known), r.choice((4, 6, 8, 10, 12, 16))))):
+        words, path = concepts[name], f"k{at}"
+        label = r.choice(split(words[language]))
+        if label.lower() in used:
+            continue  # in another area it means something else
+        used.add(label.lower())
+        field = field_of(r, path, words, 0.0)
+        fate = r.random()
+        if fate < UNASKED and fields:
+            lines.append((label, "{{=" + field.spec.partition("|")[0] + "}}"))
+            continue
+        if r.random() < 0.15:
+            field = replace(field, names=(label.lower(), *field.names))
+        fields[path] = field
+        if UNASKED < fate < UNASKED + UNPRINTED:
+            continue
+        lines.append((label, "" if r.random() < EMPTY else "{{" + path + "}}"))
+    body = _sections(r, lines, language)
+    groups = {}
+    if language not in ("pt", "pl") and r.random() < PARTIES:
+        blocks = draw_blocks(r, load("random_sections").extra, language)
+        fields |= blocks.fields
+        groups = blocks.groups
+        body.insert(r.randint(0, len(body)), blocks.lines)
+    page = [x for part in body for x in (*part, *(around(r, language, 2) if r.random() < 0.3 else ()), "")]
+    layout = layout_of(r, f"{base.name}/{language}", language, [*around(r, language, 4), "", *page])
+    return replace(base, fields=fields, arrays={}, groups=groups, layouts=(layout,), title="page")
+
+
+def _sections(r: random.Random, lines: Sequence[Line], language: str) -> list[list[str]]:
+    """The lines in some parts of the page, each part in a style of its own, in any order."""
+    rest = list(lines)
+    r.shuffle(rest)
+    parts = []
+    case = r.choice((str, str, str, str.upper))
+    while rest:
+        size = r.choice((2, 3, 4, 5, 8))
+        part, rest = [(case(k), v) for k, v in rest[:size]], rest[size:]
+        heading = r.choice(split(common()["pools"][language]["word"])).capitalize()
+        parts.append([*([heading.upper()] if r.random() < 0.2 else []), *_styled(r, part)])
+    return parts
+
+
+def _styled(r: random.Random, part: Sequence[Line]) -> list[str]:
+    style = r.choice(STYLES)
+    if style == "strip":
+        wide = max(r.choice((16, 20, 26)), 2 + max(len(k) for k, _ in part))
+        at = [f"{{{wide * i}}}" if i else "" for i in range(len(part))]
+        heads = "".join(a + k for a, (k, _) in zip(at, part, strict=True))
+        return [heads, "".join(a + v for a, (_, v) in zip(at, part, strict=True))]
+    if style == "two":
+        pairs = zip(part[::2], [*part[1::2], ("", "")], strict=False)
+        return [f"{a}: {x}{{48}}{b}{': ' if b else ''}{y}" for (a, x), (b, y) in pairs]
+    if style == "above":
+        return [line for k, v in part for line in (k, v, "")]
+    if style == "running":
+        return ["; ".join(f"{k} {v}" for k, v in part if v) + "."]
+    if style == "even":
+        wide = 3 + max(len(k) for k, _ in part)
+        colon = r.choice((":", "", " :"))
+        return [f"{k}{colon}{{{wide}}}{v}" for k, v in part]
+    if style == "dots":
+        return [f"{k} {'.' * max(3, 34 - len(k))} {v}" for k, v in part]
+    if style == "table":
+        return [f"| {k} | {v} |" for k, v in part]
+    colon = r.choice((": ", ": ", " ", " - ", " : "))
+    return [f"{k}{colon}{v}" for k, v in part]
