@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+import numpy.typing as npt
 from torch import Tensor
 
 from cinnabar.engine.models.default.columns import Columns
@@ -24,7 +26,7 @@ class Memory:
     words, once they are needed. By the form's id: `promising` are the windows that its slots look at again,
     `told` the window that says most of each of its choices, by slot. `supported` is what was found of
     choices, by form, slot, window and stretch; `matched` how alike the words of slots are to those of
-    windows, by form, windows and questions.
+    windows, by form, windows and questions. `headed`, by the form's id, is what headings say of each piece.
     """
 
     passage: Passage
@@ -39,6 +41,7 @@ class Memory:
     told: dict[int, dict[int, int]] = field(default_factory=dict)
     supported: dict[tuple[int, ...], Tensor] = field(default_factory=dict)
     matched: dict[tuple[int, ...], Tensor] = field(default_factory=dict)
+    headed: dict[int, dict[str, npt.NDArray[np.float32]]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

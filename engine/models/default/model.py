@@ -13,6 +13,7 @@ from cinnabar.engine.models.default.answering import align, answer, gather, unsh
 from cinnabar.engine.models.default.answers import Answers, Decided
 from cinnabar.engine.models.default.choosing import options_of, supported, told_windows
 from cinnabar.engine.models.default.columns import Columns
+from cinnabar.engine.models.default.headings import told_by_headings
 from cinnabar.engine.models.default.hidden import Look, Understood
 from cinnabar.engine.models.default.inputs import ROWS, Board, Sheet, to_device
 from cinnabar.engine.models.default.memory import FormMemory, Memory
@@ -245,6 +246,26 @@ class DefaultModel:
         settle_absences(self.network, asked, decided, known, canvas, out)
         spell(self.network, own, decided, memory, canvas, out)
 
+    def _headed(
+        self, views: Sequence[View], asked: Sequence[Sequence[int]], form: Form, memory: Memory,
+        canvas: Canvas, width: int,
+    ) -> Tensor | float:  # fmt: skip
+        """What headings say of where the slots of some views start: [N, S, T]; of rows they say nothing."""
+        if id(form) not in memory.headed:
+            text, words = memory.passage.text, self.network.encoder.words.weight
+            memory.headed[id(form)] = told_by_headings(form, text, memory.columns, words, self.wordpieces)
+        told = memory.headed[id(form)]
+        if not told:
+            return 0.0
+        said = torch.zeros(len(views), max(map(len, asked)), width)
+        for i, v in enumerate(views):
+            w = memory.windows[v.window]
+            for j, k in enumerate(asked[i]):
+                of_object = told.get(canvas.instances[k].slot.path.rpartition("/")[0])
+                if of_object is not None:
+                    said[i, j, 1 : w.last - w.first + 1] = torch.from_numpy(of_object[w.first : w.last])
+        return said.to(self.device)
+
     def _decide(
         self, views: Sequence[View], form: Form, memory: Memory, known: FormMemory, places: dict[int, Place],
         canvas: Canvas, decided: dict[int, Decided],
@@ -277,7 +298,7 @@ class DefaultModel:
         ends = torch.stack([end_mask(pieces, windows[v.window], width) for v in views])
         allowed = allowed.to(self.device)
         with self._precision():
-            scores = self.network.starts(look)
+            scores = self.network.starts(look) + self._headed(views, asked, form, memory, canvas, width)
             starts, stops, logs, mass = point(self.network, look, page, scores, allowed, ends.to(self.device))
             absent = self.network.absences(look, scores, allowed, borne_out).tolist()
         spell = self.network.spell_gate(look.slots)[..., 0].tolist()
