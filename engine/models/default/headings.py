@@ -85,7 +85,7 @@ def objects_of(form: Form) -> Objects:
     fields: dict[str, set[str]] = {}
     for slot in form.slots:
         path, _, name = slot.path.rpartition("/")
-        if path and "*" not in path:
+        if path and "*" not in slot.path:
             fields.setdefault(path, set()).add(name)
     found = {}
     for path, own in fields.items():

@@ -79,7 +79,7 @@ def test_objects_with_other_fields_lose_nothing() -> None:
 
 def test_fields_of_lists_and_of_the_record_itself_have_no_headings() -> None:
     items = {"type": "array", "items": _object("name", owner=_object("city"))}
-    form = _form(number=TEXT, items=items)
+    form = _form(number=TEXT, items=items, numbers={"type": "array", "items": {"type": "string"}})
     assert not objects_of(form)
     assert not _said("Number\nwater\n", "water", form)
 
