@@ -10,6 +10,11 @@ def escape(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
+def unescape(token: str) -> str:
+    """The property's name that a token of a JSON pointer is; the inverse of `escape`."""
+    return token.replace("~1", "/").replace("~0", "~")
+
+
 def above(pointer: str) -> Iterator[str]:
     """The places that a pointer lies at or below, from the root on."""
     yield from (pointer[:at] for at, letter in enumerate(pointer) if letter == "/")

@@ -25,6 +25,7 @@ from cinnabar.engine.training.records import Source, make_record
 from cinnabar.engine.training.rendering import render
 from cinnabar.engine.training.schema_plan import library_plan, to_schema
 from cinnabar.engine.training.schema_variation import draw_plan
+from cinnabar.schemas.pointers import unescape
 
 WordBoxes = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float32]]
 
@@ -111,7 +112,7 @@ def check(example: Example) -> list[str]:
     for pointer, spans in example.spans.items():
         value = example.truth
         for part in pointer.split("/")[1:]:
-            key = part.replace("~1", "/").replace("~0", "~")
+            key = unescape(part)
             value = value[int(key)] if isinstance(value, list) else value[key]
         texts = [" ".join(example.text[a:b].split()) for a, b in spans]
         if any(not t for t in texts):

@@ -21,6 +21,7 @@ from cinnabar.extraction.storage.records import LeafRow, Record
 from cinnabar.extraction.storage.snapshot import view_of
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.pointers import unescape
 
 #: The codes of documents that cannot be read again: the file is not there, or holds other bytes.
 GONE, CHANGED = "gone", "changed"
@@ -233,6 +234,6 @@ def _row(pointer: str, record: Any) -> str:
             found = here
             value = value[int(step)] if step.isdecimal() and int(step) < len(value) else None
         else:
-            name = step.replace("~1", "/").replace("~0", "~")
+            name = unescape(step)
             value = value.get(name) if isinstance(value, dict) else None
     return found

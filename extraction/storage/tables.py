@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from cinnabar.extraction.storage.records import LeafRow, Outcome, Record
 from cinnabar.schemas.arrow import arrow_value
+from cinnabar.schemas.pointers import unescape
 
 _TEXTS = pa.list_(pa.string())
 _SPAN = pa.struct([("start", pa.int64()), ("end", pa.int64())])
@@ -237,7 +238,7 @@ def field_of(pointer: str, record: Any) -> str:
             value = value[int(step)] if step.isdecimal() and int(step) < len(value) else None
         else:
             steps.append(step)
-            value = value.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(value, dict) else None
+            value = value.get(unescape(step)) if isinstance(value, dict) else None
     return "".join("/" + step for step in steps)
 
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from cinnabar.schemas.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas.judging.dialects import DEFAULT, Draft, draft_named
-from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.pointers import escape, unescape
 
 # Keywords whose value is one schema, a list of schemas, or schemas by name. An older draft knows fewer; an
 # unknown keyword that looks like one of a later draft then names schemas that nobody refers to.
@@ -212,7 +212,7 @@ class Documents:
         try:
             for token in fragment.split("/")[1:]:
                 # What no known keyword leads to has not been looked at; a name on the way changes the base.
-                place = place.child(token.replace("~1", "/").replace("~0", "~"))
+                place = place.child(unescape(token))
         except KeyError:
             return None
         return place

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.questions import words_of
 from cinnabar.engine.models.default.wordpieces import WordPieces
 from cinnabar.schemas.form import Form, Slot, walk
+from cinnabar.schemas.pointers import above, unescape
 
 #: How much likelier (a natural logarithm) a value starts below its object's heading, and how much less below
 #: that of an object with fields of the same names.
@@ -47,18 +49,18 @@ Floats = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class Thing:
     """An object: the names that it and those around it go by, as words, and the names of its fields."""
 
     names: tuple[tuple[str, ...], ...]
     fields: frozenset[str]
 
-    def is_rival(self, other: Named) -> bool:
+    def is_rival(self, other: Thing) -> bool:
         """Whether a value may be taken for one of the other's, by its label."""
         return len(self.fields & other.fields) >= SAME_NAMES * min(len(self.fields), len(other.fields))
 
 
-Objects = Mapping[str, Named]
+Objects = Mapping[str, Thing]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,7 @@ class Heading:
     reach: float
 
 
+@lru_cache(maxsize=256)
 def objects_of(form: Form) -> Objects:
     """The objects of the record that have fields of their own, outside of lists, by their paths."""
     titles = {n.path: n.title for n in walk(form.root) if not isinstance(n, Slot) and n.path}
@@ -89,12 +92,10 @@ def objects_of(form: Form) -> Objects:
             fields.setdefault(path, set()).add(name)
     found = {}
     for path, own in fields.items():
-        parts = path.split("/")
-        above = ["/".join(parts[:i]) for i in range(2, len(parts) + 1)]
-        names = [words_of(part.replace("~1", "/").replace("~0", "~")) for part in parts[1:]]
-        names += [words_of(titles[p]) for p in above if titles.get(p)]
+        names = [words_of(unescape(part)) for part in path.split("/")[1:]]
+        names += [words_of(titles[p]) for p in above(path) if titles.get(p)]
         words = dict.fromkeys(tuple(_WORD.findall(name)) for name in names)
-        found[path] = Named(tuple(w for w in words if w), frozenset(own))
+        found[path] = Thing(tuple(w for w in words if w), frozenset(own))
     return found
 
 

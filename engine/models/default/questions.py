@@ -15,6 +15,7 @@ from cinnabar.engine.models.default.inputs import KINDS, LABEL_PIECES, NOTE_PIEC
 from cinnabar.engine.models.default.wordpieces import CLS_ID, SEP_ID, WordPieces
 from cinnabar.engine.readings.codes import CURRENCY_CODES, CURRENCY_SIGNS, names_of
 from cinnabar.schemas.form import ArrayNode, Form, Slot, walk
+from cinnabar.schemas.pointers import unescape
 
 #: Pieces of a question that are read; longer descriptions are cut.
 QUESTION_PIECES = 40
@@ -82,7 +83,7 @@ def form_questions(form: Form) -> FormQuestions:
 
 def _label(path: str, title: str) -> str:
     own = next((p for p in reversed(path.split("/")) if p != "*"), "")
-    name = words_of(own.replace("~1", "/").replace("~0", "~"))
+    name = words_of(unescape(own))
     if not title or words_of(title) == name:
         return title or name
     # A title that repeats the name adds nothing; a name beside a title may be the clearer of the two.
