@@ -25,7 +25,7 @@ class Effort:
     #: A value that may be absent is given from this posterior on. From .3 on, where of several readings one
     #: was given although absence was likelier, twice as many absent fields got a value (docs/model/log.md).
     #: The posterior is the model's own: confidence after calibration is no better at this.
-    answer: float = 0.5
+    answer: float = 0.55
     #: How often one slot, or one position of it, may be opened again.
     reopenings: int = 2
 

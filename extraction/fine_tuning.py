@@ -25,7 +25,7 @@ from cinnabar.engine.models.loading import device_of, load_network
 from cinnabar.engine.models.weights import load_weights, save_difference
 from cinnabar.engine.training.pool import Source
 from cinnabar.engine.training.stopping import Patience, Stopping
-from cinnabar.engine.training.trainer import TrainingConfig, train
+from cinnabar.engine.training.trainer import CHECKPOINT, TrainingConfig, train
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.evaluation import EvaluationSet, load_set
 from cinnabar.extraction.heldback import mark_of
@@ -211,7 +211,7 @@ def fine_tune(
         save_difference(out, changed, base, about)
         carry_calibration(bottom, out, weights_fingerprint(out))
     # What is asked for again after its end is trained again, not taken for a run that was cut.
-    (working / "checkpoint.pt").unlink()
+    (working / CHECKPOINT).unlink()
     if not any(working.iterdir()):
         working.rmdir()
     results = tuple(

@@ -15,10 +15,11 @@ from cinnabar.engine.models.identity import model_folder
 from cinnabar.engine.models.loading import device_of, load_network, save_network
 from cinnabar.engine.training import pool
 from cinnabar.engine.training.generator import FAMILIES
+from cinnabar.engine.training.lexicon import fit_letters
 from cinnabar.engine.training.pretrained import SHA256, pretrained_folder, start_from_pretrained
 from cinnabar.engine.training.recipe import load_recipe
 from cinnabar.engine.training.synthetic import mined_source, synthetic_source
-from cinnabar.engine.training.trainer import TrainingConfig, train
+from cinnabar.engine.training.trainer import CHECKPOINT, TrainingConfig, train
 from cinnabar.extraction.labelled import training_source, truths_of
 
 Report = Callable[[dict[str, float]], None]
@@ -64,15 +65,19 @@ def train_shipped(
     sources = shipped_sources(data, out / "pool", say)
     torch.manual_seed(0)
     config, spent = TrainingConfig(minutes), 0.0
+    vocabulary = pretrained_folder() / "vocab.txt"
+    wordpieces = WordPieces(vocabulary)
     if base is None:
         network = Network()
         start_from_pretrained(network)
+        if not (out / CHECKPOINT).exists():
+            say("vectors of letters: from the lexicon, some minutes")
+            network.letters.weight.copy_(fit_letters(wordpieces))
     else:
         network, _ = load_network(model_folder(base))
         config = replace(config, decoder_rate=2e-4, new_rate=1e-3, decay=0.35, seed=1)
         spent = float(about_model(model_folder(base)).get("minutes", 0.0))
-    vocabulary = pretrained_folder() / "vocab.txt"
-    train(network, sources, WordPieces(vocabulary), config, out, report, device_of(device))
+    train(network, sources, wordpieces, config, out, report, device_of(device))
     about = {
         "name": "cinnabar-default",
         "encoder": {"from": "all-MiniLM-L6-v2", "licence": "Apache-2.0", "sha256": SHA256},

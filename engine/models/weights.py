@@ -22,6 +22,8 @@ from cinnabar.schemas.errors import ModelError
 SHARD_BYTES = 15_000_000
 #: Matrices with at least this many values are kept in int8, with one float16 scale a row.
 QUANTISED_FROM = 100_000
+#: What rarely changes from version to version: the names of its shards, and of its tensors' beginnings.
+APART = (("words", "encoder.words."), ("letters", "letters."))
 #: The least float16 above zero: a row of zeros has no scale of its own.
 LEAST_SCALE = 2.0**-24
 
@@ -50,27 +52,13 @@ def restore(stored: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def save_weights(folder: Path, weights: dict[str, Tensor], vocabulary: Path, about: dict[str, Any]) -> None:
-    """Write a model's folder; the word embeddings, which never change, are a shard of their own."""
+    """Write a model's folder; what rarely changes has shards of its own."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.safetensors"):
         old.unlink()
-    stored = quantise(weights)
-    words = {k: v for k, v in stored.items() if k.startswith("encoder.words.")}
-    shards: list[dict[str, Tensor]] = [words] if words else []
-    current: dict[str, Tensor] = {}
-    size = 0
-    for name, tensor in stored.items():
-        if name in words:
-            continue
-        if current and size + tensor.nbytes > SHARD_BYTES:
-            shards.append(current)
-            current, size = {}, 0
-        current[name] = tensor
-        size += tensor.nbytes
-    shards.append(current)
     files = {}
-    for i, shard in enumerate(shards):
-        path = folder / ("words.safetensors" if shard is words else f"body-{i}.safetensors")
+    for name, shard in _shards(quantise(weights)).items():
+        path = folder / f"{name}.safetensors"
         save_file(shard, path)
         files[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
     words_file = folder / "vocab.txt"
@@ -78,6 +66,20 @@ def save_weights(folder: Path, weights: dict[str, Tensor], vocabulary: Path, abo
         words_file.write_bytes(vocabulary.read_bytes())
     files[words_file.name] = hashlib.sha256(words_file.read_bytes()).hexdigest()
     (folder / "model.json").write_text(json.dumps(about | {"files": files}, indent=1, sort_keys=True) + "\n")
+
+
+def _shards(stored: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
+    """The tensors by the names of their files: those of APART, then the body in parts of SHARD_BYTES."""
+    shards: dict[str, dict[str, Tensor]] = {}
+    part, size = 0, 0
+    for name, tensor in stored.items():
+        own = next((shard for shard, prefix in APART if name.startswith(prefix)), "")
+        if not own:
+            if size and size + tensor.nbytes > SHARD_BYTES:
+                part, size = part + 1, 0
+            size += tensor.nbytes
+        shards.setdefault(own or f"body-{part}", {})[name] = tensor
+    return shards
 
 
 def save_difference(folder: Path, changed: dict[str, Tensor], base: str | Path, said: dict[str, Any]) -> None:

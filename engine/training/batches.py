@@ -11,10 +11,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from cinnabar.engine.models.default.inputs import KINDS, Board, Questions, Sheet
+from cinnabar.engine.models.default.inputs import KINDS, Board, Phrases, Questions, Sheet
 from cinnabar.engine.models.default.questions import Question, question_tensors
 from cinnabar.engine.models.default.typed import word_ends, word_starts
-from cinnabar.engine.models.default.windows import Window, sheet
+from cinnabar.engine.models.default.windows import Window, phrases, sheet
 from cinnabar.engine.models.default.wordpieces import WordPieces
 from cinnabar.engine.training.canvases import (
     IGNORE,
@@ -82,6 +82,7 @@ class Batch:
     """All tensors of a training step."""
 
     sheet: Sheet
+    phrases: Phrases
     questions: Questions
     board: Board
     targets: Targets
@@ -92,13 +93,15 @@ Drawn = tuple[LabelledPassage, Window]
 
 def collate(drawn: Sequence[Drawn], wordpieces: WordPieces, rng: random.Random) -> Batch:
     """A batch of these windows, with slots, wordings and visible values drawn at random."""
-    page = sheet([(p.pieces, w) for p, w in drawn])
+    drawn_pieces = [(p.pieces, w) for p, w in drawn]
+    page = sheet(drawn_pieces)
     chosen = [draw_slots(p, w, rng) for p, w in drawn]
     batch = _Collation(len(drawn), max(1, *map(len, chosen)), page.ids.shape[1], rng)
     for i, ((passage, window), slots) in enumerate(zip(drawn, chosen, strict=True)):
         batch.add(_Seen(i, passage, window, page.ids.shape[1]), slots)
     asked = question_tensors(list(batch.asked) or [Question("value", "")], wordpieces)
-    return Batch(page, asked, batch.board, batch.targets())
+    words = phrases(drawn_pieces, wordpieces)
+    return Batch(page, words, asked, batch.board, batch.targets())
 
 
 class _Seen:

@@ -28,7 +28,7 @@ def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
     held = network.hold(network.read(page))
     read = network.understand(questions)
     vectors, statements = read.vectors, read.statements
-    matches = network.matches(page, board, questions)
+    matches = network.matches(page, batch.phrases, board, questions)
     look = network.look(held, page, board, vectors, matches)
     out: dict[str, Tensor] = {}
 

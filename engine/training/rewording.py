@@ -40,16 +40,19 @@ class Rewording:
 
 
 def reworded(question: Question, rng: random.Random) -> Question:
-    """The question in other words: without its description, or its name, or with its first sentence alone."""
+    """The question in other words: without its description, or its name, or with its first sentence alone.
+
+    The names of the objects around it stay: without them two parties' names are one question.
+    """
     draw = rng.random()
     if draw < 0.55:
         return question
     if draw < 0.65 and question.note:
         return Question(question.label, "", question.parents)
     if draw < 0.78 and question.note:
-        return Question("", question.note, "", question.named)
+        return replace(question, label="")
     if draw < 0.88:
-        return Question(question.label.lower(), question.note, "", question.named)
+        return replace(question, label=question.label.lower())
     first = question.note.split(". ")[0]
     named = tuple(n for n in question.named if n.end <= len(first))
     return Question(question.label, first, question.parents, named)

@@ -138,7 +138,8 @@ def draw_plan(r: random.Random, family: Family) -> Plan:
         r.shuffle(top)
     used: set[str] = set()
     root = Plan("object", "")
-    flatten = r.random() < 0.3
+    # Under names that say nothing only its object tells a party's field from another's.
+    flatten = r.random() < 0.3 and not w.opaque
     groups: dict[str, list[Field]] = {}
     for f in top:
         group = f.path.rpartition(".")[0]

@@ -25,6 +25,9 @@ from cinnabar.engine.training.pool import Mix, Source
 from cinnabar.engine.training.stopping import Stopping
 from cinnabar.engine.training.told import with_told
 
+#: The file of a run's folder from which it goes on.
+CHECKPOINT = "checkpoint.pt"
+
 
 @dataclass(frozen=True, slots=True)
 class TrainingConfig:
@@ -63,7 +66,7 @@ def rate_at(share: float, config: TrainingConfig) -> float:
 
 
 def optimizer_for(network: Network, config: TrainingConfig) -> torch.optim.AdamW:
-    """AdamW with a rate for each of encoder, decoder and what is new; word embeddings stay as they are."""
+    """AdamW with a rate for each of encoder, decoder and what is new; those of words and letters stay."""
     encoder: list[nn.Parameter] = []
     decoder: list[nn.Parameter] = []
     new: list[nn.Parameter] = []
@@ -95,7 +98,7 @@ def train(
     network.to(device).train()
     optimizer = optimizer_for(network, config)
     folder.mkdir(parents=True, exist_ok=True)
-    checkpoint = folder / "checkpoint.pt"
+    checkpoint = folder / CHECKPOINT
     spent, step, length = 0.0, 0, config.minutes * 60
     if checkpoint.exists():
         kept = torch.load(checkpoint, map_location=device, weights_only=True)
@@ -200,6 +203,7 @@ def _moved(batch: Batch, device: torch.device) -> Batch:
     targets = Targets(**{k: getattr(batch.targets, k).to(device) for k in Targets.__dataclass_fields__})
     return Batch(
         to_device(batch.sheet, device),
+        to_device(batch.phrases, device),
         to_device(batch.questions, device),
         to_device(batch.board, device),
         targets,

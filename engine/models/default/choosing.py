@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from cinnabar.engine.models.default.forms import FormMemory
 from cinnabar.engine.models.default.inputs import KINDS
-from cinnabar.engine.models.default.memory import FormMemory, Memory
+from cinnabar.engine.models.default.memory import Memory
 from cinnabar.engine.models.default.network import Network
 from cinnabar.engine.models.default.questions import is_printed, kind_of, plain_words
 from cinnabar.engine.models.default.support import support, told_at

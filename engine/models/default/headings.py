@@ -3,14 +3,14 @@
 Two parties of a document have fields of the same names, and the label before a value tells only which field
 it is. The names of the objects are looked for among the cells of the page: a short cell with the words of one
 is its heading, and what stands below it, up to the next heading, is told of that object. A lexical prior for
-the pointers, as `matching.py` is for labels: it knows no words but those of the schema, and words like them.
+the pointers, as `matching.py` and `phrases.py` are for labels.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,7 +21,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from cinnabar.engine.models.default.columns import Columns
+from cinnabar.engine.models.default.phrases import likeness, name_vectors
 from cinnabar.engine.models.default.questions import words_of
+from cinnabar.engine.models.default.windows import Window
+from cinnabar.engine.models.default.wordgrams import spelt_names
 from cinnabar.engine.models.default.wordpieces import WordPieces
 from cinnabar.schemas.form import Form, Slot, walk
 from cinnabar.schemas.pointers import above, unescape
@@ -42,6 +45,8 @@ UNLIKE = 0.55
 ALONE, BESIDE, OVER = 14.0, 6.0, 16
 #: How far left of its heading a block may begin, in the units of `Pieces.left`.
 INDENT = 40
+#: Heads that are compared with objects together: 12 MB of letters.
+HEADS_AT_ONCE = 4096
 #: Letters in which two words have to agree, and by which the longer one is longer at most.
 STEM = 4
 _WORD = re.compile(r"[^\W_]+")
@@ -61,6 +66,7 @@ class Thing:
 
 
 Objects = Mapping[str, Thing]
+Words = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,20 +106,38 @@ def objects_of(form: Form) -> Objects:
 
 
 def told_by_headings(
-    form: Form, text: str, columns: Columns, vectors: Tensor, wordpieces: WordPieces
+    form: Form, text: str, columns: Columns, vectors: Tensor, letters: Tensor, wordpieces: WordPieces
 ) -> dict[str, Floats]:
     """What the headings say of each piece, by object: [T], OWN at most and -OTHERS at least, 0 for nothing.
 
-    vectors: [V, H], those of the vocabulary.
+    vectors: [V, H], those of the vocabulary; letters: those of runs of letters (phrases.py).
     """
     objects = objects_of(form)
     heads = _heads(text, columns) if any(own.names for own in objects.values()) else []
     if not heads:
         return {}
     alike = _likeness(objects, heads, vectors, wordpieces)
-    found = [_heading(cell, words, behind, objects, alike, columns) for cell, words, behind in heads]
+    names = {name for own in objects.values() for name in own.names}
+    meant = _phrases(names, [words for _, words, _ in heads], letters, wordpieces)
+    found = [_heading(cell, words, behind, objects, alike, meant, columns) for cell, words, behind in heads]
     headings = [heading for heading in found if heading is not None]
     return _told(headings, objects, columns) if headings else {}
+
+
+def on_board(
+    told: Mapping[str, Floats], windows: Sequence[Window], slots: Sequence[Sequence[Slot]], width: int
+) -> Tensor:
+    """What headings say of where the slots that look at each of N windows start: [N, S, T].
+
+    Of the items of lists they say nothing.
+    """
+    said = torch.zeros(len(windows), max(map(len, slots)), width)
+    for i, (w, own) in enumerate(zip(windows, slots, strict=True)):
+        for j, slot in enumerate(own):
+            of_object = told.get(slot.path.rpartition("/")[0])
+            if of_object is not None:
+                said[i, j, 1 : w.last - w.first + 1] = torch.from_numpy(of_object[w.first : w.last])
+    return said
 
 
 def _heads(text: str, columns: Columns) -> list[tuple[int, list[str], int]]:
@@ -155,6 +179,25 @@ def _likeness(
     return found
 
 
+def _phrases(
+    names: Iterable[Words], heads: Iterable[Sequence[str]], letters: Tensor, wordpieces: WordPieces
+) -> Mapping[tuple[Words, Words], float]:
+    """How alike objects' names and heads are as phrases, 0 to 1, for those that are at all."""
+    ours, theirs = sorted(names), sorted({tuple(words) for words in heads})
+    objects = _meaning(ours, letters, wordpieces)
+    found: dict[tuple[Words, Words], float] = {}
+    for first in range(0, len(theirs), HEADS_AT_ONCE):
+        part = theirs[first : first + HEADS_AT_ONCE]
+        near = likeness(objects, _meaning(part, letters, wordpieces))
+        found |= {(ours[i], part[j]): float(near[i, j]) for i, j in near.nonzero().tolist()}
+    return found
+
+
+def _meaning(phrases: Sequence[Words], letters: Tensor, wordpieces: WordPieces) -> Tensor:
+    spelt = spelt_names([wordpieces.ids(" ".join(words)) for words in phrases], wordpieces)
+    return name_vectors(letters, torch.from_numpy(spelt).to(letters.device))
+
+
 def _vectors(words: Sequence[str], vectors: Tensor, wordpieces: WordPieces) -> Tensor:
     """The words' vectors, those of their pieces in the mean, of length one: [W, H]."""
     means = [vectors[list(wordpieces.ids(word)) or [0]].float().mean(0) for word in words]
@@ -167,13 +210,15 @@ def _heading(
     behind: int,
     objects: Objects,
     alike: Mapping[tuple[str, str], float],
+    meant: Mapping[tuple[Words, Words], float],
     columns: Columns,
 ) -> Heading | None:
     """The heading that a cell is, if it names any object."""
-    sure = {
-        path: max((_named(name, words, alike) for name in own.names), default=0.0)
-        for path, own in objects.items()
-    }
+
+    def named(name: Words) -> float:
+        return max(_named(name, words, alike), meant.get((name, tuple(words)), 0.0))
+
+    sure = {path: max(map(named, own.names), default=0.0) for path, own in objects.items()}
     most = max(sure.values())
     if most < LEAST:
         return None

@@ -42,7 +42,8 @@ class Questions:
 
     ids: [Q, n] int64; mask: [Q, n] bool; label: [Q, LABEL_PIECES] and note: [Q, NOTE_PIECES] int64, the
     pieces of the name and of the description, 0 beyond their end; named: [Q, NAMED, 2] int64, the pieces
-    [start, end) of `ids` of the values that the description names, (0, 0) beyond the last.
+    [start, end) of `ids` of the values that the description names, (0, 0) beyond the last; spelt: [Q,
+    NAME_WORDS, RUNS] int64, the words of the name (wordgrams.py).
     """
 
     ids: Tensor
@@ -50,10 +51,27 @@ class Questions:
     label: Tensor
     note: Tensor
     named: Tensor
+    spelt: Tensor
 
     def part(self, first: int, last: int) -> Questions:
         """The questions [first, last)."""
-        return Questions(*(x[first:last] for x in (self.ids, self.mask, self.label, self.note, self.named)))
+        return Questions(*(getattr(self, f.name)[first:last] for f in fields(self)))
+
+
+@dataclass(slots=True)
+class Phrases:
+    """The words of N windows and of what stands before them, W distinct ones, P in a window (wordgrams.py).
+
+    spelt: [W, RUNS] int64; word: [N, P] int64, which of them, -1 beyond the last; run: [N, P] int64, equal
+    for words that stand together; of_piece: [N, C] int64, the word of each piece of `Sheet.above`, -1 for
+    none; own: [N] int64, the first of those pieces that is the window's.
+    """
+
+    spelt: Tensor
+    word: Tensor
+    run: Tensor
+    of_piece: Tensor
+    own: Tensor
 
 
 @dataclass(slots=True)
@@ -88,7 +106,7 @@ class Board:
         )  # fmt: skip
 
 
-T = TypeVar("T", Sheet, Questions, Board)
+T = TypeVar("T", Sheet, Questions, Board, Phrases)
 
 
 def to_device(batch: T, device: torch.device) -> T:

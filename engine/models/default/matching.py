@@ -11,46 +11,69 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from cinnabar.engine.models.default.cells import ACROSS, UNDER
-from cinnabar.engine.models.default.inputs import Board, Questions, Sheet
+from cinnabar.engine.models.default.inputs import ROWS, Board, Phrases, Questions, Sheet
+from cinnabar.engine.models.default.phrases import told_of_pieces
 
-#: Channels of a piece: like a word of the label, the same as one, like a word of the description.
-BESIDE = 3
-#: Channels of what stands above a piece: those three for cells that reach over its own, for words that do,
+#: Channels of a piece: like a word of the label, the same as one, like a word of the description, in a phrase
+#: like the label (phrases.py).
+BESIDE = 4
+#: Channels of what stands above a piece: those four for cells that reach over its own, for words that do,
 #: for cells whose room does, and for the next cell that reaches over it.
 ABOVE = 4 * BESIDE
 #: The likeness of two words that says nothing; likeness is counted from there.
 UNLIKE = 0.4
 #: A cell wider than this share of a page is a line of text: the wider, the less is it a column's head.
 WIDE = 0.2
+#: How fast a phrase counts for less, the more it is like the name of another slot on the board.
+RIVALS = 3.0
 #: Words above whose best likeness is below this are left out.
 FAINT = 0.05
-#: Likeness in a column is summed over a label's words up to here.
-MOST = 3.0
+#: Likeness in a column is summed over a label's words up to here; all words of a phrase say the same.
+MOST = (3.0, 3.0, 3.0, 1.0)
 
 
-def signals(words: Tensor, sheet: Sheet, board: Board, questions: Questions) -> tuple[Tensor, Tensor]:
+def signals(
+    words: Tensor, letters: Tensor, sheet: Sheet, phrases: Phrases, board: Board, questions: Questions
+) -> tuple[Tensor, Tensor]:
     """What each slot's words say of each piece: [N, S, BESIDE, T] and [N, S, ABOVE, T], float32.
 
-    words: [V, H], the vectors of the vocabulary.
+    words: [V, H], the vectors of the vocabulary; letters: [BUCKETS, VALUES], those of runs of letters.
     """
     width = sheet.ids.shape[1]
     asked, slots = _distinct(board.question)
     seen = sheet.above[..., 0]
     distinct, at = _distinct(torch.cat([seen, sheet.ids], 1))
-    at, own = at[:, :-width], at[:, -width:]
+    at, here = at[:, :-width], at[:, -width:]
     alike = likeness(words, questions.label[asked], questions.note[asked], distinct)
-    beside = torch.stack([alike[slots[i]][..., own[i]] for i in range(len(slots))])
-    beside = beside * sheet.mask[:, None, None, :]
     # A label that is asked for in a window is alike to few of its words.
     telling = alike.amax((0, 1)) >= FAINT
-    above = torch.stack(
-        [_above(alike[slots[i]], at[i], telling[at[i]] & (seen[i] > 0), sheet, i) for i in range(len(slots))]
-    )
-    return beside, above
+    told = told_of_pieces(letters, questions.spelt[asked], phrases)
+    beside, above = [], []
+    for i, (slot, own) in enumerate(zip(slots, phrases.own.tolist(), strict=True)):
+        by_phrases = F.pad(_unrivalled(told[i][slot], board, i), (0, seen.shape[1] - told[i].shape[1]))
+        said = torch.cat([alike[slot][..., at[i]], by_phrases[:, None]], 1)
+        tells = (telling[at[i]] | (by_phrases.amax(0) >= FAINT)) & (seen[i] > 0)
+        above.append(_above(said, tells, sheet, i))
+        # [CLS] stands before the window's first piece.
+        within = F.pad(by_phrases[:, own : own + width - 1], (1, 0))
+        within = F.pad(within, (0, width - within.shape[1]))
+        beside.append(torch.cat([alike[slot][..., here[i]], within[:, None]], 1) * sheet.mask[i])
+    return torch.stack(beside), torch.stack(above)
+
+
+def _unrivalled(told: Tensor, board: Board, i: int) -> Tensor:
+    """What phrases say of window i, [S, C], less where they are more like another slot's name.
+
+    Rivals are those that look at the window together when the model reads: lists, fields of rows, and others.
+    """
+    told = told * board.mask[i, :, None]
+    apart = torch.where(board.kind[i] == ROWS, 2, (board.anchor[i] >= 0).long())
+    best = torch.stack([(told * (apart == k)[:, None]).amax(0) for k in range(3)])
+    return told * torch.exp(RIVALS * (told - best[apart]))
 
 
 def likeness(words: Tensor, label: Tensor, note: Tensor, distinct: Tensor) -> Tensor:
-    """[Q, BESIDE, U] for the words of Q labels and notes, [Q, n] and [Q, m], and U distinct pieces."""
+    """[Q, 3, U] for the words of Q labels and notes, [Q, n] and [Q, m], and U distinct pieces."""
     seen = F.normalize(words[distinct].float(), dim=-1)
     channels = []
     for pieces in (label, note):
@@ -70,10 +93,10 @@ def weight_of(pieces: Tensor) -> Tensor:
     return ((pieces - 1996).float() / 3000).clamp(0.1, 1.0) * (pieces > 0)
 
 
-def _above(alike: Tensor, at: Tensor, telling: Tensor, sheet: Sheet, i: int) -> Tensor:
+def _above(said: Tensor, telling: Tensor, sheet: Sheet, i: int) -> Tensor:
     """[S, ABOVE, T] for one window: what the pieces above each piece say, summed over each column.
 
-    alike: [S, BESIDE, U]; at: [C] into U, the pieces of `sheet.above`; telling: [C].
+    said: [S, BESIDE, C], of the pieces of `sheet.above`; telling: [C].
     """
     source = telling.nonzero()[:, 0]
     line, *edges = sheet.above[i, source, 1:].float().unbind(-1)
@@ -81,8 +104,8 @@ def _above(alike: Tensor, at: Tensor, telling: Tensor, sheet: Sheet, i: int) -> 
     higher = (line[:, None] < sheet.line[i]) & (right > left)
     columns = [_under(edges[k], edges[k + 1], left, right) * higher for k in (0, 2, 4)]
     columns.append(columns[0] * (line[:, None] == over))
-    said = alike[..., at[source]]
-    return torch.cat([torch.matmul(said, column) for column in columns], 1).clamp(max=MOST)
+    said, most = said[..., source], said.new_tensor(MOST)[None, :, None]
+    return torch.cat([torch.minimum(torch.matmul(said, column), most) for column in columns], 1)
 
 
 def _under(left: Tensor, right: Tensor, own_left: Tensor, own_right: Tensor) -> Tensor:

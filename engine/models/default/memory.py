@@ -1,4 +1,4 @@
-"""What the model keeps of a passage that it has read, and of a form."""
+"""What the model keeps of a passage that it has read."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ import numpy.typing as npt
 from torch import Tensor
 
 from cinnabar.engine.models.default.columns import Columns
-from cinnabar.engine.models.default.hidden import Held, Understood
-from cinnabar.engine.models.default.inputs import Questions
-from cinnabar.engine.models.default.questions import Question
+from cinnabar.engine.models.default.hidden import Held
 from cinnabar.engine.models.default.typed import PassageReader
 from cinnabar.engine.models.default.windows import Window
 from cinnabar.engine.models.default.wordpieces import Pieces
@@ -42,18 +40,3 @@ class Memory:
     supported: dict[tuple[int, ...], Tensor] = field(default_factory=dict)
     matched: dict[tuple[int, ...], Tensor] = field(default_factory=dict)
     headed: dict[int, dict[str, npt.NDArray[np.float32]]] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class FormMemory:
-    """A form as the model keeps it: its questions (slots, then arrays, then options), as it read them.
-
-    `slots`, `arrays` and `options` (of each slot) are their places among the questions.
-    """
-
-    asked: list[Question]
-    questions: Questions
-    read: Understood
-    slots: list[int]
-    arrays: list[int]
-    options: list[list[int]]

@@ -13,31 +13,30 @@ from cinnabar.engine.models.default.answering import align, answer, gather, unsh
 from cinnabar.engine.models.default.answers import Answers, Decided
 from cinnabar.engine.models.default.choosing import options_of, supported, told_windows
 from cinnabar.engine.models.default.columns import Columns
-from cinnabar.engine.models.default.headings import told_by_headings
-from cinnabar.engine.models.default.hidden import Look, Understood
+from cinnabar.engine.models.default.forms import FormMemory, read_form
+from cinnabar.engine.models.default.headings import on_board, told_by_headings
+from cinnabar.engine.models.default.hidden import Look
 from cinnabar.engine.models.default.inputs import ROWS, Board, Sheet, to_device
-from cinnabar.engine.models.default.memory import FormMemory, Memory
+from cinnabar.engine.models.default.memory import Memory
 from cinnabar.engine.models.default.network import Network
 from cinnabar.engine.models.default.pointing import end_mask, point, start_masks
 from cinnabar.engine.models.default.precision import low_precision
-from cinnabar.engine.models.default.questions import TYPED, form_questions, kind_of, question_tensors
+from cinnabar.engine.models.default.questions import TYPED, kind_of
 from cinnabar.engine.models.default.rows import DOUBTFUL_FROM, chosen_places, fields_within, nested
 from cinnabar.engine.models.default.settling import settle_absences, settle_signs
 from cinnabar.engine.models.default.spelling import spell
 from cinnabar.engine.models.default.support import SIGNS
 from cinnabar.engine.models.default.typed import PassageReader
 from cinnabar.engine.models.default.views import Place, View, board_of, row_places, views_of
-from cinnabar.engine.models.default.windows import Window, cut, padded, sheet
+from cinnabar.engine.models.default.windows import Window, cut, padded, phrases, sheet
 from cinnabar.engine.models.default.wordpieces import Pieces, WordPieces
 from cinnabar.engine.request import Passage
-from cinnabar.schemas.form import Form
+from cinnabar.schemas.form import Form, Slot
 
 #: Views that go through the decoder together.
 VIEWS_AT_ONCE = 8
 #: Of how many such groups is kept, over the steps, how alike their words are to the page: 3 MB each at most.
 MATCHES_KEPT = 3
-#: Questions that go through the encoder together.
-QUESTIONS_AT_ONCE = 64
 #: Windows of a passage for which everything that slots look at is kept over the steps, 2.5 MB each; of longer
 #: ones it is made anew for the windows at hand.
 WINDOWS_HELD = 50
@@ -120,21 +119,7 @@ class DefaultModel:
     def form(self, form: Form) -> FormMemory:
         """A form's questions, read once."""
         if id(form) not in self._forms:
-            asked = form_questions(form)
-            texts = [*asked.slots, *asked.arrays]
-            options: list[list[int]] = []
-            for own in asked.options:
-                options.append(list(range(len(texts), len(texts) + len(own))))
-                texts += own
-            questions = to_device(question_tensors(texts, self.wordpieces), self.device)
-            parts = [
-                self.network.understand(questions.part(i, i + QUESTIONS_AT_ONCE))
-                for i in range(0, max(1, len(texts)), QUESTIONS_AT_ONCE)
-            ]
-            memory = FormMemory(
-                texts, questions, Understood.cat(parts), list(range(len(asked.slots))),
-                list(range(len(asked.slots), len(asked.slots) + len(asked.arrays))), options,
-            )  # fmt: skip
+            memory = read_form(form, self.network, self.wordpieces, self.device)
             if len(self._forms) >= FORMS_KEPT:
                 self._forms.pop(next(iter(self._forms)))
             self._forms[id(form)] = (form, memory)
@@ -187,7 +172,9 @@ class DefaultModel:
                 held = held.windows(torch.tensor([distinct.index(w) for w in windows], device=self.device))
             matches = memory.matched.get(asked := (id(known), *windows, *board.question.flatten().tolist()))
             if matches is None:
-                matches = self.network.matches(page, board, known.questions)
+                words = phrases([(memory.pieces, memory.windows[w]) for w in windows], self.wordpieces)
+                words = to_device(words, self.device)
+                matches = self.network.matches(page, words, board, known.questions)
                 if len(memory.matched) < MATCHES_KEPT:
                     memory.matched[asked] = matches
             return self.network.look(held, page, board, known.read.vectors, matches)
@@ -247,24 +234,17 @@ class DefaultModel:
         spell(self.network, own, decided, memory, canvas, out)
 
     def _headed(
-        self, views: Sequence[View], asked: Sequence[Sequence[int]], form: Form, memory: Memory,
-        canvas: Canvas, width: int,
-    ) -> Tensor | float:  # fmt: skip
-        """What headings say of where the slots of some views start: [N, S, T]; of rows they say nothing."""
+        self, windows: Sequence[int], slots: Sequence[Sequence[Slot]], form: Form, memory: Memory, width: int
+    ) -> Tensor | float:
+        """What headings say of where the slots that look at some windows start: [N, S, T]."""
         if id(form) not in memory.headed:
-            text, words = memory.passage.text, self.network.encoder.words.weight
-            memory.headed[id(form)] = told_by_headings(form, text, memory.columns, words, self.wordpieces)
+            words, letters = self.network.encoder.words.weight, self.network.letters.weight
+            memory.headed[id(form)] = told_by_headings(
+                form, memory.passage.text, memory.columns, words, letters, self.wordpieces
+            )
         told = memory.headed[id(form)]
-        if not told:
-            return 0.0
-        said = torch.zeros(len(views), max(map(len, asked)), width)
-        for i, v in enumerate(views):
-            w = memory.windows[v.window]
-            for j, k in enumerate(asked[i]):
-                of_object = told.get(canvas.instances[k].slot.path.rpartition("/")[0])
-                if of_object is not None:
-                    said[i, j, 1 : w.last - w.first + 1] = torch.from_numpy(of_object[w.first : w.last])
-        return said.to(self.device)
+        chosen = [memory.windows[w] for w in windows]
+        return on_board(told, chosen, slots, width).to(self.device) if told else 0.0
 
     def _decide(
         self, views: Sequence[View], form: Form, memory: Memory, known: FormMemory, places: dict[int, Place],
@@ -283,8 +263,8 @@ class DefaultModel:
         allowed = torch.zeros(len(views), size, width, dtype=torch.bool)
         borne_out = torch.zeros(len(views), size, SIGNS, device=self.device)
         of_options: dict[int, Tensor] = {}
-        for i, v in enumerate(views):
-            slots = [canvas.instances[k].slot for k in asked[i]]
+        asked_slots = [[canvas.instances[k].slot for k in own] for own in asked]
+        for i, (v, slots) in enumerate(zip(views, asked_slots, strict=True)):
             for j, (k, slot) in enumerate(zip(asked[i], slots, strict=True)):
                 if slot.options:
                     of_options[k] = supported(
@@ -298,7 +278,8 @@ class DefaultModel:
         ends = torch.stack([end_mask(pieces, windows[v.window], width) for v in views])
         allowed = allowed.to(self.device)
         with self._precision():
-            scores = self.network.starts(look) + self._headed(views, asked, form, memory, canvas, width)
+            headed = self._headed([v.window for v in views], asked_slots, form, memory, width)
+            scores = self.network.starts(look) + headed
             starts, stops, logs, mass = point(self.network, look, page, scores, allowed, ends.to(self.device))
             absent = self.network.absences(look, scores, allowed, borne_out).tolist()
         spell = self.network.spell_gate(look.slots)[..., 0].tolist()

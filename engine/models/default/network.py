@@ -20,11 +20,13 @@ from torch import Tensor, nn
 
 from cinnabar.engine.models.default.body import FLOOR, Encoder, Layer
 from cinnabar.engine.models.default.hidden import Held, Look, Understood
-from cinnabar.engine.models.default.inputs import KINDS, ROWS, STATES, Board, Questions, Sheet
+from cinnabar.engine.models.default.inputs import KINDS, ROWS, STATES, Board, Phrases, Questions, Sheet
 from cinnabar.engine.models.default.matching import ABOVE, BESIDE, signals
+from cinnabar.engine.models.default.phrases import VALUES
 from cinnabar.engine.models.default.regions import DISTANCES, REGIONS, distance_buckets, regions
 from cinnabar.engine.models.default.speller import Speller
 from cinnabar.engine.models.default.support import SIGNS, STATED, Statements
+from cinnabar.engine.models.default.wordgrams import BUCKETS
 
 #: The answers of the head for booleans, in its order, as canonical JSON.
 BOOLEANS = ("true", "false")
@@ -71,6 +73,9 @@ class Network(nn.Module):
         self.match_above = nn.Parameter(torch.zeros(8, ABOVE))
         self.match_pointer = nn.Conv1d(8, 1, 1)
         self.match_attention = nn.Parameter(torch.zeros(size.decoder_layers, size.heads))
+        # Letters of words of several languages (phrases.py). Nothing is like anything until they are learned.
+        self.letters = nn.Embedding(BUCKETS, VALUES)
+        self.letters.weight.requires_grad_(False).zero_()
         p = size.pointer
         self.pointer_scale = math.sqrt(p)
         self.start_slot, self.start_window = nn.Linear(h, p), nn.Linear(h, p)
@@ -127,12 +132,12 @@ class Network(nn.Module):
                 window.weight.copy_(slot.weight)
             behind = torch.linspace(0.05, 0.3, 14)
             self.match.weight.mul_(0.3)
-            for channel, strength in enumerate((1.0, 1.5, 0.3)):
+            for channel, strength in enumerate((1.0, 1.5, 0.3, 1.5)):
                 # The kernel's place 20 is the piece itself; 6 to 19 stand before it.
                 self.match.weight[channel, channel, 6:20] = strength * behind
                 self.match_pointer.weight[0, channel] = 1.0
-            # Of what stands above: words like the label's, the same ones, words like the description's.
-            for channel, strength in enumerate((0.3, 0.3, 0.1)):
+            # Of what stands above: words like the label's, the same ones, like the description's, phrases.
+            for channel, strength in enumerate((0.3, 0.3, 0.1, 0.3)):
                 self.match_above[channel, channel:ABOVE:BESIDE] = strength
             self.match_pointer.bias.zero_()
             self.match_attention.fill_(0.3)
@@ -159,11 +164,12 @@ class Network(nn.Module):
             inside.any(-1),
         )
 
-    def matches(self, sheet: Sheet, board: Board, questions: Questions) -> Tensor:
+    def matches(self, sheet: Sheet, phrases: Phrases, board: Board, questions: Questions) -> Tensor:
         """How alike the slots' words are to what stands at, before and above each piece: [N, S, 8, T]."""
         n, s = board.question.shape
-        with torch.no_grad():
-            beside, above = signals(self.encoder.words.weight, sheet, board, questions)
+        words, letters = self.encoder.words.weight, self.letters.weight
+        with torch.no_grad(), torch.autocast(words.device.type, enabled=False):
+            beside, above = signals(words, letters, sheet, phrases, board, questions)
             beside = F.pad(beside.view(n * s, BESIDE, -1), (20, 3))
         mixed = self.match(beside) + torch.matmul(self.match_above, above.view(n * s, ABOVE, -1))
         return F.gelu(mixed).view(n, s, 8, -1)

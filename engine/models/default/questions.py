@@ -12,6 +12,7 @@ import torch
 
 from cinnabar.engine.models.default.defaults import NAMED, Named, named_values
 from cinnabar.engine.models.default.inputs import KINDS, LABEL_PIECES, NOTE_PIECES, Questions
+from cinnabar.engine.models.default.wordgrams import spelt_names
 from cinnabar.engine.models.default.wordpieces import CLS_ID, SEP_ID, WordPieces
 from cinnabar.engine.readings.codes import CURRENCY_CODES, CURRENCY_SIGNS, names_of
 from cinnabar.schemas.form import ArrayNode, Form, Slot, walk
@@ -39,12 +40,12 @@ class Question:
     @property
     def name(self) -> str:
         """The name with those of its parents."""
-        return f"{self.parents}, {self.label}" if self.parents else self.label
+        return ", ".join(part for part in (self.parents, self.label) if part)
 
     @property
     def text(self) -> str:
         """What the encoder reads."""
-        return f"{self.name}: {self.note}" if self.note else self.name
+        return ": ".join(part for part in (self.name, self.note) if part)
 
     @property
     def named_in_text(self) -> Iterator[tuple[int, int]]:
@@ -183,7 +184,9 @@ def question_tensors(questions: Sequence[Question], pieces: WordPieces) -> Quest
     mask = torch.arange(longest) < torch.tensor([len(t) for t in texts])[:, None]
     label = _padded((pieces.ids(q.label) for q in questions), len(texts), LABEL_PIECES)
     note = _padded((pieces.ids(q.note) for q in questions), len(texts), NOTE_PIECES)
-    return Questions(ids, mask, label, note, _named(questions, [len(t) - 1 for t in texts], pieces))
+    named = _named(questions, [len(t) - 1 for t in texts], pieces)
+    letters = torch.from_numpy(spelt_names([pieces.ids(q.label) for q in questions], pieces))
+    return Questions(ids, mask, label, note, named, letters)
 
 
 def _named(questions: Sequence[Question], until: Sequence[int], pieces: WordPieces) -> torch.Tensor:

@@ -14,8 +14,8 @@ import torch.nn.functional as F
 
 from cinnabar.engine.models.base import Candidate, Canvas
 from cinnabar.engine.models.default.answers import Answers, Decided
+from cinnabar.engine.models.default.forms import FormMemory
 from cinnabar.engine.models.default.inputs import KINDS
-from cinnabar.engine.models.default.memory import FormMemory
 from cinnabar.engine.models.default.network import Network
 from cinnabar.engine.models.default.pointing import log_sum
 from cinnabar.engine.models.default.questions import kind_of

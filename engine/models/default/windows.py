@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from cinnabar.engine.models.default.inputs import Sheet
-from cinnabar.engine.models.default.wordpieces import CLS_ID, SEP_ID, Pieces
+from cinnabar.engine.models.default.inputs import Phrases, Sheet
+from cinnabar.engine.models.default.wordgrams import RUNS, words_of_pieces
+from cinnabar.engine.models.default.wordpieces import CLS_ID, SEP_ID, Pieces, WordPieces
 
 #: Pieces of a window, and those that neighbours share: the same when the model learns and when it reads.
 #: Trained with 300 and read with 510, which the encoder can hold, F1 over eleven sets was .671, not .691.
@@ -87,3 +88,22 @@ def sheet(windows: Sequence[tuple[Pieces, Window]], width: int = 0) -> Sheet:
         where = np.stack([a[known] for a in (p.ids, p.line, p.left, p.right)], 1)
         above[i, : known.stop - known.start] = np.concatenate((where, p.extents[known]), 1)
     return Sheet(*(torch.from_numpy(a) for a in (ids, mask, around, line, cell, above)))
+
+
+def phrases(windows: Sequence[tuple[Pieces, Window]], wordpieces: WordPieces) -> Phrases:
+    """The words of the windows, and of what stands before them."""
+    found = [words_of_pieces(p, max(0, w.first - BEFORE), w.last, wordpieces) for p, w in windows]
+    longest = max((len(words.word) for words in found), default=0)
+    pieces = max((len(words.of_piece) for words in found), default=0)
+    n = len(found)
+    word, run = np.full((n, longest), -1), np.full((n, longest), -1)
+    of_piece = np.full((n, pieces), -1)
+    own = [min(w.first, BEFORE) for _, w in windows]
+    before = 0
+    for i, words in enumerate(found):
+        word[i, : len(words.word)] = words.word + before
+        run[i, : len(words.word)] = words.run
+        of_piece[i, : len(words.of_piece)] = words.of_piece
+        before += len(words.spelt)
+    spelt = np.concatenate([np.zeros((0, RUNS), np.int64), *(words.spelt for words in found)])
+    return Phrases(*(torch.from_numpy(a) for a in (spelt, word, run, of_piece, np.asarray(own))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -68,9 +69,15 @@ class WordPieces:
     """The lower-cased English word pieces of BERT, without special tokens: what looks like one is text."""
 
     def __init__(self, vocabulary: Path) -> None:
-        words = vocabulary.read_text(encoding="utf-8").split("\n")
-        self.size = len(words) - (words[-1] == "")
-        tokenizer = Tokenizer(WordPiece({w: i for i, w in enumerate(words[: self.size])}, unk_token="[UNK]"))
+        words = vocabulary.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        self.size = len(words)
+        self._words = words
+        #: Of each piece of the vocabulary, [V]: whether it goes on with a word; whether it begins with a
+        #: letter; whether it is a sign.
+        self.continues = np.asarray([w.startswith("##") for w in words])
+        self.lettered = np.asarray([w.removeprefix("##")[:1].isalpha() for w in words])
+        self.signs = np.asarray([len(w) == 1 and not w.isalnum() for w in words])
+        tokenizer = Tokenizer(WordPiece({w: i for i, w in enumerate(words)}, unk_token="[UNK]"))
         tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
         tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
         tokenizer.decoder = decoders.WordPiece()
@@ -79,6 +86,10 @@ class WordPieces:
 
     def _ids(self, text: str) -> tuple[int, ...]:
         return tuple(self._tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def joined(self, ids: Iterable[int]) -> str:
+        """The letters of these pieces."""
+        return "".join(self._words[i].removeprefix("##") for i in ids)
 
     def count(self, text: str) -> int:
         """Word pieces of this text."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.engine.models.test_phrases import letters
 from tests.tiny_network import tiny_network, wordpieces
 
 from cinnabar.engine.models.default.columns import Columns
@@ -31,7 +32,8 @@ PARTIES = _form(seller=_object("name", "city"), buyer=_object("name", "city"), n
 def _said(text: str, at: str, form: Form = PARTIES) -> dict[str, float]:
     """What the headings of a text say of the piece at which these words begin, by object."""
     pieces = wordpieces().pieces(text)
-    told = told_by_headings(form, text, Columns(pieces), tiny_network().encoder.words.weight, wordpieces())
+    words = tiny_network().encoder.words.weight
+    told = told_by_headings(form, text, Columns(pieces), words, letters(), wordpieces())
     piece = pieces.at(text.index(at))
     return {path: float(said[piece]) for path, said in told.items()}
 
@@ -95,5 +97,5 @@ def test_an_object_goes_by_the_names_around_it_as_well() -> None:
 def test_pages_with_hardly_anything_on_them_are_no_harm(text: str) -> None:
     pieces = wordpieces().pieces(text)
     words = tiny_network().encoder.words.weight
-    for said in told_by_headings(PARTIES, text, Columns(pieces), words, wordpieces()).values():
+    for said in told_by_headings(PARTIES, text, Columns(pieces), words, letters(), wordpieces()).values():
         assert said.shape == (len(pieces),) and np.isfinite(said).all()

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import torch
+from tests.engine.models.test_phrases import letters
 from tests.tiny_network import tiny_network, wordpieces
 
 from cinnabar.engine.models.default.inputs import Board, Sheet
 from cinnabar.engine.models.default.matching import ABOVE, BESIDE, signals
 from cinnabar.engine.models.default.questions import Question, question_tensors
-from cinnabar.engine.models.default.windows import Window, sheet
+from cinnabar.engine.models.default.windows import Window, phrases, sheet
 
 TABLE = "paper     number    total\n" + "water     55        77\n" * 3
-SAME = 1
+SAME, PHRASE = 1, 3
 WORD, ROOM, NEXT = SAME + BESIDE, SAME + 2 * BESIDE, SAME + 3 * BESIDE
 
 
@@ -24,7 +25,8 @@ def _signals(
     board = Board.blank(1, 1, page.ids.shape[1])
     board.mask[:] = True
     asked = question_tensors([Question(label, "")], wordpieces())
-    beside, above = signals(tiny_network().encoder.words.weight, page, board, asked)
+    words = phrases([(pieces, Window(first, last, first, last))], wordpieces())
+    beside, above = signals(tiny_network().encoder.words.weight, letters(), page, words, board, asked)
     return page, beside[0, 0], above[0, 0]
 
 
@@ -77,3 +79,43 @@ def test_the_head_of_a_group_counts_for_all_of_its_columns() -> None:
     above = _signals(text, "paper")[2]
     at = {cell: pieces.at(text.index(cell)) + 1 for cell in ("22", "55")}
     assert above[SAME, at["22"]] == 0 and above[ROOM, at["22"]] > 0 and above[ROOM, at["55"]] == 0
+
+
+def test_a_phrase_is_told_of_in_its_place_and_to_what_stands_below_it() -> None:
+    text = "paper number   due date\n55             77\n"
+    pieces = wordpieces().pieces(text)
+    _, beside, above = _signals(text, "date due")
+    at = {words: pieces.at(text.index(words)) + 1 for words in ("due", "date", "paper", "55", "77")}
+    assert beside[PHRASE, at["due"]] == beside[PHRASE, at["date"]] == 1.0
+    assert above[PHRASE, at["77"]] > 0.5 > above[PHRASE, at["55"]] == 0.0
+    assert above[PHRASE].max() <= 1.0 and not beside[PHRASE, 0]
+
+
+def test_a_phrase_that_is_more_like_another_slots_name_counts_for_less() -> None:
+    text = "due date 55"
+    pieces = wordpieces().pieces(text)
+    window = Window(0, len(pieces), 0, len(pieces))
+    page, words = sheet([(pieces, window)]), phrases([(pieces, window)], wordpieces())
+    asked = question_tensors([Question("due paper", ""), Question("due date", "")], wordpieces())
+    board = Board.blank(1, 2, page.ids.shape[1])
+    board.question[:] = torch.tensor([0, 1])
+    due = pieces.at(0) + 1
+    said = {}
+    for rivals in (False, True):
+        board.mask[:] = torch.tensor([True, rivals])
+        said[rivals], _ = signals(tiny_network().encoder.words.weight, letters(), page, words, board, asked)
+    assert said[True][0, 0, PHRASE, due] < 0.8 * said[False][0, 0, PHRASE, due]
+    assert said[True][0, 1, PHRASE, due] == 1.0
+    board.anchor[:] = torch.tensor([-1, due])
+    apart, _ = signals(tiny_network().encoder.words.weight, letters(), page, words, board, asked)
+    assert apart[0, 0, PHRASE, due] == said[False][0, 0, PHRASE, due], "a field of a row is no rival"
+
+
+def test_a_window_further_on_hears_of_its_own_phrases_in_their_places() -> None:
+    text = "water paper\nstone\ndue date 55\n"
+    pieces = wordpieces().pieces(text)
+    first = pieces.at(text.index("due"))
+    _, beside, above = _signals(text, "due date", (first, len(pieces)))
+    assert beside[PHRASE].tolist()[:4] == [0.0, 1.0, 1.0, 0.0]
+    _, beside, above = _signals("due date\n   55\n", "due date", (2, 3))
+    assert not beside[PHRASE].any() and above[PHRASE, 1] > 0

@@ -12,7 +12,7 @@ from tiny_network import form_of, wordpieces
 
 from cinnabar.engine.models.base import MASK, Candidate, Canvas, SlotInstance
 from cinnabar.engine.models.default.answers import Answers, Decided
-from cinnabar.engine.models.default.memory import FormMemory
+from cinnabar.engine.models.default.forms import FormMemory
 from cinnabar.engine.models.default.network import Network
 from cinnabar.engine.models.default.questions import form_questions, question_tensors
 from cinnabar.engine.models.default.settling import settle_absences, settle_signs

@@ -82,13 +82,14 @@ def test_a_schedule_that_has_ended_is_not_begun_again(tmp_path: Path) -> None:
     assert any(not torch.equal(w, tiny_network().state_dict()[n]) for n, w in first.state_dict().items())
 
 
-def test_word_embeddings_stay_and_every_other_parameter_has_one_rate() -> None:
+def test_vectors_of_words_and_letters_stay_and_every_other_parameter_has_one_rate() -> None:
     network = tiny_network()
     groups = optimizer_for(network, TrainingConfig()).param_groups
     assert [g["lr"] for g in groups] == [1e-4, 3e-4, TrainingConfig().new_rate]
     trained = [id(p) for g in groups for p in g["params"]]
     assert len(trained) == len(set(trained))
-    assert {id(p) for p in network.parameters()} - set(trained) == {id(network.encoder.words.weight)}
+    stay = {id(network.encoder.words.weight), id(network.letters.weight)}
+    assert {id(p) for p in network.parameters()} - set(trained) == stay
 
 
 def test_rates_rise_stay_and_fall() -> None:
