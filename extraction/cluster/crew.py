@@ -74,6 +74,8 @@ class Crew:
         self._hands: list[_Hand] = []
         self._pending: dict[Any, tuple[_Hand, _Work | None]] = {}
         self._failed_starts: dict[Seat, int] = {}
+        #: What batches failed of that are given up.
+        self._given_up: list[RunError] = []
         self._outfit: Any = None
 
     def __enter__(self) -> Self:
@@ -92,8 +94,9 @@ class Crew:
 
         In a backfill `known` gives what is stored of the documents of the batch with this number.
         A batch is tried again where its parser or engine died, and where it raised an error. Raises RunError
-        with the names of its documents where it fails three times, and where no engine can be had or the
-        cluster is gone; UsageError and ModelError where a machine does not have what the run needs.
+        with the names of its documents where it fails three times, once the other batches are done, and where
+        no engine can be had or the cluster is gone; UsageError and ModelError where a machine does not have
+        what the run needs.
         """
         if not batches:
             return
@@ -101,7 +104,8 @@ class Crew:
         waiting = [_Work(number, batch) for number, batch in enumerate(batches)]
         parsed: list[_Work] = []
         left, engaged = len(batches), time.monotonic()
-        while left:
+        self._given_up = []
+        while left > len(self._given_up):
             self._hand_out(waiting, parsed, known)
             done = self._next()
             self._pulse.feel()
@@ -128,6 +132,8 @@ class Crew:
                 else:
                     left -= 1
                     yield found
+        if self._given_up:
+            raise self._given_up[0]
 
     def _hire(self, batches: int) -> None:
         """Take on whom so many batches can use; who is there stays."""
@@ -218,7 +224,7 @@ class Crew:
         died = self._ray.exceptions.RayActorError, self._ray.exceptions.OutOfMemoryError
         if work is not None and not isinstance(error, died):
             hand.works.remove(work)
-            return [self._again(work, cause)]
+            return self._again(work, cause)
         works, started = hand.works, hand.ready
         self._dismiss(hand)
         if started:
@@ -231,16 +237,24 @@ class Crew:
             what = "parser" if hand.kind is Parsing else "engine"
             raise RunError(f"no {what} starts on the cluster: {type(cause).__name__}: {cause}") from cause
         # What it died of is the batch that it was busy with; those behind it are not to blame.
-        return [*(self._again(one, cause, delay=False) for one in works[:1]), *works[1:]]
+        return [*(self._again(works[0], cause, delay=False) if works else ()), *works[1:]]
 
-    def _again(self, work: _Work, cause: BaseException, delay: bool = True) -> _Work:
-        """The batch, to be tried once more."""
+    def _again(self, work: _Work, cause: BaseException, delay: bool = True) -> list[_Work]:
+        """The batch, to be tried once more, or nothing where it is given up: the others come first.
+
+        Where as many batches as one may have tries are given up, it is no batch's fault: RunError at once.
+        """
         work.tries += 1
         if work.tries >= TRIES:
-            raise failure(work.number, work.batch, cause) from cause
+            error = failure(work.number, work.batch, cause)
+            error.__cause__ = cause
+            self._given_up.append(error)
+            if len(self._given_up) >= TRIES:
+                raise self._given_up[0]
+            return []
         work.due = time.monotonic() + DELAYS[work.tries - 1] if delay else 0.0
         work.parsed = None
-        return work
+        return [work]
 
     def _dismiss(self, hand: _Hand) -> None:
         """End a process; what it had under way does not come."""
