@@ -191,7 +191,7 @@ class Crew:
             try:
                 sent = letters(work.batch)
             except RunError as error:  # a mailbox that is away
-                waiting.append(self._again(work, error))
+                waiting.extend(self._again(work, error))
                 continue
             work.size = size_of(sent)
             number, work.parsed = parser.actor.parse.options(num_returns=2).remote(sent)
