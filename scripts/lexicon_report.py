@@ -11,9 +11,10 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 
+from cinnabar.engine.models.default.phrases import vectors_of
 from cinnabar.engine.models.identity import SHIPPED
 from cinnabar.engine.models.loading import load_network
-from cinnabar.engine.training.lexicon import LANGUAGES, columns, fit_letters, vectors_of
+from cinnabar.engine.training.lexicon import LANGUAGES, columns, fit_letters
 
 #: The share of names that are left out, and names of a concept from which on any are.
 LEFT_OUT, FROM = 0.08, 5

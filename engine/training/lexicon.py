@@ -10,7 +10,7 @@ another concept goes by as well is not counted against it.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 
@@ -124,9 +124,3 @@ def _numbered(
         if len(numbers) > 1:
             found.append(numbers)
     return found
-
-
-def vectors_of(table: Tensor, names: Sequence[str], wordpieces: WordPieces) -> Tensor:
-    """The vectors of names, [N, VALUES]."""
-    ids = [wordpieces.ids(name) for name in names]
-    return name_vectors(table, torch.from_numpy(spelt_names(ids, wordpieces)))

@@ -66,7 +66,7 @@ def rate_at(share: float, config: TrainingConfig) -> float:
 
 
 def optimizer_for(network: Network, config: TrainingConfig) -> torch.optim.AdamW:
-    """AdamW with a rate for each of encoder, decoder and what is new; those of words and letters stay."""
+    """AdamW with a rate for each of encoder, decoder and what is new. Vectors of words and letters stay."""
     encoder: list[nn.Parameter] = []
     decoder: list[nn.Parameter] = []
     new: list[nn.Parameter] = []

@@ -21,10 +21,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from cinnabar.engine.models.default.columns import Columns
-from cinnabar.engine.models.default.phrases import likeness, name_vectors
+from cinnabar.engine.models.default.phrases import likeness, vectors_of
 from cinnabar.engine.models.default.questions import words_of
 from cinnabar.engine.models.default.windows import Window
-from cinnabar.engine.models.default.wordgrams import spelt_names
 from cinnabar.engine.models.default.wordpieces import WordPieces
 from cinnabar.schemas.form import Form, Slot, walk
 from cinnabar.schemas.pointers import above, unescape
@@ -184,18 +183,13 @@ def _phrases(
 ) -> Mapping[tuple[Words, Words], float]:
     """How alike objects' names and heads are as phrases, 0 to 1, for those that are at all."""
     ours, theirs = sorted(names), sorted({tuple(words) for words in heads})
-    objects = _meaning(ours, letters, wordpieces)
+    objects = vectors_of(letters, [" ".join(name) for name in ours], wordpieces)
     found: dict[tuple[Words, Words], float] = {}
     for first in range(0, len(theirs), HEADS_AT_ONCE):
         part = theirs[first : first + HEADS_AT_ONCE]
-        near = likeness(objects, _meaning(part, letters, wordpieces))
+        near = likeness(objects, vectors_of(letters, [" ".join(words) for words in part], wordpieces))
         found |= {(ours[i], part[j]): float(near[i, j]) for i, j in near.nonzero().tolist()}
     return found
-
-
-def _meaning(phrases: Sequence[Words], letters: Tensor, wordpieces: WordPieces) -> Tensor:
-    spelt = spelt_names([wordpieces.ids(" ".join(words)) for words in phrases], wordpieces)
-    return name_vectors(letters, torch.from_numpy(spelt).to(letters.device))
 
 
 def _vectors(words: Sequence[str], vectors: Tensor, wordpieces: WordPieces) -> Tensor:

@@ -8,11 +8,15 @@ the pointers, beside that of `matching.py`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from cinnabar.engine.models.default.inputs import Phrases
+from cinnabar.engine.models.default.wordgrams import spelt_names
+from cinnabar.engine.models.default.wordpieces import WordPieces
 
 #: Values of a vector.
 VALUES = 64
@@ -42,6 +46,12 @@ def name_vectors(table: Tensor, spelt: Tensor) -> Tensor:
     """The vectors of names, [Q, VALUES], from their words, [Q, NAME_WORDS, RUNS]."""
     q, n, _ = spelt.shape
     return _of_length(word_vectors(table, spelt.view(q * n, -1)).view(q, n, -1).sum(1))
+
+
+def vectors_of(table: Tensor, names: Sequence[str], wordpieces: WordPieces) -> Tensor:
+    """The vectors of names as texts: [Q, VALUES]."""
+    spelt = spelt_names([wordpieces.ids(name) for name in names], wordpieces)
+    return name_vectors(table, torch.from_numpy(spelt).to(table.device))
 
 
 def likeness(names: Tensor, phrases: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ import torch
 from tests.tiny_network import wordpieces
 from torch import Tensor
 
-from cinnabar.engine.models.default.phrases import VALUES
+from cinnabar.engine.models.default.phrases import VALUES, vectors_of
 from cinnabar.engine.models.default.wordgrams import BUCKETS, spelt_names, words_of_pieces
 from cinnabar.engine.models.identity import SHIPPED
 from cinnabar.engine.models.loading import load_network
@@ -21,7 +21,6 @@ from cinnabar.engine.training.lexicon import (
     fit_letters,
     lexicon,
     names_of_fields,
-    vectors_of,
 )
 
 
