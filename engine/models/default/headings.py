@@ -9,19 +9,17 @@ the pointers, as `matching.py` and `phrases.py` are for labels.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from cinnabar.engine.models.default.columns import Columns
-from cinnabar.engine.models.default.phrases import likeness, vectors_of
+from cinnabar.engine.models.default.naming import Naming, Short, Words, short_cells, words_in
 from cinnabar.engine.models.default.questions import words_of
 from cinnabar.engine.models.default.windows import Window
 from cinnabar.engine.models.default.wordpieces import WordPieces
@@ -33,22 +31,13 @@ from cinnabar.schemas.pointers import above, unescape
 OWN, OTHERS = 2.5, 2.5
 #: Of the fields of the one with fewer, the share of names that makes two objects rivals.
 SAME_NAMES = 0.5
-#: Most words of a heading, and of a cell's beginning up to its colon.
-WORDS = 6
 #: Least share of an object's words, and of the heading's, that makes a heading.
 LEAST = 0.65
-#: Likeness of two words' vectors that says nothing.
-UNLIKE = 0.55
 #: Lines below a heading over which it counts for a third, where nothing stands behind it, and where its line
 #: goes on; and lines after which it is over.
 ALONE, BESIDE, OVER = 14.0, 6.0, 16
 #: How far left of its heading a block may begin, in the units of `Pieces.left`.
 INDENT = 40
-#: Heads that are compared with objects together: 12 MB of letters.
-HEADS_AT_ONCE = 4096
-#: Letters in which two words have to agree, and by which the longer one is longer at most.
-STEM = 4
-_WORD = re.compile(r"[^\W_]+")
 Floats = npt.NDArray[np.float32]
 
 
@@ -56,7 +45,7 @@ Floats = npt.NDArray[np.float32]
 class Thing:
     """An object: the names that it and those around it go by, as words, and the names of its fields."""
 
-    names: tuple[tuple[str, ...], ...]
+    names: tuple[Words, ...]
     fields: frozenset[str]
 
     def is_rival(self, other: Thing) -> bool:
@@ -65,7 +54,6 @@ class Thing:
 
 
 Objects = Mapping[str, Thing]
-Words = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +87,7 @@ def objects_of(form: Form) -> Objects:
     for path, own in fields.items():
         names = [words_of(unescape(part)) for part in path.split("/")[1:]]
         names += [words_of(titles[p]) for p in above(path) if titles.get(p)]
-        words = dict.fromkeys(tuple(_WORD.findall(name)) for name in names)
+        words = dict.fromkeys(words_in(name) for name in names)
         found[path] = Thing(tuple(w for w in words if w), frozenset(own))
     return found
 
@@ -112,13 +100,12 @@ def told_by_headings(
     vectors: [V, H], those of the vocabulary; letters: those of runs of letters (phrases.py).
     """
     objects = objects_of(form)
-    heads = _heads(text, columns) if any(own.names for own in objects.values()) else []
-    if not heads:
-        return {}
-    alike = _likeness(objects, heads, vectors, wordpieces)
     names = {name for own in objects.values() for name in own.names}
-    meant = _phrases(names, [words for _, words, _ in heads], letters, wordpieces)
-    found = [_heading(cell, words, behind, objects, alike, meant, columns) for cell, words, behind in heads]
+    cells = short_cells(text, columns) if names else []
+    if not cells:
+        return {}
+    naming = Naming(names, {cell.words for cell in cells}, vectors, letters, wordpieces)
+    found = [_heading(cell, objects, naming, columns) for cell in cells]
     headings = [heading for heading in found if heading is not None]
     return _told(headings, objects, columns) if headings else {}
 
@@ -133,103 +120,31 @@ def on_board(
     said = torch.zeros(len(windows), max(map(len, slots)), width)
     for i, (w, own) in enumerate(zip(windows, slots, strict=True)):
         for j, slot in enumerate(own):
-            of_object = told.get(slot.path.rpartition("/")[0])
-            if of_object is not None:
-                said[i, j, 1 : w.last - w.first + 1] = torch.from_numpy(of_object[w.first : w.last])
+            own = told.get(slot.path, told.get(slot.path.rpartition("/")[0]))
+            if own is not None:
+                said[i, j, 1 : w.last - w.first + 1] = torch.from_numpy(own[w.first : w.last])
     return said
 
 
-def _heads(text: str, columns: Columns) -> list[tuple[int, list[str], int]]:
-    """The cells that are short, or begin with a few words and a colon: cell, words, the character behind."""
-    pieces, heads = columns.pieces, []
-    starts, ends = pieces.start[columns.first[:-1]].tolist(), pieces.end[columns.first[1:] - 1].tolist()
-    for cell, (start, end) in enumerate(zip(starts, ends, strict=True)):
-        behind = text.find(":", start, min(end, start + 60))
-        behind = end if behind < 0 else behind
-        if behind - start <= 80:
-            words = [word.lower() for word in _WORD.findall(text, start, behind)]
-            if 0 < len(words) <= WORDS:
-                heads.append((cell, words, behind))
-    return heads
-
-
-def _likeness(
-    objects: Objects,
-    heads: Sequence[tuple[int, list[str], int]],
-    vectors: Tensor,
-    wordpieces: WordPieces,
-) -> Mapping[tuple[str, str], float]:
-    """How alike the words of objects and of heads are, 0 to 1, for those that are at all."""
-    ours = sorted({word for own in objects.values() for name in own.names for word in name})
-    theirs = sorted({word for _, words, _ in heads for word in words})
-    near = _vectors(ours, vectors, wordpieces) @ _vectors(theirs, vectors, wordpieces).T
-    near = ((near - UNLIKE) / (1 - UNLIKE)).clamp(min=0)
-    found: dict[tuple[str, str], float] = {}
-    for i, j in near.nonzero().tolist():
-        if len(ours[i]) > 2 and len(theirs[j]) > 2:
-            found[ours[i], theirs[j]] = float(near[i, j])
-    for mine in ours:
-        stem = mine[: max(STEM, len(mine) - 2)]
-        for word in theirs:
-            if mine == word:
-                found[mine, word] = 1.0
-            elif len(mine) >= STEM and word.startswith(stem) and len(word) < len(mine) + STEM:
-                found[mine, word] = 0.95
-    return found
-
-
-def _phrases(
-    names: Iterable[Words], heads: Iterable[Sequence[str]], letters: Tensor, wordpieces: WordPieces
-) -> Mapping[tuple[Words, Words], float]:
-    """How alike objects' names and heads are as phrases, 0 to 1, for those that are at all."""
-    ours, theirs = sorted(names), sorted({tuple(words) for words in heads})
-    objects = vectors_of(letters, [" ".join(name) for name in ours], wordpieces)
-    found: dict[tuple[Words, Words], float] = {}
-    for first in range(0, len(theirs), HEADS_AT_ONCE):
-        part = theirs[first : first + HEADS_AT_ONCE]
-        near = likeness(objects, vectors_of(letters, [" ".join(words) for words in part], wordpieces))
-        found |= {(ours[i], part[j]): float(near[i, j]) for i, j in near.nonzero().tolist()}
-    return found
-
-
-def _vectors(words: Sequence[str], vectors: Tensor, wordpieces: WordPieces) -> Tensor:
-    """The words' vectors, those of their pieces in the mean, of length one: [W, H]."""
-    means = [vectors[list(wordpieces.ids(word)) or [0]].float().mean(0) for word in words]
-    return F.normalize(torch.stack(means), dim=-1)
-
-
-def _heading(
-    cell: int,
-    words: list[str],
-    behind: int,
-    objects: Objects,
-    alike: Mapping[tuple[str, str], float],
-    meant: Mapping[tuple[Words, Words], float],
-    columns: Columns,
-) -> Heading | None:
+def _heading(short: Short, objects: Objects, naming: Naming, columns: Columns) -> Heading | None:
     """The heading that a cell is, if it names any object."""
 
     def named(name: Words) -> float:
-        return max(_named(name, words, alike), meant.get((name, tuple(words)), 0.0))
+        mine, theirs = naming.shares(name, short.words)
+        return max(mine * (0.4 + 0.6 * theirs), naming.as_phrases(name, short.words))
 
     sure = {path: max(map(named, own.names), default=0.0) for path, own in objects.items()}
     most = max(sure.values())
     if most < LEAST:
         return None
     own = frozenset(path for path, one in sure.items() if one >= most - 0.1)
+    cell, behind = short.cell, short.behind
     line, last = int(columns.line[cell]), len(columns.line) - 1
     beside = cell < last and int(columns.line[cell + 1]) == line
     goes_on = int(columns.pieces.end[columns.first[cell + 1] - 1]) > behind + 1
     until = int(columns.left[cell + 1]) if beside else np.iinfo(np.int32).max
     reach = BESIDE if goes_on else ALONE
     return Heading(line, int(columns.left[cell]), until, behind, cell, own, most, reach)
-
-
-def _named(name: Sequence[str], words: Sequence[str], alike: Mapping[tuple[str, str], float]) -> float:
-    """How surely a cell of these words names what goes by this name: the words of both count."""
-    mine = sum(max(alike.get((n, w), 0.0) for w in words) for n in name) / len(name)
-    theirs = sum(max(alike.get((n, w), 0.0) for n in name) for w in words) / len(words)
-    return mine * (0.4 + 0.6 * theirs)
 
 
 def _told(headings: Sequence[Heading], objects: Objects, columns: Columns) -> dict[str, Floats]:

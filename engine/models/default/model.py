@@ -15,6 +15,7 @@ from cinnabar.engine.models.default.choosing import options_of, supported, told_
 from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.forms import FormMemory, read_form
 from cinnabar.engine.models.default.headings import on_board, told_by_headings
+from cinnabar.engine.models.default.heads import told_by_heads, told_of_absence
 from cinnabar.engine.models.default.hidden import Look
 from cinnabar.engine.models.default.inputs import ROWS, Board, Sheet, to_device
 from cinnabar.engine.models.default.memory import Memory
@@ -22,6 +23,7 @@ from cinnabar.engine.models.default.network import Network
 from cinnabar.engine.models.default.pointing import end_mask, point, start_masks
 from cinnabar.engine.models.default.precision import low_precision
 from cinnabar.engine.models.default.questions import TYPED, kind_of
+from cinnabar.engine.models.default.regions import regions
 from cinnabar.engine.models.default.rows import DOUBTFUL_FROM, chosen_places, fields_within, nested
 from cinnabar.engine.models.default.settling import settle_absences, settle_signs
 from cinnabar.engine.models.default.spelling import spell
@@ -239,9 +241,8 @@ class DefaultModel:
         """What headings say of where the slots that look at some windows start: [N, S, T]."""
         if id(form) not in memory.headed:
             words, letters = self.network.encoder.words.weight, self.network.letters.weight
-            memory.headed[id(form)] = told_by_headings(
-                form, memory.passage.text, memory.columns, words, letters, self.wordpieces
-            )
+            page = (memory.passage.text, memory.columns, words, letters, self.wordpieces)
+            memory.headed[id(form)] = told_by_headings(form, *page) | told_by_heads(form, *page)
         told = memory.headed[id(form)]
         chosen = [memory.windows[w] for w in windows]
         return on_board(told, chosen, slots, width).to(self.device) if told else 0.0
@@ -281,7 +282,10 @@ class DefaultModel:
             headed = self._headed([v.window for v in views], asked_slots, form, memory, width)
             scores = self.network.starts(look) + headed
             starts, stops, logs, mass = point(self.network, look, page, scores, allowed, ends.to(self.device))
-            absent = self.network.absences(look, scores, allowed, borne_out).tolist()
+            absent = self.network.absences(look, scores, allowed, borne_out)
+            if isinstance(headed, Tensor):
+                absent = absent + told_of_absence(headed, regions(page, board)[:, :size], allowed)
+            absent = absent.tolist()
         spell = self.network.spell_gate(look.slots)[..., 0].tolist()
         at, to, log, share = starts.tolist(), stops.tolist(), logs.tolist(), mass.tolist()
         for i, v in enumerate(views):
