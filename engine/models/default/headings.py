@@ -33,6 +33,8 @@ OWN, OTHERS = 2.5, 2.5
 SAME_NAMES = 0.5
 #: Least share of an object's words, and of the heading's, that makes a heading.
 LEAST = 0.65
+#: What a word of a list's description counts beside one of its name.
+NOTED = 0.7
 #: Lines below a heading over which it counts for a third, where nothing stands behind it, and where its line
 #: goes on; and lines after which it is over.
 ALONE, BESIDE, OVER = 14.0, 6.0, 16
@@ -47,6 +49,7 @@ class Thing:
 
     names: tuple[Words, ...]
     fields: frozenset[str]
+    note: Words = ()
 
     def is_rival(self, other: Thing) -> bool:
         """Whether a value may be taken for one of the other's, by its label."""
@@ -89,6 +92,12 @@ def objects_of(form: Form) -> Objects:
         names += [words_of(titles[p]) for p in above(path) if titles.get(p)]
         words = dict.fromkeys(words_in(name) for name in names)
         found[path] = Thing(tuple(w for w in words if w), frozenset(own))
+    for array in form.arrays:
+        if "*" not in array.path:
+            names = [words_of(unescape(array.path.rpartition("/")[2])), words_of(array.title)]
+            words = dict.fromkeys(words_in(name) for name in names)
+            note = tuple(dict.fromkeys(words_in(array.description.lower())))
+            found[array.path] = Thing(tuple(w for w in words if w), frozenset({"*"}), note)
     return found
 
 
@@ -100,7 +109,7 @@ def told_by_headings(
     vectors: [V, H], those of the vocabulary; letters: those of runs of letters (phrases.py).
     """
     objects = objects_of(form)
-    names = {name for own in objects.values() for name in own.names}
+    names = {name for own in objects.values() for name in (*own.names, own.note) if name}
     cells = short_cells(text, columns) if names else []
     if not cells:
         return {}
@@ -120,7 +129,7 @@ def on_board(
     said = torch.zeros(len(windows), max(map(len, slots)), width)
     for i, (w, own) in enumerate(zip(windows, slots, strict=True)):
         for j, slot in enumerate(own):
-            own = told.get(slot.path, told.get(slot.path.rpartition("/")[0]))
+            own = told.get(slot.path, None if slot.path.endswith("*") else told.get(slot.path.rpartition("/")[0]))
             if own is not None:
                 said[i, j, 1 : w.last - w.first + 1] = torch.from_numpy(own[w.first : w.last])
     return said
@@ -133,7 +142,12 @@ def _heading(short: Short, objects: Objects, naming: Naming, columns: Columns) -
         mine, theirs = naming.shares(name, short.words)
         return max(mine * (0.4 + 0.6 * theirs), naming.as_phrases(name, short.words))
 
-    sure = {path: max(map(named, own.names), default=0.0) for path, own in objects.items()}
+    def noted(note: Words) -> float:
+        return NOTED * naming.shares(note, short.words)[1] if note and len(short.words) > 1 else 0.0
+
+    sure = {
+        path: max(noted(own.note), max(map(named, own.names), default=0.0)) for path, own in objects.items()
+    }
     most = max(sure.values())
     if most < LEAST:
         return None

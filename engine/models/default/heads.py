@@ -8,14 +8,12 @@ all of them together: a head is the less one field's, the more it is like anothe
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from torch import Tensor
 
 from cinnabar.engine.models.default.columns import Columns
@@ -24,11 +22,6 @@ from cinnabar.engine.models.default.questions import form_questions, words_of
 from cinnabar.engine.models.default.wordpieces import WordPieces
 from cinnabar.schemas.form import Form
 
-#: How much likelier (a natural logarithm) a value starts below its field's head, how much less below that of
-#: another one, and how much less behind the beginning of its cell.
-OWN, OTHERS, INSIDE = 2.5, 2.5, 1.0
-#: How much less likely it is that there is no value where there is a cell below the field's head.
-PRESENT, EMPTY = 2.0, 1.0
 #: What a word of a field's description counts beside one of its name.
 NOTED = 0.7
 #: How sure a head has to be to make a line a table's head, and how many there have to be.
@@ -39,6 +32,7 @@ RIVALS = 3.0
 OVER = 8
 
 Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +41,24 @@ class Asked:
 
     names: tuple[Words, ...]
     note: Words
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Pieces [first, until) of a line below a head of its table."""
+
+    head: int
+    first: int
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of one list: paths of its F fields, how surely each of H heads is each one's, [H, F], its lines."""
+
+    fields: tuple[str, ...]
+    claims: Floats
+    body: list[list[Run]]
 
 
 @lru_cache(maxsize=256)
@@ -63,33 +75,39 @@ def fields_of_lists(form: Form) -> Mapping[str, Mapping[str, Asked]]:
     return {array: fields for array, fields in found.items() if len(fields) >= HEADS}
 
 
-def told_by_heads(
+def tables_of(
     form: Form, text: str, columns: Columns, vectors: Tensor, letters: Tensor, wordpieces: WordPieces
-) -> dict[str, Floats]:
-    """What the heads of tables say of each piece, by field: [T], OWN at most, 0 for nothing."""
+) -> dict[str, list[Table]]:
+    """The tables of each list in their order, by its path.
+
+    vectors: [V, H], those of the vocabulary; letters: those of runs of letters (phrases.py).
+    """
     lists = fields_of_lists(form)
     lines = _lines(text, columns) if lists else {}
     if not lines:
         return {}
-    names = {n for fields in lists.values() for f in fields.values() for n in (*f.names, f.note) if n}
     both = {line: _joined(cells, lines.get(line - 1, {}), columns) for line, cells in lines.items()}
-    naming = Naming(names, {w for of in (lines, both) for own in of.values() for w in own.values()}, vectors, letters, wordpieces)
-    told: dict[str, Floats] = {}
-    for fields in lists.values():
+    names = {n for fields in lists.values() for f in fields.values() for n in (*f.names, f.note) if n}
+    words = {words for every in (lines, both) for cells in every.values() for words in cells.values()}
+    naming = Naming(names, words, vectors, letters, wordpieces)
+    found = {}
+    for array, fields in lists.items():
         heads: dict[int, dict[int, Floats]] = {}
         for line, cells in lines.items():
-            found = _heads(cells, fields, naming)
-            if found is None and line - 1 not in heads:
-                found = _heads(both[line], fields, naming)
-            if found is not None:
-                heads[line] = found
-        if heads:
-            said = {path: np.zeros(len(columns.pieces), np.float32) for path in fields}
-            for line, claims in heads.items():
-                until = min((k for k in heads if k > line), default=None)
-                _tell(said, list(fields), line, until, claims, columns)
-            told |= said
-    return told
+            own = _heads(cells, fields, naming)
+            # A head of two lines, if the upper one is none by itself.
+            if own is None and line - 1 not in heads:
+                own = _heads(both[line], fields, naming)
+            if own is not None:
+                heads[line] = own
+        begun = sorted(heads)
+        if begun:
+            ends = [*begun[1:], int(columns.line[-1]) + 1]
+            found[array] = [
+                _table(tuple(fields), line, until, heads[line], columns)
+                for line, until in zip(begun, ends, strict=True)
+            ]
+    return found
 
 
 def _lines(text: str, columns: Columns) -> dict[int, dict[int, Words]]:
@@ -150,65 +168,41 @@ def _unrivalled(alike: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.exp(RIVALS * np.minimum(0.0, alike - others))
 
 
-def _tell(
-    said: Mapping[str, Floats], fields: Sequence[str], line: int, until: int | None, claims: Mapping[int, Floats],
-    columns: Columns,
-) -> None:  # fmt: skip
-    """Note what the heads of one line say of the cells below it."""
-    first = int(np.searchsorted(columns.line, line))
-    heads = list(range(first, int(np.searchsorted(columns.line, line, side="right"))))
+def _table(
+    fields: tuple[str, ...], line: int, until: int, claims: Mapping[int, Floats], columns: Columns
+) -> Table:
+    """The table below the heads of one line, to the line `until` at most."""
+    first, behind = np.searchsorted(columns.line, (line, line + 1))
     none = np.zeros(len(fields), np.float32)
-    says = np.stack([claims.get(head, none) for head in heads])
-    best = says.max(0)
-    others = np.stack([np.delete(says, f, 1).max(1) for f in range(len(fields))], 1)
-    elsewhere = np.stack([np.delete(says, h, 0).max(0) if len(heads) > 1 else none for h in range(len(heads))])
-    value = OWN * says - OTHERS * np.maximum(others, elsewhere) * (1 - says)
-    left, right = columns.left[heads], columns.right[heads]
-    between = (right[:-1] + left[1:]) / 2
-    cell, empty, last = heads[-1] + 1, 0, len(columns.line)
-    while cell < last and (until is None or columns.line[cell] < until):
-        own = cell
-        while own < last and columns.line[own] == columns.line[cell]:
-            own += 1
-        filled = set()
-        for c in range(cell, own):
-            filled |= _tell_cell(said, fields, c, value, left, right, between, columns)
-        gap = int(columns.line[own] - columns.line[own - 1]) if own < last else 0
-        empty = 0 if len(filled) >= HEADS else empty + 1
-        empty += max(0, gap - 1)
+    claimed = np.stack([claims.get(head, none) for head in range(first, behind)])
+    edges = columns.left[first:behind], columns.right[first:behind]
+    body: list[list[Run]] = []
+    empty, above = 0, line
+    last = int(np.searchsorted(columns.line, until))
+    ends = np.flatnonzero(np.diff(columns.line[behind:last], append=until)) + behind + 1
+    for begin, end in zip([behind, *ends[:-1]], ends, strict=True):
+        runs = [run for cell in range(begin, end) for run in _runs(cell, *edges, columns)]
+        # Blank lines are lines, too.
+        empty += int(columns.line[begin]) - above - 1
+        empty = 0 if len({run.head for run in runs}) >= HEADS else empty + 1
         if empty >= OVER:
             break
-        cell = own
+        above = int(columns.line[begin])
+        body.append(runs)
+    return Table(fields, claimed, body)
 
 
-def _tell_cell(
-    said: Mapping[str, Floats], fields: Sequence[str], cell: int, value: Floats, left, right, between, columns: Columns
-) -> set[int]:
-    pieces = columns.pieces
-    own = slice(int(columns.first[cell]), int(columns.first[cell + 1]))
-    a, b = columns.left[cell], columns.right[cell]
-    under = np.flatnonzero((np.minimum(right, b) - np.maximum(left, a)) > 0)
+def _runs(cell: int, left: Ints, right: Ints, columns: Columns) -> list[Run]:
+    """The parts of a cell that stand below heads with these edges: most often all of it below one."""
+    first, until = int(columns.first[cell]), int(columns.first[cell + 1])
+    own_left, own_right = columns.left[cell], columns.right[cell]
+    between = (right[:-1] + left[1:]) / 2
+    under = np.flatnonzero(np.minimum(right, own_right) > np.maximum(left, own_left))
     if len(under) == 1:
-        of = np.full(own.stop - own.start, under[0])
-    elif len(under) == 0:
-        of = np.full(own.stop - own.start, int(np.searchsorted(between, (a + b) / 2)))
-    else:
-        middle = (pieces.extents[own, 0] + pieces.extents[own, 1]) / 2
-        of = np.searchsorted(between, middle)
-    begins = np.diff(of, prepend=-1) != 0
-    for f, path in enumerate(fields):
-        v = value[of, f]
-        said[path][own] = v - np.where(begins | (v <= 0), 0.0, INSIDE * np.minimum(v / OWN, 1.0))
-    return set(of.tolist())
-
-
-def told_of_absence(told: Tensor, region: Tensor, allowed: Tensor) -> Tensor:
-    """What to add to the logits of there being no value in a row: [N, S].
-
-    told: [N, S, T], of heads; region: where pieces stand, seen from the row (regions.py); allowed: where the
-    slot's values may start, bool.
-    """
-    own = allowed & (region >= 2) & (region <= 4)
-    most = torch.where(own, told, -torch.inf).amax(-1)
-    here = torch.where(most > 0, -PRESENT * most / OWN, -EMPTY * most / OTHERS)
-    return torch.where(own.any(-1), here, 0.0)
+        return [Run(int(under[0]), first, until)]
+    if not len(under):
+        return [Run(int(np.searchsorted(between, (own_left + own_right) / 2)), first, until)]
+    middle = columns.pieces.extents[first:until, :2].mean(1)
+    heads = np.searchsorted(between, middle)
+    cuts = [0, *(np.flatnonzero(np.diff(heads)) + 1).tolist(), until - first]
+    return [Run(int(heads[a]), first + a, first + b) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from torch import Tensor
 
 from cinnabar.engine.models.default.columns import Columns
+from cinnabar.engine.models.default.heads import Table
 from cinnabar.engine.models.default.hidden import Held
 from cinnabar.engine.models.default.typed import PassageReader
 from cinnabar.engine.models.default.windows import Window
@@ -24,7 +25,7 @@ class Memory:
     words, once they are needed. By the form's id: `promising` are the windows that its slots look at again,
     `told` the window that says most of each of its choices, by slot. `supported` is what was found of
     choices, by form, slot, window and stretch; `matched` how alike the words of slots are to those of
-    windows, by form, windows and questions. `headed`, by the form's id, is what headings say of each piece.
+    windows, by form, windows and questions. `headed`, by the form's id, is what headings say of each piece, `tables` the tables of its lists.
     """
 
     passage: Passage
@@ -40,3 +41,4 @@ class Memory:
     supported: dict[tuple[int, ...], Tensor] = field(default_factory=dict)
     matched: dict[tuple[int, ...], Tensor] = field(default_factory=dict)
     headed: dict[int, dict[str, npt.NDArray[np.float32]]] = field(default_factory=dict)
+    tables: dict[int, dict[str, list[Table]]] = field(default_factory=dict)

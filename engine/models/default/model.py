@@ -14,8 +14,8 @@ from cinnabar.engine.models.default.answers import Answers, Decided
 from cinnabar.engine.models.default.choosing import options_of, supported, told_windows
 from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.forms import FormMemory, read_form
-from cinnabar.engine.models.default.headings import on_board, told_by_headings
-from cinnabar.engine.models.default.heads import told_by_heads, told_of_absence
+from cinnabar.engine.models.default.headings import Floats, on_board, told_by_headings
+from cinnabar.engine.models.default.heads import Table, tables_of
 from cinnabar.engine.models.default.hidden import Look
 from cinnabar.engine.models.default.inputs import ROWS, Board, Sheet, to_device
 from cinnabar.engine.models.default.memory import Memory
@@ -28,6 +28,7 @@ from cinnabar.engine.models.default.rows import DOUBTFUL_FROM, chosen_places, fi
 from cinnabar.engine.models.default.settling import settle_absences, settle_signs
 from cinnabar.engine.models.default.spelling import spell
 from cinnabar.engine.models.default.support import SIGNS
+from cinnabar.engine.models.default.tables import told_of_absence, told_of_fields, told_of_rows
 from cinnabar.engine.models.default.typed import PassageReader
 from cinnabar.engine.models.default.views import Place, View, board_of, row_places, views_of
 from cinnabar.engine.models.default.windows import Window, cut, padded, phrases, sheet
@@ -146,7 +147,9 @@ class DefaultModel:
             board.question[:], board.mask[:], board.kind[:] = torch.tensor(known.arrays), True, ROWS
             look = self._look(memory, windows, page, to_device(board, self.device), known)
             with self._precision():
-                chances = self.network.rows(look).float().sigmoid()
+                logits = self.network.rows(look).float()
+            logits = logits + self._told_rows(form, memory, windows, logits.shape[-1])
+            chances = logits.sigmoid()
             for i, a, place in (chances >= DOUBTFUL_FROM).nonzero().tolist():
                 w = memory.windows[windows[i]]
                 piece = place - 1 + w.first
@@ -157,6 +160,18 @@ class DefaultModel:
         begun = [chosen_places(own, n, len(starts)) for own, n in zip(places, fields, strict=True)]
         anchors = [[(int(starts[piece]), chance) for piece, chance in own] for own in begun]
         return nested(form, anchors)
+
+    def _told_rows(self, form: Form, memory: Memory, windows: Sequence[int], width: int) -> Tensor:
+        tables, n = self._tables(form, memory), len(memory.pieces)
+        headed = self._by_headings(form, memory)
+        said = torch.zeros(len(windows), len(form.arrays), width)
+        for array in form.arrays:
+            told = told_of_rows(tables.get(array.path, ()), headed.get(array.path), n)
+            if told is not None:
+                for i, w in enumerate(windows):
+                    at = memory.windows[w]
+                    said[i, array.index, 1 : at.last - at.first + 1] = torch.from_numpy(told[at.first : at.last])
+        return said.to(self.device)
 
     def _page(self, memory: Memory, windows: Sequence[int]) -> Sheet:
         chosen = [(memory.pieces, memory.windows[w]) for w in windows]
@@ -235,15 +250,27 @@ class DefaultModel:
         settle_absences(self.network, asked, decided, known, canvas, out)
         spell(self.network, own, decided, memory, canvas, out)
 
+    def _words_of(self, memory: Memory) -> tuple[str, Columns, Tensor, Tensor, WordPieces]:
+        words, letters = self.network.encoder.words.weight, self.network.letters.weight
+        return memory.passage.text, memory.columns, words, letters, self.wordpieces
+
+    def _tables(self, form: Form, memory: Memory) -> dict[str, list[Table]]:
+        """The tables of the form's lists in the passage."""
+        if id(form) not in memory.tables:
+            memory.tables[id(form)] = tables_of(form, *self._words_of(memory))
+        return memory.tables[id(form)]
+
+    def _by_headings(self, form: Form, memory: Memory) -> dict[str, Floats]:
+        if id(form) not in memory.headed:
+            by_tables = told_of_fields(self._tables(form, memory), len(memory.pieces))
+            memory.headed[id(form)] = told_by_headings(form, *self._words_of(memory)) | by_tables
+        return memory.headed[id(form)]
+
     def _headed(
         self, windows: Sequence[int], slots: Sequence[Sequence[Slot]], form: Form, memory: Memory, width: int
     ) -> Tensor | float:
         """What headings say of where the slots that look at some windows start: [N, S, T]."""
-        if id(form) not in memory.headed:
-            words, letters = self.network.encoder.words.weight, self.network.letters.weight
-            page = (memory.passage.text, memory.columns, words, letters, self.wordpieces)
-            memory.headed[id(form)] = told_by_headings(form, *page) | told_by_heads(form, *page)
-        told = memory.headed[id(form)]
+        told = self._by_headings(form, memory)
         chosen = [memory.windows[w] for w in windows]
         return on_board(told, chosen, slots, width).to(self.device) if told else 0.0
 

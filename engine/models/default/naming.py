@@ -16,6 +16,8 @@ from cinnabar.engine.models.default.wordpieces import WordPieces
 
 #: Most words of a cell, or of its beginning up to its colon, that may be a name.
 WORDS = 6
+#: Characters of such a beginning, and the words before a colon that count where a whole line ends with it.
+LONGEST, TAIL = 80, 2
 #: Likeness of two words' vectors that says nothing.
 UNLIKE = 0.55
 #: Cells that are compared with names together: 12 MB of letters.
@@ -45,10 +47,13 @@ def short_cells(text: str, columns: Columns) -> list[Short]:
     pieces, found = columns.pieces, []
     starts, ends = pieces.start[columns.first[:-1]].tolist(), pieces.end[columns.first[1:] - 1].tolist()
     for cell, (start, end) in enumerate(zip(starts, ends, strict=True)):
-        behind = text.find(":", start, min(end, start + 60))
+        behind = text.find(":", start, min(end, start + LONGEST))
+        alone = behind == end - 1
         behind = end if behind < 0 else behind
-        if behind - start <= 80:
+        if behind - start < LONGEST:
             words = tuple(word.lower() for word in _WORD.findall(text, start, behind))
+            # "You will be eligible for the following benefits:"
+            words = words[-TAIL:] if alone and len(words) > WORDS else words
             if 0 < len(words) <= WORDS:
                 found.append(Short(cell, words, behind))
     return found
