@@ -129,9 +129,10 @@ def on_board(
     said = torch.zeros(len(windows), max(map(len, slots)), width)
     for i, (w, own) in enumerate(zip(windows, slots, strict=True)):
         for j, slot in enumerate(own):
-            own = told.get(slot.path, None if slot.path.endswith("*") else told.get(slot.path.rpartition("/")[0]))
-            if own is not None:
-                said[i, j, 1 : w.last - w.first + 1] = torch.from_numpy(own[w.first : w.last])
+            for key in {slot.path, slot.path.rpartition("/")[0]}:
+                own = told.get(key)
+                if own is not None and not (key != slot.path and slot.path.endswith("*")):
+                    said[i, j, 1 : w.last - w.first + 1] += torch.from_numpy(own[w.first : w.last])
     return said
 
 

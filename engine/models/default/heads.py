@@ -140,16 +140,16 @@ def _heads(
     if len(cells) < HEADS:
         return None
     alike = np.array([
-        [_named(field, words, naming) for words in cells.values()] for field in fields.values()
+        [named(field, words, naming) for words in cells.values()] for field in fields.values()
     ])  # fmt: skip
-    claims = alike * _unrivalled(alike) * _unrivalled(alike.T).T
+    claims = alike * unrivalled(alike) * unrivalled(alike.T).T
     sure = (claims >= LEAST).any(0).sum(), (claims >= LEAST).any(1).sum()
     if min(sure) < HEADS:
         return None
     return {cell: claims[:, i].astype(np.float32) for i, cell in enumerate(cells)}
 
 
-def _named(field: Asked, words: Words, naming: Naming) -> float:
+def named(field: Asked, words: Words, naming: Naming) -> float:
     best = 0.0
     for name in field.names:
         mine, theirs = naming.shares(name, words)
@@ -159,7 +159,7 @@ def _named(field: Asked, words: Words, naming: Naming) -> float:
     return best
 
 
-def _unrivalled(alike: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def unrivalled(alike: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """A factor for each of [A, B]: less where another of A is more alike to the same of B."""
     if len(alike) < 2:
         return np.ones_like(alike)

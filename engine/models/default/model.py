@@ -18,6 +18,7 @@ from cinnabar.engine.models.default.headings import Floats, on_board, told_by_he
 from cinnabar.engine.models.default.heads import Table, tables_of
 from cinnabar.engine.models.default.hidden import Look
 from cinnabar.engine.models.default.inputs import ROWS, Board, Sheet, to_device
+from cinnabar.engine.models.default.labels import told_by_labels
 from cinnabar.engine.models.default.memory import Memory
 from cinnabar.engine.models.default.network import Network
 from cinnabar.engine.models.default.pointing import end_mask, point, start_masks
@@ -263,7 +264,8 @@ class DefaultModel:
     def _by_headings(self, form: Form, memory: Memory) -> dict[str, Floats]:
         if id(form) not in memory.headed:
             by_tables = told_of_fields(self._tables(form, memory), len(memory.pieces))
-            memory.headed[id(form)] = told_by_headings(form, *self._words_of(memory)) | by_tables
+            words = self._words_of(memory)
+            memory.headed[id(form)] = told_by_headings(form, *words) | by_tables | told_by_labels(form, *words)
         return memory.headed[id(form)]
 
     def _headed(

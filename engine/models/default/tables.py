@@ -22,6 +22,7 @@ OWN, OTHERS, INSIDE = 3.5, 3.5, 1.5
 #: How much less likely it is that there is no value where there is a cell below the field's head, and how
 #: much likelier where all cells of the line are other fields'.
 PRESENT, EMPTY = 3.0, 1.5
+LABELLED = 0.5
 #: How much likelier an item begins on a line that fills its table's columns, how much less on one that fills
 #: none, and outside of tables that have all fields of the list.
 ROW, NO_ROW, OUTSIDE = 2.5, 2.5, 2.5
@@ -86,7 +87,8 @@ def told_of_absence(told: Tensor, region: Tensor, allowed: Tensor) -> Tensor:
     told: [N, S, T], of fields; region: where pieces stand, seen from the row (regions.py); allowed: where the
     slot's values may start, bool.
     """
-    own = allowed & (region >= 2) & (region <= 4)
+    own = allowed & ((region == 0) | (region >= 2) & (region <= 4))
     most = torch.where(own, told, -torch.inf).amax(-1)
-    here = torch.where(most > 0, -PRESENT * most / OWN, -EMPTY * most / OTHERS)
+    scalar = region[..., 0] == 0
+    here = torch.where(most > 0, torch.where(scalar, -LABELLED, -PRESENT / OWN) * most, torch.where(scalar, 0.0, -EMPTY * most / OTHERS))
     return torch.where(own.any(-1), here, 0.0)
