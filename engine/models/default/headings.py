@@ -1,4 +1,4 @@
-"""Whose block a place of a page lies in: the heading above it may name an object of the form.
+"""Whose block a place of a page lies in: the heading above it may name an object or a list of the form.
 
 Two parties of a document have fields of the same names, and the label before a value tells only which field
 it is. The names of the objects are looked for among the cells of the page: a short cell with the words of one
@@ -14,14 +14,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
-import torch
 from torch import Tensor
 
 from cinnabar.engine.models.default.columns import Columns
-from cinnabar.engine.models.default.naming import Naming, Short, Words, short_cells, words_in
+from cinnabar.engine.models.default.naming import (
+    NOTED,
+    Floats,
+    Naming,
+    Short,
+    Words,
+    asked_for,
+    short_cells,
+)
 from cinnabar.engine.models.default.questions import words_of
-from cinnabar.engine.models.default.windows import Window
 from cinnabar.engine.models.default.wordpieces import WordPieces
 from cinnabar.schemas.form import Form, Slot, walk
 from cinnabar.schemas.pointers import above, unescape
@@ -33,19 +38,19 @@ OWN, OTHERS = 2.5, 2.5
 SAME_NAMES = 0.5
 #: Least share of an object's words, and of the heading's, that makes a heading.
 LEAST = 0.65
-#: What a word of a list's description counts beside one of its name.
-NOTED = 0.7
 #: Lines below a heading over which it counts for a third, where nothing stands behind it, and where its line
 #: goes on; and lines after which it is over.
 ALONE, BESIDE, OVER = 14.0, 6.0, 16
 #: How far left of its heading a block may begin, in the units of `Pieces.left`.
 INDENT = 40
-Floats = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """An object: the names that it and those around it go by, as words, and the names of its fields."""
+    """An object or list: the names that it and those around it go by, those of its fields, its description.
+
+    The fields of a list are none of the record: any two lists are rivals.
+    """
 
     names: tuple[Words, ...]
     fields: frozenset[str]
@@ -79,7 +84,7 @@ class Heading:
 
 @lru_cache(maxsize=256)
 def objects_of(form: Form) -> Objects:
-    """The objects of the record that have fields of their own, outside of lists, by their paths."""
+    """The record's lists, and its objects that have fields of their own, by their paths."""
     titles = {n.path: n.title for n in walk(form.root) if not isinstance(n, Slot) and n.path}
     fields: dict[str, set[str]] = {}
     for slot in form.slots:
@@ -90,14 +95,12 @@ def objects_of(form: Form) -> Objects:
     for path, own in fields.items():
         names = [words_of(unescape(part)) for part in path.split("/")[1:]]
         names += [words_of(titles[p]) for p in above(path) if titles.get(p)]
-        words = dict.fromkeys(words_in(name) for name in names)
-        found[path] = Thing(tuple(w for w in words if w), frozenset(own))
+        found[path] = Thing(asked_for(names).names, frozenset(own))
     for array in form.arrays:
         if "*" not in array.path:
             names = [words_of(unescape(array.path.rpartition("/")[2])), words_of(array.title)]
-            words = dict.fromkeys(words_in(name) for name in names)
-            note = tuple(dict.fromkeys(words_in(array.description.lower())))
-            found[array.path] = Thing(tuple(w for w in words if w), frozenset({"*"}), note)
+            asked = asked_for(names, array.description)
+            found[array.path] = Thing(asked.names, frozenset({"*"}), asked.note)
     return found
 
 
@@ -114,45 +117,33 @@ def told_by_headings(
     if not cells:
         return {}
     naming = Naming(names, {cell.words for cell in cells}, vectors, letters, wordpieces)
-    found = [_heading(cell, objects, naming, columns) for cell in cells]
+    sure = dict(zip(naming.cells, _sure(objects, naming).T, strict=True))
+    found = [_heading(cell, objects, sure[cell.words], columns) for cell in cells]
     headings = [heading for heading in found if heading is not None]
     return _told(headings, objects, columns) if headings else {}
 
 
-def on_board(
-    told: Mapping[str, Floats], windows: Sequence[Window], slots: Sequence[Sequence[Slot]], width: int
-) -> Tensor:
-    """What headings say of where the slots that look at each of N windows start: [N, S, T].
-
-    Of the items of lists they say nothing.
-    """
-    said = torch.zeros(len(windows), max(map(len, slots)), width)
-    for i, (w, own) in enumerate(zip(windows, slots, strict=True)):
-        for j, slot in enumerate(own):
-            for key in {slot.path, slot.path.rpartition("/")[0]}:
-                own = told.get(key)
-                if own is not None and not (key != slot.path and slot.path.endswith("*")):
-                    said[i, j, 1 : w.last - w.first + 1] += torch.from_numpy(own[w.first : w.last])
-    return said
+def _sure(objects: Objects, naming: Naming) -> Floats:
+    """How surely each of C cells names each of P objects: [P, C]."""
+    sure = np.zeros((len(objects), len(naming.cells)), np.float32)
+    for best, own in zip(sure, objects.values(), strict=True):
+        for name in own.names:
+            mine, theirs = naming.shares(name)
+            np.maximum(best, mine * (0.4 + 0.6 * theirs), out=best)
+            np.maximum(best, naming.as_phrases(name), out=best)
+        if own.note:
+            # One word of a description is most often a word of something else, too.
+            several = np.asarray([len(words) > 1 for words in naming.cells])
+            np.maximum(best, several * NOTED * naming.shares(own.note)[1], out=best)
+    return sure
 
 
-def _heading(short: Short, objects: Objects, naming: Naming, columns: Columns) -> Heading | None:
-    """The heading that a cell is, if it names any object."""
-
-    def named(name: Words) -> float:
-        mine, theirs = naming.shares(name, short.words)
-        return max(mine * (0.4 + 0.6 * theirs), naming.as_phrases(name, short.words))
-
-    def noted(note: Words) -> float:
-        return NOTED * naming.shares(note, short.words)[1] if note and len(short.words) > 1 else 0.0
-
-    sure = {
-        path: max(noted(own.note), max(map(named, own.names), default=0.0)) for path, own in objects.items()
-    }
-    most = max(sure.values())
+def _heading(short: Short, objects: Objects, sure: Floats, columns: Columns) -> Heading | None:
+    """The heading that a cell is, if it names any object as surely as [P] of `sure` says."""
+    most = float(sure.max())
     if most < LEAST:
         return None
-    own = frozenset(path for path, one in sure.items() if one >= most - 0.1)
+    own = frozenset(path for path, one in zip(objects, sure.tolist(), strict=True) if one >= most - 0.1)
     cell, behind = short.cell, short.behind
     line, last = int(columns.line[cell]), len(columns.line) - 1
     beside = cell < last and int(columns.line[cell + 1]) == line

@@ -1,9 +1,8 @@
-"""In which columns of a table the fields of a list's items stand, by the heads of the columns.
+"""The tables of a page that hold a form's lists, by the heads of their columns.
 
-A line of a few cells that go by the names of several fields of one list is the head of a table. What stands
-below a head, to the table's end, is told of its field, and less of the fields that go by other heads: a
-lexical prior for the pointers, as `headings.py` is for objects. Which head is which field's is settled for
-all of them together: a head is the less one field's, the more it is like another one's name.
+A line of a few cells that go by the names of several fields of one list is the head of a table. Which head is
+which field's is settled for all of them together: a head is the less one field's, the more it is like another
+one's name. What stands below, to the table's end, stands below one of the heads.
 """
 
 from __future__ import annotations
@@ -11,36 +10,36 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
 from cinnabar.engine.models.default.columns import Columns
-from cinnabar.engine.models.default.naming import Naming, Words, short_cells, words_in
+from cinnabar.engine.models.default.naming import (
+    Asked,
+    Floats,
+    Naming,
+    Words,
+    asked_for,
+    short_cells,
+    unrivalled,
+)
 from cinnabar.engine.models.default.questions import form_questions, words_of
 from cinnabar.engine.models.default.wordpieces import WordPieces
 from cinnabar.schemas.form import Form
+from cinnabar.schemas.pointers import unescape
 
-#: What a word of a field's description counts beside one of its name.
-NOTED = 0.7
 #: How sure a head has to be to make a line a table's head, and how many there have to be.
 LEAST, HEADS = 0.6, 2
-#: How fast a head is less a field's, the more it is like another one's name.
-RIVALS = 3.0
 #: Lines of fewer than two columns after which a table is over.
 OVER = 8
+#: How sure a head has to be of a field for its column to be the field's, and the share of these columns that a
+#: line fills with which a table goes on after that.
+CLAIMED, MOST = 0.5, 0.6
 
-Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A field of a list's items: its names and its description, as words."""
-
-    names: tuple[Words, ...]
-    note: Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of one list: paths of its F fields, how surely each of H heads is each one's, [H, F], its lines."""
+    """A table of one list: its F fields' paths, how surely each of H heads is each one's, and its lines.
+
+    claims: [H, F]; body: of each line below the heads, what stands below which.
+    """
 
     fields: tuple[str, ...]
     claims: Floats
@@ -64,14 +66,12 @@ class Table:
 @lru_cache(maxsize=256)
 def fields_of_lists(form: Form) -> Mapping[str, Mapping[str, Asked]]:
     """The fields of the items of each list of objects, by the list's path and their own."""
-    questions = form_questions(form).slots
     found: dict[str, dict[str, Asked]] = {}
-    for slot, question in zip(form.slots, questions, strict=True):
+    for slot, question in zip(form.slots, form_questions(form).slots, strict=True):
         array, star, name = slot.path.rpartition("/*")
         if star and name:
-            names = dict.fromkeys(words_in(n) for n in (words_of(name.rpartition("/")[2]), question.label.lower()))
-            note = tuple(dict.fromkeys(words_in(question.note.lower())))
-            found.setdefault(array, {})[slot.path] = Asked(tuple(n for n in names if n), note)
+            own = words_of(unescape(name.rpartition("/")[2]))
+            found.setdefault(array, {})[slot.path] = asked_for([own, question.label], question.note)
     return {array: fields for array, fields in found.items() if len(fields) >= HEADS}
 
 
@@ -87,22 +87,24 @@ def tables_of(
     if not lines:
         return {}
     both = {line: _joined(cells, lines.get(line - 1, {}), columns) for line, cells in lines.items()}
-    names = {n for fields in lists.values() for f in fields.values() for n in (*f.names, f.note) if n}
+    names = {name for fields in lists.values() for field in fields.values() for name in field.all_names}
     words = {words for every in (lines, both) for cells in every.values() for words in cells.values()}
     naming = Naming(names, words, vectors, letters, wordpieces)
+    place = {words: i for i, words in enumerate(naming.cells)}
     found = {}
     for array, fields in lists.items():
+        alike = np.stack([naming.named(field) for field in fields.values()])
         heads: dict[int, dict[int, Floats]] = {}
         for line, cells in lines.items():
-            own = _heads(cells, fields, naming)
+            own = _heads(cells, alike, place)
             # A head of two lines, if the upper one is none by itself.
             if own is None and line - 1 not in heads:
-                own = _heads(both[line], fields, naming)
+                own = _heads(both[line], alike, place)
             if own is not None:
                 heads[line] = own
         begun = sorted(heads)
+        ends = [*begun[1:], int(columns.line[-1]) + 1]
         if begun:
-            ends = [*begun[1:], int(columns.line[-1]) + 1]
             found[array] = [
                 _table(tuple(fields), line, until, heads[line], columns)
                 for line, until in zip(begun, ends, strict=True)
@@ -111,13 +113,13 @@ def tables_of(
 
 
 def _lines(text: str, columns: Columns) -> dict[int, dict[int, Words]]:
-    """By line, the words of the cells that may be heads: short ones, without figures, and no labels."""
+    """By line, the words of the cells that may be heads: short ones without figures that are no labels."""
     by_line: dict[int, dict[int, Words]] = {}
     for short in short_cells(text, columns):
         end = int(columns.pieces.end[columns.first[short.cell + 1] - 1])
-        if short.behind >= end - 1 and not any(c.isdigit() for word in short.words for c in word):
+        if short.behind >= end - 1 and not short.has_figures:
             by_line.setdefault(int(columns.line[short.cell]), {})[short.cell] = short.words
-    return by_line
+    return {line: cells for line, cells in by_line.items() if len(cells) >= HEADS}
 
 
 def _joined(line: Mapping[int, Words], over: Mapping[int, Words], columns: Columns) -> dict[int, Words]:
@@ -134,38 +136,18 @@ def _overlap(columns: Columns, a: int, b: int) -> int:
 
 
 def _heads(
-    cells: Mapping[int, Words], fields: Mapping[str, Asked], naming: Naming
+    cells: Mapping[int, Words], alike: Floats, place: Mapping[Words, int]
 ) -> dict[int, Floats] | None:
-    """How surely each cell of a line is the head of each field, [F]; None where the line is no table's head."""
-    if len(cells) < HEADS:
+    """How surely each cell of a line is the head of each field, [F]; None where the line is no table's head.
+
+    alike: [F, C], the likeness of fields to distinct cells' words; place: where these words are.
+    """
+    own = alike[:, [place[words] for words in cells.values()]]
+    claims = own * unrivalled(own) * unrivalled(own.T).T
+    sure = claims >= LEAST
+    if min(sure.any(0).sum(), sure.any(1).sum()) < HEADS:
         return None
-    alike = np.array([
-        [named(field, words, naming) for words in cells.values()] for field in fields.values()
-    ])  # fmt: skip
-    claims = alike * unrivalled(alike) * unrivalled(alike.T).T
-    sure = (claims >= LEAST).any(0).sum(), (claims >= LEAST).any(1).sum()
-    if min(sure) < HEADS:
-        return None
-    return {cell: claims[:, i].astype(np.float32) for i, cell in enumerate(cells)}
-
-
-def named(field: Asked, words: Words, naming: Naming) -> float:
-    best = 0.0
-    for name in field.names:
-        mine, theirs = naming.shares(name, words)
-        best = max(best, max(mine, theirs) * (0.5 + 0.5 * min(mine, theirs)), naming.as_phrases(name, words))
-    if field.note:
-        best = max(best, NOTED * naming.shares(field.note, words)[1])
-    return best
-
-
-def unrivalled(alike: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """A factor for each of [A, B]: less where another of A is more alike to the same of B."""
-    if len(alike) < 2:
-        return np.ones_like(alike)
-    top = np.sort(alike, 0)
-    others = np.where(alike == top[-1], top[-2], top[-1])
-    return np.exp(RIVALS * np.minimum(0.0, alike - others))
+    return dict(zip(cells, claims.T, strict=True))
 
 
 def _table(
@@ -176,19 +158,23 @@ def _table(
     none = np.zeros(len(fields), np.float32)
     claimed = np.stack([claims.get(head, none) for head in range(first, behind)])
     edges = columns.left[first:behind], columns.right[first:behind]
+    # A table that is over begins anew, as on the next page, with a line that fills most of its columns.
+    columns_of = set(np.flatnonzero(claimed.max(1) >= CLAIMED).tolist())
+    anew = max(HEADS + 1, MOST * len(columns_of))
     body: list[list[Run]] = []
     empty, above = 0, line
     last = int(np.searchsorted(columns.line, until))
     ends = np.flatnonzero(np.diff(columns.line[behind:last], append=until)) + behind + 1
     for begin, end in zip([behind, *ends[:-1]], ends, strict=True):
         runs = [run for cell in range(begin, end) for run in _runs(cell, *edges, columns)]
+        filled = {run.head for run in runs}
         # Blank lines are lines, too.
-        empty += int(columns.line[begin]) - above - 1
-        empty = 0 if len({run.head for run in runs}) >= HEADS else empty + 1
-        if empty >= OVER:
-            break
+        empty += int(columns.line[begin]) - above
         above = int(columns.line[begin])
-        body.append(runs)
+        if len(filled) >= HEADS and (empty <= OVER or len(filled & columns_of) >= anew):
+            empty = 0
+        if empty < OVER:
+            body.append(runs)
     return Table(fields, claimed, body)
 
 
@@ -205,4 +191,4 @@ def _runs(cell: int, left: Ints, right: Ints, columns: Columns) -> list[Run]:
     middle = columns.pieces.extents[first:until, :2].mean(1)
     heads = np.searchsorted(between, middle)
     cuts = [0, *(np.flatnonzero(np.diff(heads)) + 1).tolist(), until - first]
-    return [Run(int(heads[a]), first + a, first + b) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [Run(int(heads[a]), first + a, first + b) for a, b in pairwise(cuts)]

@@ -12,12 +12,18 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from torch import Tensor
 
 from cinnabar.engine.models.default.columns import Columns
-from cinnabar.engine.models.default.heads import Asked, named, unrivalled
-from cinnabar.engine.models.default.naming import Naming, Short, short_cells, words_in
+from cinnabar.engine.models.default.naming import (
+    Asked,
+    Floats,
+    Naming,
+    Short,
+    asked_for,
+    short_cells,
+    unrivalled,
+)
 from cinnabar.engine.models.default.questions import form_questions, words_of
 from cinnabar.engine.models.default.wordpieces import WordPieces
 from cinnabar.schemas.form import Form
@@ -31,19 +37,15 @@ LEAST = 0.6
 #: Fields that a label names as surely as the surest one, within this, share it.
 ALIKE = 0.1
 
-Floats = npt.NDArray[np.float32]
-
 
 @lru_cache(maxsize=256)
 def fields_of_record(form: Form) -> Mapping[str, Asked]:
-    """The fields outside of lists, by their paths."""
-    found: dict[str, Asked] = {}
+    """What the fields outside of lists go by, by their paths."""
+    found = {}
     for slot, question in zip(form.slots, form_questions(form).slots, strict=True):
         if "*" not in slot.path:
             own = words_of(unescape(slot.path.rpartition("/")[2]))
-            names = dict.fromkeys(words_in(name) for name in (own, question.label.lower()))
-            note = tuple(dict.fromkeys(words_in(question.note.lower())))
-            found[slot.path] = Asked(tuple(name for name in names if name), note)
+            found[slot.path] = asked_for([own, question.label], question.note)
     return found
 
 
@@ -55,30 +57,32 @@ def told_by_labels(
     vectors: [V, H], those of the vocabulary; letters: those of runs of letters (phrases.py).
     """
     fields = fields_of_record(form)
-    short = [one for one in short_cells(text, columns) if not any(c.isdigit() for w in one.words for c in w)]
+    short = [one for one in short_cells(text, columns) if not one.has_figures]
     if not fields or not short:
         return {}
-    words = sorted({one.words for one in short})
-    names = {name for field in fields.values() for name in (*field.names, field.note) if name}
-    naming = Naming(names, words, vectors, letters, wordpieces)
-    alike = np.array([[named(field, own, naming) for own in words] for field in fields.values()])
+    names = {name for field in fields.values() for name in field.all_names}
+    naming = Naming(names, {one.words for one in short}, vectors, letters, wordpieces)
+    claims = dict(zip(naming.cells, _claims(list(fields.values()), naming).T, strict=True))
+    told = {path: np.zeros(len(columns.pieces), np.float32) for path in fields}
+    for label in short:
+        own = claims[label.words]
+        place = _value_of(label, columns) if own.any() else None
+        if place is not None:
+            first, until = place
+            for said, claim in zip(told.values(), own, strict=True):
+                said[first:until] = OWN * claim - OTHERS * (own.max() - claim)
+                said[first + 1 : until] -= INSIDE * claim
+    return {path: said for path, said in told.items() if said.any()}
+
+
+def _claims(fields: list[Asked], naming: Naming) -> Floats:
+    """How surely each of C cells is the label of each of F fields: [F, C]."""
+    alike = np.stack([naming.named(field) for field in fields])
     claims = alike * unrivalled(alike) * unrivalled(alike.T).T
     claims = np.where(claims >= LEAST, claims, 0.0)
-    claims /= np.maximum(1, ((claims > 0) & (claims >= claims.max(0) - ALIKE)).sum(0))
-    by_words = dict(zip(words, claims.T, strict=True))
-    told = {path: np.zeros(len(columns.pieces), np.float32) for path in fields}
-    for one in short:
-        own = by_words[one.words]
-        place = _value_of(one, columns) if own.any() else None
-        if place is None:
-            continue
-        first, until = place
-        most = own.max()
-        for path, claim in zip(fields, own, strict=True):
-            said = OWN * claim - OTHERS * (most - claim)
-            told[path][first:until] = said - (INSIDE * claim if claim > 0 else 0.0)
-            told[path][first] = said
-    return {path: said for path, said in told.items() if said.any()}
+    share = ((claims > 0) & (claims >= claims.max(0) - ALIKE)).sum(0)
+    found: Floats = (claims / np.maximum(share, 1)).astype(np.float32)
+    return found
 
 
 def _value_of(label: Short, columns: Columns) -> tuple[int, int] | None:

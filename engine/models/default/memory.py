@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-import numpy.typing as npt
 from torch import Tensor
 
 from cinnabar.engine.models.default.columns import Columns
-from cinnabar.engine.models.default.heads import Table
 from cinnabar.engine.models.default.hidden import Held
+from cinnabar.engine.models.default.priors import Priors
 from cinnabar.engine.models.default.typed import PassageReader
 from cinnabar.engine.models.default.windows import Window
 from cinnabar.engine.models.default.wordpieces import Pieces
@@ -25,7 +23,8 @@ class Memory:
     words, once they are needed. By the form's id: `promising` are the windows that its slots look at again,
     `told` the window that says most of each of its choices, by slot. `supported` is what was found of
     choices, by form, slot, window and stretch; `matched` how alike the words of slots are to those of
-    windows, by form, windows and questions. `headed`, by the form's id, is what headings say of each piece, `tables` the tables of its lists.
+    windows, by form, windows and questions. `priors`, by the form's id, is what the
+    passage's words say of it.
     """
 
     passage: Passage
@@ -40,5 +39,4 @@ class Memory:
     told: dict[int, dict[int, int]] = field(default_factory=dict)
     supported: dict[tuple[int, ...], Tensor] = field(default_factory=dict)
     matched: dict[tuple[int, ...], Tensor] = field(default_factory=dict)
-    headed: dict[int, dict[str, npt.NDArray[np.float32]]] = field(default_factory=dict)
-    tables: dict[int, dict[str, list[Table]]] = field(default_factory=dict)
+    priors: dict[int, Priors] = field(default_factory=dict)

@@ -14,28 +14,25 @@ from cinnabar.engine.models.default.answers import Answers, Decided
 from cinnabar.engine.models.default.choosing import options_of, supported, told_windows
 from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.forms import FormMemory, read_form
-from cinnabar.engine.models.default.headings import Floats, on_board, told_by_headings
-from cinnabar.engine.models.default.heads import Table, tables_of
 from cinnabar.engine.models.default.hidden import Look
 from cinnabar.engine.models.default.inputs import ROWS, Board, Sheet, to_device
-from cinnabar.engine.models.default.labels import told_by_labels
 from cinnabar.engine.models.default.memory import Memory
 from cinnabar.engine.models.default.network import Network
 from cinnabar.engine.models.default.pointing import end_mask, point, start_masks
 from cinnabar.engine.models.default.precision import low_precision
+from cinnabar.engine.models.default.priors import Priors, of_absence
 from cinnabar.engine.models.default.questions import TYPED, kind_of
 from cinnabar.engine.models.default.regions import regions
 from cinnabar.engine.models.default.rows import DOUBTFUL_FROM, chosen_places, fields_within, nested
 from cinnabar.engine.models.default.settling import settle_absences, settle_signs
 from cinnabar.engine.models.default.spelling import spell
 from cinnabar.engine.models.default.support import SIGNS
-from cinnabar.engine.models.default.tables import told_of_absence, told_of_fields, told_of_rows
 from cinnabar.engine.models.default.typed import PassageReader
 from cinnabar.engine.models.default.views import Place, View, board_of, row_places, views_of
 from cinnabar.engine.models.default.windows import Window, cut, padded, phrases, sheet
 from cinnabar.engine.models.default.wordpieces import Pieces, WordPieces
 from cinnabar.engine.request import Passage
-from cinnabar.schemas.form import Form, Slot
+from cinnabar.schemas.form import Form
 
 #: Views that go through the decoder together.
 VIEWS_AT_ONCE = 8
@@ -149,8 +146,9 @@ class DefaultModel:
             look = self._look(memory, windows, page, to_device(board, self.device), known)
             with self._precision():
                 logits = self.network.rows(look).float()
-            logits = logits + self._told_rows(form, memory, windows, logits.shape[-1])
-            chances = logits.sigmoid()
+            chosen = [memory.windows[w] for w in windows]
+            told = self._priors(form, memory).rows(chosen, form.arrays, logits.shape[-1])
+            chances = (logits + told.to(self.device)).sigmoid()
             for i, a, place in (chances >= DOUBTFUL_FROM).nonzero().tolist():
                 w = memory.windows[windows[i]]
                 piece = place - 1 + w.first
@@ -161,18 +159,6 @@ class DefaultModel:
         begun = [chosen_places(own, n, len(starts)) for own, n in zip(places, fields, strict=True)]
         anchors = [[(int(starts[piece]), chance) for piece, chance in own] for own in begun]
         return nested(form, anchors)
-
-    def _told_rows(self, form: Form, memory: Memory, windows: Sequence[int], width: int) -> Tensor:
-        tables, n = self._tables(form, memory), len(memory.pieces)
-        headed = self._by_headings(form, memory)
-        said = torch.zeros(len(windows), len(form.arrays), width)
-        for array in form.arrays:
-            told = told_of_rows(tables.get(array.path, ()), headed.get(array.path), n)
-            if told is not None:
-                for i, w in enumerate(windows):
-                    at = memory.windows[w]
-                    said[i, array.index, 1 : at.last - at.first + 1] = torch.from_numpy(told[at.first : at.last])
-        return said.to(self.device)
 
     def _page(self, memory: Memory, windows: Sequence[int]) -> Sheet:
         chosen = [(memory.pieces, memory.windows[w]) for w in windows]
@@ -251,30 +237,14 @@ class DefaultModel:
         settle_absences(self.network, asked, decided, known, canvas, out)
         spell(self.network, own, decided, memory, canvas, out)
 
-    def _words_of(self, memory: Memory) -> tuple[str, Columns, Tensor, Tensor, WordPieces]:
-        words, letters = self.network.encoder.words.weight, self.network.letters.weight
-        return memory.passage.text, memory.columns, words, letters, self.wordpieces
-
-    def _tables(self, form: Form, memory: Memory) -> dict[str, list[Table]]:
-        """The tables of the form's lists in the passage."""
-        if id(form) not in memory.tables:
-            memory.tables[id(form)] = tables_of(form, *self._words_of(memory))
-        return memory.tables[id(form)]
-
-    def _by_headings(self, form: Form, memory: Memory) -> dict[str, Floats]:
-        if id(form) not in memory.headed:
-            by_tables = told_of_fields(self._tables(form, memory), len(memory.pieces))
-            words = self._words_of(memory)
-            memory.headed[id(form)] = told_by_headings(form, *words) | by_tables | told_by_labels(form, *words)
-        return memory.headed[id(form)]
-
-    def _headed(
-        self, windows: Sequence[int], slots: Sequence[Sequence[Slot]], form: Form, memory: Memory, width: int
-    ) -> Tensor | float:
-        """What headings say of where the slots that look at some windows start: [N, S, T]."""
-        told = self._by_headings(form, memory)
-        chosen = [memory.windows[w] for w in windows]
-        return on_board(told, chosen, slots, width).to(self.device) if told else 0.0
+    def _priors(self, form: Form, memory: Memory) -> Priors:
+        """What the passage's words say of the form, read once."""
+        if id(form) not in memory.priors:
+            words, letters = self.network.encoder.words.weight, self.network.letters.weight
+            memory.priors[id(form)] = Priors(
+                form, memory.passage.text, memory.columns, words, letters, self.wordpieces
+            )
+        return memory.priors[id(form)]
 
     def _decide(
         self, views: Sequence[View], form: Form, memory: Memory, known: FormMemory, places: dict[int, Place],
@@ -308,13 +278,13 @@ class DefaultModel:
         ends = torch.stack([end_mask(pieces, windows[v.window], width) for v in views])
         allowed = allowed.to(self.device)
         with self._precision():
-            headed = self._headed([v.window for v in views], asked_slots, form, memory, width)
-            scores = self.network.starts(look) + headed
+            chosen = [windows[v.window] for v in views]
+            told = self._priors(form, memory).starts(chosen, asked_slots, width).to(self.device)
+            scores = self.network.starts(look) + told
             starts, stops, logs, mass = point(self.network, look, page, scores, allowed, ends.to(self.device))
-            absent = self.network.absences(look, scores, allowed, borne_out)
-            if isinstance(headed, Tensor):
-                absent = absent + told_of_absence(headed, regions(page, board)[:, :size], allowed)
-            absent = absent.tolist()
+            absences = self.network.absences(look, scores, allowed, borne_out)
+        region = regions(page, to_device(board, self.device))[:, :size]
+        absent = (absences + of_absence(told, region, allowed)).tolist()
         spell = self.network.spell_gate(look.slots)[..., 0].tolist()
         at, to, log, share = starts.tolist(), stops.tolist(), logs.tolist(), mass.tolist()
         for i, v in enumerate(views):

@@ -1,11 +1,17 @@
-"""Which short cells of a page go by the names of a form: their words, and how alike these are to names'."""
+"""How alike the short cells of a page are to the names of a form's fields, objects and lists.
+
+Headings, labels and heads of columns are such cells (headings.py, labels.py, heads.py): all three ask here.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -16,16 +22,23 @@ from cinnabar.engine.models.default.wordpieces import WordPieces
 
 #: Most words of a cell, or of its beginning up to its colon, that may be a name.
 WORDS = 6
-#: Characters of such a beginning, and the words before a colon that count where a whole line ends with it.
+#: Characters of such a beginning, and the words before a colon that count where a longer line ends with it.
 LONGEST, TAIL = 80, 2
 #: Likeness of two words' vectors that says nothing.
 UNLIKE = 0.55
+#: Letters in which two words have to agree, and by which the longer one is longer at most; what it is worth.
+STEM, SAME_STEM = 4, 0.95
+#: Words of fewer letters are alike only to themselves.
+SHORTEST = 3
+#: What a word of a description counts beside one of a name.
+NOTED = 0.7
+#: How fast a cell counts for less as one field's, the more it is like another one's name.
+RIVALS = 3.0
 #: Cells that are compared with names together: 12 MB of letters.
 CELLS_AT_ONCE = 4096
-#: Letters in which two words have to agree, and by which the longer one is longer at most.
-STEM = 4
 _WORD = re.compile(r"[^\W_]+")
 Words = tuple[str, ...]
+Floats = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +49,34 @@ class Short:
     words: Words
     behind: int
 
+    @property
+    def has_figures(self) -> bool:
+        """Whether a figure is among its letters: a value rather than a name."""
+        return any(c.isdigit() for word in self.words for c in word)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a field goes by: its names, and the words of its description."""
+
+    names: tuple[Words, ...]
+    note: Words
+
+    @property
+    def all_names(self) -> tuple[Words, ...]:
+        """The names and the description."""
+        return (*self.names, self.note) if self.note else self.names
+
+
+def asked_for(names: Sequence[str], note: str = "") -> Asked:
+    """What goes by these names and this description."""
+    found = dict.fromkeys(words_in(name) for name in names)
+    return Asked(tuple(name for name in found if name), tuple(dict.fromkeys(words_in(note))))
+
 
 def words_in(text: str) -> Words:
-    """The words of a text."""
-    return tuple(_WORD.findall(text))
+    """The words of a text, in small letters."""
+    return tuple(_WORD.findall(text.lower()))
 
 
 def short_cells(text: str, columns: Columns) -> list[Short]:
@@ -47,20 +84,19 @@ def short_cells(text: str, columns: Columns) -> list[Short]:
     pieces, found = columns.pieces, []
     starts, ends = pieces.start[columns.first[:-1]].tolist(), pieces.end[columns.first[1:] - 1].tolist()
     for cell, (start, end) in enumerate(zip(starts, ends, strict=True)):
-        behind = text.find(":", start, min(end, start + LONGEST))
-        alone = behind == end - 1
-        behind = end if behind < 0 else behind
+        colon = text.find(":", start, min(end, start + LONGEST))
+        behind = end if colon < 0 else colon
         if behind - start < LONGEST:
-            words = tuple(word.lower() for word in _WORD.findall(text, start, behind))
+            words = words_in(text[start:behind])
             # "You will be eligible for the following benefits:"
-            words = words[-TAIL:] if alone and len(words) > WORDS else words
+            words = words[-TAIL:] if colon == end - 1 and len(words) > WORDS else words
             if 0 < len(words) <= WORDS:
                 found.append(Short(cell, words, behind))
     return found
 
 
 class Naming:
-    """How alike some names and some cells' words are, each word by itself and all of them as a phrase.
+    """How alike some names and C distinct cells' words are, each word by itself and all of them as a phrase.
 
     vectors: [V, H], those of the vocabulary; letters: those of runs of letters (phrases.py).
     """
@@ -73,54 +109,91 @@ class Naming:
         letters: Tensor,
         wordpieces: WordPieces,
     ) -> None:
-        self.words = _alike_words(names, cells, vectors, wordpieces)
-        self.phrases = _alike_phrases(names, cells, letters, wordpieces)
+        self.cells = sorted(set(cells))
+        ours = sorted({word for own in names for word in own})
+        theirs = sorted({word for own in self.cells for word in own})
+        self._row = {word: i for i, word in enumerate(ours)}
+        # The last column is for words that a cell does not have.
+        self._near = np.pad(_alike(ours, theirs, vectors, wordpieces), ((0, 0), (0, 1)))
+        column = {word: i for i, word in enumerate(theirs)}
+        most = max(map(len, self.cells), default=0)
+        words = [[*(column[w] for w in own), *[len(theirs)] * (most - len(own))] for own in self.cells]
+        self._words = np.asarray(words, np.int64).reshape(len(self.cells), most)
+        self._count = np.asarray([len(own) for own in self.cells], np.float32)
+        self._phrases = _alike_phrases(sorted(set(names)), self.cells, letters, wordpieces)
 
-    def shares(self, name: Words, cell: Words) -> tuple[float, float]:
-        """Which share of the name's words the cell has, and which share of the cell's the name."""
-        near = self.words
-        mine = sum(max(near.get((n, w), 0.0) for w in cell) for n in name) / len(name)
-        theirs = sum(max(near.get((n, w), 0.0) for n in name) for w in cell) / len(cell)
-        return mine, theirs
+    def shares(self, name: Words) -> tuple[Floats, Floats]:
+        """Which share of the name's words each cell has, and which share of the cell's the name: [C] each."""
+        near = self._near[[self._row[word] for word in name]][:, self._words]
+        theirs: Floats = near.max(0).sum(-1) / self._count
+        return near.max(-1).mean(0), theirs
 
-    def as_phrases(self, name: Words, cell: Words) -> float:
-        """How alike they are as phrases, 0 to 1."""
-        return self.phrases.get((name, cell), 0.0)
+    def as_phrases(self, name: Words) -> Floats:
+        """How alike the name and each cell are as phrases, 0 to 1: [C]."""
+        return self._phrases[name]
+
+    def named(self, asked: Asked) -> Floats:
+        """How surely each cell's words are what is asked for, in a name or in the description: [C]."""
+        best = np.zeros(len(self.cells), np.float32)
+        for name in asked.names:
+            both = np.stack(self.shares(name))
+            np.maximum(best, both.max(0) * (0.5 + 0.5 * both.min(0)), out=best)
+            np.maximum(best, self.as_phrases(name), out=best)
+        if asked.note:
+            np.maximum(best, NOTED * self.shares(asked.note)[1], out=best)
+        return best
 
 
-def _alike_words(
-    names: Collection[Words], cells: Collection[Words], vectors: Tensor, wordpieces: WordPieces
-) -> Mapping[tuple[str, str], float]:
-    """How alike the words of names and of cells are, 0 to 1, for those that are at all."""
-    ours, theirs = (sorted({word for own in every for word in own}) for every in (names, cells))
+def unrivalled(alike: Floats) -> Floats:
+    """A factor for each of [A, B]: less where another of A is more alike to the same of B."""
+    factor: Floats = np.exp(RIVALS * np.minimum(0.0, alike - most_of_others(alike)))
+    return factor if len(alike) > 1 else np.ones_like(alike)
+
+
+def most_of_others(values: Floats) -> Floats:
+    """For each of [A, B] the most of any other A for the same B; 0 where there is none."""
+    if len(values) < 2:
+        return np.zeros_like(values)
+    second, first = np.partition(values, len(values) - 2, axis=0)[-2:]
+    most: Floats = np.where(values == first, second, first)
+    return most
+
+
+def _alike(
+    ours: Sequence[str], theirs: Sequence[str], vectors: Tensor, wordpieces: WordPieces
+) -> Floats:
+    """How alike words are, 0 to 1: [A, B], for two sorted lists of them."""
+    if not ours or not theirs:
+        return np.zeros((len(ours), len(theirs)), np.float32)
     near = _vectors(ours, vectors, wordpieces) @ _vectors(theirs, vectors, wordpieces).T
     near = ((near - UNLIKE) / (1 - UNLIKE)).clamp(min=0)
-    found: dict[tuple[str, str], float] = {}
-    for i, j in near.nonzero().tolist():
-        if len(ours[i]) > 2 and len(theirs[j]) > 2:
-            found[ours[i], theirs[j]] = float(near[i, j])
-    for mine in ours:
+    long = [torch.tensor([len(word) >= SHORTEST for word in words]) for words in (ours, theirs)]
+    found: Floats = (near.cpu() * (long[0][:, None] & long[1])).numpy()
+    for i, mine in enumerate(ours):
         stem = mine[: max(STEM, len(mine) - 2)]
-        for word in theirs:
-            if mine == word:
-                found[mine, word] = 1.0
-            elif len(mine) >= STEM and word.startswith(stem) and len(word) < len(mine) + STEM:
-                found[mine, word] = 0.95
+        at = bisect_left(theirs, stem)
+        while at < len(theirs) and theirs[at].startswith(stem):
+            if theirs[at] == mine:
+                found[i, at] = 1.0
+            elif len(mine) >= STEM and len(theirs[at]) < len(mine) + STEM:
+                found[i, at] = SAME_STEM
+            at += 1
     return found
 
 
 def _alike_phrases(
-    names: Collection[Words], cells: Collection[Words], letters: Tensor, wordpieces: WordPieces
-) -> Mapping[tuple[Words, Words], float]:
-    """How alike names and cells are as phrases, 0 to 1, for those that are at all."""
-    ours, theirs = sorted(names), sorted(set(cells))
-    asked = vectors_of(letters, [" ".join(name) for name in ours], wordpieces)
-    found: dict[tuple[Words, Words], float] = {}
-    for first in range(0, len(theirs), CELLS_AT_ONCE):
-        part = theirs[first : first + CELLS_AT_ONCE]
-        near = likeness(asked, vectors_of(letters, [" ".join(words) for words in part], wordpieces))
-        found |= {(ours[i], part[j]): float(near[i, j]) for i, j in near.nonzero().tolist()}
-    return found
+    names: Sequence[Words], cells: Sequence[Words], letters: Tensor, wordpieces: WordPieces
+) -> dict[Words, Floats]:
+    """How alike names and C cells are as phrases, 0 to 1: [C] for each name."""
+    if not names or not cells:
+        return {}
+    asked = vectors_of(letters, [" ".join(name) for name in names], wordpieces)
+    near = [
+        likeness(asked, vectors_of(letters, [" ".join(words) for words in part], wordpieces))
+        for first in range(0, len(cells), CELLS_AT_ONCE)
+        if (part := cells[first : first + CELLS_AT_ONCE])
+    ]
+    return dict(zip(names, torch.cat(near, 1).cpu().numpy(), strict=True))
 
 
 def _vectors(words: Sequence[str], vectors: Tensor, wordpieces: WordPieces) -> Tensor:
