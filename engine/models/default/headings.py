@@ -18,7 +18,6 @@ from torch import Tensor
 
 from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.naming import (
-    NOTED,
     Floats,
     Naming,
     Short,
@@ -134,7 +133,7 @@ def _sure(objects: Objects, naming: Naming) -> Floats:
         if own.note:
             # One word of a description is most often a word of something else, too.
             several = np.asarray([len(words) > 1 for words in naming.cells])
-            np.maximum(best, several * NOTED * naming.shares(own.note)[1], out=best)
+            np.maximum(best, several * naming.noted(own.note), out=best)
     return sure
 
 

@@ -31,8 +31,9 @@ from cinnabar.engine.models.default.wordpieces import WordPieces
 from cinnabar.schemas.form import Form
 from cinnabar.schemas.pointers import unescape
 
-#: How sure a head has to be to make a line a table's head, and how many there have to be.
-LEAST, HEADS = 0.6, 2
+#: How sure a head has to be to make a line a table's head, how many there have to be, and which share of the
+#: line's short cells: between the words of justified text are gaps, too.
+LEAST, HEADS, SHARE = 0.6, 2, 0.25
 #: Lines of fewer than two columns after which a table is over.
 OVER = 8
 #: How sure a head has to be of a field for its column to be the field's, and the share of these columns that a
@@ -145,7 +146,7 @@ def _heads(
     own = alike[:, [place[words] for words in cells.values()]]
     claims = own * unrivalled(own) * unrivalled(own.T).T
     sure = claims >= LEAST
-    if min(sure.any(0).sum(), sure.any(1).sum()) < HEADS:
+    if min(sure.any(0).sum(), sure.any(1).sum()) < HEADS or sure.any(0).mean() < SHARE:
         return None
     return dict(zip(cells, claims.T, strict=True))
 

@@ -32,6 +32,8 @@ from cinnabar.schemas.pointers import unescape
 #: How much likelier (a natural logarithm) a value starts behind its field's label, how much less behind that
 #: of another one, and how much less behind the value's first word.
 OWN, OTHERS, INSIDE = 2.0, 1.5, 0.5
+#: Pieces of a value; of what is longer a label says less: most of it is no value.
+BRIEF = 24
 #: How sure a label has to be.
 LEAST = 0.6
 #: Fields that a label names as surely as the surest one, within this, share it.
@@ -70,8 +72,9 @@ def told_by_labels(
         if place is not None:
             first, until = place
             for said, claim in zip(told.values(), own, strict=True):
-                said[first:until] = OWN * claim - OTHERS * (own.max() - claim)
-                said[first + 1 : until] -= INSIDE * claim
+                brief = min(1.0, BRIEF / (until - first))
+                said[first:until] = brief * (OWN * claim - OTHERS * (own.max() - claim))
+                said[first + 1 : until] -= brief * INSIDE * claim
     return {path: said for path, said in told.items() if said.any()}
 
 

@@ -30,6 +30,8 @@ UNLIKE = 0.55
 STEM, SAME_STEM = 4, 0.95
 #: Words of fewer letters are alike only to themselves.
 SHORTEST = 3
+#: Frequent words stand first in the vocabulary: what is found of a description before this one says nothing.
+FREQUENT = 2200
 #: What a word of a description counts beside one of a name.
 NOTED = 0.7
 #: How fast a cell counts for less as one field's, the more it is like another one's name.
@@ -113,6 +115,7 @@ class Naming:
         ours = sorted({word for own in names for word in own})
         theirs = sorted({word for own in self.cells for word in own})
         self._row = {word: i for i, word in enumerate(ours)}
+        self._tells = {word: min(wordpieces.ids(word), default=0) >= FREQUENT for word in ours}
         # The last column is for words that a cell does not have.
         self._near = np.pad(_alike(ours, theirs, vectors, wordpieces), ((0, 0), (0, 1)))
         column = {word: i for i, word in enumerate(theirs)}
@@ -139,9 +142,12 @@ class Naming:
             both = np.stack(self.shares(name))
             np.maximum(best, both.max(0) * (0.5 + 0.5 * both.min(0)), out=best)
             np.maximum(best, self.as_phrases(name), out=best)
-        if asked.note:
-            np.maximum(best, NOTED * self.shares(asked.note)[1], out=best)
-        return best
+        return np.maximum(best, self.noted(asked.note))
+
+    def noted(self, note: Words) -> Floats:
+        """How surely each cell's words are those of a description: [C]. Frequent words say nothing."""
+        telling = tuple(word for word in note if self._tells[word])
+        return NOTED * self.shares(telling)[1] if telling else np.zeros(len(self.cells), np.float32)
 
 
 def unrivalled(alike: Floats) -> Floats:

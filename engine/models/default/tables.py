@@ -31,7 +31,7 @@ def told_of_fields(tables: Mapping[str, Sequence[Table]], pieces: int) -> dict[s
         told |= {path: np.zeros(pieces, np.float32) for path in own[0].fields}
         for table in own:
             says = _says(table.claims)
-            behind = says - INSIDE * np.clip(says / OWN, 0, 1)
+            behind = says - INSIDE * np.clip(says / OWN, 0, 1).astype(np.float32)
             for run in (run for line in table.body for run in line):
                 for path, first, later in zip(table.fields, says[run.head], behind[run.head], strict=True):
                     told[path][run.first : run.until] = later
