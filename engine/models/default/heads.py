@@ -36,8 +36,8 @@ from cinnabar.schemas.pointers import unescape
 LEAST, HEADS, SHARE = 0.6, 2, 0.25
 #: Lines of fewer than two columns after which a table is over.
 OVER = 8
-#: How sure a head has to be of a field for its column to be the field's, and the share of these columns that a
-#: line fills with which a table goes on after that.
+#: How sure a head has to be of a field for its column to be the field's, and the share of these columns that
+#: a line fills with which a table goes on after that.
 CLAIMED, MOST = 0.5, 0.6
 
 Ints = npt.NDArray[np.int32]
@@ -165,8 +165,8 @@ def _table(
     body: list[list[Run]] = []
     empty, above = 0, line
     last = int(np.searchsorted(columns.line, until))
-    ends = np.flatnonzero(np.diff(columns.line[behind:last], append=until)) + behind + 1
-    for begin, end in zip([behind, *ends[:-1]], ends, strict=True):
+    cuts = np.flatnonzero(np.diff(columns.line[behind:last])) + behind + 1
+    for begin, end in pairwise([behind, *cuts.tolist(), last] if last > behind else []):
         runs = [run for cell in range(begin, end) for run in _runs(cell, *edges, columns)]
         filled = {run.head for run in runs}
         # Blank lines are lines, too.

@@ -42,8 +42,7 @@ def told_of_fields(tables: Mapping[str, Sequence[Table]], pieces: int) -> dict[s
 def _says(claims: Floats) -> Floats:
     """What each head says of each field: [H, F]."""
     rivals = np.maximum(most_of_others(claims.T).T, most_of_others(claims))
-    found: Floats = OWN * claims - OTHERS * rivals * (1 - claims)
-    return found
+    return (OWN * claims - OTHERS * rivals * (1 - claims)).astype(np.float32)
 
 
 def told_of_rows(tables: Sequence[Table], pieces: int) -> Floats:

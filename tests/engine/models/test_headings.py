@@ -79,11 +79,31 @@ def test_objects_with_other_fields_lose_nothing() -> None:
     assert said["/total"] == 0
 
 
-def test_fields_of_lists_and_of_the_record_itself_have_no_headings() -> None:
+def test_fields_of_items_and_of_the_record_itself_have_no_headings() -> None:
     items = {"type": "array", "items": _object("name", owner=_object("city"))}
-    form = _form(number=TEXT, items=items, numbers={"type": "array", "items": {"type": "string"}})
-    assert not objects_of(form)
-    assert not _said("Number\nwater\n", "water", form)
+    form = _form(number=TEXT, items=items)
+    assert set(objects_of(form)) == {"/items"}
+    assert not any(_said("Number\nwater\n", "water", form).values())
+
+
+def test_a_list_has_a_heading_and_another_lists_is_against_it() -> None:
+    texts = {"type": "array", "items": {"type": "string"}}
+    form = _form(present=texts, absent=texts)
+    said = _said("Present\n- water\n- paper\n\nAbsent\n- stone\n", "paper", form)
+    assert said["/present"] > 0 > said["/absent"]
+
+
+def test_a_sentence_before_a_colon_names_a_list_by_its_last_words() -> None:
+    form = _form(benefits={"type": "array", "items": {"type": "string"}})
+    text = "You will be eligible for all of the following benefits:\n- water\n"
+    assert _said(text, "water", form)["/benefits"] > 0
+
+
+def test_a_list_goes_by_several_words_of_its_description_not_by_one() -> None:
+    plots = {"type": "array", "items": {"type": "string"}, "description": "Numbers in the land register"}
+    form = _form(parcels=plots)
+    assert _said("Land register:\nwater\n", "water", form)["/parcels"] > 0
+    assert not any(_said("Land:\nwater\n", "water", form).values())
 
 
 def test_an_object_goes_by_the_names_around_it_as_well() -> None:

@@ -1,0 +1,89 @@
+"""What headings, labels and tables say to the slots that look at windows."""
+
+from __future__ import annotations
+
+import torch
+from tests.engine.models.test_heads import TABLE, list_of
+from tests.engine.models.test_phrases import letters
+from tests.tiny_network import form_of, tiny_network, wordpieces
+
+from cinnabar.engine.models.default.columns import Columns
+from cinnabar.engine.models.default.priors import EMPTY, PRESENT, Priors, of_absence
+from cinnabar.engine.models.default.tables import OTHERS, OWN
+from cinnabar.engine.models.default.windows import Window
+from cinnabar.schemas.form import Form
+
+TEXT = {"type": ["string", "null"]}
+PARTY = {"type": "object", "properties": {"name": TEXT}, "required": ["name"]}
+FORM = form_of(
+    buyer=PARTY, seller=PARTY, goods=list_of("quantity", "article_number", "price"),
+    notes={"type": "array", "items": {"type": "string"}},
+)  # fmt: skip
+PAGE = "Buyer\nName: water\n\n" + TABLE + "\nNotes\n- paper\n- glass\n"
+
+
+def _priors(text: str = PAGE, form: Form = FORM) -> tuple[Priors, Window]:
+    pieces = wordpieces().pieces(text)
+    words = tiny_network().encoder.words.weight
+    priors = Priors(form, text, Columns(pieces), words, letters(), wordpieces())
+    return priors, Window(0, len(pieces), 0, len(pieces))
+
+
+def _at(words: str) -> int:
+    """The place in the window: [CLS] stands before the first piece."""
+    return wordpieces().pieces(PAGE).at(PAGE.index(words)) + 1
+
+
+def test_labels_and_headings_add_up() -> None:
+    priors, window = _priors()
+    said = priors.starts([window], [FORM.slots], 200)[0]
+    of = {slot.path: said[i] for i, slot in enumerate(FORM.slots)}
+    assert of["/buyer/name"][_at("water")] > 0
+    assert of["/buyer/name"][_at("water")] > of["/seller/name"][_at("water")]
+    assert of["/goods/*/price"][_at("3.50")] == OWN
+
+
+def test_a_window_is_told_of_its_own_pieces_and_nothing_beyond() -> None:
+    priors, window = _priors()
+    first = _at("3.50") - 1
+    part = Window(first, window.last, first, window.last)
+    price = [slot for slot in FORM.slots if slot.path == "/goods/*/price"]
+    said = priors.starts([part], [price], 200)[0, 0]
+    assert said[1] == OWN
+    assert said[0] == 0 and not said[window.last - first + 1 :].any()
+
+
+def test_items_begin_in_tables_and_below_the_headings_of_lists() -> None:
+    priors, window = _priors()
+    said = priors.rows([window], FORM.arrays, 200)[0]
+    goods, notes = (next(a.index for a in FORM.arrays if a.path == path) for path in ("/goods", "/notes"))
+    assert said[goods, _at("1          B-4")] > 0 > said[goods, _at("paper")]
+    assert said[notes, _at("paper")] > 0 > said[notes, _at("water")]
+
+
+def test_a_list_that_nothing_names_is_left_to_the_network() -> None:
+    priors, window = _priors("water\nstone\n")
+    assert not priors.rows([window], FORM.arrays, 50).any()
+
+
+def test_a_cell_below_its_head_makes_absence_less_likely_and_a_line_without_one_more() -> None:
+    told = torch.zeros(1, 3, 4)
+    told[0, 0, 1], told[0, 1] = OWN, -OTHERS
+    region = torch.full((1, 3, 4), 3)
+    found = of_absence(told, region, torch.ones(1, 3, 4, dtype=torch.bool))[0]
+    assert found.tolist() == [-PRESENT, EMPTY, 0.0]
+
+
+def test_absence_is_told_by_the_own_row_alone_and_by_what_may_be_a_value() -> None:
+    told = torch.zeros(1, 1, 4)
+    told[..., 1] = OWN
+    allowed = torch.ones(1, 1, 4, dtype=torch.bool)
+    other_row = torch.tensor([[[3, 6, 3, 3]]])
+    assert of_absence(told, other_row, allowed).item() == 0
+    allowed[..., 1] = False
+    assert of_absence(told, torch.full((1, 1, 4), 3), allowed).item() == 0
+
+
+def test_a_label_without_a_value_says_nothing_of_absence() -> None:
+    nowhere = torch.zeros(1, 1, 4, dtype=torch.bool)
+    assert of_absence(torch.zeros(1, 1, 4), torch.zeros(1, 1, 4, dtype=torch.long), nowhere).item() == 0
