@@ -3,7 +3,7 @@
 Two parties of a document have fields of the same names, and the label before a value tells only which field
 it is. The names of the objects are looked for among the cells of the page: a short cell with the words of one
 is its heading, and what stands below it, up to the next heading, is told of that object. A lexical prior for
-the pointers, as `matching.py` and `phrases.py` are for labels.
+the pointers, as `labels.py` is for fields.
 """
 
 from __future__ import annotations
@@ -111,11 +111,12 @@ def told_by_headings(
     vectors: [V, H], those of the vocabulary; letters: those of runs of letters (phrases.py).
     """
     objects = objects_of(form)
-    names = {name for own in objects.values() for name in (*own.names, own.note) if name}
+    names = {name for own in objects.values() for name in own.names}
+    notes = {own.note for own in objects.values()}
     cells = short_cells(text, columns) if names else []
     if not cells:
         return {}
-    naming = Naming(names, {cell.words for cell in cells}, vectors, letters, wordpieces)
+    naming = Naming(names, notes, {cell.words for cell in cells}, vectors, letters, wordpieces)
     sure = dict(zip(naming.cells, _sure(objects, naming).T, strict=True))
     found = [_heading(cell, objects, sure[cell.words], columns) for cell in cells]
     headings = [heading for heading in found if heading is not None]

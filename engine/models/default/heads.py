@@ -23,8 +23,8 @@ from cinnabar.engine.models.default.naming import (
     Naming,
     Words,
     asked_for,
+    claims_of,
     short_cells,
-    unrivalled,
 )
 from cinnabar.engine.models.default.questions import form_questions, words_of
 from cinnabar.engine.models.default.wordpieces import WordPieces
@@ -34,6 +34,8 @@ from cinnabar.schemas.pointers import unescape
 #: How sure a head has to be to make a line a table's head, how many there have to be, and which share of the
 #: line's short cells: between the words of justified text are gaps, too.
 LEAST, HEADS, SHARE = 0.6, 2, 0.25
+#: Cells of a line that is a table's at most, for heads of two lines.
+MANY = 60
 #: Lines of fewer than two columns after which a table is over.
 OVER = 8
 #: How sure a head has to be of a field for its column to be the field's, and the share of these columns that
@@ -56,7 +58,7 @@ class Run:
 class Table:
     """A table of one list: its F fields' paths, how surely each of H heads is each one's, and its lines.
 
-    claims: [H, F]; body: of each line below the heads, what stands below which.
+    claims: [H, F]; body: of each line of the table, what stands below which head.
     """
 
     fields: tuple[str, ...]
@@ -88,9 +90,10 @@ def tables_of(
     if not lines:
         return {}
     both = {line: _joined(cells, lines.get(line - 1, {}), columns) for line, cells in lines.items()}
-    names = {name for fields in lists.values() for field in fields.values() for name in field.all_names}
-    words = {words for every in (lines, both) for cells in every.values() for words in cells.values()}
-    naming = Naming(names, words, vectors, letters, wordpieces)
+    every = [field for fields in lists.values() for field in fields.values()]
+    names, notes = {name for field in every for name in field.names}, {field.note for field in every}
+    words = {words for either in (lines, both) for cells in either.values() for words in cells.values()}
+    naming = Naming(names, notes, words, vectors, letters, wordpieces)
     place = {words: i for i, words in enumerate(naming.cells)}
     found = {}
     for array, fields in lists.items():
@@ -99,7 +102,7 @@ def tables_of(
         for line, cells in lines.items():
             own = _heads(cells, alike, place)
             # A head of two lines, if the upper one is none by itself.
-            if own is None and line - 1 not in heads:
+            if own is None and line - 1 not in heads and both[line] != cells:
                 own = _heads(both[line], alike, place)
             if own is not None:
                 heads[line] = own
@@ -125,15 +128,16 @@ def _lines(text: str, columns: Columns) -> dict[int, dict[int, Words]]:
 
 def _joined(line: Mapping[int, Words], over: Mapping[int, Words], columns: Columns) -> dict[int, Words]:
     """The words of a line's cells behind those of the cells above them."""
+    if not over or max(len(line), len(over)) > MANY:
+        return dict(line)
+    own, upper = list(line), list(over)
+    shared = np.minimum(columns.right[own][:, None], columns.right[upper])
+    above = shared > np.maximum(columns.left[own][:, None], columns.left[upper])
     joined = {}
-    for cell, words in line.items():
-        above = [own for c, own in over.items() if _overlap(columns, cell, c) > 0]
-        joined[cell] = (*above[0], *words) if len(above) == 1 else words
+    for cell, under in zip(own, above, strict=True):
+        found = np.flatnonzero(under)
+        joined[cell] = (*over[upper[int(found[0])]], *line[cell]) if len(found) == 1 else line[cell]
     return joined
-
-
-def _overlap(columns: Columns, a: int, b: int) -> int:
-    return int(min(columns.right[a], columns.right[b]) - max(columns.left[a], columns.left[b]))
 
 
 def _heads(
@@ -144,7 +148,7 @@ def _heads(
     alike: [F, C], the likeness of fields to distinct cells' words; place: where these words are.
     """
     own = alike[:, [place[words] for words in cells.values()]]
-    claims = own * unrivalled(own) * unrivalled(own.T).T
+    claims = claims_of(own)
     sure = claims >= LEAST
     if min(sure.any(0).sum(), sure.any(1).sum()) < HEADS or sure.any(0).mean() < SHARE:
         return None
@@ -158,7 +162,9 @@ def _table(
     first, behind = np.searchsorted(columns.line, (line, line + 1))
     none = np.zeros(len(fields), np.float32)
     claimed = np.stack([claims.get(head, none) for head in range(first, behind)])
-    edges = columns.left[first:behind], columns.right[first:behind]
+    order = np.argsort(columns.left[first:behind], kind="stable")
+    claimed = claimed[order]
+    edges = columns.left[first:behind][order], columns.right[first:behind][order]
     # A table that is over begins anew, as on the next page, with a line that fills most of its columns.
     columns_of = set(np.flatnonzero(claimed.max(1) >= CLAIMED).tolist())
     anew = max(HEADS + 1, MOST * len(columns_of))

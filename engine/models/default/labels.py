@@ -8,7 +8,7 @@ where nothing does, is told of the field, and less of the others: a lexical prio
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -21,8 +21,8 @@ from cinnabar.engine.models.default.naming import (
     Naming,
     Short,
     asked_for,
+    claims_of,
     short_cells,
-    unrivalled,
 )
 from cinnabar.engine.models.default.questions import form_questions, words_of
 from cinnabar.engine.models.default.wordpieces import WordPieces
@@ -54,7 +54,7 @@ def fields_of_record(form: Form) -> Mapping[str, Asked]:
 def told_by_labels(
     form: Form, text: str, columns: Columns, vectors: Tensor, letters: Tensor, wordpieces: WordPieces
 ) -> dict[str, Floats]:
-    """What labels say of where each field's value starts, by its path: [T], OWN at most, 0 for nothing.
+    """What labels say of where each field's value starts, by its path: [T], -OTHERS to OWN.
 
     vectors: [V, H], those of the vocabulary; letters: those of runs of letters (phrases.py).
     """
@@ -62,34 +62,37 @@ def told_by_labels(
     short = [one for one in short_cells(text, columns) if not one.has_figures]
     if not fields or not short:
         return {}
-    names = {name for field in fields.values() for name in field.all_names}
-    naming = Naming(names, {one.words for one in short}, vectors, letters, wordpieces)
-    claims = dict(zip(naming.cells, _claims(list(fields.values()), naming).T, strict=True))
-    told = {path: np.zeros(len(columns.pieces), np.float32) for path in fields}
+    names = {name for field in fields.values() for name in field.names}
+    notes = {field.note for field in fields.values()}
+    naming = Naming(names, notes, {one.words for one in short}, vectors, letters, wordpieces)
+    by_words = dict(zip(naming.cells, _claims(list(fields.values()), naming).T, strict=True))
+    claims = {one.cell: own for one in short if (own := by_words[one.words]).any()}
+    told = np.zeros((len(fields), len(columns.pieces)), np.float32)
     for label in short:
-        own = claims[label.words]
-        place = _value_of(label, columns) if own.any() else None
+        place = _value_of(label, columns, claims) if label.cell in claims else None
         if place is not None:
             first, until = place
-            for said, claim in zip(told.values(), own, strict=True):
-                brief = min(1.0, BRIEF / (until - first))
-                said[first:until] = brief * (OWN * claim - OTHERS * (own.max() - claim))
-                said[first + 1 : until] -= brief * INSIDE * claim
-    return {path: said for path, said in told.items() if said.any()}
+            own, brief = claims[label.cell], min(1.0, BRIEF / (until - first))
+            told[:, first:until] = brief * (OWN * own - OTHERS * (own.max() - own))[:, None]
+            told[:, first + 1 : until] -= brief * INSIDE * own[:, None]
+    return {path: said for path, said in zip(fields, told, strict=True) if said.any()}
 
 
 def _claims(fields: list[Asked], naming: Naming) -> Floats:
     """How surely each of C cells is the label of each of F fields: [F, C]."""
     alike = np.stack([naming.named(field) for field in fields])
-    claims = alike * unrivalled(alike) * unrivalled(alike.T).T
+    claims = claims_of(alike)
     claims = np.where(claims >= LEAST, claims, 0.0)
     share = ((claims > 0) & (claims >= claims.max(0) - ALIKE)).sum(0)
     found: Floats = (claims / np.maximum(share, 1)).astype(np.float32)
     return found
 
 
-def _value_of(label: Short, columns: Columns) -> tuple[int, int] | None:
-    """The pieces of what is labelled: the rest of the cell, the next cell on the line, or the one below."""
+def _value_of(label: Short, columns: Columns, labels: Container[int]) -> tuple[int, int] | None:
+    """The pieces of what is labelled: the rest of the cell, the next cell on the line, or the one below.
+
+    A cell among `labels` is no value: what stands before it has none.
+    """
     pieces, cell = columns.pieces, label.cell
     first, until = int(columns.first[cell]), int(columns.first[cell + 1])
     behind = first + int(np.searchsorted(pieces.start[first:until], label.behind))
@@ -97,7 +100,8 @@ def _value_of(label: Short, columns: Columns) -> tuple[int, int] | None:
         behind += 1
     if behind < until:
         return behind, until
-    if cell + 2 < len(columns.first) and columns.line[cell + 1] == columns.line[cell]:
-        return until, int(columns.first[cell + 2])
-    below = columns.below(cell)
-    return (int(columns.first[below[0]]), int(columns.first[below[0] + 1])) if below else None
+    beside = cell + 2 < len(columns.first) and columns.line[cell + 1] == columns.line[cell]
+    value = cell + 1 if beside else next(iter(columns.below(cell)), -1)
+    if value < 0 or value in labels:
+        return None
+    return int(columns.first[value]), int(columns.first[value + 1])

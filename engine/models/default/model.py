@@ -255,7 +255,8 @@ class DefaultModel:
         page = self._page(memory, [v.window for v in views])
         width = page.ids.shape[1]
         board = board_of(views, canvas, known.slots, places, windows, pieces, self.wordpieces, width)
-        look = self._look(memory, [v.window for v in views], page, to_device(board, self.device), known)
+        board = to_device(board, self.device)
+        look = self._look(memory, [v.window for v in views], page, board, known)
         # What is frozen stands last in its view.
         asked = [[k for k in v.slots if not (canvas.known and canvas.known[k])] for v in views]
         size = max(map(len, asked))
@@ -277,13 +278,13 @@ class DefaultModel:
             )
         ends = torch.stack([end_mask(pieces, windows[v.window], width) for v in views])
         allowed = allowed.to(self.device)
+        chosen = [windows[v.window] for v in views]
+        told = self._priors(form, memory).starts(chosen, asked_slots, width).to(self.device)
         with self._precision():
-            chosen = [windows[v.window] for v in views]
-            told = self._priors(form, memory).starts(chosen, asked_slots, width).to(self.device)
             scores = self.network.starts(look) + told
             starts, stops, logs, mass = point(self.network, look, page, scores, allowed, ends.to(self.device))
             absences = self.network.absences(look, scores, allowed, borne_out)
-        region = regions(page, to_device(board, self.device))[:, :size]
+        region = regions(page, board)[:, :size]
         absent = (absences + of_absence(told, region, allowed)).tolist()
         spell = self.network.spell_gate(look.slots)[..., 0].tolist()
         at, to, log, share = starts.tolist(), stops.tolist(), logs.tolist(), mass.tolist()

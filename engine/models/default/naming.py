@@ -26,7 +26,7 @@ WORDS = 6
 LONGEST, TAIL = 80, 2
 #: Likeness of two words' vectors that says nothing.
 UNLIKE = 0.55
-#: Letters in which two words have to agree, and by which the longer one is longer at most; what it is worth.
+#: Letters in which two words have to agree, by fewer than which one is longer; and what that is worth.
 STEM, SAME_STEM = 4, 0.95
 #: Words of fewer letters are alike only to themselves.
 SHORTEST = 3
@@ -63,11 +63,6 @@ class Asked:
 
     names: tuple[Words, ...]
     note: Words
-
-    @property
-    def all_names(self) -> tuple[Words, ...]:
-        """The names and the description."""
-        return (*self.names, self.note) if self.note else self.names
 
 
 def asked_for(names: Sequence[str], note: str = "") -> Asked:
@@ -106,16 +101,30 @@ class Naming:
     def __init__(
         self,
         names: Collection[Words],
+        notes: Collection[Words],
+        cells: Collection[Words],
+        vectors: Tensor,
+        letters: Tensor,
+        wordpieces: WordPieces,
+    ) -> None:
+        # The priors are the same on every device; in bfloat16 phrases would be alike by chance.
+        with torch.no_grad(), torch.autocast(vectors.device.type, enabled=False):
+            self._compare(names, notes, cells, vectors, letters, wordpieces)
+
+    def _compare(
+        self,
+        names: Collection[Words],
+        notes: Collection[Words],
         cells: Collection[Words],
         vectors: Tensor,
         letters: Tensor,
         wordpieces: WordPieces,
     ) -> None:
         self.cells = sorted(set(cells))
-        ours = sorted({word for own in names for word in own})
+        ours = sorted({word for own in (*names, *notes) for word in own})
         theirs = sorted({word for own in self.cells for word in own})
         self._row = {word: i for i, word in enumerate(ours)}
-        self._tells = {word: min(wordpieces.ids(word), default=0) >= FREQUENT for word in ours}
+        self._tells = {word: _tells(wordpieces.ids(word)) for word in ours}
         # The last column is for words that a cell does not have.
         self._near = np.pad(_alike(ours, theirs, vectors, wordpieces), ((0, 0), (0, 1)))
         column = {word: i for i, word in enumerate(theirs)}
@@ -150,10 +159,20 @@ class Naming:
         return NOTED * self.shares(telling)[1] if telling else np.zeros(len(self.cells), np.float32)
 
 
+def _tells(pieces: Sequence[int]) -> bool:
+    """Whether a word of these pieces says something: one of several pieces is no frequent one."""
+    return len(pieces) > 1 or (len(pieces) == 1 and pieces[0] >= FREQUENT)
+
+
 def unrivalled(alike: Floats) -> Floats:
     """A factor for each of [A, B]: less where another of A is more alike to the same of B."""
     factor: Floats = np.exp(RIVALS * np.minimum(0.0, alike - most_of_others(alike)))
-    return factor if len(alike) > 1 else np.ones_like(alike)
+    return factor
+
+
+def claims_of(alike: Floats) -> Floats:
+    """How surely each of F fields goes by each of C cells, [F, C], after the likeness of all others."""
+    return alike * unrivalled(alike) * unrivalled(alike.T).T
 
 
 def most_of_others(values: Floats) -> Floats:

@@ -25,7 +25,7 @@ from cinnabar.schemas.form import ArrayNode, Form, Slot
 #: How much less likely it is that there is no value where one stands below its field's head, at most, and
 #: how much likelier where all cells of the line are other fields'.
 PRESENT, EMPTY = 3.0, 1.5
-#: How much less likely that is where one stands behind its label, for what the label says of it.
+#: How much less likely that is in the record, for what labels and headings say of the likeliest place.
 LABELLED = 0.5
 #: What a heading says of where the items of a list begin, for what it says of an object: in its block, and
 #: outside of it.

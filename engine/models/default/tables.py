@@ -25,7 +25,7 @@ FEW, MANY = 0.2, 0.6
 
 
 def told_of_fields(tables: Mapping[str, Sequence[Table]], pieces: int) -> dict[str, Floats]:
-    """What tables say of where each field's values start, by its path: [T], OWN at most, 0 for nothing."""
+    """What tables say of where each field's values start, by its path: [T], -OTHERS to OWN."""
     told: dict[str, Floats] = {}
     for own in tables.values():
         told |= {path: np.zeros(pieces, np.float32) for path in own[0].fields}
@@ -51,7 +51,7 @@ def told_of_rows(tables: Sequence[Table], pieces: int) -> Floats:
     told = np.full(pieces, -OUTSIDE * max(trusted), np.float32)
     for table, trust in zip(tables, trusted, strict=True):
         columns = set(np.flatnonzero(table.claims.max(1) >= CLAIMED).tolist())
-        for line in table.body:
+        for line in table.body if trust else []:
             if line:
                 share = len(columns & {run.head for run in line}) / max(1, len(columns))
                 told[line[0].first : line[-1].until] = -trust * NO_ROW * (1 - share)

@@ -111,7 +111,19 @@ def test_the_next_head_begins_another_table() -> None:
     assert len(first.body) == len(second.body) == 2
 
 
-@pytest.mark.parametrize("text", ["", "\n", "Quantity   Price", "Quantity   Price\n\n"])
-def test_pages_with_hardly_anything_on_them_are_no_harm(text: str) -> None:
-    for table in tables(text).get("/goods", []):
-        assert not table.body
+@pytest.mark.parametrize("text", ["", "\n", "   ", ":"])
+def test_an_empty_page_has_no_tables(text: str) -> None:
+    assert not tables(text)
+
+
+@pytest.mark.parametrize("text", ["Quantity   Price", "Quantity   Price\n\n"])
+def test_a_head_without_lines_is_an_empty_table(text: str) -> None:
+    (table,) = tables(text)["/goods"]
+    assert not table.body
+
+
+def test_the_lists_of_a_list_have_their_own_tables() -> None:
+    orders = list_of("number")
+    orders["items"]["properties"]["goods"] = list_of("quantity", "price")
+    form = form_of(orders=orders)
+    assert set(tables("Quantity   Price\n2          3.50\n", form)) == {"/orders/*/goods"}

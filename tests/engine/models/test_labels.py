@@ -81,3 +81,10 @@ def test_pages_with_hardly_anything_on_them_are_no_harm(text: str) -> None:
 
 def test_what_has_figures_is_no_label() -> None:
     assert _said("Sample number 4     water\n", "water")["sample_number"] == 0
+
+
+def test_an_empty_label_does_not_take_the_next_one_for_its_value() -> None:
+    form = form_of(name=TEXT, date=TEXT)
+    for text in ("Name:     Date: water\n", "Name\nDate\nwater\n"):
+        assert _said(text, "Date", form)["name"] <= 0
+        assert _said(text, "water", form)["date"] > 0

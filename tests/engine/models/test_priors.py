@@ -5,12 +5,14 @@ from __future__ import annotations
 import torch
 from tests.engine.models.test_heads import TABLE, list_of
 from tests.engine.models.test_phrases import letters
-from tests.tiny_network import form_of, tiny_network, wordpieces
+from tests.tiny_network import form_of, passage_of, tiny_model, tiny_network, wordpieces
 
+from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.priors import EMPTY, PRESENT, Priors, of_absence
 from cinnabar.engine.models.default.tables import OTHERS, OWN
 from cinnabar.engine.models.default.windows import Window
+from cinnabar.engine.request import Request
 from cinnabar.schemas.form import Form
 
 TEXT = {"type": ["string", "null"]}
@@ -38,7 +40,10 @@ def test_labels_and_headings_add_up() -> None:
     priors, window = _priors()
     said = priors.starts([window], [FORM.slots], 200)[0]
     of = {slot.path: said[i] for i, slot in enumerate(FORM.slots)}
-    assert of["/buyer/name"][_at("water")] > 0
+    without, window = _priors(PAGE.replace("Name:", "Thing"))
+    buyer = [slot.path for slot in FORM.slots].index("/buyer/name")
+    heading = without.starts([window], [FORM.slots], 200)[0, buyer]
+    assert of["/buyer/name"][_at("water")] > heading[_at("water")] > 0
     assert of["/buyer/name"][_at("water")] > of["/seller/name"][_at("water")]
     assert of["/goods/*/price"][_at("3.50")] == OWN
 
@@ -87,3 +92,20 @@ def test_absence_is_told_by_the_own_row_alone_and_by_what_may_be_a_value() -> No
 def test_a_label_without_a_value_says_nothing_of_absence() -> None:
     nowhere = torch.zeros(1, 1, 4, dtype=torch.bool)
     assert of_absence(torch.zeros(1, 1, 4), torch.zeros(1, 1, 4, dtype=torch.long), nowhere).item() == 0
+
+
+def test_in_low_precision_they_say_the_same() -> None:
+    priors, window = _priors()
+    with torch.autocast("cpu", torch.bfloat16):
+        low, _ = _priors()
+    slots, arrays = [FORM.slots], FORM.arrays
+    assert torch.equal(priors.starts([window], slots, 200), low.starts([window], slots, 200))
+    assert torch.equal(priors.rows([window], arrays, 200), low.rows([window], arrays, 200))
+
+
+def test_a_model_of_low_precision_reads_a_record_without_lists() -> None:
+    request = Request("1", form_of(name=TEXT, price=TEXT), passage_of("Name: water\nPrice: 3\n"))
+    model = tiny_model()
+    model._low_precision = True
+    (result,) = Engine(model, "low").fill([request])
+    assert result
