@@ -22,14 +22,13 @@ from cinnabar.engine.models.default.naming import (
     Floats,
     Naming,
     Words,
-    asked_for,
+    asked_of,
     claims_of,
     short_cells,
 )
-from cinnabar.engine.models.default.questions import form_questions, words_of
+from cinnabar.engine.models.default.questions import form_questions
 from cinnabar.engine.models.default.wordpieces import WordPieces
 from cinnabar.schemas.form import Form
-from cinnabar.schemas.pointers import unescape
 
 #: How sure a head has to be to make a line a table's head, how many there have to be, and which share of the
 #: line's short cells: between the words of justified text are gaps, too.
@@ -73,8 +72,7 @@ def fields_of_lists(form: Form) -> Mapping[str, Mapping[str, Asked]]:
     for slot, question in zip(form.slots, form_questions(form).slots, strict=True):
         array, star, name = slot.path.rpartition("/*")
         if star and name:
-            own = words_of(unescape(name.rpartition("/")[2]))
-            found.setdefault(array, {})[slot.path] = asked_for([own, question.label], question.note)
+            found.setdefault(array, {})[slot.path] = asked_of(slot, question)
     return {array: fields for array, fields in found.items() if len(fields) >= HEADS}
 
 

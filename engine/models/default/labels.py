@@ -20,14 +20,13 @@ from cinnabar.engine.models.default.naming import (
     Floats,
     Naming,
     Short,
-    asked_for,
+    asked_of,
     claims_of,
     short_cells,
 )
-from cinnabar.engine.models.default.questions import form_questions, words_of
+from cinnabar.engine.models.default.questions import form_questions
 from cinnabar.engine.models.default.wordpieces import WordPieces
 from cinnabar.schemas.form import Form
-from cinnabar.schemas.pointers import unescape
 
 #: How much likelier (a natural logarithm) a value starts behind its field's label, how much less behind that
 #: of another one, and how much less behind the value's first word.
@@ -46,8 +45,7 @@ def fields_of_record(form: Form) -> Mapping[str, Asked]:
     found = {}
     for slot, question in zip(form.slots, form_questions(form).slots, strict=True):
         if "*" not in slot.path:
-            own = words_of(unescape(slot.path.rpartition("/")[2]))
-            found[slot.path] = asked_for([own, question.label], question.note)
+            found[slot.path] = asked_of(slot, question)
     return found
 
 

@@ -18,7 +18,10 @@ from torch import Tensor
 
 from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.phrases import likeness, vectors_of
+from cinnabar.engine.models.default.questions import Question, words_of
 from cinnabar.engine.models.default.wordpieces import WordPieces
+from cinnabar.schemas.form import Slot
+from cinnabar.schemas.pointers import unescape
 
 #: Most words of a cell, or of its beginning up to its colon, that may be a name.
 WORDS = 6
@@ -71,6 +74,12 @@ def asked_for(names: Sequence[str], note: str = "") -> Asked:
     return Asked(tuple(name for name in found if name), tuple(dict.fromkeys(words_in(note))))
 
 
+def asked_of(slot: Slot, question: Question) -> Asked:
+    """What a field goes by: its name in the schema, its label, and its description."""
+    own = words_of(unescape(slot.path.rpartition("/")[2]))
+    return asked_for([own, question.label], question.note)
+
+
 def words_in(text: str) -> Words:
     """The words of a text, in small letters."""
     return tuple(_WORD.findall(text.lower()))
@@ -109,30 +118,19 @@ class Naming:
     ) -> None:
         # The priors are the same on every device; in bfloat16 phrases would be alike by chance.
         with torch.no_grad(), torch.autocast(vectors.device.type, enabled=False):
-            self._compare(names, notes, cells, vectors, letters, wordpieces)
-
-    def _compare(
-        self,
-        names: Collection[Words],
-        notes: Collection[Words],
-        cells: Collection[Words],
-        vectors: Tensor,
-        letters: Tensor,
-        wordpieces: WordPieces,
-    ) -> None:
-        self.cells = sorted(set(cells))
-        ours = sorted({word for own in (*names, *notes) for word in own})
-        theirs = sorted({word for own in self.cells for word in own})
-        self._row = {word: i for i, word in enumerate(ours)}
-        self._tells = {word: _tells(wordpieces.ids(word)) for word in ours}
-        # The last column is for words that a cell does not have.
-        self._near = np.pad(_alike(ours, theirs, vectors, wordpieces), ((0, 0), (0, 1)))
-        column = {word: i for i, word in enumerate(theirs)}
-        most = max(map(len, self.cells), default=0)
-        words = [[*(column[w] for w in own), *[len(theirs)] * (most - len(own))] for own in self.cells]
-        self._words = np.asarray(words, np.int64).reshape(len(self.cells), most)
-        self._count = np.asarray([len(own) for own in self.cells], np.float32)
-        self._phrases = _alike_phrases(sorted(set(names)), self.cells, letters, wordpieces)
+            self.cells = sorted(set(cells))
+            ours = sorted({word for own in (*names, *notes) for word in own})
+            theirs = sorted({word for own in self.cells for word in own})
+            self._row = {word: i for i, word in enumerate(ours)}
+            self._tells = {word: _tells(wordpieces.ids(word)) for word in ours}
+            # The last column is for words that a cell does not have.
+            self._near = np.pad(_alike(ours, theirs, vectors, wordpieces), ((0, 0), (0, 1)))
+            column = {word: i for i, word in enumerate(theirs)}
+            most = max(map(len, self.cells), default=0)
+            words = [[*(column[w] for w in own), *[len(theirs)] * (most - len(own))] for own in self.cells]
+            self._words = np.asarray(words, np.int64).reshape(len(self.cells), most)
+            self._count = np.asarray([len(own) for own in self.cells], np.float32)
+            self._phrases = _alike_phrases(sorted(set(names)), self.cells, letters, wordpieces)
 
     def shares(self, name: Words) -> tuple[Floats, Floats]:
         """Which share of the name's words each cell has, and which share of the cell's the name: [C] each."""
