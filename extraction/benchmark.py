@@ -115,7 +115,7 @@ def long_report(model: Model, effort: str) -> Iterator[str]:
 
 
 def rate_report(model: Model, effort: str) -> Iterator[str]:
-    """Whole fills against the encoder alone, with the threads that there are."""
+    """Whole fills against the encoder alone, on one core."""
     found = rate(model, effort)
     fields = len(FIELDS["properties"])
     yield f"## {found.documents} documents of {TOKENS} tokens, {fields} fields, effort {effort}"

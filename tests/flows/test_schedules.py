@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -21,6 +22,7 @@ from typing import Any
 
 import imap_server
 import pytest
+from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
 from cinnabar.extraction.storage.reading import query
 
@@ -30,6 +32,8 @@ OFTEN = {
     "PREFECT_WORKER_QUERY_SECONDS": "1",
     "PREFECT_SERVER_SERVICES_SCHEDULER_LOOP_SECONDS": "2",
 }
+#: What a server that cannot answer just now is said to have answered.
+BUSY = object()
 TEXT = {"type": ["string", "null"]}
 SCHEMA: dict[str, Any] = {
     "title": "note",
@@ -79,12 +83,22 @@ class Place:
                     process.wait(20)
                 process.kill()
 
+    @retry(retry=retry_if_result(lambda answer: answer is BUSY), wait=wait_fixed(2), stop=stop_after_delay(60))
     def ask(self, what: str, **body: Any) -> Any:
-        """What the server answers to a POST; None where it says nothing."""
+        """What the server answers to a POST; None where it says nothing.
+
+        A server on a machine that is busy says 5xx where its database has no connection for it just now.
+        """
         data = json.dumps(body).encode()
         request = urllib.request.Request(f"{self.api}/{what}", data, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=120) as reply:
-            return json.loads(reply.read() or b"null")
+        try:
+            with urllib.request.urlopen(request, timeout=120) as reply:
+                return json.loads(reply.read() or b"null")
+        except urllib.error.HTTPError as refused:
+            # What is not closed is a warning in some test that runs later.
+            with refused:
+                assert refused.code >= 500, f"{what}: {refused.code} {refused.read().decode()}"
+            return BUSY
 
     def pause(self, name: str) -> Any:
         """End the schedule of the deployment of this name; what the server knows of it."""
