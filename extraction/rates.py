@@ -60,7 +60,7 @@ class Rate:
 
 
 def rate(model: Model, effort: str, documents: int = 64) -> Rate:
-    """Both rates over the same documents, in turn, on one core; what is done once for a schema is not counted.
+    """Both rates over the same documents, in turn, on one core; what is done once a schema is not counted.
 
     Two threads read .39 of what the encoder does with them, one .57: small steps are not worth sharing.
     """

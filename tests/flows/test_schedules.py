@@ -83,7 +83,7 @@ class Place:
                     process.wait(20)
                 process.kill()
 
-    @retry(retry=retry_if_result(lambda answer: answer is BUSY), wait=wait_fixed(2), stop=stop_after_delay(60))
+    @retry(retry=retry_if_result(lambda said: said is BUSY), wait=wait_fixed(2), stop=stop_after_delay(60))
     def ask(self, what: str, **body: Any) -> Any:
         """What the server answers to a POST; None where it says nothing.
 
