@@ -14,19 +14,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from torch import Tensor
 
 from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.naming import (
     Floats,
     Naming,
+    Page,
     Short,
     Words,
     asked_for,
-    short_cells,
 )
 from cinnabar.engine.models.default.questions import words_of
-from cinnabar.engine.models.default.wordpieces import WordPieces
 from cinnabar.schemas.form import Form, Slot, walk
 from cinnabar.schemas.pointers import above, unescape
 
@@ -103,24 +101,18 @@ def objects_of(form: Form) -> Objects:
     return found
 
 
-def told_by_headings(
-    form: Form, text: str, columns: Columns, vectors: Tensor, letters: Tensor, wordpieces: WordPieces
-) -> dict[str, Floats]:
-    """What the headings say of each piece, by object: [T], OWN at most and -OTHERS at least, 0 for nothing.
-
-    vectors: [V, H], those of the vocabulary; letters: those of runs of letters (phrases.py).
-    """
+def told_by_headings(form: Form, page: Page) -> dict[str, Floats]:
+    """What the headings say of each piece, by object: [T], OWN at most, -OTHERS at least, 0 for nothing."""
     objects = objects_of(form)
     names = {name for own in objects.values() for name in own.names}
     notes = {own.note for own in objects.values()}
-    cells = short_cells(text, columns) if names else []
-    if not cells:
+    if not names or not page.short:
         return {}
-    naming = Naming(names, notes, {cell.words for cell in cells}, vectors, letters, wordpieces)
+    naming = page.naming(names, notes, {cell.words for cell in page.short})
     sure = dict(zip(naming.cells, _sure(objects, naming).T, strict=True))
-    found = [_heading(cell, objects, sure[cell.words], columns) for cell in cells]
+    found = [_heading(cell, objects, sure[cell.words], page.columns) for cell in page.short]
     headings = [heading for heading in found if heading is not None]
-    return _told(headings, objects, columns) if headings else {}
+    return _told(headings, objects, page.columns) if headings else {}
 
 
 def _sure(objects: Objects, naming: Naming) -> Floats:

@@ -14,20 +14,17 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-from torch import Tensor
 
 from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.naming import (
     Asked,
     Floats,
-    Naming,
+    Page,
     Words,
     asked_of,
     claims_of,
-    short_cells,
 )
 from cinnabar.engine.models.default.questions import form_questions
-from cinnabar.engine.models.default.wordpieces import WordPieces
 from cinnabar.schemas.form import Form
 
 #: How sure a head has to be to make a line a table's head, how many there have to be, and which share of the
@@ -76,22 +73,17 @@ def fields_of_lists(form: Form) -> Mapping[str, Mapping[str, Asked]]:
     return {array: fields for array, fields in found.items() if len(fields) >= HEADS}
 
 
-def tables_of(
-    form: Form, text: str, columns: Columns, vectors: Tensor, letters: Tensor, wordpieces: WordPieces
-) -> dict[str, list[Table]]:
-    """The tables of each list in their order, by its path.
-
-    vectors: [V, H], those of the vocabulary; letters: those of runs of letters (phrases.py).
-    """
-    lists = fields_of_lists(form)
-    lines = _lines(text, columns) if lists else {}
+def tables_of(form: Form, page: Page) -> dict[str, list[Table]]:
+    """The tables of each list in their order, by its path."""
+    lists, columns = fields_of_lists(form), page.columns
+    lines = _lines(page) if lists else {}
     if not lines:
         return {}
     both = {line: _joined(cells, lines.get(line - 1, {}), columns) for line, cells in lines.items()}
     every = [field for fields in lists.values() for field in fields.values()]
     names, notes = {name for field in every for name in field.names}, {field.note for field in every}
     words = {words for either in (lines, both) for cells in either.values() for words in cells.values()}
-    naming = Naming(names, notes, words, vectors, letters, wordpieces)
+    naming = page.naming(names, notes, words)
     place = {words: i for i, words in enumerate(naming.cells)}
     found = {}
     for array, fields in lists.items():
@@ -114,10 +106,11 @@ def tables_of(
     return found
 
 
-def _lines(text: str, columns: Columns) -> dict[int, dict[int, Words]]:
+def _lines(page: Page) -> dict[int, dict[int, Words]]:
     """By line, the words of the cells that may be heads: short ones without figures that are no labels."""
     by_line: dict[int, dict[int, Words]] = {}
-    for short in short_cells(text, columns):
+    columns = page.columns
+    for short in page.short:
         end = int(columns.pieces.end[columns.first[short.cell + 1] - 1])
         if short.behind >= end - 1 and not short.has_figures:
             by_line.setdefault(int(columns.line[short.cell]), {})[short.cell] = short.words

@@ -12,20 +12,18 @@ from collections.abc import Container, Mapping
 from functools import lru_cache
 
 import numpy as np
-from torch import Tensor
 
 from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.naming import (
     Asked,
     Floats,
     Naming,
+    Page,
     Short,
     asked_of,
     claims_of,
-    short_cells,
 )
 from cinnabar.engine.models.default.questions import form_questions
-from cinnabar.engine.models.default.wordpieces import WordPieces
 from cinnabar.schemas.form import Form
 
 #: How much likelier (a natural logarithm) a value starts behind its field's label, how much less behind that
@@ -49,20 +47,15 @@ def fields_of_record(form: Form) -> Mapping[str, Asked]:
     return found
 
 
-def told_by_labels(
-    form: Form, text: str, columns: Columns, vectors: Tensor, letters: Tensor, wordpieces: WordPieces
-) -> dict[str, Floats]:
-    """What labels say of where each field's value starts, by its path: [T], -OTHERS to OWN.
-
-    vectors: [V, H], those of the vocabulary; letters: those of runs of letters (phrases.py).
-    """
-    fields = fields_of_record(form)
-    short = [one for one in short_cells(text, columns) if not one.has_figures]
+def told_by_labels(form: Form, page: Page) -> dict[str, Floats]:
+    """What labels say of where each field's value starts, by its path: [T], -OTHERS to OWN."""
+    fields, columns = fields_of_record(form), page.columns
+    short = [one for one in page.short if not one.has_figures]
     if not fields or not short:
         return {}
     names = {name for field in fields.values() for name in field.names}
     notes = {field.note for field in fields.values()}
-    naming = Naming(names, notes, {one.words for one in short}, vectors, letters, wordpieces)
+    naming = page.naming(names, notes, {one.words for one in short})
     by_words = dict(zip(naming.cells, _claims(list(fields.values()), naming).T, strict=True))
     claims = {one.cell: own for one in short if (own := by_words[one.words]).any()}
     told = np.zeros((len(fields), len(columns.pieces)), np.float32)

@@ -17,6 +17,7 @@ from cinnabar.engine.models.default.forms import FormMemory, read_form
 from cinnabar.engine.models.default.hidden import Look
 from cinnabar.engine.models.default.inputs import ROWS, Board, Sheet, to_device
 from cinnabar.engine.models.default.memory import Memory
+from cinnabar.engine.models.default.naming import Page
 from cinnabar.engine.models.default.network import Network
 from cinnabar.engine.models.default.pointing import end_mask, point, start_masks
 from cinnabar.engine.models.default.precision import low_precision
@@ -241,9 +242,8 @@ class DefaultModel:
         """What the passage's words say of the form, read once."""
         if id(form) not in memory.priors:
             words, letters = self.network.encoder.words.weight, self.network.letters.weight
-            memory.priors[id(form)] = Priors(
-                form, memory.passage.text, memory.columns, words, letters, self.wordpieces
-            )
+            page = Page.of(memory.passage.text, memory.columns, words, letters, self.wordpieces)
+            memory.priors[id(form)] = Priors(form, page)
         return memory.priors[id(form)]
 
     def _decide(

@@ -101,6 +101,33 @@ def short_cells(text: str, columns: Columns) -> list[Short]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A passage in which names are looked for: its cells, the short ones, and what words are compared by.
+
+    vectors: [V, H], those of the vocabulary; letters: those of runs of letters (phrases.py).
+    """
+
+    columns: Columns
+    short: list[Short]
+    vectors: Tensor
+    letters: Tensor
+    wordpieces: WordPieces
+
+    @classmethod
+    def of(
+        cls, text: str, columns: Columns, vectors: Tensor, letters: Tensor, wordpieces: WordPieces
+    ) -> Page:
+        """The page of this text."""
+        return cls(columns, short_cells(text, columns), vectors, letters, wordpieces)
+
+    def naming(
+        self, names: Collection[Words], notes: Collection[Words], cells: Collection[Words]
+    ) -> Naming:
+        """How alike these names and the words of these cells are."""
+        return Naming(names, notes, cells, self.vectors, self.letters, self.wordpieces)
+
+
 class Naming:
     """How alike some names and C distinct cells' words are, each word by itself and all of them as a phrase.
 

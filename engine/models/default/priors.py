@@ -12,14 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.headings import told_by_headings
 from cinnabar.engine.models.default.heads import tables_of
 from cinnabar.engine.models.default.labels import told_by_labels
-from cinnabar.engine.models.default.naming import Floats
+from cinnabar.engine.models.default.naming import Floats, Page
 from cinnabar.engine.models.default.tables import OTHERS, OWN, told_of_fields, told_of_rows
 from cinnabar.engine.models.default.windows import Window
-from cinnabar.engine.models.default.wordpieces import WordPieces
 from cinnabar.schemas.form import ArrayNode, Form, Slot
 
 #: How much less likely it is that there is no value where one stands below its field's head, at most, and
@@ -33,25 +31,13 @@ HEADED, BESIDE = 1.4, 0.8
 
 
 class Priors:
-    """What the words of a passage say of where the values of a form stand, and where items of lists begin.
+    """What the words of a passage say of where the values of a form stand, and where items of lists begin."""
 
-    vectors: [V, H], those of the vocabulary; letters: those of runs of letters (phrases.py).
-    """
-
-    def __init__(
-        self,
-        form: Form,
-        text: str,
-        columns: Columns,
-        vectors: Tensor,
-        letters: Tensor,
-        wordpieces: WordPieces,
-    ) -> None:
-        page = (form, text, columns, vectors, letters, wordpieces)
-        self._pieces = len(columns.pieces)
-        self._tables = tables_of(*page)
-        self._headed = told_by_headings(*page)
-        self._fields = told_by_labels(*page) | told_of_fields(self._tables, self._pieces)
+    def __init__(self, form: Form, page: Page) -> None:
+        self._pieces = len(page.columns.pieces)
+        self._tables = tables_of(form, page)
+        self._headed = told_by_headings(form, page)
+        self._fields = told_by_labels(form, page) | told_of_fields(self._tables, self._pieces)
         self._rows = {array.path: self._of_rows(array) for array in form.arrays}
 
     def starts(self, windows: Sequence[Window], slots: Sequence[Sequence[Slot]], width: int) -> Tensor:

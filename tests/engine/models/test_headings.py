@@ -11,6 +11,7 @@ from tests.tiny_network import tiny_network, wordpieces
 
 from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.headings import OTHERS, OWN, objects_of, told_by_headings
+from cinnabar.engine.models.default.naming import Page
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form import Form
 
@@ -33,7 +34,7 @@ def _said(text: str, at: str, form: Form = PARTIES) -> dict[str, float]:
     """What the headings of a text say of the piece at which these words begin, by object."""
     pieces = wordpieces().pieces(text)
     words = tiny_network().encoder.words.weight
-    told = told_by_headings(form, text, Columns(pieces), words, letters(), wordpieces())
+    told = told_by_headings(form, Page.of(text, Columns(pieces), words, letters(), wordpieces()))
     piece = pieces.at(text.index(at))
     return {path: float(said[piece]) for path, said in told.items()}
 
@@ -117,5 +118,6 @@ def test_an_object_goes_by_the_names_around_it_as_well() -> None:
 def test_pages_with_hardly_anything_on_them_are_no_harm(text: str) -> None:
     pieces = wordpieces().pieces(text)
     words = tiny_network().encoder.words.weight
-    for said in told_by_headings(PARTIES, text, Columns(pieces), words, letters(), wordpieces()).values():
+    page = Page.of(text, Columns(pieces), words, letters(), wordpieces())
+    for said in told_by_headings(PARTIES, page).values():
         assert said.shape == (len(pieces),) and np.isfinite(said).all()

@@ -10,6 +10,7 @@ from tests.tiny_network import form_of, tiny_network, wordpieces
 
 from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.heads import Table, tables_of
+from cinnabar.engine.models.default.naming import Page
 from cinnabar.schemas.form import Form
 
 TEXT = {"type": ["string", "null"]}
@@ -28,7 +29,7 @@ def tables(text: str, form: Form = GOODS) -> dict[str, list[Table]]:
     """The tables of a text."""
     words = tiny_network().encoder.words.weight
     columns = Columns(wordpieces().pieces(text))
-    return tables_of(form, text, columns, words, letters(), wordpieces())
+    return tables_of(form, Page.of(text, columns, words, letters(), wordpieces()))
 
 
 def lines_of(table: Table, text: str) -> list[dict[str, str]]:

@@ -9,6 +9,7 @@ from tests.tiny_network import form_of, passage_of, tiny_model, tiny_network, wo
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.default.columns import Columns
+from cinnabar.engine.models.default.naming import Page
 from cinnabar.engine.models.default.priors import EMPTY, PRESENT, Priors, of_absence
 from cinnabar.engine.models.default.tables import OTHERS, OWN
 from cinnabar.engine.models.default.windows import Window
@@ -27,7 +28,7 @@ PAGE = "Buyer\nName: water\n\n" + TABLE + "\nNotes\n- paper\n- glass\n"
 def _priors(text: str = PAGE, form: Form = FORM) -> tuple[Priors, Window]:
     pieces = wordpieces().pieces(text)
     words = tiny_network().encoder.words.weight
-    priors = Priors(form, text, Columns(pieces), words, letters(), wordpieces())
+    priors = Priors(form, Page.of(text, Columns(pieces), words, letters(), wordpieces()))
     return priors, Window(0, len(pieces), 0, len(pieces))
 
 
