@@ -108,6 +108,7 @@ class Page:
     vectors: [V, H], those of the vocabulary; letters: those of runs of letters (phrases.py).
     """
 
+    text: str
     columns: Columns
     short: list[Short]
     vectors: Tensor
@@ -119,7 +120,7 @@ class Page:
         cls, text: str, columns: Columns, vectors: Tensor, letters: Tensor, wordpieces: WordPieces
     ) -> Page:
         """The page of this text."""
-        return cls(columns, short_cells(text, columns), vectors, letters, wordpieces)
+        return cls(text, columns, short_cells(text, columns), vectors, letters, wordpieces)
 
     def naming(
         self, names: Collection[Words], notes: Collection[Words], cells: Collection[Words]

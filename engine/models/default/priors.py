@@ -15,6 +15,7 @@ from torch import Tensor
 from cinnabar.engine.models.default.headings import told_by_headings
 from cinnabar.engine.models.default.heads import tables_of
 from cinnabar.engine.models.default.labels import told_by_labels
+from cinnabar.engine.models.default.likenesses import told_by_examples
 from cinnabar.engine.models.default.naming import Floats, Page
 from cinnabar.engine.models.default.tables import OTHERS, OWN, told_of_fields, told_of_rows
 from cinnabar.engine.models.default.windows import Window
@@ -38,6 +39,8 @@ class Priors:
         self._tables = tables_of(form, page)
         self._headed = told_by_headings(form, page)
         self._fields = told_by_labels(form, page) | told_of_fields(self._tables, self._pieces)
+        for path, told in told_by_examples(form, page).items():
+            self._fields[path] = self._fields[path] + told if path in self._fields else told
         self._rows = {array.path: self._of_rows(array) for array in form.arrays}
 
     def starts(self, windows: Sequence[Window], slots: Sequence[Sequence[Slot]], width: int) -> Tensor:

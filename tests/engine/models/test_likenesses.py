@@ -1,0 +1,72 @@
+"""Examples in a schema: what looks as they do is a likelier value of their field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.engine.models.test_phrases import letters
+from tests.tiny_network import form_of, tiny_network, wordpieces
+
+from cinnabar.engine.models.default.columns import Columns
+from cinnabar.engine.models.default.likenesses import OWN, told_by_examples
+from cinnabar.engine.models.default.naming import Page
+from cinnabar.engine.models.default.priors import Priors
+from cinnabar.engine.models.default.windows import Window
+
+TEXT: dict[str, Any] = {"type": ["string", "null"]}
+PAGE = "Drug: Zinc 2,5 mg 1-0-1\nOur sign: AB-124/23\nPaid 12.50 for 3 years since 2021-07-04\n"
+
+
+def _told(schema: dict[str, Any], text: str = PAGE) -> list[str]:
+    """The words at which the values of a field are likelier to start."""
+    pieces = wordpieces().pieces(text)
+    words = tiny_network().encoder.words.weight
+    told = told_by_examples(form_of(f=schema), Page.of(text, Columns(pieces), words, letters(), wordpieces()))
+    if not told:
+        return []
+    assert set(told["/f"].tolist()) == {0.0, OWN}
+    return [text[pieces.start[i] :].split()[0] for i in told["/f"].nonzero()[0].tolist()]
+
+
+@pytest.mark.parametrize(
+    ("note", "found"),
+    [
+        ("Dosing scheme, e.g. 0-2-0.", ["1-0-1"]),
+        ("Strength of one unit, such as 10 g", ["2,5", "12.50", "3"]),
+        ('Number of the file (z. B. "XY-17/22")', ["AB-124/23"]),
+        ("Par exemple CD-1/20 ou 5-5-5.", ["1-0-1", "AB-124/23"]),
+        ("For example 1999-12-31", ["2021-07-04"]),
+        ("Such as Zinc or Iron.", []),
+        ("e.g. 550", []),
+        ("e.g. XY-1/2, as it is printed, never 0-0-1", ["AB-124/23"]),
+        ("No more than 1-0-1 is printed.", []),
+        ("e.g. 7:3:1", []),
+    ],
+)
+def test_what_looks_as_an_example_in_a_description_does_is_likelier(note: str, found: list[str]) -> None:
+    assert _told(TEXT | {"description": note}) == found
+
+
+def test_examples_of_the_schema_count_as_those_of_its_description_do() -> None:
+    assert _told(TEXT | {"examples": ["QQ-100/99", "0-0-1"]}) == ["1-0-1", "AB-124/23"]
+
+
+def test_a_sign_stands_for_itself_and_no_longer_word_is_meant() -> None:
+    assert _told(TEXT | {"examples": ["A(1)+"]}, "A(1) B(2)+ xA(1)+") == ["B(2)+"]
+    assert _told(TEXT | {"examples": ["A1"]}, "A1 A1B AA1 A12_") == ["A1", "AA1"]
+
+
+def test_dates_numbers_and_choices_are_not_told_by_examples() -> None:
+    for kind in ({"format": "date"}, {"pattern": "^[0-9-]+$"}):
+        assert _told(TEXT | kind | {"examples": ["1-0-1", "2020-01-01"]}) == []
+    assert _told({"type": ["number", "null"], "description": "e.g. 2.5 mg"}) == []
+    assert _told({"enum": ["1-0-1", "1-1-1"], "description": "e.g. 1-0-1"}) == []
+
+
+def test_a_label_and_an_example_add_up() -> None:
+    form = form_of(sign=TEXT | {"examples": ["C-5/5"]})
+    pieces, words = wordpieces().pieces(PAGE), tiny_network().encoder.words.weight
+    priors = Priors(form, Page.of(PAGE, Columns(pieces), words, letters(), wordpieces()))
+    said = priors.starts([Window(0, len(pieces), 0, len(pieces))], [form.slots], 200)[0, 0]
+    assert said[pieces.at(PAGE.index("AB-")) + 1] > OWN
