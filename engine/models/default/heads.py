@@ -69,7 +69,7 @@ def fields_of_lists(form: Form) -> Mapping[str, Mapping[str, Asked]]:
     for slot, question in zip(form.slots, form_questions(form).slots, strict=True):
         array, star, name = slot.path.rpartition("/*")
         if star and name:
-            found.setdefault(array, {})[slot.path] = asked_of(slot, question)
+            found.setdefault(array, {})[slot.path] = asked_of(slot.path, question)
     return {array: fields for array, fields in found.items() if len(fields) >= HEADS}
 
 

@@ -1,14 +1,15 @@
 """Whose label a cell of the page is, settled for all fields of the record together.
 
 A short cell, or what stands in one before a colon, is a field's label as surely as its words are the field's
-name, and the less the more they are like another field's. What stands behind a label on its line, or below it
-where nothing does, is told of the field, and less of the others: a lexical prior for the pointers, as
-`tables.py` is for the columns of lists.
+name, and the less the more they are like another field's; a list of texts is asked for as a field is. What
+stands behind a label on its line, or below it where nothing does, is told of the field, and less of the
+others: a lexical prior for the pointers, as `tables.py` is for the columns of lists.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -24,7 +25,7 @@ from cinnabar.engine.models.default.naming import (
     claims_of,
 )
 from cinnabar.engine.models.default.questions import form_questions
-from cinnabar.schemas.form import Form
+from cinnabar.schemas.form import Form, Slot
 
 #: How much likelier (a natural logarithm) a value starts behind its field's label, how much less behind that
 #: of another one, and how much less behind the value's first word.
@@ -37,35 +38,59 @@ LEAST = 0.6
 ALIKE = 0.1
 
 
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A cell that is a label, how surely of each of F fields, and what it labels, pieces [first, until)."""
+
+    cell: int
+    claims: Floats
+    first: int
+    until: int
+
+
 @lru_cache(maxsize=256)
 def fields_of_record(form: Form) -> Mapping[str, Asked]:
-    """What the fields outside of lists go by, by their paths."""
+    """What the fields outside of lists, and the lists of texts among them, go by, by their paths."""
+    asked = form_questions(form)
     found = {}
-    for slot, question in zip(form.slots, form_questions(form).slots, strict=True):
+    for slot, question in zip(form.slots, asked.slots, strict=True):
         if "*" not in slot.path:
-            found[slot.path] = asked_of(slot, question)
+            found[slot.path] = asked_of(slot.path, question)
+    for array, question in zip(form.arrays, asked.arrays, strict=True):
+        if "*" not in array.path and isinstance(array.item, Slot) and not array.item.options:
+            # What describes a list tells where its items are from ("listed by the landlord"), too.
+            found[array.path] = replace(asked_of(array.path, question), note=())
     return found
 
 
-def told_by_labels(form: Form, page: Page) -> dict[str, Floats]:
-    """What labels say of where each field's value starts, by its path: [T], -OTHERS to OWN."""
+def labels_of(form: Form, page: Page) -> list[Label]:
+    """The labels of a page that have something to label, their claims in the order of `fields_of_record`."""
     fields, columns = fields_of_record(form), page.columns
     short = [one for one in page.short if not one.has_figures]
     if not fields or not short:
-        return {}
+        return []
     names = {name for field in fields.values() for name in field.names}
     notes = {field.note for field in fields.values()}
     naming = page.naming(names, notes, {one.words for one in short})
     by_words = dict(zip(naming.cells, _claims(list(fields.values()), naming).T, strict=True))
     claims = {one.cell: own for one in short if (own := by_words[one.words]).any()}
-    told = np.zeros((len(fields), len(columns.pieces)), np.float32)
+    found = []
     for label in short:
         place = _value_of(label, columns, claims) if label.cell in claims else None
         if place is not None:
-            first, until = place
-            own, brief = claims[label.cell], min(1.0, BRIEF / (until - first))
-            told[:, first:until] = brief * (OWN * own - OTHERS * (own.max() - own))[:, None]
-            told[:, first + 1 : until] -= brief * INSIDE * own[:, None]
+            found.append(Label(label.cell, claims[label.cell], *place))
+    return found
+
+
+def told_by_labels(form: Form, labels: Sequence[Label], pieces: int) -> dict[str, Floats]:
+    """What labels say of where each field's value starts, by its path: [T], -OTHERS to OWN."""
+    fields = fields_of_record(form)
+    told = np.zeros((len(fields), pieces), np.float32)
+    for label in labels:
+        first, until, own = label.first, label.until, label.claims
+        brief = min(1.0, BRIEF / (until - first))
+        told[:, first:until] = brief * (OWN * own - OTHERS * (own.max() - own))[:, None]
+        told[:, first + 1 : until] -= brief * INSIDE * own[:, None]
     return {path: said for path, said in zip(fields, told, strict=True) if said.any()}
 
 

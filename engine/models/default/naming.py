@@ -20,7 +20,6 @@ from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.phrases import likeness, vectors_of
 from cinnabar.engine.models.default.questions import Question, words_of
 from cinnabar.engine.models.default.wordpieces import WordPieces
-from cinnabar.schemas.form import Slot
 from cinnabar.schemas.pointers import unescape
 
 #: Most words of a cell, or of its beginning up to its colon, that may be a name.
@@ -74,9 +73,9 @@ def asked_for(names: Sequence[str], note: str = "") -> Asked:
     return Asked(tuple(name for name in found if name), tuple(dict.fromkeys(words_in(note))))
 
 
-def asked_of(slot: Slot, question: Question) -> Asked:
-    """What a field goes by: its name in the schema, its label, and its description."""
-    own = words_of(unescape(slot.path.rpartition("/")[2]))
+def asked_of(path: str, question: Question) -> Asked:
+    """What a field or list goes by: its name in the schema, its label, and its description."""
+    own = words_of(unescape(path.rpartition("/")[2]))
     return asked_for([own, question.label], question.note)
 
 

@@ -14,8 +14,9 @@ from torch import Tensor
 
 from cinnabar.engine.models.default.headings import told_by_headings
 from cinnabar.engine.models.default.heads import tables_of
-from cinnabar.engine.models.default.labels import told_by_labels
+from cinnabar.engine.models.default.labels import labels_of, told_by_labels
 from cinnabar.engine.models.default.likenesses import told_by_examples
+from cinnabar.engine.models.default.listings import told_by_listings
 from cinnabar.engine.models.default.naming import Floats, Page
 from cinnabar.engine.models.default.tables import OTHERS, OWN, told_of_fields, told_of_rows
 from cinnabar.engine.models.default.windows import Window
@@ -38,7 +39,10 @@ class Priors:
         self._pieces = len(page.columns.pieces)
         self._tables = tables_of(form, page)
         self._headed = told_by_headings(form, page)
-        self._fields = told_by_labels(form, page) | told_of_fields(self._tables, self._pieces)
+        labels = labels_of(form, page)
+        self._listed = told_by_listings(form, labels, page)
+        self._fields = told_by_labels(form, labels, self._pieces)
+        self._fields |= told_of_fields(self._tables, self._pieces) | self._listed
         for path, told in told_by_examples(form, page).items():
             self._fields[path] = self._fields[path] + told if path in self._fields else told
         self._rows = {array.path: self._of_rows(array) for array in form.arrays}
@@ -69,6 +73,8 @@ class Priors:
     def _of_rows(self, array: ArrayNode) -> Floats | None:
         if array.path in self._tables:
             return told_of_rows(self._tables[array.path], self._pieces)
+        if array.path in self._listed:
+            return self._listed[array.path]
         headed = self._headed.get(array.path)
         if headed is None or headed.max() <= 0:
             return None

@@ -7,7 +7,7 @@ from tests.engine.models.test_phrases import letters
 from tests.tiny_network import form_of, tiny_network, wordpieces
 
 from cinnabar.engine.models.default.columns import Columns
-from cinnabar.engine.models.default.labels import OWN, told_by_labels
+from cinnabar.engine.models.default.labels import OWN, labels_of, told_by_labels
 from cinnabar.engine.models.default.naming import Page
 from cinnabar.schemas.form import Form
 
@@ -19,7 +19,8 @@ def _said(text: str, at: str, form: Form = SAMPLE) -> dict[str, float]:
     """What labels say of the piece at which these words begin, by field; 0 where there are none."""
     pieces = wordpieces().pieces(text)
     words = tiny_network().encoder.words.weight
-    told = told_by_labels(form, Page.of(text, Columns(pieces), words, letters(), wordpieces()))
+    page = Page.of(text, Columns(pieces), words, letters(), wordpieces())
+    told = told_by_labels(form, labels_of(form, page), len(pieces))
     piece = pieces.at(text.index(at))
     return {slot.path[1:]: float(told[slot.path][piece]) if slot.path in told else 0.0 for slot in form.slots}
 
@@ -77,7 +78,7 @@ def test_frequent_words_of_a_description_are_no_label() -> None:
 def test_pages_with_hardly_anything_on_them_are_no_harm(text: str) -> None:
     words = tiny_network().encoder.words.weight
     columns = Columns(wordpieces().pieces(text))
-    assert not told_by_labels(SAMPLE, Page.of(text, columns, words, letters(), wordpieces()))
+    assert not labels_of(SAMPLE, Page.of(text, columns, words, letters(), wordpieces()))
 
 
 def test_what_has_figures_is_no_label() -> None:

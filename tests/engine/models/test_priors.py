@@ -64,7 +64,7 @@ def test_items_begin_in_tables_and_below_the_headings_of_lists() -> None:
     said = priors.rows([window], FORM.arrays, 200)[0]
     goods, notes = (next(a.index for a in FORM.arrays if a.path == path) for path in ("/goods", "/notes"))
     assert said[goods, _at("1          B-4")] > 0 > said[goods, _at("paper")]
-    assert said[notes, _at("paper")] > 0 > said[notes, _at("water")]
+    assert said[notes, _at("- paper")] > 0 > said[notes, _at("water")]
 
 
 def test_a_list_that_nothing_names_is_left_to_the_network() -> None:

@@ -1,0 +1,114 @@
+"""Where the items of a list of texts begin, by the list's label.
+
+"Present: Anna, Ben", or a name on each line behind or below "Present:", with or without bullets: items begin
+at lines, or behind commas, of what the label stands before (labels.py). A prior for the places where items
+begin, as `tables.py` is for lists of objects.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from cinnabar.engine.models.default.columns import Columns
+from cinnabar.engine.models.default.labels import Label, fields_of_record
+from cinnabar.engine.models.default.naming import Floats, Page
+from cinnabar.schemas.form import Form
+
+#: How much likelier (a natural logarithm) an item begins at a line or behind a comma of what its list's label
+#: stands before, how much less elsewhere in it, and how much less on the rest of the page.
+ITEM, INSIDE, OUTSIDE = 5.0, 3.0, 2.0
+#: How much likelier the text of an item starts where it begins.
+OWN = 2.0
+#: How far left of the first line the others may begin, in the units of `Pieces.left`.
+INDENT = 30
+#: Lines of a list; words of its lines, in the mean, from which on they are no list but a paragraph.
+LINES, PROSE = 60, 9.0
+_MARK = re.compile(r"\s*(?:[-–—•*·▪◦‣○●□■]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)])\s+", re.IGNORECASE)
+_SEPARATOR = re.compile(r"[,;()\[\]]")
+
+
+def told_by_listings(form: Form, labels: Sequence[Label], page: Page) -> dict[str, Floats]:
+    """What labels say of where the items of lists of texts begin, by the lists' paths, [T], ITEM at most.
+
+    And where their texts do, behind what marks an item: by the paths of the items, OWN at most.
+    """
+    lists, told = {array.path for array in form.arrays}, dict[str, Floats]()
+    for i, path in enumerate(fields_of_record(form)):
+        own = [label for label in labels if label.claims[i] > 0] if path in lists else []
+        listed = [(float(label.claims[i]), lines) for label in own if (lines := _lines(label, page))]
+        if not listed:
+            continue
+        pieces = len(page.columns.pieces)
+        items = np.full(pieces, -OUTSIDE * max(sure for sure, _ in listed), np.float32)
+        texts = np.zeros(pieces, np.float32)
+        for sure, lines in listed:
+            for first, until in lines:
+                items[first:until] = -INSIDE * sure
+            for item, text in _beginnings(lines, page):
+                items[item], texts[text] = ITEM * sure, OWN * sure
+        told |= {path: items, f"{path}/*": texts}
+    return told
+
+
+def _lines(label: Label, page: Page) -> list[tuple[int, int]]:
+    """The lines of what a label stands before, as pieces [first, until); none where it is a paragraph."""
+    columns, pieces = page.columns, page.columns.pieces
+    cell = int(columns.cell[label.first])
+    below = columns.line[cell] > columns.line[label.cell]
+    left = int(columns.left[label.cell] if below else pieces.extents[label.first, 0])
+    lines = [(label.first, _end_of_line(label.first, columns))]
+    while lines[-1][1] < len(pieces) and len(lines) < LINES:
+        first, (above, _) = lines[-1][1], lines[-1]
+        gap = int(pieces.line[first] - pieces.line[above])
+        if gap > 1 + _is_marked(first, page) or columns.left[columns.cell[first]] < left - INDENT:
+            break
+        lines.append((first, _end_of_line(first, columns)))
+    words = [len(page.text[pieces.start[a] : pieces.end[b - 1]].split()) for a, b in lines]
+    marked = any(_is_marked(first, page) for first, _ in lines)
+    return [] if len(lines) > 1 and not marked and np.mean(words) >= PROSE else lines
+
+
+def _end_of_line(piece: int, columns: Columns) -> int:
+    line = columns.pieces.line
+    return int(np.searchsorted(line, line[piece], side="right"))
+
+
+def _is_marked(first: int, page: Page) -> bool:
+    return _MARK.match(page.text, int(page.columns.pieces.start[first])) is not None
+
+
+def _beginnings(lines: Sequence[tuple[int, int]], page: Page) -> Iterator[tuple[int, int]]:
+    """The pieces at which items, and their texts, begin: at marked lines, at all lines, or behind commas."""
+    pieces, text = page.columns.pieces, page.text
+    marks = [_MARK.match(text, int(pieces.start[first])) for first, _ in lines]
+    if any(marks):
+        for (first, _), mark in zip(lines, marks, strict=True):
+            if mark is not None:
+                # Training has items begin at their line, unless letters stand before them.
+                lettered = any(map(str.isalpha, mark[0]))
+                words = pieces.at(mark.end())
+                yield words if lettered else first, words
+        return
+    start, end = int(pieces.start[lines[0][0]]), int(pieces.end[lines[-1][1] - 1])
+    first_line = text[start : pieces.end[lines[0][1] - 1]].rstrip()
+    if len(lines) > 1 and not first_line.endswith((",", ";")):
+        yield from ((first, first) for first, _ in lines)
+        return
+    for place in (start, *_behind_separators(text, start, end)):
+        yield pieces.at(place), pieces.at(place)
+
+
+def _behind_separators(text: str, start: int, end: int) -> Iterator[int]:
+    """The characters behind commas that stand in no brackets; behind semicolons where there are some."""
+    found: dict[str, list[int]] = {",": [], ";": []}
+    depth = 0
+    for match in _SEPARATOR.finditer(text, start, end):
+        if match[0] in found:
+            if depth == 0 and match.end() < end:
+                found[match[0]].append(match.end())
+        else:
+            depth = max(0, depth + (1 if match[0] in "([" else -1))
+    yield from found[";"] or found[","]
