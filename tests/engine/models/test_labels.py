@@ -90,3 +90,9 @@ def test_an_empty_label_does_not_take_the_next_one_for_its_value() -> None:
     for text in ("Name:     Date: water\n", "Name\nDate\nwater\n"):
         assert _said(text, "Date", form)["name"] <= 0
         assert _said(text, "water", form)["date"] > 0
+
+
+def test_where_name_and_description_differ_the_description_says_whose_label_it_is() -> None:
+    form = form_of(applicant=TEXT | {"description": "Laboratory"}, client=TEXT | {"description": "Applicant"})
+    said = _said("Applicant     water\n", "water", form)
+    assert said["client"] > said["applicant"]

@@ -15,7 +15,7 @@ from cinnabar.engine.models.default.naming import Floats, Page
 from cinnabar.schemas.form import Form
 
 TEXT: dict[str, Any] = {"type": ["string", "null"]}
-NAMES: dict[str, Any] = {"type": "array", "items": {"type": "string"}, "description": "Who the secretary saw."}
+NAMES: dict[str, Any] = {"type": "array", "items": {"type": "string"}, "description": "Whom the clerk saw."}
 FORM = form_of(present=NAMES, agenda=NAMES, secretary=TEXT)
 
 
