@@ -5,8 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-#: Longest text before an equals sign that a choice stands for, in characters.
-LONGEST = 40
+#: Longest text before an equals sign, or in brackets, that says what a choice means, in characters.
+LONGEST = 60
+_QUOTE = "[\"'`“”‘’]?"
+_BETWEEN = re.compile(r"\s{0,9}(?:/|,|or\b|and\b)\s{0,9}")
+_DEFINED = re.compile(r"\s*(?:=|:|—|–)\s*(?=\S)")
+_BRACKETS = re.compile(rf"\s?\(([^()]{{1,{LONGEST}}})\)")
+_CLAUSE = re.compile(r"(?:^|[,;:.\n(]|\b(?:or|and))\s*$")
+_CLAUSE_ENDS = re.compile(r"\s{0,9}(?:[,;.)\n]|$)")
+_EQUATED = re.compile(r"(?:^|[,;:.(\n])\s{0,9}([^\s,;:=(][^,;:=(\n]*?)\s{0,9}=\s{0,9}$")
+
+#: An option where a description names it: its name, and the characters [start, end) with its quotes.
+Hit = tuple[str, int, int]
 
 
 def meanings(options: tuple[str, ...], description: str) -> tuple[str, ...]:
@@ -17,29 +27,42 @@ def meanings(options: tuple[str, ...], description: str) -> tuple[str, ...]:
     `name: meaning`; several names with one meaning or with one each (`a / b = this, that`);
     `name (meaning)`; and, where a name ends its clause, `meaning = name`. A meaning ends at a semicolon, a
     line's end, a full stop before a blank, or where the next one begins. `options` are the choices as plain
-    text.
+    text. Time is linear in the description: whoever writes it may not be a friend.
     """
     names = sorted((name for name in options if name), key=len, reverse=True)
     if not names:
         return ()
-    name = f"(?<![\\w-])[\"'`“”‘’]?(?:{'|'.join(map(re.escape, names))})[\"'`“”‘’]?(?![\\w-])"
+    named = re.compile(rf"(?<![\w-]){_QUOTE}({'|'.join(map(re.escape, names))}){_QUOTE}(?![\w-])")
+    hits = [(hit[1], hit.start(), hit.end()) for hit in named.finditer(description)]
     found: dict[str, str] = {}
     for told in (_behind, _beside, _before):
-        for own, meaning in told(name, description):
+        for own, meaning in told(hits, description):
             if meaning:
                 found.setdefault(own, meaning)
     return tuple(found.get(option, "") for option in options) if found else ()
 
 
-def _behind(name: str, description: str) -> list[tuple[str, str]]:
+def _behind(hits: Sequence[Hit], description: str) -> list[tuple[str, str]]:
     """`name = meaning`, for one name or for several."""
-    several = rf"{name}(?:\s*(?:/|,|\bor\b|\band\b)\s*{name})*"
-    hits = list(re.finditer(rf"({several})\s*(?:=|:|—|–)\s*(?=\S)", description))
-    ends = [hit.start() for hit in hits[1:]] + [len(description)]
+    groups: list[tuple[list[str], int, int]] = []
+    names: list[str] = []
+    begun = 0
+    for i, (name, start, end) in enumerate(hits):
+        # What stands behind an equals sign is no name.
+        joined = bool(names) and _BETWEEN.fullmatch(description, hits[i - 1][2], start) is not None
+        if not joined:
+            names, begun = [], start
+        if groups and start == groups[-1][2]:
+            continue
+        names.append(name)
+        defined = _DEFINED.match(description, end)
+        if defined:
+            groups.append((names, begun, defined.end()))
+            names = []
+    ends = [begun for _, begun, _ in groups[1:]] + [len(description)]
     found: list[tuple[str, str]] = []
-    for hit, end in zip(hits, ends, strict=False):
-        text = re.split(r";|\n|\.(?=\s|$)", description[hit.end() : end], maxsplit=1)[0]
-        own = [_bare(one) for one in re.findall(name, hit[1])]
+    for (own, _, first), end in zip(groups, ends, strict=False):
+        text = re.split(r";|\n|\.(?=\s|$)", description[first:end], maxsplit=1)[0]
         found += zip(own, _shared(text.strip().rstrip(",").strip(), len(own)), strict=True)
     return found
 
@@ -57,18 +80,29 @@ def _shared(meaning: str, count: int) -> Sequence[str]:
     return [parts[0], *(" ".join([*shared, part]) for part in parts[1:])]
 
 
-def _beside(name: str, description: str) -> list[tuple[str, str]]:
-    """`name (meaning)`."""
-    hits = re.finditer(rf"({name})\s*\(([^()]+)\)", description)
-    return [(_bare(hit[1]), hit[2].strip()) for hit in hits]
+def _beside(hits: Sequence[Hit], description: str) -> list[tuple[str, str]]:
+    """`name (meaning)`, where several are explained so or the name begins its clause."""
+    found = [
+        (name, inside[1].strip(), start)
+        for name, start, end in hits
+        if (inside := _BRACKETS.match(description, end)) is not None
+    ]
+    several = len({name for name, _, _ in found}) > 1
+    return [
+        (name, meaning)
+        for name, meaning, start in found
+        if several or _CLAUSE.search(description[max(0, start - 9) : start])
+    ]
 
 
-def _before(name: str, description: str) -> list[tuple[str, str]]:
+def _before(hits: Sequence[Hit], description: str) -> list[tuple[str, str]]:
     """`meaning = name`, where the name ends its clause."""
-    meaning = rf"(?:^|(?<=[,;:.(\n]))\s*([^,;:=(\n]{{1,{LONGEST}}}?)"
-    hits = re.finditer(rf"{meaning}\s*=\s*({name})(?=\s*(?:[,;.)\n]|$))", description)
-    return [(_bare(hit[2]), hit[1]) for hit in hits]
-
-
-def _bare(name: str) -> str:
-    return name.strip("\"'`“”‘’")
+    found = []
+    for name, start, end in hits:
+        before = description[max(0, start - LONGEST) : start]
+        if before.rstrip().endswith("=") and _CLAUSE_ENDS.match(description, end):
+            equated = _EQUATED.search(before)
+            # What was cut in two at LONGEST is no meaning.
+            if equated and (equated.start() > 0 or start <= LONGEST or before[0] in ",;:.(\n"):
+                found.append((name, equated[1]))
+    return found

@@ -22,7 +22,6 @@ from typing import Any
 
 import imap_server
 import pytest
-from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
 from cinnabar.extraction.storage.reading import query
 
@@ -32,8 +31,6 @@ OFTEN = {
     "PREFECT_WORKER_QUERY_SECONDS": "1",
     "PREFECT_SERVER_SERVICES_SCHEDULER_LOOP_SECONDS": "2",
 }
-#: What a server that cannot answer just now is said to have answered.
-BUSY = object()
 TEXT = {"type": ["string", "null"]}
 SCHEMA: dict[str, Any] = {
     "title": "note",
@@ -83,7 +80,6 @@ class Place:
                     process.wait(20)
                 process.kill()
 
-    @retry(retry=retry_if_result(lambda said: said is BUSY), wait=wait_fixed(2), stop=stop_after_delay(60))
     def ask(self, what: str, **body: Any) -> Any:
         """What the server answers to a POST; None where it says nothing.
 
@@ -91,14 +87,18 @@ class Place:
         """
         data = json.dumps(body).encode()
         request = urllib.request.Request(f"{self.api}/{what}", data, {"Content-Type": "application/json"})
-        try:
-            with urllib.request.urlopen(request, timeout=120) as reply:
-                return json.loads(reply.read() or b"null")
-        except urllib.error.HTTPError as refused:
-            # What is not closed is a warning in some test that runs later.
-            with refused:
-                assert refused.code >= 500, f"{what}: {refused.code} {refused.read().decode()}"
-            return BUSY
+        said = ""
+        for _ in range(30):
+            try:
+                with urllib.request.urlopen(request, timeout=120) as reply:
+                    return json.loads(reply.read() or b"null")
+            except urllib.error.HTTPError as refused:
+                # What is not closed is a warning in some test that runs later.
+                with refused:
+                    said = f"{what}: {refused.code} {refused.read().decode()}"
+                assert refused.code >= 500, said
+            time.sleep(2)
+        raise AssertionError(said)
 
     def pause(self, name: str) -> Any:
         """End the schedule of the deployment of this name; what the server knows of it."""

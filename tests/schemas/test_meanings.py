@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from cinnabar.schemas.meanings import meanings
@@ -17,6 +19,8 @@ from cinnabar.schemas.meanings import meanings
         (("x", "y", "z"), "x, y or z = left by car, by sea, up", ("left by car", "left by sea", "left up")),
         (("lb", "kg", "t"), "Unit (P = lb, K = kg).", ("P", "K", "")),
         (("EUR", "USD"), "Of the amounts: $ in America = USD, € = EUR.", ("€", "$ in America")),
+        (('1/2"', '3/4"'), '1/2" = half an inch, 3/4" = more', ("half an inch", "more")),
+        (("up", "over"), "up = over, over = up", ("over", "up")),
         (("estimated", "measured"), "estimated (E) or measured (M), before the number.", ("E", "M")),
     ],
 )  # fmt: skip
@@ -32,3 +36,14 @@ def test_a_description_explains_choices(
 )
 def test_what_explains_no_choice_gives_nothing(description: str) -> None:
     assert meanings(("yes", "no", ""), description) == ()
+
+
+@pytest.mark.parametrize(
+    "description",
+    ["a/" * 20_000, "a, " * 20_000, "," + " " * 40_000 + "x", "\n" * 40_000, " = a" * 10_000, "a (" * 10_000],
+    ids=["slashes", "commas", "blanks", "lines", "equals", "brackets"],
+)  # fmt: skip
+def test_a_long_description_takes_no_long_time(description: str) -> None:
+    begin = time.perf_counter()
+    meanings(("a", "a/a", "b"), description)
+    assert time.perf_counter() - begin < 2

@@ -7,6 +7,7 @@ as `labels.py` is. Of a list of drugs that has no heads F1 was .38 without, .71 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -19,8 +20,9 @@ from cinnabar.schemas.form import Form, Slot
 
 #: How much likelier (a natural logarithm) a value starts where something looks as an example does.
 OWN = 2.0
-#: Characters of an example, at most; parts that it has at least: "550" looks like any number.
-LONGEST, PARTS = 40, 2
+#: Characters of an example, at most; parts that it has at least: "550" looks like any number. Characters that
+#: are looked through for several.
+LONGEST, PARTS, READ = 40, 2, 160
 #: What introduces an example in a description.
 _INTRODUCED = re.compile(
     r"(?<!\w)(?:e\. ?g\.|eg\.|such as|for example|for instance|z\. ?B\.|zum Beispiel|p\. ?ex\.|par exemple|"
@@ -29,8 +31,9 @@ _INTRODUCED = re.compile(
 )
 #: Where examples end, and what stands between two of them.
 _ENDED = re.compile(r"[;)\n]|\.(?=\s|$)")
-_BETWEEN = re.compile(r",|\s(?:or|and|oder|und|ou|et|o|e|of|en|lub|i)\s")
+_BETWEEN = re.compile(r",(?!\d)|\s(?:or|and|oder|und|ou|et|o|e|of|en|lub|i)\s")
 _QUOTES = "\"'`“”‘’„«» "
+_CAPITALS = "".join(c for c in map(chr, range(ord("A"), 0x530)) if c.isupper())
 
 
 @lru_cache(maxsize=256)
@@ -59,10 +62,14 @@ def _examples(slot: Slot) -> Iterator[str]:
     """The examples of a field that takes texts as they stand."""
     if not slot.free or slot.options:
         return
-    yield from (example.strip('"') for example in slot.examples)
+    yield from (str(json.loads(example)).strip() for example in slot.examples)
     for match in _INTRODUCED.finditer(slot.description):
-        rest = slot.description[match.end() : match.end() + LONGEST * 2]
-        listed = _BETWEEN.split(_ENDED.split(rest, maxsplit=1)[0])
+        rest = slot.description[match.end() : match.end() + READ]
+        clause = _ENDED.split(rest, maxsplit=1)[0]
+        listed = _BETWEEN.split(clause)
+        if len(clause) == READ:
+            # The last one may have been cut in two.
+            listed.pop()
         # The sentence may go on behind the last one.
         yield from takewhile(_look, (example.strip(_QUOTES) for example in listed))
 
@@ -72,26 +79,29 @@ def _look(example: str) -> str:
 
     Figures stand for figures, letters for letters, capitals for capitals; signs for themselves.
     """
-    if not any(map(str.isdigit, example)) or len(example) > LONGEST:
+    if not any(map(str.isdecimal, example)) or len(example) > LONGEST:
         return ""
+    # A number with decimals looks as one without. "1.2.3" is none: its signs are its own.
+    example = re.sub(r"(?<![\d.,])(\d+)[.,]\d+(?![.,]?\d)", r"\1", example)
+    decimals = "" if re.search("[.,]", example) else r"(?:[.,]\d++)?"
     parts = [(kind, "".join(own)) for kind, own in groupby(example, _kind)]
-    return "".join(_part(kind, own) for kind, own in parts) if len(parts) >= PARTS else ""
+    return "".join(_part(kind, own, decimals) for kind, own in parts) if len(parts) >= PARTS else ""
 
 
 def _kind(character: str) -> str:
-    if character.isdigit():
+    if character.isdecimal():
         return "figure"
-    if character.isalpha():
-        return "capital" if character.isupper() else "letter"
+    if character.isalnum():
+        return "capital" if character in _CAPITALS else "letter"
     return "blank" if character.isspace() else character
 
 
-def _part(kind: str, own: str) -> str:
+def _part(kind: str, own: str, decimals: str) -> str:
     """What a part of an example stands for; of long numbers the count of figures is telling."""
     if kind == "figure":
-        return rf"\d{{{len(own)}}}" if len(own) > 3 else r"\d{1,3}(?:[.,]\d+)?"
+        return rf"\d{{{len(own)}}}" if len(own) > 3 else rf"\d{{1,3}}{decimals}"
     if kind == "capital":
-        return "[A-ZÀ-Þ]+"
+        return f"[{_CAPITALS}]++"
     if kind == "letter":
-        return r"[^\W\d_A-ZÀ-Þ]+"
+        return rf"[^\W\d_{_CAPITALS}]++"
     return "[ \u00a0]+" if kind == "blank" else re.escape(own)

@@ -1,4 +1,4 @@
-"""Where the items of a list of texts begin, by the list's label.
+"""Where the items of a list of texts, dates or numbers begin, by the list's label.
 
 "Present: Anna, Ben", or a name on each line behind or below "Present:", with or without bullets: items begin
 at lines, or behind commas, of what the label stands before (labels.py). A prior for the places where items
@@ -8,7 +8,7 @@ begin, as `tables.py` is for lists of objects.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 import numpy as np
 
@@ -20,14 +20,21 @@ from cinnabar.schemas.form import Form
 #: How much likelier (a natural logarithm) an item begins at a line or behind a comma of what its list's label
 #: stands before, how much less elsewhere in it, and how much less on the rest of the page.
 ITEM, INSIDE, OUTSIDE = 5.0, 3.0, 2.0
+#: Words of the last item, at most, for it to begin behind an "and".
+BRIEF = 4
 #: How much likelier the text of an item starts where it begins.
 OWN = 2.0
 #: How far left of the first line the others may begin, in the units of `Pieces.left`.
 INDENT = 30
 #: Lines of a list; words of its lines, in the mean, from which on they are no list but a paragraph.
 LINES, PROSE = 60, 9.0
-_MARK = re.compile(r"\s*(?:[-–—•*·▪◦‣○●□■]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)])\s+", re.IGNORECASE)
-_SEPARATOR = re.compile(r"[,;()\[\]]")
+#: "A. Smith" is marked by nothing.
+_MARK = re.compile(
+    r"\s*(?:[-–—•*·▪◦‣○●□■]|\(?(?:\d{1,3}|[a-z]|[ivx]{2,4}|[IVX]{2,4})[.)]|\(?[A-Z]\))\s+"
+)
+#: Between two figures a comma separates nothing.
+_SEPARATOR = re.compile(r"(?<!\d),|,(?!\d)|[;()\[\]]")
+_AND = re.compile(r"\s(?:and|&|or|und|oder|et|ou|y|en)\s+")
 
 
 def told_by_listings(form: Form, labels: Sequence[Label], page: Page) -> dict[str, Floats]:
@@ -36,9 +43,11 @@ def told_by_listings(form: Form, labels: Sequence[Label], page: Page) -> dict[st
     And where their texts do, behind what marks an item: by the paths of the items, OWN at most.
     """
     lists, told = {array.path for array in form.arrays}, dict[str, Floats]()
+    others = {label.cell for label in labels}
+    others |= {one.cell for one in page.short if page.text.startswith(":", one.behind)}
     for i, path in enumerate(fields_of_record(form)):
         own = [label for label in labels if label.claims[i] > 0] if path in lists else []
-        listed = [(float(label.claims[i]), lines) for label in own if (lines := _lines(label, page))]
+        listed = [(float(label.claims[i]), lines) for label in own if (lines := _lines(label, others, page))]
         if not listed:
             continue
         pieces = len(page.columns.pieces)
@@ -53,27 +62,39 @@ def told_by_listings(form: Form, labels: Sequence[Label], page: Page) -> dict[st
     return told
 
 
-def _lines(label: Label, page: Page) -> list[tuple[int, int]]:
-    """The lines of what a label stands before, as pieces [first, until); none where it is a paragraph."""
+def _lines(label: Label, others: Container[int], page: Page) -> list[tuple[int, int]]:
+    """The lines of what a label stands before, as pieces [first, until); none where it is a paragraph.
+
+    They end before a cell of `others`, which are labels.
+    """
     columns, pieces = page.columns, page.columns.pieces
     cell = int(columns.cell[label.first])
     below = columns.line[cell] > columns.line[label.cell]
     left = int(columns.left[label.cell] if below else pieces.extents[label.first, 0])
-    lines = [(label.first, _end_of_line(label.first, columns))]
-    while lines[-1][1] < len(pieces) and len(lines) < LINES:
+    lines = [(label.first, _end_of_line(label.first, others, columns))]
+    while len(lines) < LINES:
         first, (above, _) = lines[-1][1], lines[-1]
-        gap = int(pieces.line[first] - pieces.line[above])
-        if gap > 1 + _is_marked(first, page) or columns.left[columns.cell[first]] < left - INDENT:
+        if first == len(pieces) or pieces.line[first] == pieces.line[above]:
             break
-        lines.append((first, _end_of_line(first, columns)))
+        marked, cell = _is_marked(first, page), int(columns.cell[first])
+        if int(pieces.line[first] - pieces.line[above]) > 1 + marked or columns.left[cell] < left - INDENT:
+            break
+        if cell in others and not marked:
+            break
+        lines.append((first, _end_of_line(first, others, columns)))
     words = [len(page.text[pieces.start[a] : pieces.end[b - 1]].split()) for a, b in lines]
     marked = any(_is_marked(first, page) for first, _ in lines)
     return [] if len(lines) > 1 and not marked and np.mean(words) >= PROSE else lines
 
 
-def _end_of_line(piece: int, columns: Columns) -> int:
-    line = columns.pieces.line
-    return int(np.searchsorted(line, line[piece], side="right"))
+def _end_of_line(piece: int, others: Container[int], columns: Columns) -> int:
+    """The piece behind the cells of a line, from that of this piece up to one of `others`."""
+    cell = int(columns.cell[piece])
+    line = columns.line[cell]
+    cell += 1
+    while cell < len(columns.line) and columns.line[cell] == line and cell not in others:
+        cell += 1
+    return int(columns.first[cell])
 
 
 def _is_marked(first: int, page: Page) -> bool:
@@ -86,11 +107,10 @@ def _beginnings(lines: Sequence[tuple[int, int]], page: Page) -> Iterator[tuple[
     marks = [_MARK.match(text, int(pieces.start[first])) for first, _ in lines]
     if any(marks):
         for (first, _), mark in zip(lines, marks, strict=True):
-            if mark is not None:
+            words = pieces.at(mark.end()) if mark is not None else lines[-1][1]
+            if mark is not None and words < lines[-1][1]:
                 # Training has items begin at their line, unless letters stand before them.
-                lettered = any(map(str.isalpha, mark[0]))
-                words = pieces.at(mark.end())
-                yield words if lettered else first, words
+                yield words if any(map(str.isalpha, mark[0])) else first, words
         return
     start, end = int(pieces.start[lines[0][0]]), int(pieces.end[lines[-1][1] - 1])
     first_line = text[start : pieces.end[lines[0][1] - 1]].rstrip()
@@ -102,7 +122,10 @@ def _beginnings(lines: Sequence[tuple[int, int]], page: Page) -> Iterator[tuple[
 
 
 def _behind_separators(text: str, start: int, end: int) -> Iterator[int]:
-    """The characters behind commas that stand in no brackets; behind semicolons where there are some."""
+    """The characters behind commas that stand in no brackets; behind semicolons where there are some.
+
+    And behind the "and" of a short last item.
+    """
     found: dict[str, list[int]] = {",": [], ";": []}
     depth = 0
     for match in _SEPARATOR.finditer(text, start, end):
@@ -111,4 +134,8 @@ def _behind_separators(text: str, start: int, end: int) -> Iterator[int]:
                 found[match[0]].append(match.end())
         else:
             depth = max(0, depth + (1 if match[0] in "([" else -1))
-    yield from found[";"] or found[","]
+    behind = found[";"] or found[","]
+    yield from behind
+    last = _AND.search(text, behind[-1], end) if behind else None
+    if last is not None and len(text[last.end() : end].split()) <= BRIEF:
+        yield last.end()

@@ -89,7 +89,7 @@ def of_absence(told: Tensor, region: Tensor, allowed: Tensor) -> Tensor:
     """
     outside = region[..., 0] == 0
     own = allowed & (outside[..., None] | (region >= 2) & (region <= 4))
-    most = torch.where(own, told, -torch.inf).amax(-1)
+    most = torch.where(own, told, -torch.inf).amax(-1).clamp(max=OWN)
     present = torch.where(outside, LABELLED, PRESENT / OWN) * most.clamp(min=0)
     empty = torch.where(outside, 0.0, EMPTY / OTHERS) * most.clamp(max=0)
     return torch.where(own.any(-1), -present - empty, 0.0)

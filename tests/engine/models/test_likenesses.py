@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -46,6 +47,30 @@ def _told(schema: dict[str, Any], text: str = PAGE) -> list[str]:
 )
 def test_what_looks_as_an_example_in_a_description_does_is_likelier(note: str, found: list[str]) -> None:
     assert _told(TEXT | {"description": note}) == found
+
+
+@pytest.mark.parametrize(
+    ("example", "text", "found"),
+    [
+        ("75 m²", "In all 80 m² of rooms", ["80"]),
+        ("Ż-12/3", "sign Ć-1/1", ["Ć-1/1"]),
+        ("ab-1", "AB-1 cd-2", ["cd-2"]),
+        ("2,5 mg", "4 ml or 3,25 ml", ["4", "3,25"]),
+        ("1,234.50 EUR", "of 9,120.00 EUR", ["9,120.00"]),
+        ("1.2.3", "see 4.5.6 and 7.8", ["4.5.6"]),
+        ('12"-A', 'pipe 16"-B', ['16"-B']),
+    ],
+)
+def test_figures_letters_and_signs_of_all_kinds_count(example: str, text: str, found: list[str]) -> None:
+    assert _told(TEXT | {"examples": [example]}, text) == found
+    assert _told(TEXT | {"examples": [example]}, f"x {example} y") == [example.split()[0]]
+
+
+def test_an_example_made_to_take_long_does_not() -> None:
+    for example in ("1." * 18 + "1-a", "1-" * 19 + "a1", "a1 " * 12):
+        begin = time.perf_counter()
+        _told(TEXT | {"examples": [example]}, "1." * 2000 + " " * 2000 + "1-" * 2000)
+        assert time.perf_counter() - begin < 2
 
 
 def test_examples_of_the_schema_count_as_those_of_its_description_do() -> None:

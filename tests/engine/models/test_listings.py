@@ -46,9 +46,20 @@ def _items(text: str, path: str = "/present", form: Form = FORM) -> list[str]:
         ("Present:\n  a) Ann\n  b) Bob\n", ["Ann", "Bob"]),
         ("Present\nAnn\nBob\n\nCid\n", ["Ann", "Bob"]),
         ("Present: Ann\n", ["Ann"]),
+        ("Present:\nAnn\nBob\nAgenda:\nwater\nPlace: Ulm\n", ["Ann", "Bob"]),
+        ("Present: Ann, Bob      Agenda: water, stone\n", ["Ann,", "Bob"]),
+        ("Present:\nA. Smith\nBob Bee\nC. Dee\n", ["A.", "Bob", "C."]),
+        ("Present: A. Smith, B. Bee\n", ["A.", "B."]),
+        ("Present: Ann 2,5 mg, Bob 1,5 mg\n", ["Ann", "Bob"]),
+        ("Present: Ann, Bob and Cid\n", ["Ann,", "Bob", "Cid"]),
+        ("Present:\na)\n\nPlace: Ulm\n", []),
     ],
-    ids=["commas", "semicolons", "lines", "wrapped", "bullets", "numbers", "letters", "below", "one"],
-)
+    ids=[
+        "commas", "semicolons", "lines", "wrapped", "bullets", "numbers", "letters", "below", "one",
+        "before a label", "beside a label", "initials", "initials and commas", "decimals",
+        "and", "only a mark",
+    ],
+)  # fmt: skip
 def test_items_begin_at_lines_or_behind_commas_of_what_is_labelled(text: str, items: list[str]) -> None:
     assert _items(text) == items
 
@@ -98,3 +109,4 @@ def test_other_lists_are_told_nothing(form: Form) -> None:
 def test_labels_without_a_list_are_no_harm(text: str) -> None:
     page, told = _told(text)
     assert all(len(said) == len(page.columns.pieces) for said in told.values())
+    assert text in ("Present: ,", "Present:\n-\n") or not told
