@@ -37,16 +37,22 @@ _SEPARATOR = re.compile(r"(?<!\d),|,(?!\d)|[;()\[\]]")
 _AND = re.compile(r"\s(?:and|&|or|und|oder|et|ou|y|en)\s+")
 
 
-def told_by_listings(form: Form, labels: Sequence[Label], page: Page) -> dict[str, Floats]:
+def told_by_listings(
+    form: Form, labels: Sequence[Label], page: Page
+) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """What labels say of where the items of lists of texts begin, by the lists' paths, [T], ITEM at most.
 
-    And where their texts do, behind what marks an item: by the paths of the items, OWN at most.
+    And of where their texts do, behind what marks an item, by the items' paths: OWN at most.
     """
-    lists, told = {array.path for array in form.arrays}, dict[str, Floats]()
+    items_of, texts_of = dict[str, Floats](), dict[str, Floats]()
+    paths = {array.path for array in form.arrays}
+    lists = [(i, path) for i, path in enumerate(fields_of_record(form)) if path in paths]
+    if not labels or not lists:
+        return items_of, texts_of
     others = {label.cell for label in labels}
     others |= {one.cell for one in page.short if page.text.startswith(":", one.behind)}
-    for i, path in enumerate(fields_of_record(form)):
-        own = [label for label in labels if label.claims[i] > 0] if path in lists else []
+    for i, path in lists:
+        own = [label for label in labels if label.claims[i] > 0]
         listed = [(float(label.claims[i]), lines) for label in own if (lines := _lines(label, others, page))]
         if not listed:
             continue
@@ -58,8 +64,8 @@ def told_by_listings(form: Form, labels: Sequence[Label], page: Page) -> dict[st
                 items[first:until] = -INSIDE * sure
             for item, text in _beginnings(lines, page):
                 items[item], texts[text] = ITEM * sure, OWN * sure
-        told |= {path: items, f"{path}/*": texts}
-    return told
+        items_of[path], texts_of[f"{path}/*"] = items, texts
+    return items_of, texts_of
 
 
 def _lines(label: Label, others: Container[int], page: Page) -> list[tuple[int, int]]:
@@ -76,14 +82,14 @@ def _lines(label: Label, others: Container[int], page: Page) -> list[tuple[int, 
         first, (above, _) = lines[-1][1], lines[-1]
         if first == len(pieces) or pieces.line[first] == pieces.line[above]:
             break
-        marked, cell = _is_marked(first, page), int(columns.cell[first])
+        marked, cell = _mark_of(first, page) is not None, int(columns.cell[first])
         if int(pieces.line[first] - pieces.line[above]) > 1 + marked or columns.left[cell] < left - INDENT:
             break
         if cell in others and not marked:
             break
         lines.append((first, _end_of_line(first, others, columns)))
     words = [len(page.text[pieces.start[a] : pieces.end[b - 1]].split()) for a, b in lines]
-    marked = any(_is_marked(first, page) for first, _ in lines)
+    marked = any(_mark_of(first, page) for first, _ in lines)
     return [] if len(lines) > 1 and not marked and np.mean(words) >= PROSE else lines
 
 
@@ -97,14 +103,15 @@ def _end_of_line(piece: int, others: Container[int], columns: Columns) -> int:
     return int(columns.first[cell])
 
 
-def _is_marked(first: int, page: Page) -> bool:
-    return _MARK.match(page.text, int(page.columns.pieces.start[first])) is not None
+def _mark_of(first: int, page: Page) -> re.Match[str] | None:
+    """What marks the line that begins with this piece as an item."""
+    return _MARK.match(page.text, int(page.columns.pieces.start[first]))
 
 
 def _beginnings(lines: Sequence[tuple[int, int]], page: Page) -> Iterator[tuple[int, int]]:
     """The pieces at which items, and their texts, begin: at marked lines, at all lines, or behind commas."""
     pieces, text = page.columns.pieces, page.text
-    marks = [_MARK.match(text, int(pieces.start[first])) for first, _ in lines]
+    marks = [_mark_of(first, page) for first, _ in lines]
     if any(marks):
         for (first, _), mark in zip(lines, marks, strict=True):
             words = pieces.at(mark.end()) if mark is not None else lines[-1][1]

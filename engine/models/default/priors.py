@@ -40,9 +40,9 @@ class Priors:
         self._tables = tables_of(form, page)
         self._headed = told_by_headings(form, page)
         labels = labels_of(form, page)
-        self._listed = told_by_listings(form, labels, page)
+        self._listed, texts = told_by_listings(form, labels, page)
         self._fields = told_by_labels(form, labels, self._pieces)
-        self._fields |= told_of_fields(self._tables, self._pieces) | self._listed
+        self._fields |= told_of_fields(self._tables, self._pieces) | texts
         for path, told in told_by_examples(form, page).items():
             self._fields[path] = self._fields[path] + told if path in self._fields else told
         self._rows = {array.path: self._of_rows(array) for array in form.arrays}

@@ -6,12 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.engine.models.test_phrases import letters
-from tests.tiny_network import tiny_network, wordpieces
+from tests.engine.models.pages import page_of
 
-from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.headings import OTHERS, OWN, objects_of, told_by_headings
-from cinnabar.engine.models.default.naming import Page
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form import Form
 
@@ -32,10 +29,9 @@ PARTIES = _form(seller=_object("name", "city"), buyer=_object("name", "city"), n
 
 def _said(text: str, at: str, form: Form = PARTIES) -> dict[str, float]:
     """What the headings of a text say of the piece at which these words begin, by object."""
-    pieces = wordpieces().pieces(text)
-    words = tiny_network().encoder.words.weight
-    told = told_by_headings(form, Page.of(text, Columns(pieces), words, letters(), wordpieces()))
-    piece = pieces.at(text.index(at))
+    page = page_of(text)
+    told = told_by_headings(form, page)
+    piece = page.columns.pieces.at(text.index(at))
     return {path: float(said[piece]) for path, said in told.items()}
 
 
@@ -116,8 +112,6 @@ def test_an_object_goes_by_the_names_around_it_as_well() -> None:
 
 @pytest.mark.parametrize("text", ["", "\n\n", "   ", ":", "Buyer", ": :\n:Buyer:\n"])
 def test_pages_with_hardly_anything_on_them_are_no_harm(text: str) -> None:
-    pieces = wordpieces().pieces(text)
-    words = tiny_network().encoder.words.weight
-    page = Page.of(text, Columns(pieces), words, letters(), wordpieces())
+    page = page_of(text)
     for said in told_by_headings(PARTIES, page).values():
-        assert said.shape == (len(pieces),) and np.isfinite(said).all()
+        assert said.shape == (len(page.columns.pieces),) and np.isfinite(said).all()

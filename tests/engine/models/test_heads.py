@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.engine.models.test_phrases import letters
-from tests.tiny_network import form_of, tiny_network, wordpieces
+from tests.engine.models.pages import page_of
+from tests.tiny_network import form_of, wordpieces
 
-from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.heads import Table, tables_of
-from cinnabar.engine.models.default.naming import Page
 from cinnabar.schemas.form import Form
 
 TEXT = {"type": ["string", "null"]}
@@ -27,9 +25,7 @@ GOODS = form_of(goods=list_of("quantity", "article_number", "price"))
 
 def tables(text: str, form: Form = GOODS) -> dict[str, list[Table]]:
     """The tables of a text."""
-    words = tiny_network().encoder.words.weight
-    columns = Columns(wordpieces().pieces(text))
-    return tables_of(form, Page.of(text, columns, words, letters(), wordpieces()))
+    return tables_of(form, page_of(text))
 
 
 def lines_of(table: Table, text: str) -> list[dict[str, str]]:

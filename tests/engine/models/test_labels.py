@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.engine.models.test_phrases import letters
-from tests.tiny_network import form_of, tiny_network, wordpieces
+from tests.engine.models.pages import page_of
+from tests.tiny_network import form_of
 
-from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.labels import OWN, labels_of, told_by_labels
-from cinnabar.engine.models.default.naming import Page
 from cinnabar.schemas.form import Form
 
 TEXT = {"type": ["string", "null"]}
@@ -17,9 +15,8 @@ SAMPLE = form_of(received_on=TEXT, sampled_on=TEXT, sample_number=TEXT)
 
 def _said(text: str, at: str, form: Form = SAMPLE) -> dict[str, float]:
     """What labels say of the piece at which these words begin, by field; 0 where there are none."""
-    pieces = wordpieces().pieces(text)
-    words = tiny_network().encoder.words.weight
-    page = Page.of(text, Columns(pieces), words, letters(), wordpieces())
+    page = page_of(text)
+    pieces = page.columns.pieces
     told = told_by_labels(form, labels_of(form, page), len(pieces))
     piece = pieces.at(text.index(at))
     return {slot.path[1:]: float(told[slot.path][piece]) if slot.path in told else 0.0 for slot in form.slots}
@@ -76,9 +73,7 @@ def test_frequent_words_of_a_description_are_no_label() -> None:
 
 @pytest.mark.parametrize("text", ["", "\n", ":", "Sample number", "Sample number:", "Sample number:\n\n"])
 def test_pages_with_hardly_anything_on_them_are_no_harm(text: str) -> None:
-    words = tiny_network().encoder.words.weight
-    columns = Columns(wordpieces().pieces(text))
-    assert not labels_of(SAMPLE, Page.of(text, columns, words, letters(), wordpieces()))
+    assert not labels_of(SAMPLE, page_of(text))
 
 
 def test_what_has_figures_is_no_label() -> None:

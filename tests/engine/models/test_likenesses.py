@@ -6,12 +6,10 @@ import time
 from typing import Any
 
 import pytest
-from tests.engine.models.test_phrases import letters
-from tests.tiny_network import form_of, tiny_network, wordpieces
+from tests.engine.models.pages import page_of
+from tests.tiny_network import form_of
 
-from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.likenesses import OWN, told_by_examples
-from cinnabar.engine.models.default.naming import Page
 from cinnabar.engine.models.default.priors import Priors
 from cinnabar.engine.models.default.windows import Window
 
@@ -21,9 +19,8 @@ PAGE = "Drug: Zinc 2,5 mg 1-0-1\nOur sign: AB-124/23\nPaid 12.50 for 3 years sin
 
 def _told(schema: dict[str, Any], text: str = PAGE) -> list[str]:
     """The words at which the values of a field are likelier to start."""
-    pieces = wordpieces().pieces(text)
-    words = tiny_network().encoder.words.weight
-    told = told_by_examples(form_of(f=schema), Page.of(text, Columns(pieces), words, letters(), wordpieces()))
+    page = page_of(text)
+    pieces, told = page.columns.pieces, told_by_examples(form_of(f=schema), page)
     if not told:
         return []
     assert set(told["/f"].tolist()) == {0.0, OWN}
@@ -91,7 +88,7 @@ def test_dates_numbers_and_choices_are_not_told_by_examples() -> None:
 
 def test_a_label_and_an_example_add_up() -> None:
     form = form_of(sign=TEXT | {"examples": ["C-5/5"]})
-    pieces, words = wordpieces().pieces(PAGE), tiny_network().encoder.words.weight
-    priors = Priors(form, Page.of(PAGE, Columns(pieces), words, letters(), wordpieces()))
+    page = page_of(PAGE)
+    pieces, priors = page.columns.pieces, Priors(form, page)
     said = priors.starts([Window(0, len(pieces), 0, len(pieces))], [form.slots], 200)[0, 0]
     assert said[pieces.at(PAGE.index("AB-")) + 1] > OWN

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.engine.models.test_phrases import letters
-from tests.tiny_network import form_of, tiny_network, wordpieces
+from tests.engine.models.pages import page_of
+from tests.tiny_network import form_of
 
-from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.labels import labels_of
 from cinnabar.engine.models.default.listings import INSIDE, ITEM, OUTSIDE, OWN, told_by_listings
 from cinnabar.engine.models.default.naming import Floats, Page
@@ -20,9 +19,9 @@ FORM = form_of(present=NAMES, agenda=NAMES, secretary=TEXT)
 
 
 def _told(text: str, form: Form = FORM) -> tuple[Page, dict[str, Floats]]:
-    pieces = wordpieces().pieces(text)
-    page = Page.of(text, Columns(pieces), tiny_network().encoder.words.weight, letters(), wordpieces())
-    return page, told_by_listings(form, labels_of(form, page), page)
+    page = page_of(text)
+    items, texts = told_by_listings(form, labels_of(form, page), page)
+    return page, items | texts
 
 
 def _items(text: str, path: str = "/present", form: Form = FORM) -> list[str]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import torch
+from tests.engine.models.pages import page_of
 from tests.engine.models.test_heads import TABLE, list_of
-from tests.engine.models.test_phrases import letters
-from tests.tiny_network import form_of, passage_of, tiny_model, tiny_network, wordpieces
+from tests.tiny_network import form_of, passage_of, tiny_model, wordpieces
 
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.default.columns import Columns
-from cinnabar.engine.models.default.naming import Page
 from cinnabar.engine.models.default.priors import EMPTY, PRESENT, Priors, of_absence
 from cinnabar.engine.models.default.tables import OTHERS, OWN
 from cinnabar.engine.models.default.windows import Window
@@ -26,10 +24,9 @@ PAGE = "Buyer\nName: water\n\n" + TABLE + "\nNotes\n- paper\n- glass\n"
 
 
 def _priors(text: str = PAGE, form: Form = FORM) -> tuple[Priors, Window]:
-    pieces = wordpieces().pieces(text)
-    words = tiny_network().encoder.words.weight
-    priors = Priors(form, Page.of(text, Columns(pieces), words, letters(), wordpieces()))
-    return priors, Window(0, len(pieces), 0, len(pieces))
+    page = page_of(text)
+    pieces = len(page.columns.pieces)
+    return Priors(form, page), Window(0, pieces, 0, pieces)
 
 
 def _at(words: str) -> int:
