@@ -2,6 +2,10 @@
 
 Server, runner and worker are processes of their own, looked at by their files and over HTTP: a client of
 theirs in this process would leave sockets open. They are told to look for work more often than they would.
+
+All of it has to hold on two busy cores. A schedule of a few seconds starts a process each time and makes a
+hundred runs ahead, which kept a server from answering for minutes: so one test has a schedule, of half a
+minute, and what is deployed is asked to run.
 """
 
 from __future__ import annotations
@@ -29,7 +33,15 @@ ROOT = Path(__file__).resolve().parents[2]
 OFTEN = {
     "PREFECT_RUNNER_POLL_FREQUENCY": "1",
     "PREFECT_WORKER_QUERY_SECONDS": "1",
-    "PREFECT_SERVER_SERVICES_SCHEDULER_LOOP_SECONDS": "2",
+    "PREFECT_SERVER_SERVICES_SCHEDULER_LOOP_SECONDS": "5",
+}
+#: A server whose database is slow is waited for: a run whose start it refused would keep its deployment's one
+#: slot for 300 seconds, and all that is due meanwhile would be cancelled.
+PATIENT = {
+    "PREFECT_CLIENT_RETRY_EXTRA_CODES": "500",
+    "PREFECT_SERVER_DATABASE_TIMEOUT": "120",
+    "PREFECT_SERVER_DATABASE_CONNECTION_TIMEOUT": "120",
+    "PREFECT_API_REQUEST_TIMEOUT": "240",
 }
 TEXT = {"type": ["string", "null"]}
 SCHEMA: dict[str, Any] = {
@@ -41,19 +53,25 @@ SCHEMA: dict[str, Any] = {
 
 
 class Place:
-    """A folder to work in, and the server that was started there."""
+    """A folder to work in, with a mail and a schema, and the address of the server that is started there."""
 
-    def __init__(self, folder: Path, port: int) -> None:
-        self.folder, self.api = folder, f"http://127.0.0.1:{port}/api"
+    def __init__(self, folder: Path) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = str(free.getsockname()[1])
+        self.folder, self.api = folder, f"http://127.0.0.1:{self.port}/api"
+        (folder / "note.json").write_text(json.dumps(SCHEMA))
+        (folder / "mails").mkdir()
+        (folder / "mails" / "1.eml").write_bytes(imap_server.mail(1))
         self.env = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT")}
-        self.env |= OFTEN | {"PREFECT_HOME": str(folder / ".prefect"), "DO_NOT_TRACK": "1"}
+        self.env |= OFTEN | PATIENT | {"PREFECT_HOME": str(folder / ".prefect"), "DO_NOT_TRACK": "1"}
         #: What clients of the server know of it.
         self.known = {"PREFECT_API_URL": self.api}
         self.env |= {"PREFECT_SERVER_ANALYTICS_ENABLED": "false", "OMP_NUM_THREADS": "1"}
 
     def run(self, *words: str, **env: str) -> str:
         """A command, which is waited for; what it printed."""
-        where: Any = {"cwd": self.folder, "env": self.env | env, "timeout": 120}
+        where: Any = {"cwd": self.folder, "env": self.env | env, "timeout": 300}
         done = subprocess.run(
             [sys.executable, *words], **where, capture_output=True, text=True, check=False
         )
@@ -63,7 +81,7 @@ class Place:
     @contextmanager
     def running(self, *words: str, **env: str) -> Iterator[None]:
         """A command that goes on until it is interrupted."""
-        log = self.folder / "log.txt"
+        log = self.folder / f"{'-'.join(words[1:4])}.log"
         with (
             log.open("wb") as file,
             subprocess.Popen(
@@ -100,11 +118,14 @@ class Place:
             time.sleep(2)
         raise AssertionError(said)
 
-    def pause(self, name: str) -> Any:
-        """End the schedule of the deployment of this name; what the server knows of it."""
+    def deployed(self, name: str) -> Any:
+        """What the server knows of the deployment of this name."""
         (found,) = (one for one in self.ask("deployments/filter") if one["name"] == name)
-        self.ask(f"deployments/{found['id']}/pause_deployment")
         return found
+
+    def start(self, deployment: str) -> None:
+        """Ask for a run of it now."""
+        self.run("-m", "prefect", "deployment", "run", deployment, **self.known)
 
     def deploy(self, name: str, model: Path, *more: str, **yours: str) -> None:
         """Deploy what prefect.yaml has of this name, to a work pool that is made where there is none."""
@@ -117,6 +138,16 @@ class Place:
     def working(self) -> AbstractContextManager[None]:
         """A worker of that pool."""
         return self.running("-m", "prefect", "worker", "start", "--pool", "cinnabar", **self.known)
+
+    def serving(self) -> AbstractContextManager[None]:
+        """A server of Prefect."""
+        where = ["--host", "127.0.0.1", "--port", self.port]
+        return self.running("-m", "prefect", "server", "start", *where)
+
+    def answers(self) -> bool:
+        with suppress(OSError), urllib.request.urlopen(f"{self.api}/health", timeout=60) as reply:
+            return bool(reply.status == 200)
+        return False
 
     def tables(self, outcome: str) -> list[Any]:
         """The tables of results that Prefect has, those with documents of this outcome."""
@@ -133,7 +164,7 @@ class Place:
                     os.kill(int(environment.parent.name), signal.SIGKILL)
 
 
-def wait(what: str, holds: Callable[[], Any], seconds: float = 240.0) -> None:
+def wait(what: str, holds: Callable[[], Any], seconds: float = 600.0) -> None:
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, f"{what}: not within {seconds:g} s"
@@ -145,36 +176,38 @@ def rows(out: Path, sql: str) -> list[tuple[Any, ...]]:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Iterator[Place]:
-    """A folder of mails that is served every few seconds, with the server that this started."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    found = Place(tmp_path_factory.mktemp("served"), port)
-    (found.folder / "note.json").write_text(json.dumps(SCHEMA))
-    (found.folder / "mails").mkdir()
-    (found.folder / "mails" / "1.eml").write_bytes(imap_server.mail(1))
-    serve = ["-m", "cinnabar.flows.cli.main", "flows", "serve", "mails", "--schema", "note.json"]
-    where = ["--out", "tables", "--model", str(tiny_model), "--device", "cpu", "--workers", "1"]
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """A folder of mails and a server."""
+    found = Place(tmp_path_factory.mktemp("deployed"))
     try:
-        with found.running(*serve, *where, "--every", "3", "--port", str(port)):
+        with found.serving():
+            wait("the server", found.answers)
             yield found
     finally:
         found.end()
 
 
-@pytest.mark.timeout(400)
-def test_a_folder_that_is_served_is_read_on_schedule(place: Place) -> None:
+@pytest.mark.timeout(900)
+def test_a_folder_that_is_served_is_read_on_schedule(tmp_path: Path, tiny_model: Path) -> None:
+    place = Place(tmp_path)
     out = place.folder / "tables"
-    wait("the first run", lambda: rows(out, "select * from runs where finished is not null"))
-    assert rows(out, "select path from note") == [("mails/1.eml",)]
-    deployed = place.pause("nightly")
+    serve = ["-m", "cinnabar.flows.cli.main", "flows", "serve", "mails", "--schema", "note.json"]
+    where = ["--out", "tables", "--model", str(tiny_model), "--device", "cpu", "--workers", "1"]
+    try:
+        with place.running(*serve, *where, "--every", "30", "--port", place.port):
+            wait("the first run", lambda: rows(out, "select * from runs where finished is not null"))
+            assert rows(out, "select path from note") == [("mails/1.eml",)]
+            (place.folder / "mails" / "2.eml").write_bytes(imap_server.mail(2))
+            wait("the next run", lambda: len(rows(out, "select path from note")) == 2)
+            deployed = place.deployed("nightly")
+    finally:
+        place.end()
     described = deployed["parameter_openapi_schema"]["properties"]
     assert described["effort"]["enum"] == ["instant", "low", "medium", "high"]
     assert all(parameter["description"] for parameter in described.values())
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_the_mailbox_of_prefect_yaml_is_deployed_and_read_by_a_worker(place: Place, tiny_model: Path) -> None:
     out = place.folder / "letters"
     with imap_server.running() as mails:
@@ -183,10 +216,12 @@ def test_the_mailbox_of_prefect_yaml_is_deployed_and_read_by_a_worker(place: Pla
         place.run("-c", f"from prefect.blocks.system import Secret; {secret}", **place.known)
         yours = {"CINNABAR_SCHEMA": str(place.folder / "note.json"), "CINNABAR_OUT": str(out)}
         yours["CINNABAR_MAILBOX"] = mails.address()
-        place.deploy("mailbox", tiny_model, "--interval", "3", **yours)
+        place.deploy("mailbox", tiny_model, **yours)
+        (due,) = place.deployed("mailbox")["schedules"]
+        assert due["active"] and due["schedule"]["interval"] == 900
         with place.working():
+            place.start("extract-folder/mailbox")
             wait("the first run", lambda: place.tables("quarantined"))
-            place.pause("mailbox")
     assert len(rows(out, "select * from note")) == 2
 
     first = place.tables("quarantined")[0]
@@ -201,7 +236,7 @@ def test_the_mailbox_of_prefect_yaml_is_deployed_and_read_by_a_worker(place: Pla
     assert "anna%40example.org" in said and imap_server.PASSWORD not in said
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_the_backfill_of_prefect_yaml_runs_when_it_is_asked_to(place: Place, tiny_model: Path) -> None:
     schema, out = place.folder / "filed.json", place.folder / "filed"
     schema.write_text(json.dumps(SCHEMA))
@@ -211,7 +246,7 @@ def test_the_backfill_of_prefect_yaml_runs_when_it_is_asked_to(place: Place, tin
     schema.write_text(json.dumps(SCHEMA | {"properties": SCHEMA["properties"] | {"who": TEXT}}))
     place.deploy("backfill", tiny_model, CINNABAR_SCHEMA=str(schema), CINNABAR_OUT=str(out))
     with place.working():
-        place.run("-m", "prefect", "deployment", "run", "backfill-folder/backfill", **place.known)
+        place.start("backfill-folder/backfill")
         described = "from information_schema.columns where table_name = 'note' and column_name = 'who'"
         wait("the new version", lambda: rows(out, f"select 1 {described}"))
         wait("its records", lambda: len(rows(out, "select who from note")) == 1)
