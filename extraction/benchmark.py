@@ -25,6 +25,7 @@ from cinnabar.engine.training.generator import generate
 from cinnabar.extraction.evaluation import find_sets
 from cinnabar.extraction.experiments import OpenSet, answer_rows, context_rows, steps_rows
 from cinnabar.extraction.ingest import parse
+from cinnabar.extraction.long_lists import read_ledger
 from cinnabar.extraction.mixture import MixedDocument, mixed_documents
 from cinnabar.extraction.pipeline import Job, Read, run_batch
 from cinnabar.extraction.rates import FIELDS, TOKENS, rate
@@ -39,7 +40,9 @@ STEPS = (1, 2, 4, 8, 16)
 #: Least posteriors of a value that may be absent.
 ANSWERS = (0.1, 0.2, 0.3, 0.4, 0.5)
 #: Parts that are measured only where they are named.
-APART = ("answer", "long")
+APART = ("answer", "long", "rows")
+#: Rows of the lists that are read whole.
+ROWS = (300, 3000)
 #: Tokens of the long document: three times the default model's context and a bit.
 LONG = 400_000
 
@@ -114,6 +117,16 @@ def long_report(model: Model, effort: str) -> Iterator[str]:
     yield f"{outcome.status} {outcome.code} after {seconds:.1f} s; peak memory {peak_memory()} MiB."
 
 
+def rows_report(model: Model, effort: str) -> Iterator[str]:
+    """The table of long lists."""
+    yield "## Lists of many rows, five fields each"
+    rows = []
+    for r in (read_ledger(model, effort, count) for count in ROWS):
+        speed = f"{r.printed / r.seconds:.1f}"
+        rows.append((f"{r.printed}", f"{r.found}", f"{r.right}", f"{r.seconds:.1f}", speed))
+    yield table(("rows", "found", "right and in their place", "seconds", "rows/s"), rows)
+
+
 def rate_report(model: Model, effort: str) -> Iterator[str]:
     """Whole fills against the encoder alone, on one core."""
     found = rate(model, effort)
@@ -135,6 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "answer": lambda: answer_report(model, sets()),
         "context": lambda: context_report(model, sets(), a.context, a.effort),
         "long": lambda: long_report(model, a.effort),
+        "rows": lambda: rows_report(model, a.effort),
         "rate": lambda: rate_report(model, a.effort),
     }
     p = argparse.ArgumentParser(

@@ -11,11 +11,13 @@ import pytest
 from reading_model import ReadingModel
 
 from cinnabar.engine.engine import Engine
+from cinnabar.engine.models.loading import load_model
 from cinnabar.extraction.benchmark import answer_report, context_report, main, steps_report
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.evaluation import load_set
 from cinnabar.extraction.experiments import OpenSet, answer_rows, context_rows, steps_rows
 from cinnabar.extraction.ingest import parse
+from cinnabar.extraction.long_lists import ledger, read_ledger
 from cinnabar.extraction.mixture import mixed_documents
 from cinnabar.extraction.reporting import machine, table
 from cinnabar.extraction.timing import constraint, throughput
@@ -116,3 +118,16 @@ def test_the_machine_is_named() -> None:
 def test_a_folder_without_sets_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"benchmark: .*expected"):
         main(["--model", str(tmp_path), "--parts", "steps"])
+
+
+def test_a_list_over_many_pages_is_complete_right_and_in_order() -> None:
+    read = read_ledger(load_model("default", "cpu"), "medium", 200)
+    assert (read.found, read.right) == (200, 200)
+
+
+def test_what_is_printed_in_a_ledger_is_what_is_expected_of_it() -> None:
+    text, rows = ledger(130)
+    printed = [line.split() for line in text.splitlines() if re.match(r"\d\d\.", line)]
+    assert [line[1] for line in printed] == [row["item_number"] for row in rows]
+    assert [float(line[-1]) for line in printed] == [row["unit_price"] for row in rows]
+    assert text.count("Date") == text.count("page") == 3

@@ -128,13 +128,9 @@ def candidates_of(
         least = max(p.log_probability for p in pointed) - NEGLIGIBLE
         pointed = [p for p in pointed if p.log_probability >= least]
     texts: dict[bytes, tuple[float, Pointed]] = {}
-    by_start: dict[int, list[tuple[int, bytes]]] = {}
-    if typed:
-        for a, b, text in reader.typed(slot):
-            by_start.setdefault(a, []).append((b, text))
     for p in pointed:
         if typed:
-            ends = by_start.get(p.start) or _near(by_start, p.start)
+            ends = reader.starting(slot, p.start)
             if not ends:
                 continue
             end, text = min(ends, key=lambda e: (abs(e[0] - p.end), -e[0]))
@@ -151,11 +147,6 @@ def candidates_of(
             texts[read] = (p.log_probability, p)
     ranked = sorted(texts.items(), key=lambda t: (-t[1][0], t[1][1].start))[:CANDIDATES]
     return [Candidate(t, p.spans) for t, (_, p) in ranked], [log for _, (log, _) in ranked]
-
-
-def _near(by_start: dict[int, list[tuple[int, bytes]]], start: int) -> list[tuple[int, bytes]]:
-    """A sign or a bracket may begin the mention a character before its first piece, or start one after it."""
-    return by_start.get(start + 1) or by_start.get(start - 1) or []
 
 
 def log_sum(a: float, b: float) -> float:

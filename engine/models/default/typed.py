@@ -32,6 +32,7 @@ class PassageReader:
         self._mentions: list[Mention] | None = None
         self._readings: dict[tuple[tuple[int, int], ...], tuple[bytes, ...]] = {}
         self._typed: dict[int, tuple[Slot, list[Typed]]] = {}
+        self._starting: dict[int, dict[int, list[tuple[int, bytes]]]] = {}
         self._places: dict[int, npt.NDArray[np.int64]] = {}
 
     @property
@@ -62,6 +63,20 @@ class PassageReader:
             # The slot is kept so that its automaton's id stays its own.
             self._typed[key] = (slot, [(a, b, text) for a, b, text in found if text is not None])
         return self._typed[key][1]
+
+    def starting(self, slot: Slot, start: int) -> list[tuple[int, bytes]]:
+        """Of the mentions that the slot accepts, those that start at this character: (end, canonical text).
+
+        A sign or a bracket may begin the mention a character before its first piece, or start one after it.
+        """
+        key = id(slot.automaton)
+        if key not in self._starting:
+            # A list of thousands of rows asks thousands of times.
+            found = self._starting[key] = {}
+            for a, b, text in self.typed(slot):
+                found.setdefault(a, []).append((b, text))
+        known = self._starting[key]
+        return known.get(start) or known.get(start + 1) or known.get(start - 1) or []
 
     def places(self, slot: Slot, pieces: Pieces) -> npt.NDArray[np.int64]:
         """The pieces at which the slot's mentions start, ascending; found once for all windows."""

@@ -51,6 +51,26 @@ def test_only_accepted_texts_become_candidates() -> None:
     assert candidates_of(slot, False, [at("ACME", -0.1)], READER) == ([], [])
 
 
+def test_what_many_slots_ask_for_is_looked_up_and_not_searched_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = PassageReader(" ".join(f"{n}.5" for n in range(100, 400)))
+    slot, asked = slot_of(type="number"), []
+    typed = PassageReader.typed
+    monkeypatch.setattr(PassageReader, "typed", lambda self, slot: asked.append(slot) or typed(self, slot))
+    for n in range(300):
+        place = Pointed(((6 * n, 6 * n + 5),), -0.1)
+        found, _ = candidates_of(slot, True, [place], numbers)
+        assert [c.text for c in found] == [f"{n + 100}.5".encode()]
+    assert len(asked) == 1
+
+
+def test_a_sign_before_the_pointed_place_belongs_to_the_mention() -> None:
+    numbers = PassageReader("credit (12.50) or -7")
+    slot = slot_of(type="number")
+    assert numbers.starting(slot, 8) and numbers.starting(slot, 8) == numbers.starting(slot, 7)
+    assert numbers.starting(slot, 19) == numbers.starting(slot, 18) == [(20, b"-7")]
+    assert not numbers.starting(slot, 2)
+
+
 def test_spans_with_the_same_reading_are_one_candidate_with_the_sum_of_their_probabilities() -> None:
     slot = slot_of(type="string")
     pointed = [at("ACME Ltd", math.log(0.2)), at("total", math.log(0.4)), at("ACME Ltd", math.log(0.3), 1)]
