@@ -29,7 +29,7 @@ LEDGER: dict[str, Any] = {
             "items": {
                 "type": "object",
                 "properties": {
-                    "day": {"type": ["string", "null"], "format": "date", "description": "When it was moved."},
+                    "day": {"type": ["string", "null"], "format": "date", "description": "Its day."},
                     "item_number": {"type": ["string", "null"], "description": "Number of the item."},
                     "goods": {"type": ["string", "null"], "description": "What was moved."},
                     "quantity": {"type": ["integer", "null"], "description": "How many pieces."},
