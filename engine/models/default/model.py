@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from cinnabar.engine.calibration import Calibration
 from cinnabar.engine.models.base import Canvas, Row, Scores
+from cinnabar.engine.models.default.alike import likened, probabilities
 from cinnabar.engine.models.default.answering import align, answer, gather, unshare
 from cinnabar.engine.models.default.answers import Answers, Decided
 from cinnabar.engine.models.default.choosing import options_of, supported, told_windows
@@ -17,7 +19,7 @@ from cinnabar.engine.models.default.forms import FormMemory, read_form
 from cinnabar.engine.models.default.hidden import Look
 from cinnabar.engine.models.default.inputs import ROWS, Board, Sheet, to_device
 from cinnabar.engine.models.default.memory import Memory
-from cinnabar.engine.models.default.naming import Page
+from cinnabar.engine.models.default.naming import Floats, Page
 from cinnabar.engine.models.default.network import Network
 from cinnabar.engine.models.default.pointing import end_mask, point, start_masks
 from cinnabar.engine.models.default.precision import low_precision
@@ -136,9 +138,18 @@ class DefaultModel:
     def _find_rows(self, form: Form, memory: Memory) -> list[Row]:
         if not len(memory.pieces):
             return []
-        known = self.form(form)
-        count = len(form.arrays)
-        places: list[list[tuple[int, float]]] = [[] for _ in form.arrays]
+        starts, anchors = memory.pieces.start, []
+        for odds, fields in zip(self._row_odds(form, memory), fields_within(form), strict=True):
+            chances = probabilities(likened(odds, memory.columns))
+            likely = np.flatnonzero(chances >= DOUBTFUL_FROM).tolist()
+            begun = chosen_places([(p, float(chances[p])) for p in likely], fields, len(starts))
+            anchors.append([(int(starts[piece]), chance) for piece, chance in begun])
+        return nested(form, anchors)
+
+    def _row_odds(self, form: Form, memory: Memory) -> Floats:
+        """The log odds that an item of each of A arrays begins at each of T pieces: [A, T]."""
+        known, count = self.form(form), len(form.arrays)
+        odds = np.full((count, len(memory.pieces)), -np.inf, np.float32)
         for first in range(0, len(memory.windows), VIEWS_AT_ONCE):
             windows = range(first, min(first + VIEWS_AT_ONCE, len(memory.windows)))
             page = self._page(memory, windows)
@@ -149,17 +160,11 @@ class DefaultModel:
                 logits = self.network.rows(look).float()
             chosen = [memory.windows[w] for w in windows]
             told = self._priors(form, memory).rows(chosen, form.arrays, logits.shape[-1])
-            chances = (logits + told.to(self.device)).sigmoid()
-            for i, a, place in (chances >= DOUBTFUL_FROM).nonzero().tolist():
-                w = memory.windows[windows[i]]
-                piece = place - 1 + w.first
-                if w.core_first <= piece < w.core_last:
-                    places[a].append((piece, float(chances[i, a, place])))
-        starts = memory.pieces.start
-        fields = fields_within(form)
-        begun = [chosen_places(own, n, len(starts)) for own, n in zip(places, fields, strict=True)]
-        anchors = [[(int(starts[piece]), chance) for piece, chance in own] for own in begun]
-        return nested(form, anchors)
+            said = (logits + told.to(self.device)).cpu().numpy()
+            for own, w in zip(said, chosen, strict=True):
+                core = own[:, 1 + w.core_first - w.first : 1 + w.core_last - w.first]
+                odds[:, w.core_first : w.core_last] = core
+        return odds
 
     def _page(self, memory: Memory, windows: Sequence[int]) -> Sheet:
         chosen = [(memory.pieces, memory.windows[w]) for w in windows]

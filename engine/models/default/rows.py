@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from cinnabar.engine.models.base import Row
@@ -63,13 +64,14 @@ def nested(form: Form, anchors: Sequence[Sequence[tuple[int, float]]]) -> list[R
     at: dict[int, list[int]] = {}
     for array, outer in enclosing(form).items():
         at[array] = []
+        outer_anchors = [rows[r].anchor for r in at[outer]] if outer >= 0 else []
         for anchor, chance in sorted(anchors[array]):
             parent = -1
             if outer >= 0:
-                before = [r for r in at[outer] if rows[r].anchor <= anchor]
+                before = bisect_right(outer_anchors, anchor)
                 if not before:
                     continue
-                parent = before[-1]
+                parent = at[outer][before - 1]
             at[array].append(len(rows))
             rows.append(Row(array, parent, anchor, chance))
     return rows

@@ -8,6 +8,7 @@ import pytest
 from tests.engine.models.pages import page_of
 from tests.tiny_network import form_of
 
+from cinnabar.engine.models.default import listings
 from cinnabar.engine.models.default.labels import labels_of
 from cinnabar.engine.models.default.listings import INSIDE, ITEM, OUTSIDE, OWN, told_by_listings
 from cinnabar.engine.models.default.naming import Floats, Page
@@ -109,3 +110,28 @@ def test_labels_without_a_list_are_no_harm(text: str) -> None:
     page, told = _told(text)
     assert all(len(said) == len(page.columns.pieces) for said in told.values())
     assert text in ("Present: ,", "Present:\n-\n") or not told
+
+
+def test_a_long_list_goes_on_behind_the_end_of_a_page_up_to_the_next_label() -> None:
+    names = "".join(f"- Ann{n}\n" for n in range(70))
+    text = f"Red house\n\nPresent:\n{names}\nPage 1\n\nBlue house\n\n- Bob\n\nSecretary: Eve\n"
+    assert _items(text) == ["-"] * 70
+    page, told = _told(text)
+    said, pieces = told["/present"], page.columns.pieces
+    at = {word: said[pieces.at(text.index(word))] for word in ("Red", "- Bob", "Eve")}
+    assert at == {"Red": -OUTSIDE, "- Bob": 0.0, "Eve": -OUTSIDE}
+
+
+def test_a_short_list_ends_where_its_lines_do() -> None:
+    text = "Present:\n- Ann\n- Bob\n\n\nPage 1\n\n- Cid\n"
+    page, told = _told(text)
+    assert told["/present"][page.columns.pieces.at(text.index("- Cid"))] == -OUTSIDE
+
+
+def test_lists_behind_many_labels_are_looked_at_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+    real = listings._mark_of
+    monkeypatch.setattr(listings, "_mark_of", lambda *place: looked.append(place) or real(*place))
+    monkeypatch.setattr(listings, "LINES", 300)
+    _told("- Present: x\n" * 300)
+    assert len(looked) < 2000
