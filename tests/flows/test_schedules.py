@@ -1,4 +1,4 @@
-"""What is served or deployed runs when its schedule says so, on a real Prefect server.
+"""What is served runs when its schedule says so, what is deployed when asked to, on a real Prefect server.
 
 Server, runner and worker are processes of their own, looked at by their files and over HTTP: a client of
 theirs in this process would leave sockets open. They are told to look for work more often than they would.
@@ -164,7 +164,7 @@ class Place:
                     os.kill(int(environment.parent.name), signal.SIGKILL)
 
 
-def wait(what: str, holds: Callable[[], Any], seconds: float = 600.0) -> None:
+def wait(what: str, holds: Callable[[], Any], seconds: float = 400.0) -> None:
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, f"{what}: not within {seconds:g} s"
@@ -187,7 +187,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         found.end()
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1500)
 def test_a_folder_that_is_served_is_read_on_schedule(tmp_path: Path, tiny_model: Path) -> None:
     place = Place(tmp_path)
     out = place.folder / "tables"
@@ -207,7 +207,7 @@ def test_a_folder_that_is_served_is_read_on_schedule(tmp_path: Path, tiny_model:
     assert all(parameter["description"] for parameter in described.values())
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1500)
 def test_the_mailbox_of_prefect_yaml_is_deployed_and_read_by_a_worker(place: Place, tiny_model: Path) -> None:
     out = place.folder / "letters"
     with imap_server.running() as mails:
@@ -236,7 +236,7 @@ def test_the_mailbox_of_prefect_yaml_is_deployed_and_read_by_a_worker(place: Pla
     assert "anna%40example.org" in said and imap_server.PASSWORD not in said
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1500)
 def test_the_backfill_of_prefect_yaml_runs_when_it_is_asked_to(place: Place, tiny_model: Path) -> None:
     schema, out = place.folder / "filed.json", place.folder / "filed"
     schema.write_text(json.dumps(SCHEMA))

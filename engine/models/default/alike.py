@@ -1,4 +1,4 @@
-"""Lines of a page that look alike: what most of them are, a doubtful one is as well.
+"""Lines of a page that look alike: what most of them are, a doubtful one among them is as well.
 
 Each place is asked by itself whether an item of a list begins there, and in a long table one line in thirty
 is missed. Where most of the lines that are made of the same cells begin items, a doubtful one is likelier to
@@ -14,35 +14,42 @@ import numpy as np
 
 from cinnabar.engine.models.default.columns import Columns
 from cinnabar.engine.models.default.naming import Floats
+from cinnabar.engine.models.default.rows import ROW_FROM
 from cinnabar.engine.models.default.wordpieces import CASES
 
 #: Lines that are alike, at least, and cells of each: running text is alike everywhere.
 ALIKE, CELLS = 3, 2
-#: Lines that begin no item and as many that do, half of this each, counted beside those that were read.
-OTHERS = 1.0
+#: Lines counted beside those that were read, of which half begin an item.
+UNREAD = 1.0
 #: How much likelier (a natural logarithm) an item begins in a line, at most.
 MOST = 3.0
-#: How coarse their left edge is, in the units of `Pieces.left`.
+#: The left edges of lines that are alike differ by less, in the units of `Pieces.left`.
 COARSE = 40
+#: The next such line is near up to so many times of how far apart such lines are (the median).
+NEAR = 1.5
 
 
 def likened(odds: Floats, columns: Columns) -> Floats:
     """The log odds that an item begins at each piece, [T], raised where items begin in lines like its own.
 
-    Of each line the likeliest piece is raised. Lines of zugferd's lists: F1 .65 to .68.
+    Of each line the likeliest piece is raised, where the next such line above and below is near and begins an
+    item: at the ends of a table stand sums, and what is carried forward. Lines of one cell are told nothing.
     """
-    chances = probabilities(odds)
-    raised = odds.copy()
-    lines = defaultdict[Hashable, list[int]](list)
+    alike = defaultdict[Hashable, list[int]](list)
     for first, until, look in _lines(columns):
-        lines[look].append(first + int(chances[first:until].argmax()))
-    for places in lines.values():
-        if len(places) < ALIKE:
+        alike[look].append(first + int(odds[first:until].argmax()))
+    raised = odds.copy()
+    for found in alike.values():
+        if len(found) < ALIKE:
             continue
-        own = chances[places]
-        others = own.sum() - own
-        shared = np.log((others + OTHERS / 2) / (len(places) - 1 - others + OTHERS / 2))
-        raised[places] += shared.clip(0.0, MOST)
+        places = np.array(found)
+        own = probabilities(odds[places])
+        begun = own.sum() - own + UNREAD / 2
+        shared = np.log(begun / (len(found) - 1 + UNREAD - begun)).clip(0.0, MOST)
+        apart = np.diff(columns.pieces.line[places])
+        near, begins = apart <= NEAR * np.median(apart), own >= ROW_FROM
+        above, below = np.append(False, near & begins[:-1]), np.append(near & begins[1:], False)
+        raised[places] += np.where(above & below, shared, 0.0)
     return raised
 
 
@@ -58,6 +65,8 @@ def _lines(columns: Columns) -> Iterator[tuple[int, int, Hashable]]:
     That is where they begin, and which of their cells have figures.
     """
     pieces = columns.pieces
+    if not len(pieces):
+        return
     begins = np.flatnonzero(np.diff(pieces.line, prepend=-1) > 0)
     until = np.append(begins[1:], len(pieces))
     cells = np.append(columns.cell[begins], len(columns.line))

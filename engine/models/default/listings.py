@@ -57,7 +57,7 @@ def told_by_listings(
         return items_of, texts_of
     others = {label.cell for label in labels}
     others |= {one.cell for one in page.short if page.text.startswith(":", one.behind)}
-    labelled = sorted(others)
+    ends = sorted(one.cell for one in labels if _mark_of(int(page.columns.first[one.cell]), page) is None)
     for i, path in lists:
         listed, left = list[tuple[float, list[tuple[int, int]]]](), LINES
         for label in labels:
@@ -73,7 +73,9 @@ def told_by_listings(
         texts = np.zeros(pieces, np.float32)
         for _, lines in listed:
             if len(lines) >= LONG:
-                items[lines[-1][1] : _next_label(lines[-1][1], labelled, page)] = 0.0
+                items[lines[-1][1] : _first_of(ends, lines[-1][1], page)] = 0.0
+        if left <= 0:
+            items[listed[-1][1][-1][1] :] = 0.0
         for sure, lines in listed:
             for first, until in lines:
                 items[first:until] = -INSIDE * sure
@@ -107,7 +109,7 @@ def _lines(label: Label, others: Container[int], page: Page, most: int) -> list[
 
 
 def _is_prose(lines: Sequence[tuple[int, int]], page: Page) -> bool:
-    """Whether these lines, of which none is marked, are a paragraph."""
+    """Whether these lines are a paragraph: long ones, of which none is marked."""
     if len(lines) < 2 or any(_mark_of(first, page) for first, _ in lines):
         return False
     start, end = page.columns.pieces.start, page.columns.pieces.end
@@ -115,13 +117,13 @@ def _is_prose(lines: Sequence[tuple[int, int]], page: Page) -> bool:
     return bool(np.mean(words) >= PROSE)
 
 
-def _next_label(piece: int, labelled: Sequence[int], page: Page) -> int:
-    """The first piece of the next cell that is a label, from this piece on; the end where there is none."""
+def _first_of(cells: Sequence[int], piece: int, page: Page) -> int:
+    """The first piece of the next of these cells, ascending, from this piece on; else the end of the page."""
     columns = page.columns
     if piece == len(columns.pieces):
         return piece
-    nearest = bisect_left(labelled, int(columns.cell[piece]))
-    return int(columns.first[labelled[nearest]]) if nearest < len(labelled) else len(columns.pieces)
+    nearest = bisect_left(cells, int(columns.cell[piece]))
+    return int(columns.first[cells[nearest]]) if nearest < len(cells) else len(columns.pieces)
 
 
 def _end_of_line(piece: int, others: Container[int], columns: Columns) -> int:

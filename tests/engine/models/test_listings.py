@@ -10,7 +10,7 @@ from tests.tiny_network import form_of
 
 from cinnabar.engine.models.default import listings
 from cinnabar.engine.models.default.labels import labels_of
-from cinnabar.engine.models.default.listings import INSIDE, ITEM, OUTSIDE, OWN, told_by_listings
+from cinnabar.engine.models.default.listings import INSIDE, ITEM, LONG, OUTSIDE, OWN, told_by_listings
 from cinnabar.engine.models.default.naming import Floats, Page
 from cinnabar.schemas.form import Form
 
@@ -112,10 +112,13 @@ def test_labels_without_a_list_are_no_harm(text: str) -> None:
     assert text in ("Present: ,", "Present:\n-\n") or not told
 
 
-def test_a_long_list_goes_on_behind_the_end_of_a_page_up_to_the_next_label() -> None:
-    names = "".join(f"- Ann{n}\n" for n in range(70))
-    text = f"Red house\n\nPresent:\n{names}\nPage 1\n\nBlue house\n\n- Bob\n\nSecretary: Eve\n"
-    assert _items(text) == ["-"] * 70
+@pytest.mark.parametrize("footer", ["Page 1", "Page: 1"])
+@pytest.mark.parametrize("name", ["Bob", "Bob: chair"])
+@pytest.mark.parametrize("count", [8, 150])
+def test_a_long_list_may_go_on_behind_the_end_of_a_page(count: int, name: str, footer: str) -> None:
+    names = "".join(f"- Ann{n}\n" for n in range(count))
+    text = f"Red house\n\nPresent:\n{names}\n{footer}\n\nBlue house\n\n- {name}\n\nSecretary: Eve\n"
+    assert _items(text) == ["-"] * count
     page, told = _told(text)
     said, pieces = told["/present"], page.columns.pieces
     at = {word: said[pieces.at(text.index(word))] for word in ("Red", "- Bob", "Eve")}
@@ -123,9 +126,16 @@ def test_a_long_list_goes_on_behind_the_end_of_a_page_up_to_the_next_label() -> 
 
 
 def test_a_short_list_ends_where_its_lines_do() -> None:
-    text = "Present:\n- Ann\n- Bob\n\n\nPage 1\n\n- Cid\n"
+    names = "".join(f"- Ann{n}\n" for n in range(LONG - 1))
+    text = f"Present:\n{names}\n\nPage 1\n\n- Cid\n"
     page, told = _told(text)
     assert told["/present"][page.columns.pieces.at(text.index("- Cid"))] == -OUTSIDE
+
+
+def test_long_winded_items_are_no_paragraph_where_they_are_marked() -> None:
+    words = "one two three four five six seven eight nine ten"
+    assert _items(f"Present:\n- {words}\n- {words}\n") == ["-", "-"]
+    assert _items(f"Present:\n{words}\n{words}\n") == []
 
 
 def test_lists_behind_many_labels_are_looked_at_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,5 +143,7 @@ def test_lists_behind_many_labels_are_looked_at_in_linear_time(monkeypatch: pyte
     real = listings._mark_of
     monkeypatch.setattr(listings, "_mark_of", lambda *place: looked.append(place) or real(*place))
     monkeypatch.setattr(listings, "LINES", 300)
-    _told("- Present: x\n" * 300)
-    assert len(looked) < 2000
+    _, told = _told("- Present:\n- x\n" * 300)
+    assert len(looked) < 3000
+    # Of what was not looked at nothing is told.
+    assert told["/present"][-1] == 0.0 and told["/present"].max() > 0
