@@ -97,7 +97,7 @@ def truth(
             print(folder / str(problem))
     if done.problems:
         wrong = len({problem.draft for problem in done.problems})
-        raise UsageError(f"{folder}: to be corrected first: {wrong} drafts; nothing was written")
+        raise UsageError(f"{folder}: to be corrected first: {wrong} of the drafts; nothing was written")
     if as_json:
         return
     print(

@@ -50,7 +50,7 @@ def test_wrong_drafts_are_told_with_file_line_and_place(
     assert run(["truth", str(own)]) == 2
     printed = capsys.readouterr()
     assert printed.out.startswith(f'{path}:6: /day: "May" is not ')
-    assert "to be corrected first: 1 drafts; nothing was written" in printed.err
+    assert "to be corrected first: 1 of the drafts; nothing was written" in printed.err
     assert not (own / "truth.jsonl").exists()
 
 
