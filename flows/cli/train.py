@@ -47,6 +47,10 @@ def train(
             help="Train the shipped weights, anew or on from BASE; SET is the folder that holds the sets.",
         ),
     ] = False,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SET", help="With --recipe: a set or text that has no part in it."),
+    ] = None,
 ) -> None:
     """Fine-tune a model on labelled documents of your own; a cut run goes on where it was.
 
@@ -68,6 +72,8 @@ def train(
         )
     if recipe and len(sets) != 1:
         raise UsageError(f"--recipe: expected one folder that holds the sets, got {len(sets)}")
+    if without and not recipe:
+        raise UsageError("--without: expected with --recipe; otherwise leave the set out of the command")
     if model is not None or not recipe:
         fingerprint_of(model or "default")
     try:
@@ -78,7 +84,7 @@ def train(
         from cinnabar.extraction.training import train_shipped
 
         most = minutes or RECIPE_MINUTES
-        train_shipped(sets[0], out, model, most, device.value, _Lines(most), print)
+        train_shipped(sets[0], out, model, most, device.value, _Lines(most), print, without or ())
         print(f"measure the new weights with: cinnabar eval SETS --model {out / 'model'}")
         return
     from cinnabar.extraction.fine_tuning import FineTuning, fine_tune

@@ -18,6 +18,7 @@ WRONG = [
     (["{set}", "--out", "{file}"], "expected a folder that can be written"),
     (["{set}", "--out", "{out}", "--model", "{none}"], "expected `default` or a folder with model.json"),
     (["{set}", "{set}", "--out", "{out}", "--recipe"], "--recipe: expected one folder"),
+    (["{set}", "--out", "{out}", "--without", "set"], "--without: expected with --recipe"),
     (["{set}", "--out", "{out}", "--device", "tpu"], "tpu"),
     (["{set}"], "--out"),
     (["--out", "{out}"], "SET"),
