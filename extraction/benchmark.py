@@ -12,27 +12,21 @@ from __future__ import annotations
 
 import argparse
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 # Torch comes with the engine, which has a word to say before it is loaded (engine/__init__.py).
-from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Model
 from cinnabar.engine.models.loading import load_model
 from cinnabar.engine.scan_speed import scan_speed
 from cinnabar.engine.training.generator import generate
 from cinnabar.extraction.evaluation import find_sets
 from cinnabar.extraction.experiments import OpenSet, answer_rows, context_rows, steps_rows
-from cinnabar.extraction.ingest import parse
 from cinnabar.extraction.long_lists import read_ledger
 from cinnabar.extraction.mixture import MixedDocument, mixed_documents
-from cinnabar.extraction.pipeline import Job, Read, run_batch
 from cinnabar.extraction.rates import FIELDS, TOKENS, rate
 from cinnabar.extraction.reporting import machine, peak_memory, table
-from cinnabar.extraction.timing import constraint, throughput
-from cinnabar.extraction.validation import Validator
-from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.extraction.timing import constraint, read_alone, throughput
 from cinnabar.schemas.errors import UsageError
 
 #: Counts of steps that are compared.
@@ -106,14 +100,9 @@ def long_report(model: Model, effort: str) -> Iterator[str]:
         tokens += model.count_tokens(example.text)
         if tokens >= LONG:
             break
-    data = "\n\n".join(pieces).encode()
-    document = parse(data, "long.txt")
-    source = load_schema("event")
-    job = Job(compile_schema(source.schema), Engine(model, effort), Validator(source), "guess")
-    begin = time.perf_counter()
-    outcome = run_batch([Read("long.txt", document.digest, document)], job).outcomes[0]
-    seconds = time.perf_counter() - begin
-    yield f"## A document of {model.count_tokens(document.text)} tokens"
+    text = "\n\n".join(pieces)
+    outcome, seconds = read_alone(model, effort, "event", text)
+    yield f"## A document of {model.count_tokens(text)} tokens"
     yield f"{outcome.status} {outcome.code} after {seconds:.1f} s; peak memory {peak_memory()} MiB."
 
 

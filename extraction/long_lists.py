@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import json
 import random
-import time
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
-from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Model
-from cinnabar.extraction.ingest import parse
-from cinnabar.extraction.pipeline import Job, Read, run_batch
-from cinnabar.extraction.validation import Validator
-from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.extraction.timing import read_alone
 
 #: Rows of a page, below a heading that each page has.
 PAGE = 60
@@ -78,12 +73,7 @@ def ledger(rows: int, seed: int = 0) -> tuple[str, list[dict[str, Any]]]:
 def read_ledger(model: Model, effort: str, rows: int) -> LongList:
     """Read a ledger of so many lines, as a run reads a document."""
     text, expected = ledger(rows)
-    source = load_schema(LEDGER)
-    job = Job(compile_schema(source.schema), Engine(model, effort), Validator(source), "guess")
-    document = parse(text.encode(), "ledger.txt")
-    begin = time.perf_counter()
-    outcome = run_batch([Read("ledger.txt", document.digest, document)], job).outcomes[0]
-    seconds = time.perf_counter() - begin
+    outcome, seconds = read_alone(model, effort, LEDGER, text)
     found = json.loads(outcome.record.text)["movements"] if outcome.record else []
     right = sum(a == b for a, b in zip(found, expected, strict=False))
     return LongList(rows, len(found), right, seconds)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Model
@@ -20,6 +21,7 @@ from cinnabar.extraction.mixture import MixedDocument
 from cinnabar.extraction.pipeline import Job, Read, run_batch
 from cinnabar.extraction.planning import passage_of
 from cinnabar.extraction.reporting import peak_memory, table
+from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.store import Store
 from cinnabar.extraction.validation import Validator, Violation
 from cinnabar.schemas import compile_schema, load_schema
@@ -56,6 +58,18 @@ class TimedValidator(Validator):
         """As the judge's own."""
         with self.clock.time("validate"):
             return super().check(record_text)
+
+
+def read_alone(model: Model, effort: str, spec: Any, text: str) -> tuple[Outcome, float]:
+    """What becomes of a text under a schema, as a run reads a document, and the seconds that it took.
+
+    `spec` is what `load_schema` takes.
+    """
+    source, document = load_schema(spec), parse(text.encode(), "text.txt")
+    job = Job(compile_schema(source.schema), Engine(model, effort), Validator(source), "guess")
+    begin = time.perf_counter()
+    outcome = run_batch([Read("text.txt", document.digest, document)], job).outcomes[0]
+    return outcome, time.perf_counter() - begin
 
 
 def throughput(model: Model, documents: Sequence[MixedDocument], effort: str, workers: int) -> Iterator[str]:

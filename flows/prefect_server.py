@@ -63,7 +63,8 @@ def answers(url: str) -> bool:
             return bool(reply.status == 200)
     # Whatever else answers, or does not, is no such server; one that wants a login is.
     except urllib.error.HTTPError as error:
-        return error.code in (401, 403)
+        with error:
+            return error.code in (401, 403)
     except (OSError, ValueError):
         return False
 

@@ -28,6 +28,7 @@ import imap_server
 import pytest
 
 from cinnabar.extraction.storage.reading import query
+from cinnabar.flows.prefect_server import answers
 
 ROOT = Path(__file__).resolve().parents[2]
 OFTEN = {
@@ -127,13 +128,13 @@ class Place:
         """Ask for a run of it now."""
         self.run("-m", "prefect", "deployment", "run", deployment, **self.known)
 
-    def deploy(self, name: str, model: Path, *more: str, **yours: str) -> None:
+    def deploy(self, name: str, model: Path, **yours: str) -> None:
         """Deploy what prefect.yaml has of this name, to a work pool that is made where there is none."""
         pool = ["-m", "prefect", "work-pool", "create", "cinnabar", "--type", "process", "--overwrite"]
         self.run(*pool, **self.known)
         deploy = ["-m", "prefect", "--no-prompt", "deploy", "--prefect-file", str(ROOT / "prefect.yaml")]
         mine = ["--param", f"model={model}", "--param", "device=cpu"]
-        self.run(*deploy, "--name", name, *mine, *more, **self.known, **yours)
+        self.run(*deploy, "--name", name, *mine, **self.known, **yours)
 
     def working(self) -> AbstractContextManager[None]:
         """A worker of that pool."""
@@ -143,11 +144,6 @@ class Place:
         """A server of Prefect."""
         where = ["--host", "127.0.0.1", "--port", self.port]
         return self.running("-m", "prefect", "server", "start", *where)
-
-    def answers(self) -> bool:
-        with suppress(OSError), urllib.request.urlopen(f"{self.api}/health", timeout=60) as reply:
-            return bool(reply.status == 200)
-        return False
 
     def tables(self, outcome: str) -> list[Any]:
         """The tables of results that Prefect has, those with documents of this outcome."""
@@ -181,7 +177,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     found = Place(tmp_path_factory.mktemp("deployed"))
     try:
         with found.serving():
-            wait("the server", found.answers)
+            wait("the server", lambda: answers(found.api))
             yield found
     finally:
         found.end()

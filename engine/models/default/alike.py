@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -64,13 +65,10 @@ def _lines(columns: Columns) -> Iterator[tuple[int, int, Hashable]]:
 
     That is where they begin, and which of their cells have figures.
     """
-    pieces = columns.pieces
-    if not len(pieces):
-        return
-    begins = np.flatnonzero(np.diff(pieces.line, prepend=-1) > 0)
-    until = np.append(begins[1:], len(pieces))
-    cells = np.append(columns.cell[begins], len(columns.line))
-    has_figures = np.logical_or.reduceat(pieces.case == CASES.index("digits"), columns.first[:-1])
-    for first, end, cell, behind in zip(begins, until, cells[:-1], cells[1:], strict=True):
+    first = columns.first.tolist()
+    has_figures = np.logical_or.reduceat(columns.pieces.case == CASES.index("digits"), columns.first[:-1])
+    cells = np.append(np.flatnonzero(np.diff(columns.line, prepend=-1)), len(columns.line))
+    for cell, behind in pairwise(cells.tolist()):
         if behind - cell >= CELLS:
-            yield int(first), int(end), (columns.left[cell] // COARSE, *has_figures[cell:behind].tolist())
+            look = (int(columns.left[cell]) // COARSE, *has_figures[cell:behind].tolist())
+            yield first[cell], first[behind], look

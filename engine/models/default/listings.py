@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Container, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,6 +44,14 @@ _SEPARATOR = re.compile(r"(?<!\d),|,(?!\d)|[;()\[\]]")
 _AND = re.compile(r"\s(?:and|&|or|und|oder|et|ou|y|en)\s+")
 
 
+class Line(NamedTuple):
+    """A line of what a label stands before, pieces [first, until), and what marks it as an item."""
+
+    first: int
+    until: int
+    mark: re.Match[str] | None
+
+
 def told_by_listings(
     form: Form, labels: Sequence[Label], page: Page
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
@@ -59,7 +68,7 @@ def told_by_listings(
     others |= {one.cell for one in page.short if page.text.startswith(":", one.behind)}
     ends = sorted(one.cell for one in labels if _mark_of(int(page.columns.first[one.cell]), page) is None)
     for i, path in lists:
-        listed, left = list[tuple[float, list[tuple[int, int]]]](), LINES
+        listed, left = list[tuple[float, list[Line]]](), LINES
         for label in labels:
             if label.claims[i] > 0 and left > 0:
                 lines = _lines(label, others, page, left)
@@ -73,20 +82,21 @@ def told_by_listings(
         texts = np.zeros(pieces, np.float32)
         for _, lines in listed:
             if len(lines) >= LONG:
-                items[lines[-1][1] : _first_of(ends, lines[-1][1], page)] = 0.0
+                items[lines[-1].until : _first_of(ends, lines[-1].until, page)] = 0.0
         if left <= 0:
-            items[listed[-1][1][-1][1] :] = 0.0
+            _, last = listed[-1]
+            items[last[-1].until :] = 0.0
         for sure, lines in listed:
-            for first, until in lines:
-                items[first:until] = -INSIDE * sure
+            for line in lines:
+                items[line.first : line.until] = -INSIDE * sure
             for item, text in _beginnings(lines, page):
                 items[item], texts[text] = ITEM * sure, OWN * sure
         items_of[path], texts_of[f"{path}/*"] = items, texts
     return items_of, texts_of
 
 
-def _lines(label: Label, others: Container[int], page: Page, most: int) -> list[tuple[int, int]]:
-    """The lines of what a label stands before, as pieces [first, until), `most` of them.
+def _lines(label: Label, others: Container[int], page: Page, most: int) -> list[Line]:
+    """The lines of what a label stands before, `most` of them.
 
     They end before a cell of `others`, which are labels.
     """
@@ -94,26 +104,27 @@ def _lines(label: Label, others: Container[int], page: Page, most: int) -> list[
     cell = int(columns.cell[label.first])
     below = columns.line[cell] > columns.line[label.cell]
     left = int(columns.left[label.cell] if below else pieces.extents[label.first, 0])
-    lines = [(label.first, _end_of_line(label.first, others, columns))]
+    lines = [Line(label.first, _end_of_line(label.first, others, columns), _mark_of(label.first, page))]
     while len(lines) < most:
-        first, (above, _) = lines[-1][1], lines[-1]
+        above, first = lines[-1].first, lines[-1].until
         if first == len(pieces) or pieces.line[first] == pieces.line[above]:
             break
-        marked, cell = _mark_of(first, page) is not None, int(columns.cell[first])
-        if int(pieces.line[first] - pieces.line[above]) > 1 + marked or columns.left[cell] < left - INDENT:
+        mark, cell = _mark_of(first, page), int(columns.cell[first])
+        gap = 1 if mark is None else 2
+        if int(pieces.line[first] - pieces.line[above]) > gap or columns.left[cell] < left - INDENT:
             break
-        if cell in others and not marked:
+        if cell in others and mark is None:
             break
-        lines.append((first, _end_of_line(first, others, columns)))
+        lines.append(Line(first, _end_of_line(first, others, columns), mark))
     return lines
 
 
-def _is_prose(lines: Sequence[tuple[int, int]], page: Page) -> bool:
+def _is_prose(lines: Sequence[Line], page: Page) -> bool:
     """Whether these lines are a paragraph: long ones, of which none is marked."""
-    if len(lines) < 2 or any(_mark_of(first, page) for first, _ in lines):
+    if len(lines) < 2 or any(line.mark for line in lines):
         return False
     start, end = page.columns.pieces.start, page.columns.pieces.end
-    words = [len(page.text[start[a] : end[b - 1]].split()) for a, b in lines]
+    words = [len(page.text[start[line.first] : end[line.until - 1]].split()) for line in lines]
     return bool(np.mean(words) >= PROSE)
 
 
@@ -141,21 +152,20 @@ def _mark_of(first: int, page: Page) -> re.Match[str] | None:
     return _MARK.match(page.text, int(page.columns.pieces.start[first]))
 
 
-def _beginnings(lines: Sequence[tuple[int, int]], page: Page) -> Iterator[tuple[int, int]]:
+def _beginnings(lines: Sequence[Line], page: Page) -> Iterator[tuple[int, int]]:
     """The pieces at which items, and their texts, begin: at marked lines, at all lines, or behind commas."""
     pieces, text = page.columns.pieces, page.text
-    marks = [_mark_of(first, page) for first, _ in lines]
-    if any(marks):
-        for (first, _), mark in zip(lines, marks, strict=True):
-            words = pieces.at(mark.end()) if mark is not None else lines[-1][1]
-            if mark is not None and words < lines[-1][1]:
+    if any(line.mark for line in lines):
+        for first, _, mark in lines:
+            words = pieces.at(mark.end()) if mark is not None else lines[-1].until
+            if mark is not None and words < lines[-1].until:
                 # Training has items begin at their line, unless letters stand before them.
                 yield words if any(map(str.isalpha, mark[0])) else first, words
         return
-    start, end = int(pieces.start[lines[0][0]]), int(pieces.end[lines[-1][1] - 1])
-    first_line = text[start : pieces.end[lines[0][1] - 1]].rstrip()
+    start, end = int(pieces.start[lines[0].first]), int(pieces.end[lines[-1].until - 1])
+    first_line = text[start : pieces.end[lines[0].until - 1]].rstrip()
     if len(lines) > 1 and not first_line.endswith((",", ";")):
-        yield from ((first, first) for first, _ in lines)
+        yield from ((line.first, line.first) for line in lines)
         return
     for place in (start, *_behind_separators(text, start, end)):
         yield pieces.at(place), pieces.at(place)
