@@ -55,7 +55,7 @@ eval: setup  ## score labelled sets (SETS=folder)
 	@$(PY) -m cinnabar.flows.cli.main eval "$(SETS)"
 
 bench: setup  ## documents/s by stage, the share of the constraint, steps and context (DOCUMENTS=2000)
-	@$(PY) -m cinnabar.extraction.benchmark --documents $(DOCUMENTS) --device $(DEVICE) $(ARGS)
+	@$(PY) -m bench.benchmark --documents $(DOCUMENTS) --device $(DEVICE) $(ARGS)
 
 bench-gpu: DEVICE = cuda
 bench-gpu: bench  ## the same on a CUDA device
@@ -70,38 +70,38 @@ train-gpu: MINUTES = 30
 train-gpu: train  ## the same on a CUDA device
 
 tune-report: setup  ## what fine-tuning on a few documents does for others (SETS=… ARGS="--documents 20 --minutes 5")
-	@$(PY) scripts/fine_tune_report.py $(SETS) $(ARGS)
+	@$(PY) -m bench.fine_tune_report $(SETS) $(ARGS)
 
 calibrate: setup  ## fit the shipped model's confidence on documents it was not trained on (DATA=sets LIMIT=30)
 	@OMP_NUM_THREADS=1 $(PY) -m cinnabar.flows.cli.main calibrate "$(DATA)" --recipe --limit $(LIMIT) \
 	  --cache runs/calibration --diagram docs/model/reliability.svg --device $(DEVICE)
 
 schema-report: setup  ## measure what is promised of any JSON Schema (SUITES=folder ARGS="--sample 40 --details")
-	@PYTHONPATH=tests/engine:scripts OMP_NUM_THREADS=1 $(PY) scripts/schema_report.py "$(SUITES)" $(ARGS)
+	@PYTHONPATH=tests/engine OMP_NUM_THREADS=1 $(PY) -m bench.schema_report "$(SUITES)" $(ARGS)
 
 reading-report: setup  ## F1 when the schema is asked for in other words (SETS="folders" ARGS="--limit 20")
-	@$(PY) scripts/reading_report.py $(SETS) $(ARGS)
+	@$(PY) -m bench.reading_report $(SETS) $(ARGS)
 
 lexicon-report: setup  ## how many labels in eight languages, never seen, are likest to names of their own concept
-	@OMP_NUM_THREADS=1 $(PY) scripts/lexicon_report.py
+	@OMP_NUM_THREADS=1 $(PY) -m bench.lexicon_report
 
 remote-report: setup  ## ask a misbehaving server about 1,000 documents; none lost, none twice, cost exact? (ARGS="--share 0.4")
-	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(PY) scripts/remote_report.py $(ARGS)
+	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(PY) -m bench.remote_report $(ARGS)
 
 backfill-report: setup  ## what a backfill of one field costs the model beside a full run (ARGS="--documents 8")
-	@$(PY) scripts/backfill_report.py $(ARGS)
+	@$(PY) -m bench.backfill_report $(ARGS)
 
 ray-report: setup  ## speed of Ray with 2 local engines beside one process with 2 threads (ARGS="--documents 40")
-	@$(PY) scripts/ray_report.py $(ARGS)
+	@$(PY) -m bench.ray_report $(ARGS)
 
 faults: setup  ## break a run at everything it does to the disk, run it again, compare (ARGS="--every 9")
-	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(PY) scripts/fault_loop.py $(ARGS)
+	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(PY) -m bench.fault_loop $(ARGS)
 
 volume-report: setup  ## 10,000 documents with poison: time, memory, and what Prefect costs (ARGS="--documents 1000 --flow")
-	@$(PY) scripts/volume_report.py $(ARGS)
+	@$(PY) -m bench.volume_report $(ARGS)
 
 readers: setup  ## 20 processes read a folder for a minute while another commits every second (ARGS="--readers 4")
-	@$(PY) scripts/readers.py $(ARGS)
+	@$(PY) -m bench.readers $(ARGS)
 
 mutants: setup  ## change operators of the constraint's code: how much do the tests catch? (SEED=1 COUNT=120)
 	@$(call need,cosmic_ray,mutants)
@@ -112,5 +112,5 @@ constraints: setup  ## write the installed releases to constraints.txt, after th
 	@$(PY) scripts/constraints.py >constraints.tmp && mv constraints.tmp constraints.txt
 
 clean:  ## remove results and caches; .venv and runs/ stay
-	rm -rf demo bench build dist .prefect .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf demo build dist .prefect .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -not -path './.venv/*' -prune -exec rm -rf {} +

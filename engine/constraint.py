@@ -25,7 +25,7 @@ from cinnabar.kernels.constrained_scan import (
     segment_max,
     segment_sum,
 )
-from cinnabar.schemas.form import Slot
+from cinnabar.schemas.form.form import Slot
 
 Ints = npt.NDArray[np.int64]
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import torch
 
-from cinnabar.engine.canvas import Board, Reopenings
+from cinnabar.engine.batch_state import Board, Reopenings
 from cinnabar.engine.constraint import FIRST_LENGTH, Constraint
 from cinnabar.engine.effort import Effort, effort_of
 from cinnabar.engine.fingerprint import engine_fingerprint
 from cinnabar.engine.models.base import Model, Row
 from cinnabar.engine.request import Passage, Request, Result
 from cinnabar.engine.scheduler import run
-from cinnabar.engine.steps import commit, constrain
+from cinnabar.engine.step import commit, constrain
 from cinnabar.schemas.errors import RunError, UsageError
 
 #: Called with the number of steps taken and the record of each request of the batch, in their order.

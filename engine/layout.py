@@ -12,7 +12,7 @@ from typing import Literal
 
 from cinnabar.engine.models.base import Row
 from cinnabar.schemas.errors import EngineFailure
-from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot
+from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot
 from cinnabar.schemas.pointers import escape
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.tokenizer import PAD
-from cinnabar.schemas.automaton import Automaton
+from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.errors import ModelError
 
 Ints = npt.NDArray[np.int64]

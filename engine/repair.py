@@ -18,7 +18,7 @@ from itertools import count
 from cinnabar.engine.layout import Layout, LeafPlace, Place, State
 from cinnabar.engine.writing import Value, Writer
 from cinnabar.schemas.canonical import parse
-from cinnabar.schemas.instances import texts_of
+from cinnabar.schemas.form.instances import texts_of
 from cinnabar.schemas.judging.judge import Judge
 
 #: Records that are judged before the last one that was allowed stands; fewer of large forms.

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.schemas.form import Form
+from cinnabar.schemas.form.form import Form
 
 Origin = Literal["copied", "chosen", "generated", "absent", "default", "known", "minimal"]
 

@@ -26,8 +26,8 @@ from cinnabar.engine.layout import (
     State,
 )
 from cinnabar.engine.request import Leaf, Origin
-from cinnabar.schemas.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
-from cinnabar.schemas.instances import texts_of
+from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
+from cinnabar.schemas.form.instances import texts_of
 from cinnabar.schemas.pointers import escape
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from cinnabar.extraction.records.validation import Validator
 from cinnabar.extraction.sources import Escalation, Place, Source
-from cinnabar.extraction.validation import Validator
 from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.compile import CompiledSchema
 
@@ -56,8 +56,8 @@ class Assignment:
 
     def job(self, place: Place | None = None) -> Job:
         """The job, with the models loaded; `place` is where they may keep what they made of documents."""
-        from cinnabar.extraction.escalation import Tier
         from cinnabar.extraction.pipeline import Job
+        from cinnabar.extraction.records.tiers import Tier
 
         options, tier = self.options, None
         engine = self.model.filler(options.effort, options.steps, place)

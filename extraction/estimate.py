@@ -15,7 +15,7 @@ from cinnabar.engine.request import Request
 from cinnabar.extraction.chunking import chunks, overlap_of
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.planning import passage_of
-from cinnabar.schemas.form import Form
+from cinnabar.schemas.form.form import Form
 
 if TYPE_CHECKING:
     from cinnabar.extraction.ingest.message import Message

@@ -9,17 +9,17 @@ from typing import Literal
 from cinnabar.engine.filling import Filler
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
 from cinnabar.extraction.chunking import Chunk
-from cinnabar.extraction.clues import row_region, words_behind
 from cinnabar.extraction.documents import Document, Evidence
-from cinnabar.extraction.escalation import Draft, Escalated, Tier, escalate
-from cinnabar.extraction.evidence import evidence_of, page_of
-from cinnabar.extraction.merging import merge
 from cinnabar.extraction.planning import chunks_for, passage_of
+from cinnabar.extraction.records.clues import row_region, words_behind
+from cinnabar.extraction.records.evidence import evidence_of, page_of
+from cinnabar.extraction.records.merging import merge
+from cinnabar.extraction.records.tiers import Draft, Escalated, Tier, escalate
+from cinnabar.extraction.records.validation import Validator
 from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
-from cinnabar.extraction.validation import Validator
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import DocumentError
-from cinnabar.schemas.form import Form
+from cinnabar.schemas.form.form import Form
 
 OnMissing = Literal["quarantine", "guess"]
 

@@ -14,11 +14,11 @@ from cinnabar.engine.effort import effort_of
 from cinnabar.engine.filling import Metered
 from cinnabar.engine.fingerprint import engine_fingerprint
 from cinnabar.extraction.assignment import Assignment
+from cinnabar.extraction.batch_reader import Reader
 from cinnabar.extraction.chunking import LEAST_LIMIT
 from cinnabar.extraction.inputs import Input, Location, examine, gather, path_of
 from cinnabar.extraction.mailboxes.address import ImapAddress
 from cinnabar.extraction.progress import Progress, Silent
-from cinnabar.extraction.reader import Reader
 from cinnabar.extraction.sifting import sift
 from cinnabar.extraction.sources import Escalation, Place, RemoteSource, Source
 from cinnabar.extraction.storage.folders import remember

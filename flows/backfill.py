@@ -11,7 +11,7 @@ from cinnabar.flows.tasks import work_on
 
 from prefect import flow, get_run_logger  # isort: skip
 
-from cinnabar.extraction.backfilling import Backfill
+from cinnabar.extraction.backfill.backfill import Backfill
 from cinnabar.extraction.cluster.connection import joined
 from cinnabar.extraction.inputs import located
 from cinnabar.extraction.mailboxes.address import password_of_environment

@@ -9,10 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from cinnabar.schemas.algebra import text_type
 from cinnabar.schemas.canonical import decimal, json_text
 from cinnabar.schemas.compile import CompiledSchema
-from cinnabar.schemas.shape import (
+from cinnabar.schemas.reading.algebra import text_type
+from cinnabar.schemas.reading.shape import (
     Anything,
     Array,
     Boolean,

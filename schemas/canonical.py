@@ -9,8 +9,8 @@ from collections import Counter
 from decimal import MAX_EMAX, Decimal, InvalidOperation
 from typing import Any
 
-from cinnabar.schemas.numbers import canonical_number
-from cinnabar.schemas.strings import canonical_string
+from cinnabar.schemas.automata.numbers import canonical_number
+from cinnabar.schemas.automata.strings import canonical_string
 
 
 def decimal(value: int | float | Decimal) -> Decimal:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.pointers import escape
-from cinnabar.schemas.shape import Array, Object, Shape, is_nullable, is_open, notes_of, without_null
+from cinnabar.schemas.reading.shape import Array, Object, Shape, is_nullable, is_open, notes_of, without_null
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from cinnabar.schemas.budget import one_schema
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import NotAccepted, NoValue, UnsupportedSchema
-from cinnabar.schemas.fitting import fit
-from cinnabar.schemas.form import Form
-from cinnabar.schemas.instances import Sketch, smallest_instance
+from cinnabar.schemas.form.fitting import fit
+from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.form.instances import Sketch, smallest_instance
+from cinnabar.schemas.form.layout import lay_out
 from cinnabar.schemas.judging.judge import Judge, judge_of
-from cinnabar.schemas.layout import lay_out
-from cinnabar.schemas.metaschema import check_schema, fingerprint
-from cinnabar.schemas.normalise import Normalised, normalise
-from cinnabar.schemas.scalars import located
-from cinnabar.schemas.shape import Shape
+from cinnabar.schemas.reading.metaschema import check_schema, fingerprint
+from cinnabar.schemas.reading.normalise import Normalised, normalise
+from cinnabar.schemas.reading.scalars import located
+from cinnabar.schemas.reading.shape import Shape
+from cinnabar.schemas.regex.budget import one_schema
 
 
 @dataclass(frozen=True, eq=False)

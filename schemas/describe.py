@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cinnabar.schemas.boolean import intersect
+from cinnabar.schemas.automata.boolean import intersect
 from cinnabar.schemas.compile import CompiledSchema
-from cinnabar.schemas.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
-from cinnabar.schemas.language import language
+from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
 from cinnabar.schemas.loading import SchemaSource
-from cinnabar.schemas.shape import Boolean, Number
+from cinnabar.schemas.reading.language import language
+from cinnabar.schemas.reading.shape import Boolean, Number
 
 #: The names of alternatives that a row shows, at most.
 MAX_NAMES = 8

@@ -13,7 +13,7 @@ from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from cinnabar.schemas.errors import SchemaError
-from cinnabar.schemas.metaschema import check_schema, fingerprint
+from cinnabar.schemas.reading.metaschema import check_schema, fingerprint
 from cinnabar.schemas.texts import read_schema
 
 # Decimal places of a Pydantic Decimal that names none: decimal columns need a scale, and nine leave 29 digits

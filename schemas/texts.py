@@ -15,7 +15,7 @@ from typing import Any
 
 from cinnabar.schemas.canonical import repeated
 from cinnabar.schemas.errors import UnsupportedSchema
-from cinnabar.schemas.limits import MAX_DIGITS, MAX_LEVELS, too_deep
+from cinnabar.schemas.reading.limits import MAX_DIGITS, MAX_LEVELS, too_deep
 
 #: A key with its colon, another string, or what opens, closes and parts objects and lists.
 _TOKEN = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[\[\]{},]', re.DOTALL)

@@ -16,14 +16,14 @@ from pathlib import Path
 
 #: The tests of a folder's mutants; those that do not come to import the module are not run.
 TESTS = {
-    "schemas": ("tests/schemas/test_*.py",),
+    "schemas": ("tests/schemas/**/test_*.py",),
     "engine": ("tests/engine/test_*.py", "tests/kernels/test_c*.py"),
     "kernels": ("tests/engine/test_*.py", "tests/kernels/test_c*.py"),
 }
 #: What a mutant meets that those did not catch: what is done with its folder further up, however far.
 LAST = {
-    "schemas": ("tests/schemas/test_*.py", "tests/engine/test_*.py", "tests/engine/models/test_*.py"),
-    "engine": ("tests/engine/models/test_*.py",),
+    "schemas": ("tests/schemas/**/test_*.py", "tests/engine/test_*.py", "tests/engine/models/**/test_*.py"),
+    "engine": ("tests/engine/models/**/test_*.py",),
     "kernels": (),
 }
 #: Tests that come to import a module by more imports than this say nothing of it that nearer ones do not.

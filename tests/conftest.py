@@ -27,8 +27,9 @@ os.environ["CINNABAR_CACHE"] = ""
 
 HERE = Path(__file__).resolve().parent
 
-# Tests are no package (importlib mode), so helper modules such as schema_strategies are found by path.
-sys.path.insert(0, str(HERE))
+# Tests are no package (importlib mode), so helper modules such as schema_strategies are found by path; bench/
+# is no part of what is installed, and is found by path as well.
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import torch
 from cinnabar.engine.models.base import VOCABULARY, Candidate, Canvas, Row, Scores, SlotInstance
 from cinnabar.engine.request import Passage
 from cinnabar.schemas.canonical import scalar_text
-from cinnabar.schemas.form import Form
+from cinnabar.schemas.form.form import Form
 
 _ROW = re.compile(r"^( *)([-*]) ", re.MULTILINE)
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from cinnabar.engine.models.remote.wire import MORE, ROOT, Wire, open_names
+from cinnabar.engine.answers.wire import MORE, ROOT, Wire, open_names
 from cinnabar.engine.request import Passage, Request
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.canonical import json_text
-from cinnabar.schemas.fitting import branch_of, group_of
-from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
+from cinnabar.schemas.form.fitting import branch_of, group_of
+from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 
 EMPTY = np.zeros(0, np.int32)
 NOTE: dict[str, Any] = {

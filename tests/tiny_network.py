@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from cinnabar.engine.models.default.model import DefaultModel
-from cinnabar.engine.models.default.network import Network, Size
-from cinnabar.engine.models.default.wordpieces import Pieces, WordPieces
 from cinnabar.engine.models.identity import SHIPPED
+from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
+from cinnabar.engine.models.reader.model import DefaultModel
+from cinnabar.engine.models.reader.network.network import Network, Size
 from cinnabar.engine.request import Passage
 from cinnabar.engine.training.examples import LabelledPassage, labelled_passage
 from cinnabar.engine.training.labels import label_by_search
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.form import Form
+from cinnabar.schemas.form.form import Form
 
 # Matrices this small are no work to share: with two threads on a busy machine they took thirty times as long.
 torch.set_num_threads(1)

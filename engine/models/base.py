@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import torch
 
 from cinnabar.engine.request import Filled, Origin, Passage
-from cinnabar.schemas.form import Form, Slot
+from cinnabar.schemas.form.form import Form, Slot
 
 #: The slot alphabet of a byte model: the 256 bytes, then PAD (after the end of a value) and MORE (the value
 #: goes on beyond the last position of the slot).

@@ -21,7 +21,7 @@ import torch
 
 from cinnabar.engine.models.base import Calibrator, Canvas, Model, Row, Scores
 from cinnabar.engine.request import Passage
-from cinnabar.schemas.form import Form
+from cinnabar.schemas.form.form import Form
 
 #: Where a folder is full, this share of it is freed at once, so that not each new file has to look.
 _FREED = 0.1

@@ -11,8 +11,8 @@ from typing import Any
 from cinnabar.schemas.errors import ModelError, UsageError
 
 #: Where the model that ships with the project lies.
-SHIPPED = Path(__file__).parent / "default" / "weights"
-#: The file of a model's folder that says what its probabilities are worth (engine/calibration.py).
+SHIPPED = Path(__file__).parent / "reader" / "weights"
+#: The file of a model's folder that says what its probabilities are worth (engine/models/reader/calibration.py).
 CALIBRATION = "calibration.json"
 #: Raised when the model's code reads a document differently, so that records made before are made anew.
 VERSION = 1

@@ -9,11 +9,7 @@ from typing import Any
 
 import torch
 
-from cinnabar.engine.calibration import load_calibration
 from cinnabar.engine.models import weights
-from cinnabar.engine.models.default.model import DefaultModel
-from cinnabar.engine.models.default.network import Network, Size
-from cinnabar.engine.models.default.wordpieces import WordPieces
 from cinnabar.engine.models.identity import (
     about,
     base_of,
@@ -21,6 +17,10 @@ from cinnabar.engine.models.identity import (
     model_folder,
     weights_fingerprint,
 )
+from cinnabar.engine.models.reader.calibration import load_calibration
+from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
+from cinnabar.engine.models.reader.model import DefaultModel
+from cinnabar.engine.models.reader.network.network import Network, Size
 from cinnabar.schemas.errors import ModelError, UsageError
 
 

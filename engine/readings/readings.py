@@ -26,8 +26,8 @@ from cinnabar.engine.readings.times import (
     read_time,
     with_seconds,
 )
-from cinnabar.schemas.numbers import canonical_number
-from cinnabar.schemas.strings import canonical_string
+from cinnabar.schemas.automata.numbers import canonical_number
+from cinnabar.schemas.automata.strings import canonical_string
 
 Kind = Literal["text", "number", "date", "datetime", "time", "duration", "code", "boolean"]
 

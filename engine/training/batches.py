@@ -11,11 +11,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from cinnabar.engine.models.default.inputs import KINDS, Board, Phrases, Questions, Sheet
-from cinnabar.engine.models.default.questions import Question, question_tensors
-from cinnabar.engine.models.default.typed import word_ends, word_starts
-from cinnabar.engine.models.default.windows import Window, phrases, sheet
-from cinnabar.engine.models.default.wordpieces import WordPieces
+from cinnabar.engine.models.reader.inputs.mentions import word_ends, word_starts
+from cinnabar.engine.models.reader.inputs.questions import Question, question_tensors
+from cinnabar.engine.models.reader.inputs.tensors import KINDS, Board, Phrases, Questions, Sheet
+from cinnabar.engine.models.reader.inputs.windows import Window, phrases, sheet
+from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.training.canvases import (
     IGNORE,
     Spans,

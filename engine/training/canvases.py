@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from cinnabar.engine.models.base import MASK, MORE, PAD
-from cinnabar.engine.models.default.inputs import KINDS, STATES, Board
-from cinnabar.engine.models.default.speller import HINT_BYTES
-from cinnabar.engine.models.default.windows import Window
+from cinnabar.engine.models.reader.inputs.tensors import KINDS, STATES, Board
+from cinnabar.engine.models.reader.inputs.windows import Window
+from cinnabar.engine.models.reader.network.speller import HINT_BYTES
 from cinnabar.engine.training.examples import LabelledPassage, RowsTarget, is_held
 from cinnabar.engine.training.targets import SlotTarget
 

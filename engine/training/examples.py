@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from cinnabar.engine.models.default.columns import Columns
-from cinnabar.engine.models.default.questions import (
+from cinnabar.engine.models.reader.inputs.columns import Columns
+from cinnabar.engine.models.reader.inputs.mentions import PassageReader
+from cinnabar.engine.models.reader.inputs.questions import (
     Question,
     form_questions,
     plain_words,
 )
-from cinnabar.engine.models.default.typed import PassageReader
-from cinnabar.engine.models.default.windows import LONGEST, OVERLAP, Window, cut
-from cinnabar.engine.models.default.wordpieces import Pieces, WordPieces
+from cinnabar.engine.models.reader.inputs.windows import LONGEST, OVERLAP, Window, cut
+from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
 from cinnabar.engine.training.labels import Labels
 from cinnabar.engine.training.targets import SlotTarget, Starts, slot_target
 from cinnabar.engine.training.wrapped import Wrapped
-from cinnabar.schemas.form import Form
+from cinnabar.schemas.form.form import Form
 
 #: Most characters of a row's line that stand before its first known value.
 BEFORE_ROW = 28

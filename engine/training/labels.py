@@ -15,8 +15,8 @@ from typing import Any
 from cinnabar.engine.readings.align import find_value
 from cinnabar.engine.readings.locale import Locale, document_locale
 from cinnabar.engine.readings.scan import Mention, scan
-from cinnabar.schemas.fitting import branch_of, group_of
-from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
+from cinnabar.schemas.form.fitting import branch_of, group_of
+from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape
 
 #: How far behind a row's anchor its values are looked for, in characters.

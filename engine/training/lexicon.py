@@ -18,10 +18,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from cinnabar.engine.models.default.phrases import VALUES, name_vectors
-from cinnabar.engine.models.default.questions import words_of
-from cinnabar.engine.models.default.wordgrams import BUCKETS, spelt_names
-from cinnabar.engine.models.default.wordpieces import WordPieces
+from cinnabar.engine.models.reader.inputs.letter_ngrams import BUCKETS, spelt_names
+from cinnabar.engine.models.reader.inputs.questions import words_of
+from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
+from cinnabar.engine.models.reader.network.phrase_vectors import VALUES, name_vectors
 from cinnabar.engine.training.family import family_names, load
 
 #: The languages of the lexicon's columns, behind that of the names for schemas.

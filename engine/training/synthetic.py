@@ -7,7 +7,7 @@ import lzma
 import random
 from pathlib import Path
 
-from cinnabar.engine.models.default.wordpieces import WordPieces
+from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.training.examples import LabelledPassage, labelled_passage
 from cinnabar.engine.training.family import load
 from cinnabar.engine.training.generator import Example, generate

@@ -6,14 +6,14 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cinnabar.engine.models.default.inputs import KINDS, VALUE_PIECES
-from cinnabar.engine.models.default.network import BOOLEANS, LONGEST_SPAN
-from cinnabar.engine.models.default.questions import FormQuestions, Question, is_printed, kind_of
-from cinnabar.engine.models.default.typed import PassageReader
-from cinnabar.engine.models.default.wordpieces import Pieces, WordPieces
+from cinnabar.engine.models.reader.inputs.mentions import PassageReader
+from cinnabar.engine.models.reader.inputs.questions import FormQuestions, Question, is_printed, kind_of
+from cinnabar.engine.models.reader.inputs.tensors import KINDS, VALUE_PIECES
+from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
+from cinnabar.engine.models.reader.network.network import BOOLEANS, LONGEST_SPAN
 from cinnabar.engine.training.labels import LabelledLeaf, LabelledRow
 from cinnabar.engine.training.wrapped import Wrapped
-from cinnabar.schemas.form import Slot
+from cinnabar.schemas.form.form import Slot
 
 #: Longest text, in bytes of JSON, that the speller is trained on.
 SPELLED_BYTES = 30

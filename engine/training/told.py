@@ -7,9 +7,9 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from cinnabar.engine.models.default.questions import question_tensors
-from cinnabar.engine.models.default.support import told_at
-from cinnabar.engine.models.default.wordpieces import WordPieces
+from cinnabar.engine.models.reader.inputs.questions import question_tensors
+from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
+from cinnabar.engine.models.reader.network.support import told_at
 from cinnabar.engine.training.examples import LabelledPassage
 from cinnabar.engine.training.pool import Source
 

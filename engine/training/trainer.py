@@ -15,10 +15,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from cinnabar.engine.models.default.inputs import to_device
-from cinnabar.engine.models.default.network import Network
-from cinnabar.engine.models.default.precision import low_precision
-from cinnabar.engine.models.default.wordpieces import WordPieces
+from cinnabar.engine.models.reader.inputs.tensors import to_device
+from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
+from cinnabar.engine.models.reader.network.network import Network
+from cinnabar.engine.models.reader.precision import low_precision
 from cinnabar.engine.training.batches import Batch, Targets, collate
 from cinnabar.engine.training.objective import WEIGHTS, losses, total
 from cinnabar.engine.training.pool import Mix, Source

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cinnabar.engine.models.default.columns import Columns
-from cinnabar.engine.models.default.typed import word_ends, word_starts
+from cinnabar.engine.models.reader.inputs.columns import Columns
+from cinnabar.engine.models.reader.inputs.mentions import word_ends, word_starts
 from cinnabar.engine.readings.align import folded
 
 #: Shorter texts are not looked for: parts of them stand everywhere.

@@ -20,8 +20,8 @@ from cinnabar.extraction.sources import ModelSource, Named, Place
 from cinnabar.schemas.errors import ModelError, RunError, UsageError
 
 if TYPE_CHECKING:
+    from cinnabar.extraction.backfill.refilling import Known
     from cinnabar.extraction.pipeline import Batch
-    from cinnabar.extraction.refilling import Known
 
 #: Batches under way for each engine at most: one that is filled, one that waits for it, one that is parsed.
 WINDOW = 3

@@ -19,8 +19,8 @@ from cinnabar.schemas.errors import DocumentError, UsageError
 
 if TYPE_CHECKING:
     from cinnabar.extraction.assignment import Assignment
+    from cinnabar.extraction.backfill.refilling import Known
     from cinnabar.extraction.pipeline import Batch, Job
-    from cinnabar.extraction.refilling import Known
     from cinnabar.extraction.sources import Place
 
 #: An input that was opened: its path, its digest, and its document or why there is none. Not `pipeline.Read`,
@@ -82,8 +82,8 @@ class Filling:
 
     def fill(self, parsed: Sequence[Parsed], known: Known | None = None) -> Batch:
         """The outcomes of a batch; in a backfill with what is known of its documents."""
+        from cinnabar.extraction.backfill.refilling import refill_batch
         from cinnabar.extraction.pipeline import Read, run_batch
-        from cinnabar.extraction.refilling import refill_batch
 
         assert self._job is not None, "an engine is started before it is asked"
         read = [Read(*one) for one in parsed]

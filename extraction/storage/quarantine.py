@@ -9,10 +9,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from cinnabar.extraction.records.validation import Validator, exact
 from cinnabar.extraction.storage.reading import connect
 from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.extraction.storage.store import Store
-from cinnabar.extraction.validation import Validator, exact
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.canonical import json_text
 from cinnabar.schemas.errors import RunError, UsageError

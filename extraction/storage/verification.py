@@ -14,15 +14,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cinnabar.extraction.records.validation import Validator
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.files import is_locked
 from cinnabar.extraction.storage.manifest import BrokenManifest, Manifest, StoredFile
 from cinnabar.extraction.storage.setting_aside import Problem, set_aside, within
 from cinnabar.extraction.storage.store import Store
-from cinnabar.extraction.validation import Validator
 from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.errors import RunError, UsageError
-from cinnabar.schemas.metaschema import fingerprint
+from cinnabar.schemas.reading.metaschema import fingerprint
 from cinnabar.schemas.texts import read_schema
 
 

@@ -28,8 +28,8 @@ from cinnabar.flows.cli.options import (
 from cinnabar.schemas.errors import UsageError
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.backfill_estimate import Estimate
-    from cinnabar.extraction.backfilling import Backfill
+    from cinnabar.extraction.backfill.backfill import Backfill
+    from cinnabar.extraction.backfill.estimate import Estimate
     from cinnabar.extraction.cluster.connection import Cluster
     from cinnabar.extraction.run import Summary
 
@@ -102,7 +102,7 @@ def backfill(
     With --json the object has the estimate, and the summary of the run or null.
     """
     from cinnabar.engine.models.remote.serving import is_remote
-    from cinnabar.extraction.backfilling import Backfill
+    from cinnabar.extraction.backfill.backfill import Backfill
     from cinnabar.extraction.cluster.connection import joined
     from cinnabar.extraction.inputs import located
     from cinnabar.extraction.run import Options

@@ -56,10 +56,10 @@ def calibrate(
         except OSError as error:
             raise UsageError(f"--cache: {cache} is no folder that can be made: {error.strerror}") from error
     from cinnabar.engine.training.recipe import load_recipe
-    from cinnabar.extraction.calibrating import calibrate as fit_confidence
-    from cinnabar.extraction.calibrating import worth
-    from cinnabar.extraction.evaluation import find_sets
-    from cinnabar.extraction.reliability import reliability_svg
+    from cinnabar.extraction.quality.calibrating import calibrate as fit_confidence
+    from cinnabar.extraction.quality.calibrating import worth
+    from cinnabar.extraction.quality.evaluation import find_sets
+    from cinnabar.extraction.quality.reliability import reliability_svg
     from cinnabar.flows.cli.console import Bar, standard_output, table
 
     chosen = [one for path in sets for one in find_sets(path)]

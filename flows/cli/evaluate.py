@@ -28,10 +28,10 @@ from cinnabar.flows.cli.remote import check
 from cinnabar.schemas.errors import UsageError
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.evaluation import EvaluationSet
+    from cinnabar.extraction.quality.evaluation import EvaluationSet
+    from cinnabar.extraction.records.validation import Violation
     from cinnabar.extraction.run import Options
     from cinnabar.extraction.sources import Source
-    from cinnabar.extraction.validation import Violation
 
 _SHOWN = (
     "f1",
@@ -90,7 +90,7 @@ def evaluate(
       cinnabar eval data/samples/receipt --json --predictions predictions.jsonl
       cinnabar eval my_sets --held-back --limit 30 --effort instant
     """
-    from cinnabar.extraction.evaluation import summarise
+    from cinnabar.extraction.quality.evaluation import summarise
     from cinnabar.extraction.run import Options
     from cinnabar.extraction.sources import model_source, settings_of
 
@@ -121,7 +121,7 @@ def evaluate(
 def _select(
     paths: Sequence[Path], files: Path | None, held_back: bool, limit: int | None
 ) -> list[EvaluationSet]:
-    from cinnabar.extraction.evaluation import find_sets
+    from cinnabar.extraction.quality.evaluation import find_sets
 
     if limit is not None and limit < 1:
         raise UsageError(f"--limit: expected at least 1, got {limit}")
@@ -146,7 +146,7 @@ def _select(
         wanted = listed
         if held_back:
             from cinnabar.engine.training.recipe import load_recipe
-            from cinnabar.extraction.heldback import held_back_files
+            from cinnabar.extraction.quality.heldback import held_back_files
 
             kept = held_back_files(one, load_recipe())
             wanted = [name for name in kept if listed is None or name in set(listed)]
@@ -159,9 +159,9 @@ def _select(
 def _predict(
     chosen: Sequence[EvaluationSet], model: Source, options: Options
 ) -> dict[str, dict[str, dict[str, Any]]]:
-    from cinnabar.extraction.evaluation import broken_truths
     from cinnabar.extraction.ingest.sandbox import ParserPool
-    from cinnabar.extraction.validation import Validator
+    from cinnabar.extraction.quality.evaluation import broken_truths
+    from cinnabar.extraction.records.validation import Validator
     from cinnabar.flows.cli.console import Bar
     from cinnabar.schemas import compile_schema, load_schema
 
@@ -179,8 +179,8 @@ def _predict(
             print(f"cinnabar: {one.name}: counts as unanswered: {error}", file=sys.stderr)
 
     from cinnabar.engine.filling import Metered
-    from cinnabar.extraction.measuring import predict
     from cinnabar.extraction.pipeline import Job
+    from cinnabar.extraction.quality.measuring import predict
 
     engine = model.filler(options.effort, options.steps)
     found: dict[str, dict[str, dict[str, Any]]] = {}

@@ -111,7 +111,7 @@ def extract(
     With --json the object has inputs, written, quarantined, skipped, seconds, schema, steps (the number of
     denoising steps over all documents read) and usage (requests, tokens and cost of a server, or null).
     """
-    from cinnabar.extraction.validation import Validator
+    from cinnabar.extraction.records.validation import Validator
     from cinnabar.schemas import compile_schema, load_schema
 
     # A schema that cannot be used is refused before the weights are looked at, or anything large imported.

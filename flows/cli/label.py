@@ -55,7 +55,7 @@ def label(
     _ = compile_schema(source.schema).form
     fingerprint_of(model)
     from cinnabar.engine.models.loading import load_model
-    from cinnabar.extraction.labelling import label as draft
+    from cinnabar.extraction.quality.labelling import label as draft
     from cinnabar.flows.cli.console import Bar, harmless
 
     with Bar() as bar:
@@ -87,7 +87,7 @@ def truth(
       cinnabar truth my_set
       cinnabar train my_set --out my_model
     """
-    from cinnabar.extraction.truth import accept
+    from cinnabar.extraction.quality.truth import accept
 
     done = accept(folder)
     if as_json:

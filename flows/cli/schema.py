@@ -32,7 +32,7 @@ def check(
       cinnabar schema check invoice
       cinnabar schema check delivery.json
     """
-    from cinnabar.extraction.validation import Validator
+    from cinnabar.extraction.records.validation import Validator
     from cinnabar.flows.cli.console import standard_output, table
     from cinnabar.schemas import compile_schema, load_schema
     from cinnabar.schemas.describe import describe

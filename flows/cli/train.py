@@ -16,7 +16,7 @@ from cinnabar.flows.cli.options import AsJson, Device
 from cinnabar.schemas.errors import UsageError
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.fine_tuning import FineTuned
+    from cinnabar.extraction.quality.fine_tuning import FineTuned
 
 #: Minutes of `--recipe` where nobody says.
 RECIPE_MINUTES = 240.0
@@ -81,13 +81,13 @@ def train(
     except OSError as error:
         raise UsageError(f"--out {out}: expected a folder that can be written: {error.strerror}") from error
     if recipe:
-        from cinnabar.extraction.training import train_shipped
+        from cinnabar.extraction.quality.training import train_shipped
 
         most = minutes or RECIPE_MINUTES
         train_shipped(sets[0], out, model, most, device.value, _Lines(most), print, without or ())
         print(f"measure the new weights with: cinnabar eval SETS --model {out / 'model'}")
         return
-    from cinnabar.extraction.fine_tuning import FineTuning, fine_tune
+    from cinnabar.extraction.quality.fine_tuning import FineTuning, fine_tune
 
     base = model or "default"
     for folder in sets:
@@ -102,8 +102,8 @@ def train(
 
 def _tell_truths(folder: Path) -> None:
     """Say on standard error which truths the schema of the set itself does not allow, as `eval` does."""
-    from cinnabar.extraction.evaluation import broken_truths, load_set
-    from cinnabar.extraction.validation import Validator
+    from cinnabar.extraction.quality.evaluation import broken_truths, load_set
+    from cinnabar.extraction.records.validation import Validator
     from cinnabar.flows.cli.evaluate import tell_broken
     from cinnabar.schemas import load_schema
 

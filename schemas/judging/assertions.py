@@ -16,7 +16,7 @@ from typing import Any
 
 from cinnabar.schemas.canonical import decimal, parse
 from cinnabar.schemas.errors import RegexError, SchemaError, UnsupportedSchema
-from cinnabar.schemas.formats import FORMATS, is_format
+from cinnabar.schemas.formats.formats import FORMATS, is_format
 from cinnabar.schemas.judging.checks import Check, Test
 from cinnabar.schemas.judging.dialects import Draft
 from cinnabar.schemas.judging.resources import Place
@@ -33,7 +33,7 @@ from cinnabar.schemas.judging.values import (
     shown,
     split,
 )
-from cinnabar.schemas.regex import pattern_matches
+from cinnabar.schemas.regex.patterns import pattern_matches
 
 # Texts whose verdict a pattern or a format remembers: a record is judged again at every denoising step, and
 # most of it has not changed.

@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from cinnabar.engine.canvas import Board
+from cinnabar.engine.batch_state import Board
 from cinnabar.engine.effort import Effort
 from cinnabar.engine.models.base import MASK, PAD
-from cinnabar.engine.steps import Judgement
+from cinnabar.engine.step import Judgement
 
 #: Positions up to which a slot grows.
 LONGEST = 64

@@ -17,11 +17,11 @@ import torch
 
 from cinnabar.engine.models.base import MORE, PAD, VOCABULARY, Candidate, Canvas, Row, Scores, SlotInstance
 from cinnabar.engine.request import Passage, Request
-from cinnabar.schemas.automaton import Automaton
+from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.canonical import scalar_text
 from cinnabar.schemas.errors import NotAccepted
-from cinnabar.schemas.fitting import Fitted, branch_of, fit, group_of
-from cinnabar.schemas.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot, enclosing
+from cinnabar.schemas.form.fitting import Fitted, branch_of, fit, group_of
+from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot, enclosing
 
 #: Rows of one form; arrays within arrays would have more of them than anybody fills.
 MOST_ROWS = 200

@@ -13,7 +13,7 @@ from random_schemas import forms as random_forms
 from cinnabar.engine.models.base import VOCABULARY, Candidate, Canvas, Scores
 from cinnabar.engine.request import Filled, Request, Result
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.form import Form
+from cinnabar.schemas.form.form import Form
 
 
 def form_of(**properties: Any) -> Form:

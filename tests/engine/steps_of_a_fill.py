@@ -13,11 +13,11 @@ from cinnabar.engine.layout import lay_out
 from cinnabar.engine.models.base import Row
 from cinnabar.engine.request import Filled, Result
 from cinnabar.engine.writing import Value, Writer
-from cinnabar.extraction.translation import ECMA_PATTERN, EcmaPattern, translated
-from cinnabar.extraction.validation import exact
+from cinnabar.extraction.records.translation import ECMA_PATTERN, EcmaPattern, translated
+from cinnabar.extraction.records.validation import exact
 from cinnabar.schemas import CompiledSchema
-from cinnabar.schemas.fitting import Fitted
-from cinnabar.schemas.form import Form
+from cinnabar.schemas.form.fitting import Fitted
+from cinnabar.schemas.form.form import Form
 
 EFFORTS = ("instant", "low", "medium", "high")
 

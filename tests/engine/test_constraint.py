@@ -13,7 +13,7 @@ from cinnabar.engine.constraint import LONGEST, Constraint, Outlook, first_lengt
 from cinnabar.engine.models.base import MASK, MORE, PAD, VOCABULARY
 from cinnabar.engine.tokenizer import text_of
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.form import Slot
+from cinnabar.schemas.form.form import Slot
 
 CPU = torch.device("cpu")
 #: Schemas of one scalar with few texts, and these texts; `null` is never spelled out.

@@ -16,7 +16,7 @@ from scripted_model import form_of
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Canvas, Row, Scores
 from cinnabar.engine.request import Failed, Filled
-from cinnabar.schemas.form import Form
+from cinnabar.schemas.form.form import Form
 
 
 class Failing(RandomModel):

@@ -13,7 +13,7 @@ from cinnabar.engine import lifting
 from cinnabar.engine.lifting import BYTES, Lifted, Vocabulary, lift
 from cinnabar.engine.tokenizer import MORE, PAD
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.automaton import Automaton, empty
+from cinnabar.schemas.automata.automaton import Automaton, empty
 from cinnabar.schemas.errors import ModelError
 
 SCHEMAS = (

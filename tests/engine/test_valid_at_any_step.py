@@ -18,7 +18,7 @@ from cinnabar.engine.request import Failed, Filled
 from cinnabar.engine.tokenizer import text_of
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.canonical import parse
-from cinnabar.schemas.fitting import fit
+from cinnabar.schemas.form.fitting import fit
 
 CHUNKS, SEEDS, BATCH = 20, 20, 5
 

@@ -22,7 +22,7 @@ import torch
 from reading_model import ReadingModel
 
 from cinnabar.extraction.assignment import Assignment
-from cinnabar.extraction.backfilling import Backfill
+from cinnabar.extraction.backfill.backfill import Backfill
 from cinnabar.extraction.cluster import connection, pulse
 from cinnabar.extraction.cluster.connection import Cluster, check, joined
 from cinnabar.extraction.cluster.pulse import Pulse

@@ -14,7 +14,7 @@ from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest import parse
 from cinnabar.extraction.pipeline import Job, OnMissing, Read, record_of, run_batch
-from cinnabar.extraction.validation import Validator
+from cinnabar.extraction.records.validation import Validator
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.errors import DocumentError
 

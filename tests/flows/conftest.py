@@ -17,9 +17,9 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a small model of the default kind, which was never trained."""
     import torch
 
-    from cinnabar.engine.models.default.network import Network, Size
     from cinnabar.engine.models.identity import SHIPPED
     from cinnabar.engine.models.loading import save_network
+    from cinnabar.engine.models.reader.network.network import Network, Size
 
     folder = tmp_path_factory.mktemp("model")
     torch.manual_seed(0)

@@ -316,9 +316,9 @@ def test_an_empty_file_survives_the_look_whether_a_diagram_can_be_written(
 def test_calibrate_says_what_confidence_was_and_is_worth(
     labelled: Path, tmp_path: Path, capsys: CaptureResult
 ) -> None:
-    from cinnabar.engine.models.default.network import Network, Size
     from cinnabar.engine.models.identity import SHIPPED
     from cinnabar.engine.models.loading import save_network
+    from cinnabar.engine.models.reader.network.network import Network, Size
 
     model, drawn = tmp_path / "own", tmp_path / "own.svg"
     size = Size(hidden=48, heads=4, inner=64, layers=1, decoder_layers=1, pointer=16)

@@ -16,8 +16,8 @@ from cinnabar.kernels.class_logits import LEAST, class_logits_reference
 from cinnabar.kernels.constrained_scan import FLOOR, POSSIBLE, constrained_scan_reference
 from cinnabar.kernels.triton_classes import class_logits_triton
 from cinnabar.kernels.triton_scan import constrained_scan_triton
-from cinnabar.schemas.automaton import Automaton, from_dfa
-from cinnabar.schemas.form import Slot
+from cinnabar.schemas.automata.automaton import Automaton, from_dfa
+from cinnabar.schemas.form.form import Slot
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 

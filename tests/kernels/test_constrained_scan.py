@@ -14,8 +14,8 @@ from cinnabar.engine.lifting import lift
 from cinnabar.engine.models.base import MASK, MORE, PAD, VOCABULARY
 from cinnabar.kernels.class_logits import class_logits
 from cinnabar.kernels.constrained_scan import constrained_scan
-from cinnabar.schemas.automaton import Automaton
-from cinnabar.schemas.form import Slot
+from cinnabar.schemas.automata.automaton import Automaton
+from cinnabar.schemas.form.form import Slot
 
 LETTERS = "abcd"
 

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 from hypothesis import strategies as st
 
-from cinnabar.schemas.automaton import Automaton, from_dfa
+from cinnabar.schemas.automata.automaton import Automaton, from_dfa
 
 WORDS = [bytes(w) for n in range(6) for w in product(b"abc", repeat=n)]
 OTHERS = [b"\x00", b"d", b"a\xff", b"abcd", b"abcabcabc"]

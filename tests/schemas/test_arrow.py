@@ -20,7 +20,7 @@ from cinnabar.schemas.arrow import arrow_schema, arrow_type, arrow_value
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.library import LIBRARY
-from cinnabar.schemas.normalise import normalise
+from cinnabar.schemas.reading.normalise import normalise
 
 TYPES: list[tuple[dict[str, Any], pa.DataType]] = [
     ({"type": "string"}, pa.string()),

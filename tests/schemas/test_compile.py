@@ -14,11 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from schema_strategies import hard_schemas, hard_values, near, schemas
 
-from cinnabar.schemas import UnsupportedSchema, budget, compile_schema, machine
+from cinnabar.schemas import UnsupportedSchema, compile_schema
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import NotAccepted, NoValue, SchemaError
-from cinnabar.schemas.form import ArrayNode, ObjectNode, Slot, walk
-from cinnabar.schemas.language import MAX_UNROLLED_LENGTH, UNROLLED_LENGTH
+from cinnabar.schemas.form.form import ArrayNode, ObjectNode, Slot, walk
+from cinnabar.schemas.reading.language import MAX_UNROLLED_LENGTH, UNROLLED_LENGTH
+from cinnabar.schemas.regex import budget, machine
 
 
 def field(schema: dict[str, Any]) -> Slot:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from cinnabar.extraction.validation import Validator
+from cinnabar.extraction.records.validation import Validator
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import NotAccepted

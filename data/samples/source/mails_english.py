@@ -206,7 +206,7 @@ On Tue, 3 Oct 2023 at 09:14, Wayfarer Travel Claims <support@wayfarer-cover.exam
 > Kind regards,
 > Folake Oyelaran
 > Customer Resolution
-""".strip("\n") + "\n")  # noqa: E501
+""".strip("\n") + "\n")
     truth = facts("complaint", "Sindre Brandvold", "I do not accept this decision and ask you to review it.",
                   policy="WT-NO-88120",
                   claim="CS-4410027", day="2023-09-02", amount=14600, currency="NOK")

@@ -151,7 +151,7 @@ Content-Transfer-Encoding: base64
 
 {b64(report.encode())}
 --=_part_88--
-"""  # noqa: E501
+"""
     truth = facts("claim", "Bram Hoekstra", "Ik wil graag de dagwaarde vergoed krijgen; volgens de "
                                             "fietsenmaker is dat € 1.150.",
                   policy="20.118.774", day="2024-05-11", amount=1150, currency="EUR")

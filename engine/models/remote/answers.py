@@ -6,17 +6,17 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from cinnabar.engine.answers.alignment import ABSENT, Aligner, Found
+from cinnabar.engine.answers.reading import Reader, Taken, shown
+from cinnabar.engine.answers.wire import ROOT, Wire
 from cinnabar.engine.layout import Layout, State, lay_out
 from cinnabar.engine.models.base import Row
-from cinnabar.engine.models.default.questions import Question, form_questions
-from cinnabar.engine.models.remote.alignment import ABSENT, Aligner, Found
-from cinnabar.engine.models.remote.reading import Reader, Taken, shown
-from cinnabar.engine.models.remote.wire import ROOT, Wire
+from cinnabar.engine.models.reader.inputs.questions import Question, form_questions
 from cinnabar.engine.repair import repaired
 from cinnabar.engine.request import Filled, Leaf, Origin, Request
 from cinnabar.engine.writing import Value, Writer, known_value
 from cinnabar.schemas.canonical import parse
-from cinnabar.schemas.form import Form, ObjectNode
+from cinnabar.schemas.form.form import Form, ObjectNode
 from cinnabar.schemas.judging.judge import Violation
 
 #: An answer within one code fence, as models write JSON that are not held to a schema.

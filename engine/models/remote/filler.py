@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from cinnabar.engine.answers.wire import Wire
 from cinnabar.engine.effort import effort_of
 from cinnabar.engine.models.remote.answers import read_answer
 from cinnabar.engine.models.remote.exchange import (
@@ -27,7 +28,6 @@ from cinnabar.engine.models.remote.pace import Pace
 from cinnabar.engine.models.remote.prompting import body_of, messages_of, once_more
 from cinnabar.engine.models.remote.serving import MODELS, Served, Settings
 from cinnabar.engine.models.remote.sizes import answer_room, bytes_of, most_of, passage_room, tokens_of
-from cinnabar.engine.models.remote.wire import Wire
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
 from cinnabar.schemas.errors import EngineFailure, RunError
 

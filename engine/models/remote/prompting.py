@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cinnabar.engine.answers.wire import Wire
 from cinnabar.engine.models.remote.serving import Served
-from cinnabar.engine.models.remote.wire import Wire
 from cinnabar.engine.request import Request
 
 _TASK = """You fill in a form from a document. Answer with one JSON object that meets the given JSON schema.

@@ -11,10 +11,10 @@ import torch
 from tests.tiny_network import wordpieces
 from torch import Tensor
 
-from cinnabar.engine.models.default.phrases import VALUES, vectors_of
-from cinnabar.engine.models.default.wordgrams import BUCKETS, spelt_names, words_of_pieces
 from cinnabar.engine.models.identity import SHIPPED
 from cinnabar.engine.models.loading import load_network
+from cinnabar.engine.models.reader.inputs.letter_ngrams import BUCKETS, spelt_names, words_of_pieces
+from cinnabar.engine.models.reader.network.phrase_vectors import VALUES, vectors_of
 from cinnabar.engine.training.lexicon import (
     LANGUAGES,
     columns,

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from cinnabar.engine.models.default.questions import Question
+from cinnabar.engine.models.reader.inputs.questions import Question
 from cinnabar.engine.training import rewording
 from cinnabar.engine.training.rewording import Rewording
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from cinnabar.engine.models.default.questions import form_questions
+from cinnabar.engine.models.reader.inputs.questions import form_questions
 from cinnabar.engine.training.drawing import Drawing
 from cinnabar.engine.training.family import load
 from cinnabar.engine.training.locale import locales

@@ -9,7 +9,7 @@ import pytest
 import torch
 from tiny_network import bills, tiny_network, wordpieces
 
-from cinnabar.engine.models.default.network import Network
+from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.training.pool import Source
 from cinnabar.engine.training.stopping import MEASURING, Patience, Stopping
 from cinnabar.engine.training.trainer import TrainingConfig, train

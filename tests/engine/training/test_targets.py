@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from tiny_network import BILL, bill, labelled, tiny_network, wordpieces
 
-from cinnabar.engine.models.default.questions import Question
+from cinnabar.engine.models.reader.inputs.questions import Question
 from cinnabar.engine.training.batches import Batch, collate
 from cinnabar.engine.training.canvases import IGNORE
 from cinnabar.engine.training.objective import losses

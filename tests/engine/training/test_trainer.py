@@ -10,7 +10,7 @@ import pytest
 import torch
 from tiny_network import bills, tiny_network, wordpieces
 
-from cinnabar.engine.models.default.network import Network
+from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.training.pool import Source
 from cinnabar.engine.training.trainer import TrainingConfig, optimizer_for, rate_at, train
 

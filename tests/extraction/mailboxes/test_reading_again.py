@@ -17,17 +17,17 @@ from imap_server import mail as sent
 from reading_model import ReadingModel
 
 from cinnabar.engine.request import Passage
-from cinnabar.extraction.backfilling import backfill
+from cinnabar.extraction.backfill.backfill import backfill
+from cinnabar.extraction.backfill.retrying import retry
+from cinnabar.extraction.backfill.whereabouts import Whereabouts
 from cinnabar.extraction.inputs import Location, located
 from cinnabar.extraction.mailboxes.imap import ImapMailbox
-from cinnabar.extraction.retrying import retry
 from cinnabar.extraction.run import Options, Summary, extract
 from cinnabar.extraction.sources import ModelSource
 from cinnabar.extraction.storage.quarantine import held
 from cinnabar.extraction.storage.reading import query
 from cinnabar.extraction.storage.stored import Selection
 from cinnabar.extraction.storage.verification import verify
-from cinnabar.extraction.whereabouts import Whereabouts
 from cinnabar.schemas import SchemaSource, load_schema
 from cinnabar.schemas.errors import UsageError
 

@@ -1,0 +1,186 @@
+"""How fast each stage is, and what the constraint, more steps and a shorter context cost or gain.
+
+    python -m bench.benchmark --documents 2000
+    python -m bench.benchmark --parts context --sets SET… --context 2000
+
+Prints tables in Markdown, below a line on the machine, for `docs/results.md`. Each stage is timed by itself,
+one after the other; a real run parses while it fills. With a GPU the times of encode, rows and score are
+those of launching them, and what they take on the device shows where the next stage waits for it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from bench.experiments import OpenSet, answer_rows, context_rows, steps_rows
+from bench.long_lists import read_ledger
+from bench.mixture import MixedDocument, mixed_documents
+from bench.rates import FIELDS, TOKENS, rate
+from bench.reporting import machine, peak_memory, table
+from bench.scan_speed import scan_speed
+from bench.timing import constraint, read_alone, throughput
+
+# Torch comes with the engine, which has a word to say before it is loaded (engine/__init__.py).
+from cinnabar.engine.models.base import Model
+from cinnabar.engine.models.loading import load_model
+from cinnabar.engine.training.generator import generate
+from cinnabar.extraction.quality.evaluation import find_sets
+from cinnabar.schemas.errors import UsageError
+
+#: Counts of steps that are compared.
+STEPS = (1, 2, 4, 8, 16)
+#: Least posteriors of a value that may be absent.
+ANSWERS = (0.1, 0.2, 0.3, 0.4, 0.5)
+#: Parts that are measured only where they are named.
+APART = ("answer", "long", "rows")
+#: Rows of the lists that are read whole.
+ROWS = (300, 3000)
+#: Tokens of the long document: three times the default model's context and a bit.
+LONG = 400_000
+
+
+def scan_report(model: Model) -> Iterator[str]:
+    """The constrained pass over many slots at once, against the plain ways, in one run."""
+    found = scan_speed(model.device)
+    yield (
+        f"{found.slots} slots of {found.positions} positions, {found.edges} edges in all, {found.fewest} of "
+        "the smallest automaton, milliseconds:"
+    )
+    rows = (
+        ("posterior and witness", found.at_once, "one slot after the other", found.one_by_one),
+        ("token classes", found.classes, "a mask over the vocabulary for each class", found.masks),
+    )
+    yield table(
+        ("what", "all at once", "plain way", "milliseconds", "ratio"),
+        [
+            (what, f"{fast:.1f}", plain, f"{slow:.1f}", f"{slow / fast:.1f}")
+            for what, fast, plain, slow in rows
+        ],
+    )
+
+
+def steps_report(model: Model, sets: Sequence[OpenSet]) -> Iterator[str]:
+    """The table of steps."""
+    yield "## Steps"
+    rows = []
+    for r in steps_rows(model, sets, STEPS):
+        changes = (f"{r.reopened:.2f}", f"{r.corrected}", f"{r.spoiled}")
+        rows.append((f"{r.steps}", f"{r.f1:.4f}", *changes, f"{r.seconds:.1f}"))
+    head = ("steps", "F1", "re-openings per record", "errors it corrected", "errors it made", "seconds")
+    yield table(head, rows)
+    yield f"Over {', '.join(one.labelled.name for one in sets)}; F1 is the mean of the sets."
+
+
+def answer_report(model: Model, sets: Sequence[OpenSet]) -> Iterator[str]:
+    """The table of what caution costs and saves."""
+    yield "## From which posterior on a value is given"
+    figures = ("answer", "f1", "precision", "recall", "invented")
+    rows = [[f"{getattr(row, name):.4g}" for name in figures] for row in answer_rows(model, sets, ANSWERS)]
+    yield table(figures, rows)
+    yield f"Over {', '.join(one.labelled.name for one in sets)}; means of the sets."
+
+
+def context_report(model: Model, sets: Sequence[OpenSet], context: int, effort: str) -> Iterator[str]:
+    """The table of contexts."""
+    yield f"## Context of {context} tokens instead of {model.context_tokens}"
+    rows = []
+    for r in context_rows(model, sets, context, effort):
+        figures = (f"{r.whole:.4f}", f"{r.short:.4f}", f"{r.short - r.whole:+.4f}")
+        rows.append((r.name, f"{r.documents}", f"{r.cut}", *figures))
+    yield table(("set", "documents", "cut", "F1, whole", "F1, cut", "difference"), rows)
+
+
+def long_report(model: Model, effort: str) -> Iterator[str]:
+    """What becomes of a document of LONG tokens."""
+    pieces, tokens = list[str](), 0
+    for example in generate(0):
+        pieces.append(example.text)
+        tokens += model.count_tokens(example.text)
+        if tokens >= LONG:
+            break
+    text = "\n\n".join(pieces)
+    outcome, seconds = read_alone(model, effort, "event", text)
+    yield f"## A document of {model.count_tokens(text)} tokens"
+    yield f"{outcome.status} {outcome.code} after {seconds:.1f} s; peak memory {peak_memory()} MiB."
+
+
+def rows_report(model: Model, effort: str) -> Iterator[str]:
+    """The table of long lists."""
+    yield "## Lists of many rows, five fields each"
+    rows = []
+    for r in (read_ledger(model, effort, count) for count in ROWS):
+        speed = f"{r.printed / r.seconds:.1f}"
+        rows.append((f"{r.printed}", f"{r.found}", f"{r.right}", f"{r.seconds:.1f}", speed))
+    yield table(("rows", "found", "right and in their place", "seconds", "rows/s"), rows)
+
+
+def rate_report(model: Model, effort: str) -> Iterator[str]:
+    """Whole fills against the encoder alone, on one core."""
+    found = rate(model, effort)
+    fields = len(FIELDS["properties"])
+    yield f"## {found.documents} documents of {TOKENS} tokens, {fields} fields, effort {effort}"
+    yield (
+        f"{found.filled:.1f} documents/s, {found.encoded:.1f} by the encoder alone, ratio "
+        f"{found.filled / found.encoded:.2f}; {found.steps} steps (median)."
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure what is asked for, and print it as it comes."""
+    parts: dict[str, Callable[[], Iterator[str]]] = {
+        "throughput": lambda: throughput(model, documents(), a.effort, a.workers),
+        "constraint": lambda: constraint(model, a.samples, a.effort),
+        "scan": lambda: scan_report(model),
+        "steps": lambda: steps_report(model, sets()),
+        "answer": lambda: answer_report(model, sets()),
+        "context": lambda: context_report(model, sets(), a.context, a.effort),
+        "long": lambda: long_report(model, a.effort),
+        "rows": lambda: rows_report(model, a.effort),
+        "rate": lambda: rate_report(model, a.effort),
+    }
+    p = argparse.ArgumentParser(
+        prog="python -m bench.benchmark", description=(__doc__ or "").split("\n")[0]
+    )
+    p.add_argument("--parts", nargs="+", choices=parts, default=[part for part in parts if part not in APART])
+    p.add_argument("--documents", type=int, default=2000, help="mixed documents of `throughput`")
+    p.add_argument("--samples", type=Path, default=Path("data/samples"), help="folder of the sample sets")
+    p.add_argument("--sets", type=Path, nargs="+", help="labelled sets of `steps`, `answer`, `context`")
+    p.add_argument("--limit", type=int, help="documents of each set")
+    p.add_argument("--context", type=int, default=2000, help="tokens of the shorter context")
+    p.add_argument("--model", default="default")
+    p.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
+    p.add_argument("--effort", default="medium")
+    p.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="parser processes")
+    p.add_argument("--threads", type=int, help="threads of torch; its own choice where not given")
+    a = p.parse_args(arguments)
+    if a.threads:
+        import torch
+
+        torch.set_num_threads(a.threads)
+
+    def documents() -> list[MixedDocument]:
+        return list(mixed_documents(a.samples, a.documents))
+
+    opened: list[OpenSet] = []
+
+    def sets() -> list[OpenSet]:
+        if not opened:
+            found = [one for folder in a.sets or [a.samples] for one in find_sets(folder)]
+            opened.extend(OpenSet(one.select(limit=a.limit)) for one in found)
+        return opened
+
+    try:
+        model = load_model(a.model, a.device)
+        print(machine(model))
+        for part in a.parts:
+            for text in parts[part]():
+                print(f"\n{text}", flush=True)
+    except UsageError as problem:
+        raise SystemExit(f"benchmark: {problem}") from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""Runs over made documents whose rows are compared: what the loop of faults and that of kills share.
+
+Every case is a process of its own. It is forked from one that has loaded everything, for speed.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from reading_model import ReadingModel
+
+from cinnabar.extraction import batch_reader
+from cinnabar.extraction.ingest.dispatch import parse
+from cinnabar.extraction.run import Options, extract
+from cinnabar.extraction.sources import ModelSource
+from cinnabar.extraction.storage import run
+from cinnabar.extraction.storage.reading import connect
+from cinnabar.extraction.storage.verification import verify
+from cinnabar.schemas import load_schema
+from cinnabar.schemas.errors import CinnabarError, DocumentError
+
+SCHEMA = {
+    "title": "note",
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "total": {"type": ["number", "null"], "multipleOf": 0.01}},
+    "required": ["name", "total"],
+}
+#: What a table says of a document, beside the run that wrote it.
+ROWS = {
+    "records": "SELECT * EXCLUDE (run_id) FROM records ORDER BY ALL",
+    "note": "SELECT * EXCLUDE (run_id) FROM note ORDER BY ALL",
+    "fields": "SELECT * EXCLUDE (run_id) FROM fields ORDER BY ALL",
+    "documents": "SELECT * EXCLUDE (run_id) FROM documents ORDER BY ALL",
+    "outcomes": "SELECT * EXCLUDE (run_id) FROM outcomes WHERE outcome <> 'skipped' ORDER BY ALL",
+}
+#: The status of a run that ended with an error of ours.
+FAILED = 7
+
+
+def make_documents(folder: Path, count: int) -> Path:
+    """A folder of so many documents; of every ten one cannot be parsed and one has the bytes of another."""
+    folder.mkdir(parents=True)
+    for number in range(count):
+        path = folder / f"{number:04d}.txt"
+        if number % 10 == 3:
+            path.with_suffix(".pdf").write_bytes(b"%PDF-1.7\nnothing " + str(number).encode())
+        elif number % 10 == 4:
+            path.write_text(f"name=N{number - 2}\ntotal={number - 2}.50\n")
+        else:
+            path.write_text(f"name=N{number}\ntotal={number}.50\n")
+    return folder
+
+
+class Here:
+    """Parses in this process, in place of the workers, which have nothing to do with the disk."""
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+
+    def parse_many(self, paths: Sequence[Path]) -> list[tuple[Path, Any]]:
+        return [(path, self.parse_one(path)) for path in paths]
+
+    @staticmethod
+    def parse_one(path: Path) -> Any:
+        try:
+            return parse(path.read_bytes(), str(path))
+        except DocumentError as problem:
+            return problem
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+def run_once(docs: Path, out: Path, batch: int = 3) -> None:
+    """The run that is looked at."""
+    model = ReadingModel()
+    source = ModelSource(model.fingerprint, lambda: model)
+    extract([docs], load_schema(SCHEMA), out, source, Options(workers=1, batch=batch))
+
+
+def rows_of(out: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """What the folder says, run ids and times apart."""
+    with connect(out) as connection:
+        return {name: connection.execute(sql).fetchall() for name, sql in ROWS.items()}
+
+
+def differences(out: Path, expected: dict[str, Any]) -> list[str]:
+    """In what this folder is other than expected, after `verify --clean`."""
+    wrong = []
+    for name, rows in rows_of(out).items():
+        lost = [row for row in expected[name] if row not in rows]
+        more = [row for row in rows if row not in expected[name]]
+        if lost or more or len(rows) != len(expected[name]):
+            wrong.append(
+                f"{name}: {len(lost)} lost, {len(more)} others, {len(rows)} of {len(expected[name])}"
+            )
+    checked = verify(out, clean=True)
+    wrong += [f"verify: {problem.path}: {problem.detail}" for problem in checked.problems]
+    left = [path for path in out.rglob("*") if ".part-" in path.name] + checked.leftovers
+    return wrong + [f"left over: {path}" for path in left]
+
+
+def read(path: Path) -> str:
+    return path.read_text() if path.is_file() else ""
+
+
+def in_child(work: Callable[[], None], said: Path | None = None) -> int:
+    """Do this in a forked process; its exit status, below 0 for a signal. `said` gets its error."""
+    child = os.fork()
+    if child == 0:
+        status = FAILED + 1
+        try:
+            work()
+            status = 0
+        except CinnabarError as error:
+            status = FAILED
+            if said is not None:
+                said.write_text(f"{type(error).__name__}: {error}")
+        except BaseException as error:
+            if said is not None:
+                said.write_text(f"UNCAUGHT {type(error).__name__}: {error}")
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+def prepare() -> None:
+    """Have everything loaded, and parse in this process."""
+    os.fsync = lambda _: None
+    # A PDF without an end is among the documents of every case.
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)
+    batch_reader.ParserPool = Here
+    # The snapshot is published after every commit, not by the clock: the same operations in every run.
+    run.PUBLISH_EVERY = 0.0
+    import cinnabar.engine.engine
+    import cinnabar.extraction.pipeline  # noqa: F401

@@ -1,0 +1,105 @@
+"""How fast a Ray cluster of this machine's processors is, beside one process with as many threads.
+
+    python -m bench.ray_report
+    python -m bench.ray_report --documents 40 --rounds 1
+
+Mixed documents are read with one schema, by one process with N threads and by N engines of Ray's with one
+thread each, in turn. Parsing, filling and committing are timed; starting is not, nor are the first batches.
+Printed, as a table in Markdown: documents/s, and at the end their ratio, which should be 0.9 at least.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+
+from bench.mixture import mixed_documents
+from bench.reporting import machine, table
+
+# The engine has a word to say before torch is loaded (engine/__init__.py).
+from cinnabar.extraction.cluster.connection import Cluster, joined
+from cinnabar.extraction.cluster.crew import Crew
+from cinnabar.extraction.run import Extraction, Options
+from cinnabar.extraction.sources import ModelSource, model_source
+from cinnabar.schemas import SchemaSource, load_schema
+from cinnabar.schemas.errors import UsageError
+
+import torch  # isort: skip
+
+SAMPLES = Path(__file__).resolve().parent.parent / "data" / "samples"
+#: Documents of a batch: few, so that the end, where one engine waits for the other, is short.
+BATCH = 4
+WANTED = 0.9
+
+
+def seconds(
+    docs: Path, source: SchemaSource, out: Path, model: ModelSource, warm: int, cluster: Cluster | None
+) -> float:
+    """The seconds that all batches take but the first `warm` ones, which find parsers and engines cold."""
+    options = Options(workers=2, batch=BATCH, on_missing="guess")
+    with Extraction([docs], source, out, model, options) as extraction:
+        if cluster is None:
+            for number in range(warm):
+                extraction.work(number)
+            begin = time.perf_counter()
+            for number in range(warm, len(extraction.batches)):
+                extraction.work(number)
+            took = time.perf_counter() - begin
+        else:
+            with Crew(cluster, extraction.assignment) as crew:
+                for batch in crew.fill(extraction.batches[:warm]):
+                    extraction.commit(batch)
+                begin = time.perf_counter()
+                for batch in crew.fill(extraction.batches[warm:]):
+                    extraction.commit(batch)
+                took = time.perf_counter() - begin
+        extraction.finish()
+    return took
+
+
+def main() -> None:
+    """Measure, and print it."""
+    p = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    p.add_argument("--documents", type=int, default=120, help="documents that are timed")
+    p.add_argument("--engines", type=int, default=2, help="engines of Ray's, and threads of the one process")
+    p.add_argument("--rounds", type=int, default=3, help="times that both are measured, in turn")
+    p.add_argument("--schema", default="receipt", help="what all documents are read with")
+    a = p.parse_args()
+    if min(a.documents, a.engines, a.rounds) < 1:
+        raise UsageError("--documents, --engines, --rounds: expected at least 1")
+    found = model_source("default", "cpu")
+    assert isinstance(found, ModelSource)
+    # On a cluster no encodings are kept, so none are here.
+    model, source = replace(found, encodings=0), load_schema(a.schema)
+    torch.set_num_threads(a.engines)
+    print(machine(model.load()), flush=True)
+    # Two batches for each engine, so that each has had its first.
+    warm = 2 * a.engines
+    rates: dict[str, list[float]] = {"one process": [], "Ray": []}
+    with tempfile.TemporaryDirectory() as folder, joined("local", model, processors=a.engines) as cluster:
+        docs = Path(folder) / "docs"
+        docs.mkdir()
+        for document in mixed_documents(SAMPLES, a.documents + warm * BATCH):
+            (docs / document.name).write_bytes(document.data)
+        for number in range(a.rounds):
+            for way, to in (("one process", None), ("Ray", cluster)):
+                out = Path(folder) / f"{way} {number}"
+                took = seconds(docs, source, out, model, warm, to)
+                rates[way].append(a.documents / took)
+                print(f"{way}: {a.documents} documents in {took:.1f} s", flush=True)
+    rows = [
+        (f"{way}, {how}", *(f"{rate:.2f}" for rate in rates[way]), f"{median(rates[way]):.2f}")
+        for way, how in (("one process", f"{a.engines} threads"), ("Ray", f"{a.engines} engines of 1 thread"))
+    ]
+    head = ("documents/s", *(f"round {number + 1}" for number in range(a.rounds)), "median")
+    print(table(head, rows))
+    ratio = median(rates["Ray"]) / median(rates["one process"])
+    print(f"Ratio {ratio:.2f}, wanted at least {WANTED:g}.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,287 @@
+"""Measures what is promised of any JSON Schema, over a folder of schema suites, as one Markdown table.
+
+    PYTHONPATH=tests/engine .venv/bin/python -m bench.schema_report ../shared/suites --sample 40
+
+The folder has `json-schema-test-suite` (the standard's own, draft 2020-12) and `jsonschemabench` (real
+schemas with instances); a folder `tools` beside it may have `schema_traps.py`, probes of what goes wrong.
+`--sample` takes about so many groups of the suite and so many real schemas, spread over all of them. With
+`--details` every deviation is named below the table. An exit status of 1 says that a promise is not kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from random_model import SteeredModel, request
+from steps_of_a_fill import EFFORTS, fill_at_random, in_the_forms_way, independent, objections
+
+from bench.scan_speed import SCALARS, scan_speed
+from bench.schema_costs import costs
+from bench.schema_suites import Case, groups, real, references, spread, traps
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.request import Filled
+from cinnabar.schemas import CompiledSchema, compile_schema
+from cinnabar.schemas.canonical import json_text, parse
+from cinnabar.schemas.errors import CinnabarError, NotAccepted, NoValue
+from cinnabar.schemas.form.fitting import fit
+
+GIB = 1 << 30
+
+
+@dataclass(slots=True)
+class Count:
+    """How often something held, and where it did not."""
+
+    tried: int = 0
+    held: int = 0
+    deviations: list[str] = field(default_factory=list)
+
+    def note(self, name: str, problem: str = "") -> None:
+        """One more; `problem` says why it did not hold."""
+        self.tried += 1
+        self.held += not problem
+        if problem:
+            self.deviations.append(f"{name}: {problem}")
+
+    def add(self, other: Count) -> None:
+        """Count these as well."""
+        self.tried, self.held = self.tried + other.tried, self.held + other.held
+        self.deviations += other.deviations
+
+    @property
+    def share(self) -> float:
+        """The share that held, 1 of nothing."""
+        return self.held / self.tried if self.tried else 1.0
+
+    def __str__(self) -> str:
+        percent = int(1000 * self.share) / 10
+        return f"{self.held} of {self.tried} ({percent:g}%)"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the table; `kept` is None where nothing is promised."""
+
+    what: str
+    found: str
+    wanted: str
+    kept: bool | None = None
+
+
+class Report:
+    """The lines of the table, and all that deviates."""
+
+    def __init__(self) -> None:
+        self.lines: list[Line] = []
+        self.deviations: dict[str, list[str]] = {}
+
+    def add(self, what: str, count: Count, least: float | None = 1.0) -> None:
+        """A line of a count, of which at least this share has to hold."""
+        wanted = "-" if least is None else f"{100 * least:g}%"
+        self.lines.append(Line(what, str(count), wanted, None if least is None else count.share >= least))
+        if count.deviations:
+            self.deviations[what] = count.deviations
+
+    def say(self, what: str, found: str, wanted: str = "-", kept: bool | None = None) -> None:
+        """A line of any text."""
+        self.lines.append(Line(what, found, wanted, kept))
+
+    @property
+    def kept(self) -> bool:
+        """Whether all promises are."""
+        return all(line.kept is not False for line in self.lines)
+
+    def table(self) -> Iterator[str]:
+        """The table in Markdown."""
+        yield "| what | found | wanted | |"
+        yield "|---|---|---|---|"
+        for line in self.lines:
+            verdict = {True: "kept", False: "**not kept**", None: ""}[line.kept]
+            yield f"| {line.what} | {line.found} | {line.wanted} | {verdict} |"
+
+
+def exactness(cases: Sequence[Case], unsound: Count) -> Count:
+    """Whether exactly the values are accepted that are labelled valid; `unsound` counts those accepted that
+    are not."""
+    count = Count()
+    for case in cases:
+        try:
+            compiled = compile_schema(case.schema)
+        except CinnabarError as problem:
+            count.note(case.name, f"refused: {problem}")
+            continue
+        wrong = [(text[:80], valid) for text, valid in case.tests if compiled.accepts(text) != valid]
+        count.note(case.name, f"judged otherwise: {'; '.join(text for text, _ in wrong)}" if wrong else "")
+        for text, valid in case.tests:
+            if not valid:
+                unsound.note(case.name, f"accepted: {text[:80]}" if (text[:80], valid) in wrong else "")
+    return count
+
+
+def compiling(cases: Sequence[Case]) -> tuple[Count, Count, list[tuple[Case, CompiledSchema]]]:
+    """How many real schemas compile, how many have a form or no value at all, and these with their forms."""
+    compiles, forms, found = Count(), Count(), list[tuple[Case, CompiledSchema]]()
+    for case in cases:
+        try:
+            compiled = compile_schema(case.schema)
+            compiles.note(case.name)
+        except CinnabarError as problem:
+            compiles.note(case.name, str(problem))
+            continue
+        try:
+            _ = compiled.form
+            found.append((case, compiled))
+            forms.note(case.name)
+        except NoValue as problem:
+            # Nothing is wrong with a schema that no value meets; one with a valid instance is another matter.
+            met = any(valid for _, valid in case.tests)
+            forms.note(case.name, str(problem) if met else "")
+        except CinnabarError as problem:
+            forms.note(case.name, str(problem))
+    return compiles, forms, found
+
+
+def spent(report: Report, cases: Sequence[Case]) -> None:
+    """Time and memory of a schema from nothing."""
+    found = [cost for cost in costs([case.schema for case in cases]) if not cost.problem]
+    times = sorted(cost.seconds for cost in found) or [0.0]
+    marks = times[len(times) // 2], times[min(len(times) - 1, len(times) * 95 // 100)], times[-1]
+    report.say(
+        "compile, lift and first witness of every slot, from nothing, 32k tokens: median / 95% / largest",
+        " / ".join(f"{1000 * seconds:,.0f} ms" for seconds in marks),
+        "100 ms / 2 s / 20 s",
+        all(seconds <= most for seconds, most in zip(marks, (0.1, 2.0, 20.0), strict=True)),
+    )
+    most = max((cost.memory for cost in found), default=0)
+    report.say(
+        "memory of one compile, the process included", f"{most / GIB:.2f} GiB", "< 2 GiB", most < 2 * GIB
+    )
+
+
+def speed(report: Report) -> None:
+    """Posterior and witness of many slots at once."""
+    for scalars, most in ((SCALARS[:1] + SCALARS[2:], 100), (SCALARS, None)):
+        found = scan_speed(torch.device("cpu"), scalars=scalars)
+        size = f"{found.slots} slots of {found.positions} positions"
+        edges = f"{found.fewest} edges or more each, {found.edges // found.slots} on the mean"
+        report.say(
+            f"{'' if most else 'besides: '}posterior and witness for {size}, {edges}, CPU",
+            f"{found.at_once:.0f} ms",
+            f"< {most} ms" if most else "-",
+            found.at_once < most if most else None,
+        )
+
+
+def any_step(compiled: Sequence[tuple[Case, CompiledSchema]]) -> tuple[Count, int]:
+    """Random scores: whether what stands at each step is valid, and how many such states there were."""
+    count, states = Count(), 0
+    for at, (case, schema) in enumerate(compiled):
+        ((result, shown),) = fill_at_random([schema], at, EFFORTS[at % 4])
+        states += len(shown)
+        count.note(case.name, next(objections(schema, independent(case.schema), result, shown), ""))
+    return count, states
+
+
+def steered(compiled: Sequence[tuple[Case, CompiledSchema]]) -> tuple[Count, Count, Count]:
+    """Scores peaked on the instances: which the form holds, which of those are written, and, of the invalid
+    ones, for which something else is written that is allowed."""
+    held, same, other = Count(), Count(), Count()
+    for case, schema in compiled:
+        for number, (text, valid) in enumerate(case.tests):
+            name = f"{case.name} {number}"
+            if not valid:
+                result = _filled(schema, text)
+                good = result is not None and schema.accepts(result) and result != json_text(parse(text))
+                other.note(name, "" if good else f"{result}"[:160])
+                continue
+            try:
+                wanted = schema.canonical(parse(text))
+            except NotAccepted as problem:
+                held.note(name, str(problem))
+                continue
+            held.note(name)
+            way = in_the_forms_way(schema.form, fit(schema.form, parse(text)))
+            # Where the form's way of writing absence is not allowed, the record stands for itself.
+            wanted = schema.canonical(parse(way)) if schema.accepts(way) else wanted
+            result = _filled(schema, wanted)
+            same.note(name, "" if result == wanted else f"wanted {wanted[:200]} got {result}"[:420])
+    return held, same, other
+
+
+def _filled(schema: CompiledSchema, text: str) -> str | None:
+    (result,) = Engine(SteeredModel("copy"), "low").fill([request(schema.form, text=text)])
+    return result.record if isinstance(result, Filled) else None
+
+
+def measure(suites: Path, sample: int | None = None) -> Report:
+    """Everything that is promised, over this folder."""
+    report, unsound = Report(), Count()
+    cases = spread(real(suites), sample)
+    # Before anything is compiled here.
+    from_nothing = Report()
+    spent(from_nothing, cases)
+    kinds = {kind: spread(found, sample) for kind, found in groups(suites).items()}
+    apart = [case for case in kinds["required"] if any(_remote(at) for at in references(case.schema))]
+    exact = {kind: exactness([c for c in found if c not in apart], unsound) for kind, found in kinds.items()}
+    elsewhere = exactness(apart, unsound)
+    exactly, probed = exactness(cases, unsound), exactness(traps(suites), unsound)
+    compiles, forms, compiled = compiling(cases)
+
+    report.add("invalid instances refused, all suites", unsound)
+    report.add(
+        "suite, required groups exact, without those that refer to something remote", exact["required"], 0.97
+    )
+    report.add("suite, `format` groups exact", exact["format"], 0.95)
+    report.add("real schemas that compile", compiles, 0.98)
+    report.add("real schemas exact", exactly, 0.98)
+    report.add("traps exact", probed, 78 / 80)
+    report.lines += from_nothing.lines
+    speed(report)
+    valid, states = any_step(compiled)
+    report.add(f"valid at each of {states:,} steps, random scores, also to an independent validator", valid)
+    held, same, other = steered(compiled)
+    report.add("scores peaked on a valid instance of the form: its canonical text", same)
+    report.add("scores peaked on an invalid instance: another text, valid", other)
+    report.say("mutants of automata, cuts and commits that tests catch", "`make mutants`", "90%")
+    report.add("besides: suite, optional groups exact", exact["optional"], None)
+    report.add("besides: groups that refer to something remote, exact", elsewhere, None)
+    report.add("besides: real schemas with a form, or without any value", forms, None)
+    report.add("besides: valid instances that the form holds", held, None)
+    slots = sorted(len(schema.form.slots) for _, schema in compiled) or [0]
+    report.say("besides: slots of a form, median / largest", f"{slots[len(slots) // 2]} / {slots[-1]}")
+    return report
+
+
+def _remote(reference: str) -> bool:
+    """Whether a reference leads out of the schema, to what the standard does not publish itself."""
+    return reference.startswith("http://localhost")
+
+
+def main() -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "suites", nargs="?", type=Path, default=Path("../shared/suites"), help="folder of suites"
+    )
+    parser.add_argument("--sample", type=int, metavar="N", help="about N groups and N real schemas")
+    parser.add_argument("--details", action="store_true", help="name every deviation")
+    options = parser.parse_args()
+    if not options.suites.is_dir():
+        parser.error(f"expected a folder of suites, got {options.suites}")
+    report = measure(options.suites, options.sample)
+    print("\n".join(report.table()))
+    if options.details:
+        for what, deviations in report.deviations.items():
+            print(f"\n{what}:", *deviations, sep="\n- ")
+    return 0 if report.kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

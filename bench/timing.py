@@ -1,0 +1,171 @@
+"""Where the time goes: the stages of a run over mixed documents, and the parts of a denoising step."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bench.mixture import MixedDocument
+from bench.reporting import peak_memory, table
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.models.base import Model
+from cinnabar.engine.request import Request
+from cinnabar.extraction.documents import Document
+from cinnabar.extraction.ingest import parse
+from cinnabar.extraction.ingest.sandbox import ParserPool
+from cinnabar.extraction.pipeline import Job, Read, run_batch
+from cinnabar.extraction.planning import passage_of
+from cinnabar.extraction.records.validation import Validator, Violation
+from cinnabar.extraction.storage.records import Outcome
+from cinnabar.extraction.storage.store import Store
+from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.schemas.errors import DocumentError
+from cinnabar.schemas.library import LIBRARY
+
+#: Documents that are filled together.
+BATCH = 16
+ENGINE_STAGES = ("encode", "rows", "score", "constrain", "commit")
+
+
+class Clock:
+    """Seconds spent in each stage so far."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def time(self, stage: str) -> Iterator[None]:
+        """Count the block's seconds for this stage."""
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - begin
+
+
+class TimedValidator(Validator):
+    """The judge of records, with its time counted."""
+
+    clock: Clock
+
+    def check(self, record_text: str) -> list[Violation]:
+        """As the judge's own."""
+        with self.clock.time("validate"):
+            return super().check(record_text)
+
+
+def read_alone(model: Model, effort: str, spec: Any, text: str) -> tuple[Outcome, float]:
+    """What becomes of a text under a schema, as a run reads a document, and the seconds that it took.
+
+    `spec` is what `load_schema` takes.
+    """
+    source, document = load_schema(spec), parse(text.encode(), "text.txt")
+    job = Job(compile_schema(source.schema), Engine(model, effort), Validator(source), "guess")
+    begin = time.perf_counter()
+    outcome = run_batch([Read("text.txt", document.digest, document)], job).outcomes[0]
+    return outcome, time.perf_counter() - begin
+
+
+def throughput(model: Model, documents: Sequence[MixedDocument], effort: str, workers: int) -> Iterator[str]:
+    """Documents/s of each stage over these documents."""
+    clock = Clock()
+    engine = Engine(model, effort)
+    outcomes: dict[str, int] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        paths = [root / "documents" / document.kind / document.name for document in documents]
+        for document, path in zip(documents, paths, strict=True):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(document.data)
+        with ParserPool(workers) as pool:
+            list(pool.parse_many(paths[: 2 * workers]))  # so that the workers are warm
+            with clock.time("ingest"):
+                parsed = [found for _, found in pool.parse_many(paths)]
+        reads = {kind: list[Read]() for kind in LIBRARY}
+        for document, path, found in zip(documents, paths, parsed, strict=True):
+            digest = hashlib.sha256(document.data).hexdigest()
+            reads[document.kind].append(Read(str(path), digest, found))
+        done = 0
+        for kind, all_of_kind in reads.items():
+            source = load_schema(kind)
+            compiled = compile_schema(source.schema)
+            validator = TimedValidator(source)
+            validator.clock = clock
+            job = Job(compiled, engine, validator)
+            with Store.open(root / "out") as store:
+                run = store.begin_run(source, compiled, "benchmark", {})
+                for start in range(0, len(all_of_kind), BATCH):
+                    batch = all_of_kind[start : start + BATCH]
+                    with clock.time("all of filling"):
+                        filled = run_batch(batch, job)
+                    with clock.time("store"):
+                        run.commit_batch(filled.outcomes)
+                    for outcome in filled.outcomes:
+                        ended = " ".join(filter(None, (outcome.status, outcome.code)))
+                        outcomes[ended] = outcomes.get(ended, 0) + 1
+                    done += len(batch)
+                    print(f"\r{done} of {len(documents)} documents", end="", file=sys.stderr, flush=True)
+                with clock.time("store"):
+                    run.finish()
+        print(file=sys.stderr)
+    filling = clock.seconds.pop("all of filling")
+    stages = {"ingest": clock.seconds["ingest"]} | {name: engine.timings[name] for name in ENGINE_STAGES}
+    stages["validate"] = clock.seconds.get("validate", 0.0)
+    stages["cut, merge, evidence"] = filling - sum(engine.timings.values()) - stages["validate"]
+    stages["store"] = clock.seconds["store"]
+    total = sum(stages.values())
+    yield f"## {len(documents)} documents by stage, effort {effort}, {workers} parsers"
+    yield ", ".join(f"{count} {name}" for name, count in sorted(outcomes.items()))
+    rows = [(name, f"{s:.2f}", f"{len(documents) / s:.1f}", f"{s / total:.1%}") for name, s in stages.items()]
+    rows.append(("all, one after the other", f"{total:.2f}", f"{len(documents) / total:.1f}", "100.0%"))
+    yield table(("stage", "seconds", "documents/s", "share"), rows)
+    yield f"Peak memory of the main process: {peak_memory()} MiB."
+
+
+def constraint(model: Model, samples: Path, effort: str, repeat: int = 2) -> Iterator[str]:
+    """The parts of a denoising step over batches of 16 documents: one batch of all kinds, and one of each."""
+    of_kind = {kind: _requests(samples, kind) for kind in LIBRARY}
+    turns = max(map(len, of_kind.values()))
+    mixed = [found[turn] for turn in range(turns) for found in of_kind.values() if turn < len(found)]
+    engine = Engine(model, effort, token_budget=1 << 30)
+    engine.fill([found[0] for found in of_kind.values()])  # so that automata are lifted and forms are read
+    rows = []
+    for name, requests in {"all kinds": mixed, **of_kind}.items():
+        batch = [requests[number % len(requests)] for number in range(BATCH)]
+        engine.timings = dict.fromkeys(engine.timings, 0.0)
+        steps = 0
+
+        def count(step: int, _: list[str]) -> None:
+            nonlocal steps
+            steps += step > 0
+
+        for _ in range(repeat):
+            engine.fill(batch, count)
+        parts = [engine.timings[part] for part in ("score", "constrain", "commit")]
+        slots = sum(len(request.form.slots) for request in batch)
+        steps = max(1, steps)
+        milliseconds = [f"{part / steps * 1000:.1f}" for part in parts]
+        share = f"{parts[1] / sum(parts):.1%}"
+        rows.append((name, str(slots), f"{steps / repeat:.1f}", *milliseconds, share))
+    yield f"## A denoising step over {BATCH} documents, effort {effort}: milliseconds"
+    head = ("batch", "slots of its forms", "steps", "score", "constrain", "commit", "share of the constraint")
+    yield table(head, rows)
+
+
+def _requests(samples: Path, kind: str) -> list[Request]:
+    """The readable samples of a kind as requests for its schema."""
+    form = compile_schema(load_schema(kind).schema).form
+    found = []
+    for path in sorted((samples / kind / "docs").glob("*")):
+        try:
+            document: Document = parse(path.read_bytes(), path.name)
+        except DocumentError:
+            continue
+        found.append(Request(f"{kind}/{path.name}", form, passage_of(document)))
+    return found

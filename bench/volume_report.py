@@ -1,0 +1,212 @@
+"""Ten thousand documents, one in a hundred of them poison: is each accounted for, in what time and memory?
+
+    make volume-report
+    make volume-report ARGS="--documents 1000 --flow"
+
+Notes, mails and PDFs of some fifty words are written into a folder, and files made to break a reader among
+them. `cinnabar extract` reads a tenth of them and then all, in a process of its own that is watched from
+outside: its memory with that of its parsers (the sum of what each holds, pages they share counted twice),
+sampled five times a second. With `--flow` the Prefect flow reads the whole folder as well, server and all, in
+turn with the command, and the difference is what Prefect costs.
+
+Printed, as a table in Markdown: seconds, those that processors worked, documents per second, outcomes,
+memory; and at the end how the time grew and what the flow took besides. On a machine that does other work, go
+by the processors' seconds. An input without an outcome, or with two, ends the report.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+from reportlab.lib.pagesizes import A5
+from reportlab.pdfgen.canvas import Canvas
+
+from bench.processes import children
+from bench.reporting import table
+from cinnabar.extraction.storage.reading import connect
+
+SCHEMA = {
+    "title": "note",
+    "type": "object",
+    "properties": {
+        "carrier": {"type": ["string", "null"], "description": "Who carries the goods."},
+        "parcels": {"type": ["integer", "null"], "description": "How many parcels."},
+        "day": {"type": ["string", "null"], "format": "date", "description": "Day of the delivery."},
+    },
+    "required": ["carrier", "parcels", "day"],
+}
+#: One document in so many is poison.
+POISON = 100
+PAGE = os.sysconf("SC_PAGE_SIZE")
+CARRIERS = ("Nordfracht", "Hansa Express", "Kurier Lind", "Trans Alpina", "Petersen & Sons", "Blue Line")
+#: Reads a folder by the flow; an ephemeral Prefect server starts and ends with it.
+FLOW = """
+import sys
+from cinnabar.flows.extract import extract_folder
+docs, schema, out = sys.argv[1:]
+extract_folder([docs], schema, out, on_missing="guess", workers=2)
+"""
+
+
+def pdf(text: str) -> bytes:
+    """One page with these lines."""
+    held = BytesIO()
+    canvas = Canvas(held, pagesize=A5, invariant=True)
+    for at, line in enumerate(text.splitlines()):
+        canvas.drawString(40, 550 - 14 * at, line)
+    canvas.save()
+    return held.getvalue()
+
+
+def note(number: int, chance: random.Random) -> str:
+    """A delivery note of its own."""
+    day = f"2026-{chance.randint(1, 12):02}-{chance.randint(1, 28):02}"
+    return (
+        f"Delivery note {number:06}\n\nCarrier: {chance.choice(CARRIERS)}\n"
+        f"Parcels: {chance.randint(1, 90)}\nDay: {day}\n\n"
+        f"The goods were handed over in good order at gate {chance.randint(1, 40)}.\n"
+        f"Driver: {chance.choice('ABCDEFGH')}. {chance.choice(CARRIERS)}\n"
+        f"Please sign and send this note back to the office in the week of the delivery.\n"
+    )
+
+
+def poison(number: int, text: str, chance: random.Random) -> tuple[str, bytes]:
+    """A file made to break a reader: its suffix and bytes."""
+    whole = pdf(text)
+    nested = b"".join(
+        b'Content-Type: multipart/mixed; boundary="%d"\n\n--%d\n' % (at, at) for at in range(3000)
+    )
+    return (
+        (".pdf", whole[: len(whole) // 2]),
+        (".pdf", b""),
+        (".pdf", f"<html><body>{text}</body></html>".encode()),
+        (".pdf", whole.replace(b"/Kids", b"/Kids [ 3 0 R 3 0 R ] /Kidz").replace(b"startxref", b"startxrfe")),
+        (".eml", b"From: a@example.org\n" + nested),
+        (".eml", b"Subject: " + b"=?utf-8?q?" * 50_000 + b"\n\n" + text.encode()),
+        (".txt", bytes(chance.randrange(256) for _ in range(5000)) + str(number).encode()),
+        (".txt", b"\x00" * 4096 + str(number).encode()),
+    )[number // POISON % 8]
+
+
+def write_folder(docs: Path, count: int) -> None:
+    """`count` documents, most of them texts, each tenth a mail and each twentieth a PDF."""
+    docs.mkdir()
+    chance = random.Random(0)
+    for number in range(count):
+        text = note(number, chance)
+        if number % POISON == POISON - 1:
+            suffix, data = poison(number, text, chance)
+        elif number % 20 == 3:
+            suffix, data = ".pdf", pdf(text)
+        elif number % 10 == 7:
+            head = f"From: office@example.org\nSubject: {number}\nDate: Mon, 2 Mar 2026 10:00:00 +0000\n\n"
+            suffix, data = ".eml", (head + text).encode()
+        else:
+            suffix, data = ".txt", text.encode()
+        (docs / f"{number:06}{suffix}").write_bytes(data)
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A run: its seconds, those of processors, and the most bytes of memory held, with its children."""
+
+    seconds: float
+    work: float
+    peak: int
+    main: int
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory that a process holds; 0 where it is gone."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE
+    except (OSError, IndexError):
+        return 0
+
+
+def watch(command: list[str], log: Path) -> Watched:
+    """Run a command to its end. Raises SystemExit with its last lines where it fails."""
+    begin, peak, most = time.perf_counter(), 0, 0
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with log.open("wb") as said:
+        run = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT)
+        while run.poll() is None:
+            own = resident(run.pid)
+            most = max(most, own)
+            peak = max(peak, own + sum(map(resident, set(children(run.pid)))))
+            time.sleep(0.2)
+    if run.returncode:
+        raise SystemExit(f"{' '.join(command)}\nended with {run.returncode}:\n{log.read_text()[-3000:]}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    work = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Watched(time.perf_counter() - begin, work, peak, most)
+
+
+def outcomes(out: Path, count: int) -> str:
+    """The outcomes by kind. Raises SystemExit where an input has none, or two."""
+    with connect(out) as tables:
+        rows = tables.execute("SELECT path, outcome, code FROM outcomes").fetchall()
+    if len(rows) != count or len({path for path, *_ in rows}) != count:
+        raise SystemExit(f"expected one outcome for each of {count} documents, got {len(rows)}")
+    found = Counter(outcome if outcome == "written" else f"{outcome} {code}" for _, outcome, code in rows)
+    return ", ".join(f"{n} {what}" for what, n in found.most_common())
+
+
+def main() -> None:
+    """Measure, and print it."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--documents", type=int, default=10_000)
+    parser.add_argument("--flow", action="store_true", help="the Prefect flow over the whole folder, too")
+    said = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        (root / "note.json").write_text(json.dumps(SCHEMA))
+        runs: dict[str, Watched] = {}
+        rows = []
+        for what, count in (("a tenth", said.documents // 10), ("all", said.documents)):
+            docs = root / f"{count}"
+            write_folder(docs, count)
+            ways = ["command", "flow"] if said.flow and count == said.documents else ["command"]
+            for way in ways:
+                out = root / f"{way}-{count}"
+                given = [str(docs), str(root / "note.json"), str(out)]
+                command = [
+                    *("-m", "cinnabar.flows.cli.main", "extract", str(docs), "--schema", given[1]),
+                    *("--out", str(out), "--on-missing", "guess", "--workers", "2"),
+                ]
+                if way == "flow":
+                    command = ["-c", FLOW, *given]
+                runs[f"{what}, {way}"] = ran = watch([sys.executable, *command], root / "log")
+                rows.append([
+                    f"{count} by the {way}", f"{ran.seconds:.0f}", f"{ran.work:.0f}",
+                    f"{count / ran.seconds:.1f}", outcomes(out, count),
+                    f"{ran.main / 2**20:.0f}", f"{ran.peak / 2**20:.0f}",
+                ])  # fmt: skip
+                print(f"{rows[-1][0]}: {rows[-1][1]} s", file=sys.stderr, flush=True)
+    head = ["documents", "seconds", "of processors", "documents/s", "outcomes"]
+    head += ["MiB, main process", "MiB, with parsers"]
+    print(table(head, rows))
+    few, all_of_them = runs["a tenth, command"], runs["all, command"]
+    grown = (all_of_them.main - few.main) / 2**20
+    print(f"\nTime grew {all_of_them.seconds / few.seconds:.2f} times, that of processors", end="")
+    print(f" {all_of_them.work / few.work:.2f} (wanted 10.5 at most), the main process by {grown:.0f} MiB.")
+    if said.flow:
+        flow = runs["all, flow"]
+        more, work = flow.seconds / all_of_them.seconds - 1, flow.work / all_of_them.work - 1
+        print(f"The flow took {more:+.1%}, of processors {work:+.1%} (wanted 5% at most).")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""Where a text has the values that a server answered: evidence found afterwards, by looking for it.
+
+A value is looked for as it stands (folded: case, white space and punctuation apart), then among the readings
+of the text's dates, numbers and codes, then as the stretch that is most like it. Of several places the one
+counts that lies nearest to the other values of its row, or whose surroundings name its field.
+
+What comes of it is a confidence too, for the API gives none: it is not calibrated. It only tells a value
+whose words are there from one whose words are not.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import TypeVar
+
+from rapidfuzz import fuzz
+
+from cinnabar.engine.readings.align import find_value
+from cinnabar.engine.readings.locale import Locale, document_locale
+from cinnabar.engine.readings.readings import readings
+from cinnabar.engine.readings.scan import scan
+from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.form.form import Slot
+
+#: Confidence of a value that stands in the text, is among its readings, is like a stretch of it (times the
+#: likeness), is an option without words of its own, stands nowhere; and of there being no value.
+STANDS, READ, LIKE, CHOSEN, NOWHERE, ABSENT = 0.9, 0.85, 0.75, 0.6, 0.3, 0.7
+#: A stretch is like a value from this likeness on (0 to 1), where the value has so many characters at least.
+LIKENESS, LEAST = 0.88, 5
+#: Places of one value that are weighed; characters around one that may name its field.
+PLACES, AROUND = 60, 80
+#: Places on either side of a row's anchor that are weighed, and what a line's end between them counts for.
+NEAR, LINE = 4, 200
+#: Texts longer than this, in characters, are not searched for what is only like a value.
+LONGEST = 400_000
+
+Span = tuple[int, int]
+_Key = TypeVar("_Key", Decimal, str)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A value's place [start, end) in the text, None where it has none, and how sure that makes it."""
+
+    span: Span | None
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    spans: Sequence[Span]
+    confidence: float
+
+
+class Aligner:
+    """Finds values in one text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._known: dict[tuple[str, bool, str], _Places] = {}
+
+    def place(self, values: Mapping[tuple[int, int], tuple[Slot, str]]) -> dict[tuple[int, int], Found]:
+        """The place of each value: a slot's canonical JSON text by (slot, row), row -1 outside of any."""
+        rows: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for key in values:
+            rows[key[1]].append(key)
+        found: dict[tuple[int, int], Found] = {}
+        begin = 0
+        for row in sorted(rows):
+            places = {key: self._places(*values[key]) for key in rows[row]}
+            if row < 0:
+                found |= {key: self._by_label(values[key][0], at) for key, at in places.items()}
+                continue
+            anchor = _anchor(places.values(), begin)
+            begin = begin if anchor is None else anchor[0]
+            found |= {key: self._nearest(at, anchor) for key, at in places.items()}
+        return found
+
+    def _places(self, slot: Slot, text: str) -> _Places:
+        key = (slot.format or slot.kind, bool(slot.options), text)
+        if key not in self._known:
+            self._known[key] = self._search(slot, text)
+        return self._known[key]
+
+    def _search(self, slot: Slot, text: str) -> _Places:
+        value = parse(text)
+        if value is None or isinstance(value, bool):
+            return _Places((), CHOSEN)
+        if not isinstance(value, str):
+            spans = self._numbers.get(Decimal(value), [])
+            return _Places(spans, READ if spans else CHOSEN if slot.options else NOWHERE)
+        spans = find_value(self.text, value, "string", self._locale, [])
+        if spans:
+            return _Places(spans, STANDS)
+        spans = self._readings.get(value, [])
+        if not spans and re.fullmatch(r"[+-]?\d+(\.\d+)?", value):
+            spans = self._numbers.get(Decimal(value), [])
+        if spans:
+            return _Places(spans, READ)
+        if slot.options:
+            return _Places((), CHOSEN)
+        return self._like(value)
+
+    def _like(self, value: str) -> _Places:
+        if len(value) < LEAST or len(self.text) > LONGEST or len(self._lower) != len(self.text):
+            return _Places((), NOWHERE)
+        best = fuzz.partial_ratio_alignment(value.lower(), self._lower, score_cutoff=100 * LIKENESS)
+        # A text that is shorter than the value would be looked for in the value.
+        if best is None or len(self.text) < len(value):
+            return _Places((), NOWHERE)
+        return _Places((_whole(self.text, best.dest_start, best.dest_end),), LIKE * best.score / 100)
+
+    def _by_label(self, slot: Slot, places: _Places) -> Found:
+        if len(places.spans) < 2:
+            return Found(places.spans[0] if places.spans else None, places.confidence)
+        label = slot.title or slot.path.rsplit("/", 1)[-1].replace("_", " ")
+        named = [
+            round(fuzz.partial_ratio(label.lower(), self._before(start)))
+            for start, _ in places.spans[:PLACES]
+        ]
+        return Found(places.spans[named.index(max(named))], places.confidence)
+
+    def _nearest(self, places: _Places, anchor: Span | None) -> Found:
+        """The place that is nearest to the anchor; one on its line is nearer than any other."""
+        if not places.spans or anchor is None:
+            return Found(None, places.confidence)
+        start = anchor[0]
+        at = bisect_left(places.spans, anchor)
+        near = places.spans[max(0, at - NEAR) : at + NEAR]
+
+        def far(span: Span) -> int:
+            first, last = sorted((span[0], start))
+            return last - first + LINE * self.text.count("\n", first, last)
+
+        return Found(min(near, key=far), places.confidence)
+
+    def _before(self, start: int) -> str:
+        return self.text[max(0, start - AROUND) : start].lower()
+
+    @cached_property
+    def _lower(self) -> str:
+        return self.text.lower()
+
+    @cached_property
+    def _locale(self) -> Locale:
+        return document_locale(self.text)
+
+    @cached_property
+    def _index(self) -> tuple[dict[Decimal, list[Span]], dict[str, list[Span]]]:
+        numbers: dict[Decimal, list[Span]] = defaultdict(list)
+        texts: dict[str, list[Span]] = defaultdict(list)
+        for mention in scan(self.text, self._locale):
+            start, end = span = mention.start, mention.end
+            before, after = self.text[max(0, start - 40) : start], self.text[end : end + 40]
+            for reading in readings(self.text[start:end], self._locale, before, after):
+                if reading.kind == "number":
+                    if mention.kind in ("number", "duration"):
+                        _note(numbers, Decimal(str(reading.value)), span)
+                elif isinstance(reading.value, str):
+                    _note(texts, reading.value, span)
+        return numbers, texts
+
+    @property
+    def _numbers(self) -> dict[Decimal, list[Span]]:
+        return self._index[0]
+
+    @property
+    def _readings(self) -> dict[str, list[Span]]:
+        return self._index[1]
+
+
+def _note(index: dict[_Key, list[Span]], key: _Key, span: Span) -> None:
+    if span not in index[key][-1:]:
+        index[key].append(span)
+
+
+def _anchor(places: Collection[_Places], begin: int) -> Span | None:
+    """Where a row stands: its value that has the fewest places, at the first of these from `begin` on."""
+    rare = sorted((at for at in places if at.spans), key=lambda at: len(at.spans))
+    if not rare:
+        return None
+    return next((span for span in rare[0].spans if span[0] >= begin), rare[0].spans[-1])
+
+
+def _whole(text: str, start: int, end: int) -> Span:
+    """The stretch with the words that it cuts, without blanks at its ends."""
+    while start and text[start - 1].isalnum() and text[start].isalnum():
+        start -= 1
+    while end < len(text) and text[end].isalnum() and text[end - 1].isalnum():
+        end += 1
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end

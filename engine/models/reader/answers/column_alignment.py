@@ -1,0 +1,77 @@
+"""Values of one field that stand in one column: what many rows agree on, a doubtful row is told.
+
+Each row is read by itself, and in a table of many columns a value is now and then taken from the one beside
+it. Where most of the rows have the values of a field in the same place across the page, a candidate from
+another place is less likely to be right; where they stand anywhere, the place says nothing (an empirical
+prior over places, after Robbins 1956, from the model's own probabilities).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from cinnabar.engine.models.base import Candidate
+from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
+
+#: Rows that agree with every place, counted beside those that were read: a few rows make no table.
+NO_COLUMN = 2.0
+#: Places across the page are as coarse as this, in the units of `Pieces.left`; how far values of a column may
+#: stand beside each other.
+COARSE = 5
+#: Rounds in which what is likelier by its column changes the column: F1 of nics_tables .823, .884 after one,
+#: .889 after three.
+ROUNDS = 3
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+def aligned(
+    candidates: Sequence[Sequence[Candidate]],
+    logits: Sequence[Sequence[float]],
+    absent: Sequence[float],
+    pieces: Pieces,
+) -> list[list[float]]:
+    """The log probabilities of one field's candidates in R rows, raised where other rows have theirs.
+
+    candidates, logits: R lists of at most K; absent: those of there being no value, R of them.
+    """
+    left, right, logs = _padded(candidates, logits, pieces)
+    if len(logs) < 2:
+        return [list(own) for own in logits]
+    middle, low, high = (left + right) // 2 // COARSE, left // COARSE, right // COARSE + 1
+    inside = (middle[:, None] >= low[..., None]) & (middle[:, None] < high[..., None])
+    changed = logs
+    for _ in range(ROUNDS):
+        whole = np.logaddexp(np.logaddexp.reduce(changed, 1), np.asarray(absent, np.float64))
+        share = np.exp(changed - whole[:, None])
+        total = float(share.sum())
+        if total <= 0:
+            break
+        bins = np.bincount(middle.ravel(), share.ravel(), int(high.max()) + 1)
+        mass = np.concatenate([[0.0], np.cumsum(bins)])
+        # What a row itself has in a place is no other row's.
+        others = mass[high] - mass[low] - (inside * share[:, None]).sum(-1)
+        prior = (others + NO_COLUMN) / (total - share.sum(1, keepdims=True) + NO_COLUMN)
+        changed = logs + np.log(prior / ((prior * share).sum() / total))
+    return [changed[i, : len(own)].tolist() for i, own in enumerate(logits)]
+
+
+def _padded(
+    candidates: Sequence[Sequence[Candidate]], logits: Sequence[Sequence[float]], pieces: Pieces
+) -> tuple[Ints, Ints, Floats]:
+    """Left and right edge of each candidate, and its log probability, -inf beyond a row's last: [R, K]."""
+    most = max(1, max(map(len, candidates), default=0))
+    left, right = (np.zeros((len(candidates), most), np.int64) for _ in range(2))
+    logs = np.full((len(candidates), most), -np.inf)
+    for i, (own, of) in enumerate(zip(candidates, logits, strict=True)):
+        logs[i, : len(own)] = of
+        for j, candidate in enumerate(own):
+            (begin, end), *_ = candidate.spans
+            first, last = pieces.at(begin), pieces.at(max(begin, end - 1))
+            left[i, j] = pieces.extents[first, 0]
+            right[i, j] = max(pieces.extents[last, 1], left[i, j] + 1)
+    return left, right, logs

@@ -1,0 +1,95 @@
+"""What descriptions say of values beside what they are: that signs do not count, what is given for none.
+
+"Fees, always positive; 0 when there are none": a printed -4.90 is then 4.9, and a document without fees has
+the value 0. Both are decided by the network, slot by slot, once the candidates are known; the parser's part
+is only how a printed number reads without its sign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import torch
+import torch.nn.functional as F
+
+from cinnabar.engine.models.base import Candidate, Canvas
+from cinnabar.engine.models.reader.answers.scores import Answers, Decided
+from cinnabar.engine.models.reader.answers.spans import log_sum
+from cinnabar.engine.models.reader.form_memory import FormMemory
+from cinnabar.engine.models.reader.inputs.questions import kind_of
+from cinnabar.engine.models.reader.inputs.tensors import KINDS
+from cinnabar.engine.models.reader.network.network import Network
+from cinnabar.schemas.form.form import Slot
+
+NUMBER = KINDS.index("number")
+
+
+def settle_signs(
+    network: Network, asked: Collection[int], decided: Mapping[int, Decided], canvas: Canvas, out: Answers
+) -> None:
+    """Share the probability of each negative number between itself and what it is without its sign."""
+    signed = [
+        k
+        for k in sorted(asked)
+        if kind_of(canvas.instances[k].slot) == NUMBER
+        and any(c.text.startswith(b"-") and c.origin == "copied" for c in out.candidates[k])
+    ]
+    if not signed:
+        return
+    logits = network.unsigned(torch.stack([decided[k].likeliest_state() for k in signed])).float()
+    for k, unsigned, negative in zip(
+        signed, F.logsigmoid(logits)[:, 0].tolist(), F.logsigmoid(-logits)[:, 0].tolist(), strict=True
+    ):
+        slot = canvas.instances[k].slot
+        found: dict[bytes, tuple[float, Candidate]] = {}
+        for candidate, log in zip(out.candidates[k], out.logits[k], strict=True):
+            bare = _unsigned(candidate, slot)
+            _add(found, candidate, log if bare is None else log + negative)
+            if bare is not None:
+                _add(found, bare, log + unsigned)
+        ranked = sorted(found.values(), key=lambda x: -x[0])
+        out.logits[k] = [log for log, _ in ranked]
+        out.candidates[k] = [candidate for _, candidate in ranked]
+
+
+def settle_absences(
+    network: Network,
+    asked: Collection[int],
+    decided: Mapping[int, Decided],
+    known: FormMemory,
+    canvas: Canvas,
+    out: Answers,
+) -> None:
+    """Share the probability of each absence between nothing and the values that the description names."""
+    questions = {k: known.slots[canvas.instances[k].slot.index] for k in asked}
+    naming = [k for k in sorted(asked) if known.asked[questions[k]].named]
+    if not naming:
+        return
+    at = torch.tensor([questions[k] for k in naming], device=known.read.named.device)
+    states = torch.stack([decided[k].likeliest_state() for k in naming])
+    shares = network.defaults(states, known.read.named[at], known.read.is_named[at]).tolist()
+    for k, question, share in zip(naming, at.tolist(), shares, strict=True):
+        absent = out.absent[k]
+        found = {c.text: (log, c) for c, log in zip(out.candidates[k], out.logits[k], strict=True)}
+        for named, log in zip(known.asked[question].named, share[1:], strict=False):
+            _add(found, Candidate(named.text.encode(), (), "default"), absent + log)
+        out.absent[k] = absent + share[0]
+        out.candidates[k] = [candidate for _, candidate in found.values()]
+        out.logits[k] = [log for log, _ in found.values()]
+
+
+def _unsigned(candidate: Candidate, slot: Slot) -> Candidate | None:
+    """A negative number without its sign, where it is one and the slot takes it."""
+    bare = candidate.text[1:]
+    if candidate.origin != "copied" or not candidate.text.startswith(b"-") or not slot.accepts(bare):
+        return None
+    return Candidate(bare, candidate.spans, candidate.origin)
+
+
+def _add(found: dict[bytes, tuple[float, Candidate]], candidate: Candidate, log: float) -> None:
+    """Add a candidate to those found; of two with the same text the likelier one says where it is from."""
+    if candidate.text in found:
+        before, other = found[candidate.text]
+        found[candidate.text] = (log_sum(before, log), other if before >= log else candidate)
+    else:
+        found[candidate.text] = (log, candidate)

@@ -1,0 +1,247 @@
+"""What a model's probabilities are worth: confidence as the share of right values where it was never trained.
+
+A model is far too sure of itself on documents unlike those that it was trained on. So the confidence of a
+value, of an absence and of a row is read from signs, the model's own probability first among them: a weighted
+sum of log odds and marks, put through the logistic function (Platt 1999, with more signs than one). The
+weights are fitted by `cinnabar calibrate` and lie with the model, in `calibration.json`. That of the model's
+own probability is never below zero.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from cinnabar.engine.models.identity import CALIBRATION, weights_fingerprint
+from cinnabar.engine.models.reader.inputs.questions import form_questions, kind_of
+from cinnabar.engine.models.reader.inputs.tensors import KINDS
+from cinnabar.engine.request import Filled, Leaf, Passage
+from cinnabar.schemas.errors import ModelError
+from cinnabar.schemas.form.form import Form
+
+#: Raised when signs change their meaning: a calibration of another version is not used.
+VERSION = 1
+#: Probabilities are cut to this distance from 0 and 1 before their log odds are taken.
+EDGE = 1e-3
+#: Characters before a value among which the words of its field's name are looked for, and letters of a word
+#: that have to agree.
+NEAR, STEM = 60, 5
+#: Passages are told apart by their length from e^5 to e^11 characters.
+SHORTEST, LONGEST = 5.0, 11.0
+
+#: Origins of leaves that no word of the document stands for.
+NONE = ("absent", "default")
+
+Signs = dict[str, float]
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A logistic scale: `bias` and the weight of each sign; signs without a weight do not count."""
+
+    bias: float
+    weights: Mapping[str, float]
+
+    def confidence(self, signs: Signs) -> float:
+        """The probability of being right, to four places."""
+        total = self.bias + sum(weight * signs[name] for name, weight in self.weights.items())
+        return round(1.0 / (1.0 + math.exp(-max(-30.0, min(total, 30.0)))), 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The scales of values, of absences and of rows.
+
+    `model` is the fingerprint of the weights that they were fitted for, `about` says on what they were.
+    """
+
+    values: Scale
+    absences: Scale
+    rows: Scale
+    model: str
+    about: dict[str, Any] = field(default_factory=dict)
+
+    def calibrated(self, form: Form, passage: Passage, filled: Filled) -> Filled:
+        """The same record, every leaf and row with its confidence; frozen values keep theirs.
+
+        Of a value the shares of absence and of other values keep their proportion.
+        """
+        signs = signs_of(form, passage, filled)
+        leaves = dict(filled.leaves)
+        for pointer, own in signs.leaves.items():
+            leaf = leaves[pointer]
+            if leaf.origin == "absent":
+                sure = self.absences.confidence(own)
+                leaves[pointer] = replace(leaf, confidence=sure, absence=sure)
+            else:
+                sure = self.values.confidence(own)
+                rest = max(1.0 - leaf.confidence, 1e-4)
+                absence = round(min(leaf.absence / rest, 1.0) * (1.0 - sure), 4)
+                leaves[pointer] = replace(leaf, confidence=sure, absence=absence)
+        rows = {
+            pointer: (anchor, self.rows.confidence(signs.rows[pointer]))
+            for pointer, (anchor, _) in filled.rows.items()
+        }
+        return replace(filled, leaves=leaves, rows=rows)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordSigns:
+    """The signs of a record's leaves and rows, by pointer; leaves that were known before have none."""
+
+    leaves: dict[str, Signs]
+    rows: dict[str, Signs]
+
+
+def signs_of(form: Form, passage: Passage, filled: Filled) -> RecordSigns:
+    """What tells how much a record's leaves and rows are worth, from the model's own probabilities.
+
+    Log odds of the model's probability of what is written (`posterior`), of the next likelier text (`rival`)
+    and of the row around it; marks of the kind of slot and of how the value came about; how sure the model is
+    of the whole record; whether the words of a value are those of other fields too, and stand behind words of
+    the field's name.
+    """
+    asked = {pointer: leaf for pointer, leaf in filled.leaves.items() if leaf.origin != "known"}
+    questions = form_questions(form).slots
+    row_of = {pointer: _row_around(pointer, filled.rows) for pointer in asked}
+    spans = Counter(span for leaf in asked.values() for span in set(leaf.spans))
+    whole = _whole(list(asked.values()), len(passage.text))
+    leaves: dict[str, Signs] = {}
+    for pointer, leaf in asked.items():
+        row = row_of[pointer]
+        slot = form.slots[leaf.slot] if 0 <= leaf.slot < len(form.slots) else None
+        kind = "text" if slot is None else KINDS[kind_of(slot)]
+        signs = {name: float(kind == name) for name in KINDS}
+        signs |= whole
+        signs["posterior"] = log_odds(leaf.confidence, 1e-4)
+        signs["rival"] = log_odds(leaf.posterior if leaf.origin == "absent" else leaf.rival)
+        signs["spelled"], signs["missing"] = float(leaf.origin == "generated"), float(leaf.missing)
+        signs["default"] = float(leaf.origin == "default")
+        signs["row"], signs["row_odds"] = float(row != ""), log_odds(filled.rows[row][1]) if row else 0.0
+        signs["options"] = math.log1p(len(slot.options)) if slot is not None else 0.0
+        signs["shared"] = float(any(spans[span] > 1 for span in leaf.spans))
+        label = questions[leaf.slot].label if slot is not None else ""
+        signs["label"] = _label_before(label, passage, leaf)
+        leaves[pointer] = signs
+    within: dict[str, list[Leaf]] = defaultdict(list)
+    for pointer, row in row_of.items():
+        within[row].append(asked[pointer])
+    rows = {row: _row_signs(chance, within[row], whole) for row, (_, chance) in filled.rows.items()}
+    for signs in rows.values():
+        signs["rows"] = math.log(len(rows))
+    return RecordSigns(leaves, rows)
+
+
+def log_odds(probability: float, edge: float = EDGE) -> float:
+    """The logarithm of p / (1 - p), p being cut to a distance of `edge` from 0 and 1."""
+    p = min(max(probability, edge), 1.0 - edge)
+    return math.log(p / (1.0 - p))
+
+
+def _whole(leaves: list[Leaf], characters: int) -> Signs:
+    """What all leaves of a record say together."""
+    values = [leaf for leaf in leaves if leaf.origin not in NONE]
+    return {
+        "record": _mean([log_odds(leaf.confidence) for leaf in leaves]),
+        "sure_values": _mean([log_odds(leaf.confidence) for leaf in values]),
+        "there": _mean([log_odds(1.0 - leaf.absence) for leaf in values]),
+        "absent_share": 1.0 - len(values) / max(len(leaves), 1),
+        "fields": math.log(max(len(leaves), 1)),
+        "length": min(max(math.log(max(characters, 1)), SHORTEST), LONGEST),
+    }
+
+
+def _mean(numbers: list[float]) -> float:
+    return sum(numbers) / len(numbers) if numbers else -2.0
+
+
+def _row_around(pointer: str, rows: Mapping[str, tuple[int, float]]) -> str:
+    """The innermost row that a leaf lies in, "" where it lies in none."""
+    while pointer:
+        if pointer in rows:
+            return pointer
+        pointer = pointer.rpartition("/")[0]
+    return ""
+
+
+def _label_before(label: str, passage: Passage, leaf: Leaf) -> float:
+    """The share of a field's name whose words stand right before the value."""
+    wanted = {word.lower()[:STEM] for word in _WORD.findall(label) if len(word) > 2}
+    if not wanted or not leaf.spans:
+        return 0.0
+    start = leaf.spans[0][0] - passage.offset
+    near = {word.lower() for word in _WORD.findall(passage.text[max(0, start - NEAR) : max(0, start)])}
+    return sum(any(word.startswith(stem) for word in near) for stem in wanted) / len(wanted)
+
+
+def _row_signs(chance: float, own: list[Leaf], whole: Signs) -> Signs:
+    values = [leaf for leaf in own if leaf.origin not in NONE]
+    return {
+        "posterior": log_odds(chance, 1e-4),
+        "values": _mean([log_odds(leaf.confidence) for leaf in values]),
+        "best": max((log_odds(leaf.confidence) for leaf in values), default=-2.0),
+        "count": math.log1p(len(values)),
+        "empty": 1.0 - len(values) / max(len(own), 1),
+        "record": whole["record"],
+        "there": whole["there"],
+    }
+
+
+def load_calibration(folder: Path, model: str) -> Calibration | None:
+    """The calibration in a model's folder, None where there is none.
+
+    `model` is the fingerprint of the folder's weights. Raises ModelError where the file is not one of this
+    version, or was fitted for other weights.
+    """
+    path = folder / CALIBRATION
+    if not path.is_file():
+        return None
+    advice = "run `cinnabar calibrate` for this model, or remove the file"
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+        if said["version"] != VERSION:
+            raise ModelError(f"{path}: expected version {VERSION}, found {said['version']}; {advice}")
+        scales = {
+            name: Scale(float(said[name]["bias"]), {k: float(w) for k, w in said[name]["weights"].items()})
+            for name in ("values", "absences", "rows")
+        }
+        found = Calibration(**scales, model=str(said["model"]), about=dict(said["about"]))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelError(
+            f"{path}: expected a calibration, found something else ({error!r}); {advice}"
+        ) from error
+    if found.model != model:
+        raise ModelError(f"{path}: fitted for the weights {found.model}, found the weights {model}; {advice}")
+    return found
+
+
+def carry_calibration(base: Path, folder: Path, model: str) -> None:
+    """Give a model that was fine-tuned from `base` the calibration of that one, as it has none of its own.
+
+    One that lies in its folder is of a model before it, and goes. A base whose calibration is broken, or of
+    other weights than the base's, has none to give.
+    """
+    try:
+        carried = load_calibration(base, weights_fingerprint(base))
+    except ModelError:
+        carried = None
+    if carried is None:
+        (folder / CALIBRATION).unlink(missing_ok=True)
+    else:
+        save_calibration(folder, replace(carried, model=model))
+
+
+def save_calibration(folder: Path, calibration: Calibration) -> None:
+    """Write a calibration into its model's folder."""
+    said = {"version": VERSION, **asdict(calibration)}
+    text = json.dumps(said, indent=1, sort_keys=True) + "\n"
+    temporary = folder / f"{CALIBRATION}.new"
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(folder / CALIBRATION)

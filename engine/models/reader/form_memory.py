@@ -1,0 +1,51 @@
+"""A form's questions as the model reads them, once for all documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from cinnabar.engine.models.reader.inputs.questions import Question, form_questions, question_tensors
+from cinnabar.engine.models.reader.inputs.tensors import Questions, to_device
+from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
+from cinnabar.engine.models.reader.network.network import Network
+from cinnabar.engine.models.reader.network.states import Understood
+from cinnabar.schemas.form.form import Form
+
+#: Questions that go through the encoder together.
+QUESTIONS_AT_ONCE = 64
+
+
+@dataclass(slots=True)
+class FormMemory:
+    """A form as the model keeps it: its questions (slots, then arrays, then options), as it read them.
+
+    `slots`, `arrays` and `options` (of each slot) are their places among the questions.
+    """
+
+    asked: list[Question]
+    questions: Questions
+    read: Understood
+    slots: list[int]
+    arrays: list[int]
+    options: list[list[int]]
+
+
+def read_form(form: Form, network: Network, wordpieces: WordPieces, device: torch.device) -> FormMemory:
+    """The questions of a form, as the network reads them."""
+    asked = form_questions(form)
+    texts = [*asked.slots, *asked.arrays]
+    options: list[list[int]] = []
+    for own in asked.options:
+        options.append(list(range(len(texts), len(texts) + len(own))))
+        texts += own
+    questions = to_device(question_tensors(texts, wordpieces), device)
+    parts = [
+        network.understand(questions.part(i, i + QUESTIONS_AT_ONCE))
+        for i in range(0, max(1, len(texts)), QUESTIONS_AT_ONCE)
+    ]
+    slots = len(asked.slots)
+    arrays = range(slots, slots + len(asked.arrays))
+    read = Understood.cat(parts)
+    return FormMemory(texts, questions, read, list(range(slots)), list(arrays), options)

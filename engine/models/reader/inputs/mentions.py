@@ -1,0 +1,97 @@
+"""The spans of a passage that a typed slot can take: those with a reading that its automaton accepts.
+
+Enumerating them is the constraint at work, not a choice: which of them is the value, the model says.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
+from cinnabar.engine.readings.locale import Locale, document_locale
+from cinnabar.engine.readings.readings import json_readings
+from cinnabar.engine.readings.scan import Mention, scan
+from cinnabar.schemas.form.form import Slot
+
+#: Characters on each side that a reading may look at (a sign, a currency, "pm" after a range).
+CONTEXT = 40
+
+Typed = tuple[int, int, bytes]
+
+
+class PassageReader:
+    """The readings of a passage's spans, each computed once.
+
+    `whole` is the text that tells the passage's habits (day or month first, point or comma).
+    """
+
+    def __init__(self, text: str, whole: str | None = None) -> None:
+        self.text = text
+        self.locale: Locale = document_locale(text if whole is None else whole)
+        self._mentions: list[Mention] | None = None
+        self._readings: dict[tuple[tuple[int, int], ...], tuple[bytes, ...]] = {}
+        self._typed: dict[int, tuple[Slot, list[Typed]]] = {}
+        self._starting: dict[int, dict[int, list[tuple[int, bytes]]]] = {}
+        self._places: dict[int, npt.NDArray[np.int64]] = {}
+
+    @property
+    def mentions(self) -> list[Mention]:
+        """All stretches that look like a number, a date, a time or a code."""
+        if self._mentions is None:
+            self._mentions = scan(self.text, self.locale)
+        return self._mentions
+
+    def readings(self, *spans: tuple[int, int]) -> tuple[bytes, ...]:
+        """What these spans, read on, may stand for, as canonical JSON texts, the likelier first."""
+        if spans not in self._readings:
+            start, end = spans[0][0], spans[-1][1]
+            before, after = self.text[max(0, start - CONTEXT) : start], self.text[end : end + CONTEXT]
+            read = " ".join(self.text[a:b] for a, b in spans)
+            self._readings[spans] = json_readings(read, self.locale, before, after)
+        return self._readings[spans]
+
+    def read(self, slot: Slot, *spans: tuple[int, int]) -> bytes | None:
+        """The first reading of these spans that the slot accepts, or None."""
+        return next((r for r in self.readings(*spans) if r != b"null" and slot.accepts(r)), None)
+
+    def typed(self, slot: Slot) -> list[Typed]:
+        """All mentions that the slot accepts in some reading: (start, end, canonical text), in order."""
+        key = id(slot.automaton)
+        if key not in self._typed:
+            found = [(m.start, m.end, self.read(slot, (m.start, m.end))) for m in self.mentions]
+            # The slot is kept so that its automaton's id stays its own.
+            self._typed[key] = (slot, [(a, b, text) for a, b, text in found if text is not None])
+        return self._typed[key][1]
+
+    def starting(self, slot: Slot, start: int) -> list[tuple[int, bytes]]:
+        """Of the mentions that the slot accepts, those that start at this character: (end, canonical text).
+
+        A sign or a bracket may begin the mention a character before its first piece, or start one after it.
+        """
+        key = id(slot.automaton)
+        if key not in self._starting:
+            # A list of thousands of rows asks thousands of times.
+            found = self._starting[key] = {}
+            for a, b, text in self.typed(slot):
+                found.setdefault(a, []).append((b, text))
+        known = self._starting[key]
+        return known.get(start) or known.get(start + 1) or known.get(start - 1) or []
+
+    def places(self, slot: Slot, pieces: Pieces) -> npt.NDArray[np.int64]:
+        """The pieces at which the slot's mentions start, ascending; found once for all windows."""
+        key = id(slot.automaton)
+        if key not in self._places:
+            found = {pieces.at(start) for start, _, _ in self.typed(slot)}
+            self._places[key] = np.array(sorted(found), np.int64)
+        return self._places[key]
+
+
+def word_starts(case: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
+    """[T] bool: pieces at which a span may start (not within a word)."""
+    return np.asarray(case != 0)
+
+
+def word_ends(case: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
+    """[T] bool: pieces at which a span may end (the next one does not go on with the same word)."""
+    return np.append(case[1:] != 0, True)

@@ -1,0 +1,66 @@
+"""Values that a field's description names: one of them may stand for "none" ("0 when none is charged").
+
+Here they are only found, those that the slot takes. Whether one of them is what is given where the document
+has no value, or an example, a bound, a count of digits, the network says from its words (`Network.defaults`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from cinnabar.engine.models.reader.inputs.mentions import PassageReader
+from cinnabar.schemas.form.form import Slot
+
+#: Values of a description that are looked at: its last ones, for what is given for none is said at the end.
+NAMED = 4
+#: Characters of a description that are looked through: no more of it is read (QUESTION_PIECES).
+LOOKED_THROUGH = 240
+#: Words in quotation marks, and codes in capital letters: what a description names of texts.
+_QUOTED = re.compile(
+    r"(?<!\w)(?:\"([^\"]{1,40})\"|'([^']{1,40})'|`([^`]{1,40})`|[“„«‘]([^”“»’]{1,40})[”“»’])(?!\w)"
+)
+_CODE = re.compile(r"\b[A-Z]{2,8}(?:/[A-Z]{1,3})?\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A value that a description names: characters [start, end) of it, and its canonical JSON text."""
+
+    start: int
+    end: int
+    text: str
+
+
+def named_values(slot: Slot, note: str, typed: bool) -> tuple[Named, ...]:
+    """The values named in a description that the slot takes, in order; `typed` ones are whole mentions."""
+    if not note or slot.options:
+        return ()
+    note = note[:LOOKED_THROUGH]
+    reader = PassageReader(note)
+    if typed:
+        # Of words only those for zero: "the first one" names no value. "null" is JSON's here, though it is
+        # a number in German.
+        found = [
+            Named(a, b, text.decode())
+            for a, b, text in reader.typed(slot)
+            if any(map(str.isdigit, note[a:b])) or (text == b"0" and note[a:b].lower() != "null")
+        ]
+    else:
+        found = []
+        for match in sorted([*_QUOTED.finditer(note), *_CODE.finditer(note)], key=lambda m: m.start()):
+            inner = match.lastindex or 0
+            read = reader.read(slot, match.span(inner))
+            if read is not None:
+                found.append(Named(*match.span(inner), read.decode()))
+    # What is a number and a code is one value; of values one within the other ("12 June 2020", "2020") it is
+    # the longer.
+    places = {(n.start, n.end): n for n in reversed(found)}
+    whole = [n for n in reversed(places.values()) if not any(_within(n, other) for other in found)]
+    return tuple(whole[-NAMED:])
+
+
+def _within(inner: Named, outer: Named) -> bool:
+    return inner is not outer and outer.start <= inner.start and inner.end <= outer.end and (
+        inner.end - inner.start < outer.end - outer.start
+    )  # fmt: skip

@@ -1,0 +1,121 @@
+"""How alike the words of questions and of a page are: beside a piece, and above it in its column.
+
+A lexical prior for the pointers: the value of a label stands some pieces behind it, or below it; the cells of
+a table stand below the head of their column, which may be in an earlier window.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from cinnabar.engine.models.reader.inputs.cells import ACROSS, UNDER
+from cinnabar.engine.models.reader.inputs.tensors import ROWS, Board, Phrases, Questions, Sheet
+from cinnabar.engine.models.reader.network.phrase_vectors import told_of_pieces
+
+#: Channels of a piece: like a word of the label, the same as one, like a word of the description, in a phrase
+#: like the label (phrases.py).
+BESIDE = 4
+#: Channels of what stands above a piece: those four for cells that reach over its own, for words that do,
+#: for cells whose room does, and for the next cell that reaches over it.
+ABOVE = 4 * BESIDE
+#: The likeness of two words that says nothing; likeness is counted from there.
+UNLIKE = 0.4
+#: A cell wider than this share of a page is a line of text: the wider, the less is it a column's head.
+WIDE = 0.2
+#: How fast a phrase counts for less, the more it is like the name of another slot on the board.
+RIVALS = 3.0
+#: Words above whose best likeness is below this are left out.
+FAINT = 0.05
+#: Likeness in a column is summed over a label's words up to here; all words of a phrase say the same.
+MOST = (3.0, 3.0, 3.0, 1.0)
+
+
+def signals(
+    words: Tensor, letters: Tensor, sheet: Sheet, phrases: Phrases, board: Board, questions: Questions
+) -> tuple[Tensor, Tensor]:
+    """What each slot's words say of each piece: [N, S, BESIDE, T] and [N, S, ABOVE, T], float32.
+
+    words: [V, H], the vectors of the vocabulary; letters: [BUCKETS, VALUES], those of runs of letters.
+    """
+    width = sheet.ids.shape[1]
+    asked, slots = _distinct(board.question)
+    seen = sheet.above[..., 0]
+    distinct, at = _distinct(torch.cat([seen, sheet.ids], 1))
+    at, here = at[:, :-width], at[:, -width:]
+    alike = likeness(words, questions.label[asked], questions.note[asked], distinct)
+    # A label that is asked for in a window is alike to few of its words.
+    telling = alike.amax((0, 1)) >= FAINT
+    told = told_of_pieces(letters, questions.spelt[asked], phrases)
+    beside, above = [], []
+    for i, (slot, own) in enumerate(zip(slots, phrases.own.tolist(), strict=True)):
+        by_phrases = F.pad(_unrivalled(told[i][slot], board, i), (0, seen.shape[1] - told[i].shape[1]))
+        said = torch.cat([alike[slot][..., at[i]], by_phrases[:, None]], 1)
+        tells = (telling[at[i]] | (by_phrases.amax(0) >= FAINT)) & (seen[i] > 0)
+        above.append(_above(said, tells, sheet, i))
+        # [CLS] stands before the window's first piece.
+        within = F.pad(by_phrases[:, own : own + width - 1], (1, 0))
+        within = F.pad(within, (0, width - within.shape[1]))
+        beside.append(torch.cat([alike[slot][..., here[i]], within[:, None]], 1) * sheet.mask[i])
+    return torch.stack(beside), torch.stack(above)
+
+
+def _unrivalled(told: Tensor, board: Board, i: int) -> Tensor:
+    """What phrases say of window i, [S, C], less where they are more like another slot's name.
+
+    Rivals are those that look at the window together when the model reads: lists, fields of rows, and others.
+    """
+    told = told * board.mask[i, :, None]
+    apart = torch.where(board.kind[i] == ROWS, 2, (board.anchor[i] >= 0).long())
+    best = torch.stack([(told * (apart == k)[:, None]).amax(0) for k in range(3)])
+    return told * torch.exp(RIVALS * (told - best[apart]))
+
+
+def likeness(words: Tensor, label: Tensor, note: Tensor, distinct: Tensor) -> Tensor:
+    """[Q, 3, U] for the words of Q labels and notes, [Q, n] and [Q, m], and U distinct pieces."""
+    seen = F.normalize(words[distinct].float(), dim=-1)
+    channels = []
+    for pieces in (label, note):
+        weight = weight_of(pieces)
+        own, at = _distinct(pieces)
+        near = torch.matmul(F.normalize(words[own].float(), dim=-1), seen.T)
+        near = ((near - UNLIKE) / (1 - UNLIKE)).clamp(min=0)
+        channels.append((near[at] * weight[..., None]).amax(1))
+        if pieces is label:
+            same = (own[:, None] == distinct[None]).float()
+            channels.append((same[at] * weight[..., None]).amax(1))
+    return torch.stack(channels, 1)
+
+
+def weight_of(pieces: Tensor) -> Tensor:
+    """How much a word says, 0 to 1: frequent ones stand first in the vocabulary and say little."""
+    return ((pieces - 1996).float() / 3000).clamp(0.1, 1.0) * (pieces > 0)
+
+
+def _above(said: Tensor, telling: Tensor, sheet: Sheet, i: int) -> Tensor:
+    """[S, ABOVE, T] for one window: what the pieces above each piece say, summed over each column.
+
+    said: [S, BESIDE, C], of the pieces of `sheet.above`; telling: [C].
+    """
+    source = telling.nonzero()[:, 0]
+    line, *edges = sheet.above[i, source, 1:].float().unbind(-1)
+    left, right, over = sheet.cell[i].float().unbind(-1)
+    higher = (line[:, None] < sheet.line[i]) & (right > left)
+    columns = [_under(edges[k], edges[k + 1], left, right) * higher for k in (0, 2, 4)]
+    columns.append(columns[0] * (line[:, None] == over))
+    said, most = said[..., source], said.new_tensor(MOST)[None, :, None]
+    return torch.cat([torch.minimum(torch.matmul(said, column), most) for column in columns], 1)
+
+
+def _under(left: Tensor, right: Tensor, own_left: Tensor, own_right: Tensor) -> Tensor:
+    """How far each of T cells lies under each of P stretches, by their edges: [P, T], less for wide ones."""
+    shared = torch.minimum(right[:, None], own_right) - torch.maximum(left[:, None], own_left)
+    narrow = torch.minimum((right - left)[:, None], own_right - own_left)
+    return (shared >= UNDER * narrow) * (WIDE * ACROSS / (right - left).clamp(min=1)).clamp(max=1.0)[:, None]
+
+
+def _distinct(ids: Tensor) -> tuple[Tensor, Tensor]:
+    """The distinct ids, ascending, and for each id which of them it is."""
+    found: tuple[Tensor, Tensor] = torch.unique(ids, return_inverse=True)
+    return found

@@ -1,0 +1,303 @@
+"""The default model's network: an encoder of windows, a decoder of slots, and heads that read their states.
+
+Every slot of the form is a virtual token. It starts from its question (the field's names and description,
+read by the same encoder), from what is committed on the canvas, and from the row that it lies in; three
+layers let it look at the window and at the other slots of its record. From its state come: is the value in
+this window at all, where does it start, where does it end given the start, which option is it, where do the
+rows of an array begin. Spans are pointed at, so that a value comes with its evidence (after pointer networks,
+Vinyals et al. 2015, arXiv 1506.03134; for masked denoising of whole answers see Sahoo et al. 2024, arXiv
+2406.07524).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from cinnabar.engine.models.reader.inputs.letter_ngrams import BUCKETS
+from cinnabar.engine.models.reader.inputs.tensors import KINDS, ROWS, STATES, Board, Phrases, Questions, Sheet
+from cinnabar.engine.models.reader.network.encoder import FLOOR, Encoder, Layer
+from cinnabar.engine.models.reader.network.lexical_signals import ABOVE, BESIDE, signals
+from cinnabar.engine.models.reader.network.phrase_vectors import VALUES
+from cinnabar.engine.models.reader.network.regions import DISTANCES, REGIONS, distance_buckets, regions
+from cinnabar.engine.models.reader.network.speller import Speller
+from cinnabar.engine.models.reader.network.states import Held, Look, Understood
+from cinnabar.engine.models.reader.network.support import SIGNS, STATED, Statements
+
+#: The answers of the head for booleans, in its order, as canonical JSON.
+BOOLEANS = ("true", "false")
+#: Longest span that can be pointed at, in pieces.
+LONGEST_SPAN = 96
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Sizes of the network; those of all-MiniLM-L6-v2 where it has them."""
+
+    vocabulary: int = 30522
+    hidden: int = 384
+    heads: int = 12
+    inner: int = 1536
+    layers: int = 6
+    positions: int = 512
+    decoder_layers: int = 3
+    pointer: int = 256
+
+
+class Network(nn.Module):
+    """All parameters of the default model."""
+
+    def __init__(self, size: Size = Size()) -> None:
+        super().__init__()
+        h = size.hidden
+        self.size = size
+        self.encoder = Encoder(size.vocabulary, h, size.layers, size.heads, size.inner, size.positions)
+        self.decoder = nn.ModuleList(Layer(h, size.heads, size.inner) for _ in range(size.decoder_layers))
+        self.ask = nn.Linear(h, h)
+        self.kind = nn.Embedding(len(KINDS), h)
+        self.state = nn.Embedding(len(STATES), h)
+        self.value = nn.Linear(2 * h, h)
+        self.anchor = nn.Linear(h, h)
+        self.slot_norm = nn.LayerNorm(h)
+        self.region_attention = nn.Parameter(torch.zeros(size.decoder_layers, REGIONS, size.heads))
+        self.region_pointer = nn.Embedding(REGIONS, 1)
+        self.distance_pointer = nn.Embedding(DISTANCES, 1)
+        # Similarity of a field's words with the window's words, spread to their neighbours: the value of a
+        # label stands some pieces after it. It speeds up early learning.
+        self.match = nn.Conv1d(BESIDE, 8, 24, padding="valid")
+        # The same with what stands above: a value below its label, a cell below the head of its column.
+        self.match_above = nn.Parameter(torch.zeros(8, ABOVE))
+        self.match_pointer = nn.Conv1d(8, 1, 1)
+        self.match_attention = nn.Parameter(torch.zeros(size.decoder_layers, size.heads))
+        # Letters of words of several languages (phrases.py). Nothing is like anything until they are learned.
+        self.letters = nn.Embedding(BUCKETS, VALUES)
+        self.letters.weight.requires_grad_(False).zero_()
+        p = size.pointer
+        self.pointer_scale = math.sqrt(p)
+        self.start_slot, self.start_window = nn.Linear(h, p), nn.Linear(h, p)
+        self.end_slot, self.end_start, self.end_window = nn.Linear(h, p), nn.Linear(h, p), nn.Linear(h, p)
+        self.span_length = nn.Embedding(LONGEST_SPAN, 1)
+        self.span_lines = nn.Embedding(4, 1)
+        self.row_slot, self.row_window = nn.Linear(h, p), nn.Linear(h, p)
+        self.row_bias = nn.Parameter(torch.tensor(-3.0))
+        self.absent = nn.Sequential(nn.Linear(h, p), nn.GELU(), nn.Linear(p, 1))
+        self.absent_pointed = nn.Parameter(torch.tensor(0.5))
+        self.spell_gate = nn.Linear(h, 1)
+        self.choice_slot, self.choice_option = nn.Linear(h, p), nn.Linear(h, p)
+        self.choice_printed = nn.Parameter(torch.tensor(1.0))
+        # What of an option, or of a question that is answered by yes, the window bears out (support.py).
+        self.choice_support = nn.Parameter(torch.tensor([4.0, 1.0, 4.0, 4.0]))
+        self.choice_bias = nn.Linear(h, 1)
+        self.boolean = nn.Linear(h, 2)
+        self.boolean_support = nn.Parameter(torch.tensor([4.0, 4.0, 2.0, 0.0]))
+        self.absent_support = nn.Parameter(torch.zeros(SIGNS))
+        # Which of the values that a description names is given where there is none, and whether the sign of
+        # a printed number belongs to the value ("always positive").
+        self.default_slot, self.default_named = nn.Linear(h, p), nn.Linear(h, p)
+        self.default_bias = nn.Linear(h, 1)
+        self.unsigned = nn.Linear(h, 1)
+        self.speller = Speller(h)
+        for table in (self.region_pointer, self.distance_pointer, self.span_length, self.span_lines):
+            nn.init.zeros_(table.weight)
+        nn.init.zeros_(self.choice_bias.weight)
+        for module, prior in ((self.default_bias, -2.0), (self.unsigned, -2.0)):
+            nn.init.zeros_(module.weight)
+            nn.init.constant_(module.bias, prior)
+        for module in (self.value, self.anchor):
+            nn.init.normal_(module.weight, std=0.02)
+        nn.init.normal_(self.kind.weight, std=0.02)
+        nn.init.normal_(self.state.weight, std=0.02)
+        self._start_from_priors()
+
+    def _start_from_priors(self) -> None:
+        """What need not be learned from nothing.
+
+        A slot asks what its question says, a pointer looks for what is like its slot, and a value stands
+        behind the words of its label.
+        """
+        assert self.match_pointer.bias is not None
+        with torch.no_grad():
+            for module, share in ((self.ask, 1.0), (self.anchor, 0.5)):
+                module.weight.mul_(0.1).add_(torch.eye(self.size.hidden) * share)
+                module.bias.zero_()
+            for slot, window in (
+                (self.start_slot, self.start_window),
+                (self.row_slot, self.row_window),
+                (self.choice_slot, self.choice_option),
+            ):
+                window.weight.copy_(slot.weight)
+            behind = torch.linspace(0.05, 0.3, 14)
+            self.match.weight.mul_(0.3)
+            for channel, strength in enumerate((1.0, 1.5, 0.3, 1.5)):
+                # The kernel's place 20 is the piece itself; 6 to 19 stand before it.
+                self.match.weight[channel, channel, 6:20] = strength * behind
+                self.match_pointer.weight[0, channel] = 1.0
+            # Of what stands above: words like the label's, the same ones, like the description's, phrases.
+            for channel, strength in enumerate((0.3, 0.3, 0.1, 0.3)):
+                self.match_above[channel, channel:ABOVE:BESIDE] = strength
+            self.match_pointer.bias.zero_()
+            self.match_attention.fill_(0.3)
+
+    def read(self, sheet: Sheet) -> Tensor:
+        """The states of the windows: [N, T, H]."""
+        return self.encoder(sheet.ids, sheet.mask, sheet.around)  # type: ignore[no-any-return]
+
+    def understand(self, questions: Questions) -> Understood:
+        """What is read of each question, without any window."""
+        x = self.encoder(questions.ids, questions.mask)
+        m = questions.mask[..., None].to(x.dtype)
+        vectors = (x * m).sum(1) / m.sum(1).clamp(min=1)
+        missing = max(0, STATED + 1 - x.shape[1])
+        states = F.pad(x, (0, 0, 0, missing))[:, 1 : STATED + 1]
+        mask = F.pad(questions.mask, (0, missing))[:, 1 : STATED + 1]
+        place = torch.arange(x.shape[1], device=x.device)
+        inside = (place >= questions.named[..., :1]) & (place < questions.named[..., 1:])
+        share = inside.to(x.dtype) / inside.sum(-1, keepdim=True).clamp(min=1)
+        return Understood(
+            vectors,
+            Statements(questions.label, questions.note, states, mask),
+            torch.matmul(share, x),
+            inside.any(-1),
+        )
+
+    def matches(self, sheet: Sheet, phrases: Phrases, board: Board, questions: Questions) -> Tensor:
+        """How alike the slots' words are to what stands at, before and above each piece: [N, S, 8, T]."""
+        n, s = board.question.shape
+        words, letters = self.encoder.words.weight, self.letters.weight
+        with torch.no_grad(), torch.autocast(words.device.type, enabled=False):
+            beside, above = signals(words, letters, sheet, phrases, board, questions)
+            beside = F.pad(beside.view(n * s, BESIDE, -1), (20, 3))
+        mixed = self.match(beside) + torch.matmul(self.match_above, above.view(n * s, ABOVE, -1))
+        return F.gelu(mixed).view(n, s, 8, -1)
+
+    def hold(self, states: Tensor) -> Held:
+        """What slots look at, from the windows' states, [N, T, H] from `read`: it depends on no slot."""
+        layers = [layer for layer in self.decoder if isinstance(layer, Layer)]
+        return Held(
+            states,
+            tuple(layer.split(layer.key(states)) for layer in layers),
+            tuple(layer.split(layer.value(states)) for layer in layers),
+            self.start_window(states),
+            self.end_start(states),
+            self.end_window(states),
+            self.row_window(states),
+        )
+
+    def look(self, held: Held, sheet: Sheet, board: Board, vectors: Tensor, matches: Tensor) -> Look:
+        """Let the slots look at the window and at each other.
+
+        held: from `hold`; vectors: [Q, H] from `understand`; matches from `matches`.
+        """
+        window = held.states
+        n, s = board.question.shape
+        x = self.ask(vectors)[board.question] + self.kind(board.kind) + self.state(board.state)
+        x = x + self._committed(window, board) + self._anchored(window, board)
+        x = self.slot_norm(x)
+        region = regions(sheet, board)
+        spread = self.match_pointer(matches.reshape(n * s, 8, -1)).view(n, s, -1)
+        # Who looks for rows may not look at slots that know where their row begins: it would learn to copy
+        # that, and there is nothing to copy when rows are looked for.
+        given_away = (board.kind == ROWS)[:, :, None] & (board.anchor >= 0)[:, None, :]
+        hidden_slots = torch.where(board.mask[:, None, :] & ~given_away, 0.0, FLOOR)[:, None]
+        hidden_window = torch.where(sheet.mask, 0.0, FLOOR)[:, None, None, :]
+        for i, layer in enumerate(self.decoder):
+            assert isinstance(layer, Layer)
+            bias = self.region_attention[i][region].permute(0, 3, 1, 2) + hidden_window
+            bias = bias + spread[:, None] * self.match_attention[i][None, :, None, None]
+            bias = torch.cat([hidden_slots.expand(-1, bias.shape[1], -1, -1), bias], -1)
+            keys = torch.cat([layer.split(layer.key(x)), held.keys[i]], 2)
+            values = torch.cat([layer.split(layer.value(x)), held.values[i]], 2)
+            x = layer.attend(x, keys, values, bias)
+        place = torch.arange(sheet.ids.shape[1], device=window.device)
+        distance = distance_buckets(place[None, None, :] - board.anchor[..., None])
+        near = self.region_pointer(region)[..., 0] + self.distance_pointer(distance)[..., 0]
+        in_row = (board.anchor >= 0)[..., None]
+        return Look(x, held, spread + torch.where(in_row, near, 0.0))
+
+    def _committed(self, window: Tensor, board: Board) -> Tensor:
+        """What the canvas holds for a slot: the words of its value, and its words as the window has them."""
+        place = torch.arange(window.shape[1], device=window.device)
+        inside = (place >= board.span[..., :1]) & (place < board.span[..., 1:])
+        share = inside.to(window.dtype) / inside.sum(-1, keepdim=True).clamp(min=1)
+        seen = torch.matmul(share, window)
+        known = (board.words > 0)[..., None].to(window.dtype)
+        words = (self.encoder.words(board.words).to(window.dtype) * known).sum(2) / known.sum(2).clamp(min=1)
+        has_value = (board.state > 0)[..., None].to(window.dtype)
+        return self.value(torch.cat([seen, words], -1)) * has_value  # type: ignore[no-any-return]
+
+    def _anchored(self, window: Tensor, board: Board) -> Tensor:
+        at = board.anchor.clamp(min=0)[..., None].expand(-1, -1, window.shape[-1])
+        anchored: Tensor = self.anchor(window.gather(1, at)) * (board.anchor >= 0)[..., None]
+        return anchored
+
+    def starts(self, look: Look) -> Tensor:
+        """Logits of the piece at which a value starts: [N, S, T]."""
+        scores = torch.matmul(self.start_slot(look.slots), look.held.starts.transpose(-1, -2))
+        return scores / self.pointer_scale + look.pointer_bias
+
+    def absences(self, look: Look, starts: Tensor, allowed: Tensor, supported: Tensor) -> Tensor:
+        """Logits that the window does not hold the value: [N, S], from `starts` where these are `allowed`.
+
+        The start pointer's own answer counts: [CLS] stands for "not here", as in reading comprehension with
+        unanswerable questions (Rajpurkar et al. 2018, arXiv 1806.03822). Slots that point at nothing, such as
+        choices, have no allowed places and go by their state and by what the window bears out of their
+        options: `supported`, [N, S, SIGNS], is the most of any option, 0 for other slots.
+        """
+        pointed = torch.where(allowed, starts.float(), FLOOR).logsumexp(-1)
+        margin = torch.where(allowed.any(-1), starts[..., 0].float() - pointed, 0.0)
+        logits: Tensor = self.absent(look.slots)[..., 0].float() + self.absent_pointed * margin
+        return logits - supported @ self.absent_support
+
+    def ends(self, look: Look, start: Tensor, line: Tensor) -> Tensor:
+        """Logits of the last piece of a value, given the first: start [N, S, K] to [N, S, K, T].
+
+        line: [N, T]. Impossible ends (before the start, or too far behind it) get FLOOR.
+        """
+        n, s, k = start.shape
+        t = line.shape[1]
+        flat = start.reshape(n, -1)
+        at_start = look.held.end_starts.gather(1, flat[..., None].expand(-1, -1, self.size.pointer))
+        query = self.end_slot(look.slots)[:, :, None] + at_start.view(n, s, k, -1)
+        scores = torch.matmul(query.view(n, s * k, -1), look.held.ends.transpose(-1, -2))
+        scores = scores / self.pointer_scale
+        length = torch.arange(t, device=start.device) - start[..., None]
+        lines = (line[:, None, :] - line.gather(1, flat)[..., None]).view(n, s, k, t).clamp(0, 3)
+        possible = (length >= 0) & (length < LONGEST_SPAN)
+        scores = scores.view(n, s, k, t) + self.span_length(length.clamp(0, LONGEST_SPAN - 1))[..., 0]
+        return torch.where(possible, scores + self.span_lines(lines)[..., 0], FLOOR)
+
+    def rows(self, look: Look) -> Tensor:
+        """Logits that an item of the slot's array begins at a piece: [N, S, T]."""
+        scores = torch.matmul(self.row_slot(look.slots), look.held.rows.transpose(-1, -2))
+        return scores / self.pointer_scale + self.row_bias
+
+    def choices(self, slots: Tensor, options: Tensor, printed: Tensor, supported: Tensor) -> Tensor:
+        """Logits of options, [C, O], of slots in the states [C, H].
+
+        options: [C, O, H] vectors; printed: [C, O], 1.0 where they are in the text; supported: [C, O, SIGNS].
+        """
+        query = self.choice_slot(slots)[:, None]
+        scores = (query * self.choice_option(options)).sum(-1) / self.pointer_scale
+        scores = scores + self.choice_bias(options)[..., 0] + supported @ self.choice_support
+        return scores + self.choice_printed * printed  # type: ignore[no-any-return]
+
+    def answers(self, slots: Tensor, supported: Tensor) -> Tensor:
+        """Logits of BOOLEANS, [..., 2], of slots in the states [..., H]; supported: [..., SIGNS]."""
+        logits: Tensor = self.boolean(slots).float()
+        yes = supported @ self.boolean_support
+        return logits + torch.stack([yes, torch.zeros_like(yes)], -1)
+
+    def defaults(self, slots: Tensor, named: Tensor, is_named: Tensor) -> Tensor:
+        """Log probabilities of what an absent value is given as, [C, 1 + NAMED]: nothing, or a named value.
+
+        slots: [C, H] states; named, is_named: [C, NAMED, …] of their questions, from `understand`.
+        """
+        query = self.default_slot(slots)[:, None]
+        scores = (query * self.default_named(named)).sum(-1) / self.pointer_scale
+        scores = (scores + self.default_bias(named)[..., 0]).float()
+        scores = F.pad(torch.where(is_named, scores, FLOOR), (1, 0))
+        return scores.log_softmax(-1)

@@ -1,0 +1,69 @@
+"""Hidden states: of questions, of windows, and of the slots that looked at them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from cinnabar.engine.models.reader.network.support import Statements
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What was read of Q questions.
+
+    vectors: [Q, H], the mean of each one's states; statements: each as a statement, [Q, …]; named: [Q, NAMED,
+    H], the mean of the states of each value that it names, 0 where there is none; is_named: [Q, NAMED] bool.
+    """
+
+    vectors: Tensor
+    statements: Statements
+    named: Tensor
+    is_named: Tensor
+
+    @classmethod
+    def cat(cls, parts: Sequence[Understood]) -> Understood:
+        """All parts, one after the other."""
+        vectors, named, is_named = (
+            torch.cat([getattr(p, name) for p in parts]) for name in ("vectors", "named", "is_named")
+        )
+        return cls(vectors, Statements.cat([p.statements for p in parts]), named, is_named)
+
+
+@dataclass(slots=True)
+class Held:
+    """N windows of T pieces as the decoder and the pointers want them, whatever is asked of them.
+
+    states: [N, T, H]; keys, values: one [N, heads, T, H / heads] for each layer of the decoder; starts,
+    end_starts, ends, rows: [N, T, P], what the pointers compare slots with.
+    """
+
+    states: Tensor
+    keys: tuple[Tensor, ...]
+    values: tuple[Tensor, ...]
+    starts: Tensor
+    end_starts: Tensor
+    ends: Tensor
+    rows: Tensor
+
+    def windows(self, chosen: Tensor) -> Held:
+        """These windows, in this order; chosen: int64."""
+
+        def taken(x: Tensor) -> Tensor:
+            return x.index_select(0, chosen)
+
+        keys, values = tuple(map(taken, self.keys)), tuple(map(taken, self.values))
+        rest = map(taken, (self.starts, self.end_starts, self.ends, self.rows))
+        return Held(taken(self.states), keys, values, *rest)
+
+
+@dataclass(slots=True)
+class Look:
+    """What the decoder saw: slot states [N, S, H], the windows, biases on pointers [N, S, T]."""
+
+    slots: Tensor
+    held: Held
+    pointer_bias: Tensor

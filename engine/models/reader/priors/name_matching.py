@@ -1,0 +1,253 @@
+"""How alike the short cells of a page are to the names of a form's fields, objects and lists.
+
+Headings, labels and heads of columns are such cells (headings.py, labels.py, heads.py): all three ask here.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from cinnabar.engine.models.reader.inputs.columns import Columns
+from cinnabar.engine.models.reader.inputs.questions import Question, words_of
+from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
+from cinnabar.engine.models.reader.network.phrase_vectors import likeness, vectors_of
+from cinnabar.schemas.pointers import unescape
+
+#: Most words of a cell, or of its beginning up to its colon, that may be a name.
+WORDS = 6
+#: Characters of such a beginning, and the words before a colon that count where a longer line ends with it.
+LONGEST, TAIL = 80, 2
+#: Likeness of two words' vectors that says nothing.
+UNLIKE = 0.55
+#: Letters in which two words have to agree, by fewer than which one is longer; and what that is worth.
+STEM, SAME_STEM = 4, 0.95
+#: Words of fewer letters are alike only to themselves.
+SHORTEST = 3
+#: Frequent words stand first in the vocabulary: what is found of a description before this one says nothing.
+FREQUENT = 2200
+#: What a name counts beside a description, and what a word of the description does: where they say different
+#: things, the description says what is meant.
+NAMED, NOTED = 0.8, 0.85
+#: How fast a cell counts for less as one field's, the more it is like another one's name.
+RIVALS = 3.0
+#: Cells that are compared with names together: 12 MB of letters.
+CELLS_AT_ONCE = 4096
+_WORD = re.compile(r"[^\W_]+")
+Words = tuple[str, ...]
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Short:
+    """A cell of a few words: its number, its words in small letters, and the character behind them."""
+
+    cell: int
+    words: Words
+    behind: int
+
+    @property
+    def has_figures(self) -> bool:
+        """Whether a figure is among its letters: a value rather than a name."""
+        return any(c.isdigit() for word in self.words for c in word)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a field goes by: its names, and the words of its description."""
+
+    names: tuple[Words, ...]
+    note: Words
+
+
+def asked_for(names: Sequence[str], note: str = "") -> Asked:
+    """What goes by these names and this description."""
+    found = dict.fromkeys(words_in(name) for name in names)
+    return Asked(tuple(name for name in found if name), tuple(dict.fromkeys(words_in(note))))
+
+
+def asked_of(path: str, question: Question) -> Asked:
+    """What a field or list goes by: its name in the schema, its label, and its description."""
+    own = words_of(unescape(path.rpartition("/")[2]))
+    return asked_for([own, question.label], question.note)
+
+
+def words_in(text: str) -> Words:
+    """The words of a text, in small letters."""
+    return tuple(_WORD.findall(text.lower()))
+
+
+def short_cells(text: str, columns: Columns) -> list[Short]:
+    """The cells that are short, or begin with a few words and a colon."""
+    pieces, found = columns.pieces, []
+    starts, ends = pieces.start[columns.first[:-1]].tolist(), pieces.end[columns.first[1:] - 1].tolist()
+    for cell, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        colon = text.find(":", start, min(end, start + LONGEST))
+        behind = end if colon < 0 else colon
+        if behind - start < LONGEST:
+            words = words_in(text[start:behind])
+            # "You will be eligible for the following benefits:"
+            words = words[-TAIL:] if colon == end - 1 and len(words) > WORDS else words
+            if 0 < len(words) <= WORDS:
+                found.append(Short(cell, words, behind))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A passage in which names are looked for: its cells, the short ones, and what words are compared by.
+
+    vectors: [V, H], those of the vocabulary; letters: those of runs of letters (phrases.py).
+    """
+
+    text: str
+    columns: Columns
+    short: list[Short]
+    vectors: Tensor
+    letters: Tensor
+    wordpieces: WordPieces
+
+    @classmethod
+    def of(
+        cls, text: str, columns: Columns, vectors: Tensor, letters: Tensor, wordpieces: WordPieces
+    ) -> Page:
+        """The page of this text."""
+        return cls(text, columns, short_cells(text, columns), vectors, letters, wordpieces)
+
+    def naming(
+        self, names: Collection[Words], notes: Collection[Words], cells: Collection[Words]
+    ) -> Naming:
+        """How alike these names and the words of these cells are."""
+        return Naming(names, notes, cells, self.vectors, self.letters, self.wordpieces)
+
+
+class Naming:
+    """How alike some names and C distinct cells' words are, each word by itself and all of them as a phrase.
+
+    vectors: [V, H], those of the vocabulary; letters: those of runs of letters (phrases.py).
+    """
+
+    def __init__(
+        self,
+        names: Collection[Words],
+        notes: Collection[Words],
+        cells: Collection[Words],
+        vectors: Tensor,
+        letters: Tensor,
+        wordpieces: WordPieces,
+    ) -> None:
+        # The priors are the same on every device; in bfloat16 phrases would be alike by chance.
+        with torch.no_grad(), torch.autocast(vectors.device.type, enabled=False):
+            self.cells = sorted(set(cells))
+            ours = sorted({word for own in (*names, *notes) for word in own})
+            theirs = sorted({word for own in self.cells for word in own})
+            self._row = {word: i for i, word in enumerate(ours)}
+            self._tells = {word: _tells(wordpieces.ids(word)) for word in ours}
+            # The last column is for words that a cell does not have.
+            self._near = np.pad(_alike(ours, theirs, vectors, wordpieces), ((0, 0), (0, 1)))
+            column = {word: i for i, word in enumerate(theirs)}
+            most = max(map(len, self.cells), default=0)
+            words = [[*(column[w] for w in own), *[len(theirs)] * (most - len(own))] for own in self.cells]
+            self._words = np.asarray(words, np.int64).reshape(len(self.cells), most)
+            self._count = np.asarray([len(own) for own in self.cells], np.float32)
+            self._phrases = _alike_phrases(sorted(set(names)), self.cells, letters, wordpieces)
+
+    def shares(self, name: Words) -> tuple[Floats, Floats]:
+        """Which share of the name's words each cell has, and which share of the cell's the name: [C] each."""
+        near = self._near[[self._row[word] for word in name]][:, self._words]
+        theirs: Floats = near.max(0).sum(-1) / self._count
+        return near.max(-1).mean(0), theirs
+
+    def as_phrases(self, name: Words) -> Floats:
+        """How alike the name and each cell are as phrases, 0 to 1: [C]."""
+        return self._phrases[name]
+
+    def named(self, asked: Asked) -> Floats:
+        """How surely each cell's words are what is asked for, in a name or in the description: [C]."""
+        best = np.zeros(len(self.cells), np.float32)
+        for name in asked.names:
+            both = np.stack(self.shares(name))
+            np.maximum(best, both.max(0) * (0.5 + 0.5 * both.min(0)), out=best)
+            np.maximum(best, self.as_phrases(name), out=best)
+        return np.maximum(NAMED * best, self.noted(asked.note)) if asked.note else best
+
+    def noted(self, note: Words) -> Floats:
+        """How surely each cell's words are those of a description: [C]. Frequent words say nothing."""
+        telling = tuple(word for word in note if self._tells[word])
+        return NOTED * self.shares(telling)[1] if telling else np.zeros(len(self.cells), np.float32)
+
+
+def _tells(pieces: Sequence[int]) -> bool:
+    """Whether a word of these pieces says something: one of several pieces is no frequent one."""
+    return len(pieces) > 1 or (len(pieces) == 1 and pieces[0] >= FREQUENT)
+
+
+def unrivalled(alike: Floats) -> Floats:
+    """A factor for each of [A, B]: less where another of A is more alike to the same of B."""
+    factor: Floats = np.exp(RIVALS * np.minimum(0.0, alike - most_of_others(alike)))
+    return factor
+
+
+def claims_of(alike: Floats) -> Floats:
+    """How surely each of F fields goes by each of C cells, [F, C], after the likeness of all others."""
+    return alike * unrivalled(alike) * unrivalled(alike.T).T
+
+
+def most_of_others(values: Floats) -> Floats:
+    """For each of [A, B] the most of any other A for the same B; 0 where there is none."""
+    if len(values) < 2:
+        return np.zeros_like(values)
+    second, first = np.partition(values, len(values) - 2, axis=0)[-2:]
+    most: Floats = np.where(values == first, second, first)
+    return most
+
+
+def _alike(
+    ours: Sequence[str], theirs: Sequence[str], vectors: Tensor, wordpieces: WordPieces
+) -> Floats:
+    """How alike words are, 0 to 1: [A, B], for two sorted lists of them."""
+    if not ours or not theirs:
+        return np.zeros((len(ours), len(theirs)), np.float32)
+    near = _vectors(ours, vectors, wordpieces) @ _vectors(theirs, vectors, wordpieces).T
+    near = ((near - UNLIKE) / (1 - UNLIKE)).clamp(min=0)
+    long = [torch.tensor([len(word) >= SHORTEST for word in words]) for words in (ours, theirs)]
+    found: Floats = (near.cpu() * (long[0][:, None] & long[1])).numpy()
+    for i, mine in enumerate(ours):
+        stem = mine[: max(STEM, len(mine) - 2)]
+        at = bisect_left(theirs, stem)
+        while at < len(theirs) and theirs[at].startswith(stem):
+            if theirs[at] == mine:
+                found[i, at] = 1.0
+            elif len(mine) >= STEM and len(theirs[at]) < len(mine) + STEM:
+                found[i, at] = SAME_STEM
+            at += 1
+    return found
+
+
+def _alike_phrases(
+    names: Sequence[Words], cells: Sequence[Words], letters: Tensor, wordpieces: WordPieces
+) -> dict[Words, Floats]:
+    """How alike names and C cells are as phrases, 0 to 1: [C] for each name."""
+    if not names or not cells:
+        return {}
+    asked = vectors_of(letters, [" ".join(name) for name in names], wordpieces)
+    near = [
+        likeness(asked, vectors_of(letters, [" ".join(words) for words in part], wordpieces))
+        for first in range(0, len(cells), CELLS_AT_ONCE)
+        if (part := cells[first : first + CELLS_AT_ONCE])
+    ]
+    return dict(zip(names, torch.cat(near, 1).cpu().numpy(), strict=True))
+
+
+def _vectors(words: Sequence[str], vectors: Tensor, wordpieces: WordPieces) -> Tensor:
+    """The words' vectors, those of their pieces in the mean, of length one: [W, H]."""
+    means = [vectors[list(wordpieces.ids(word)) or [0]].float().mean(0) for word in words]
+    return F.normalize(torch.stack(means), dim=-1)

@@ -1,0 +1,53 @@
+"""What a backfill has still to do: the chosen records whose documents are there; outcomes of the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+from cinnabar.extraction.backfill.whereabouts import ELSEWHERE, Content, Whereabouts
+from cinnabar.extraction.storage.records import Outcome
+from cinnabar.extraction.storage.stored import CHANGED, GONE, Found
+
+_KEPT = f"the record of the version before stays; {ELSEWHERE}"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A document to fill: its name in the run, what holds its bytes, and its record."""
+
+    name: str
+    content: Content
+    found: Found
+
+
+@dataclass(frozen=True, slots=True)
+class Outstanding:
+    """The chosen records: `names` in the run, outcomes of what is `done` or `lost`, and `items` to fill."""
+
+    names: list[str]
+    done: list[Outcome] = field(default_factory=list)
+    lost: list[Outcome] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, chosen: Sequence[Found], done: Collection[str], whereabouts: Whereabouts) -> Self:
+        """What is left of the chosen ones where the documents with these digests are done."""
+        # An older content of a path that was read again since has a name of its own.
+        self = cls([f.paths[0] if f.current else f"{f.paths[0]}@{f.document[:16]}" for f in chosen])
+        for name, found in zip(self.names, chosen, strict=True):
+            if found.document in done:
+                self.done.append(Outcome(name, "skipped", "done", digest=found.document))
+            elif (content := whereabouts.find(found.paths, found.document, found.size)) is not None:
+                self.items.append(Item(name, content, found))
+            else:
+                self.lost.append(_lost(name, found, whereabouts))
+        return self
+
+
+def _lost(name: str, found: Found, whereabouts: Whereabouts) -> Outcome:
+    changed = any(whereabouts.file_at(path) for path in found.paths)
+    code = CHANGED if changed else GONE
+    said = "holds other bytes than those of the record" if changed else "is not there any more"
+    return Outcome(name, "skipped", code, f"{found.paths[0]} {said}; {_KEPT}", digest=found.document)

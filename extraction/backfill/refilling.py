@@ -1,0 +1,187 @@
+"""Stored records made records of another version: what is new is asked, the rest frozen and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from cinnabar.engine.request import Failed, Filled, Request, Result
+from cinnabar.extraction.backfill.freezing import Frozen, freeze, splice
+from cinnabar.extraction.chunking import Chunk
+from cinnabar.extraction.documents import Document
+from cinnabar.extraction.pipeline import (
+    Batch,
+    Job,
+    Read,
+    failure_of,
+    judged,
+    quarantined,
+    record_of,
+    said_of,
+)
+from cinnabar.extraction.planning import chunks_for, passage_of
+from cinnabar.extraction.records.merging import merge
+from cinnabar.extraction.storage.records import Outcome, Record
+from cinnabar.extraction.storage.stored import CHANGED, GONE, Stored
+from cinnabar.extraction.storage.tables import field_of
+from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.changes import Changes
+from cinnabar.schemas.errors import DocumentError, NotAccepted
+from cinnabar.schemas.pointers import above
+
+#: What a parser says of a document that is not there.
+_ABSENT = ("unreadable", "not_a_file")
+#: The flag of a record that a person let through (storage/quarantine.py): it stays on what is kept of it.
+_RELEASED = "released"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is stored of the documents of a batch, in their order, and what has changed since.
+
+    Leaves and rows less sure than `below` are asked as well.
+    """
+
+    records: Sequence[tuple[Stored, Changes]]
+    below: float = 0.0
+
+
+def refill_batch(read: Sequence[Read], known: Known, job: Job) -> Batch:
+    """One outcome for each input, as `run_batch` has them, with the model's work on what is asked alone.
+
+    Where the schema allows no record with what is frozen, the whole is asked. A document that was changed or
+    taken away since it was found is skipped.
+    """
+    plans = [_plan(one, *record, job, known.below) for one, record in zip(read, known.records, strict=True)]
+    steps = _fill([plan for plan in plans if isinstance(plan, _Plan)], job)
+    outcomes = [plan if isinstance(plan, Outcome) else plan.outcome(job) for plan in plans]
+    again = [at for at, outcome in enumerate(outcomes) if outcome is None]
+    for at in again:
+        plan = plans[at]
+        assert isinstance(plan, _Plan)
+        plans[at] = replace(plan, frozen=None, results=[])
+    whole = [plan for at in again if isinstance(plan := plans[at], _Plan)]
+    steps += _fill(whole, job)
+    for at, plan in zip(again, whole, strict=True):
+        outcomes[at] = plan.outcome(job)
+    return Batch([outcome for outcome in outcomes if outcome is not None], steps)
+
+
+@dataclass(slots=True)
+class _Plan:
+    """A document with its stored record and what has changed since, its chunks, what is frozen of the record
+    (None: nothing), and what came back for each."""
+
+    path: str
+    document: Document
+    stored: Stored
+    changes: Changes
+    chunks: list[Chunk]
+    frozen: Frozen | None
+    results: list[Result] = field(default_factory=list)
+
+    @property
+    def asks(self) -> bool:
+        """Whether there is anything to ask."""
+        return self.frozen is None or bool(self.changes.asked or self.frozen.asked)
+
+    def requests(self, job: Job) -> list[Request]:
+        """One for each chunk, none where nothing is asked."""
+        frozen, document = self.frozen or Frozen(), self.document
+        form, rows, counted = job.compiled.form, tuple(frozen.rows), frozenset(frozen.counted)
+        passages = [passage_of(document, c.start, c.end) for c in (self.chunks if self.asks else ())]
+        return [
+            Request(f"{document.digest}:{passage.offset}", form, passage, frozen.known, counted, rows)
+            for passage in passages
+        ]
+
+    def outcome(self, job: Job) -> Outcome | None:
+        """What became of it; None where what is frozen does not go with the schema."""
+        path, document = self.path, self.document
+        failure = next((result for result in self.results if isinstance(result, Failed)), None)
+        if failure is not None:
+            return None if self.frozen and failure.code == "known" else failure_of(path, document, failure)
+        try:
+            filled = None
+            if self.results:
+                answers = [result for result in self.results if isinstance(result, Filled)]
+                filled = merge(job.compiled.form, self.chunks, answers)
+            if self.frozen is None:
+                assert filled is not None
+                return judged(path, document, record_of(document, filled, job.compiled.form), job)
+            return self._joined(filled, self.frozen, job)
+        except Exception as error:
+            return quarantined(path, document, "internal_error", said_of(error))
+
+    def _joined(self, filled: Filled | None, frozen: Frozen, job: Job) -> Outcome | None:
+        form, stored, changes = job.compiled.form, self.stored, self.changes
+        new = None if filled is None else parse(filled.record)
+        value, taken = splice(form, parse(stored.record.text), new, changes, frozen)
+        try:
+            text = job.compiled.canonical(value)
+        except NotAccepted:
+            return None
+        record, kept = _record(self.document, stored, filled, text, taken, job, changes)
+        return judged(self.path, self.document, record, job, kept)
+
+
+def _plan(item: Read, stored: Stored, changes: Changes, job: Job, below: float) -> _Plan | Outcome:
+    document = item.found
+    if isinstance(document, DocumentError) and document.code in _ABSENT:
+        detail = f"{item.path} could not be read any more ({document.detail}); run the same command again"
+        return Outcome(item.path, "skipped", GONE, detail, digest=item.digest)
+    if isinstance(document, DocumentError):
+        return Outcome(item.path, "quarantined", document.code, document.detail, digest=item.digest)
+    if document.digest != item.digest:
+        detail = f"{item.path} was changed while it was read; run the same command again"
+        return Outcome(item.path, "skipped", CHANGED, detail, digest=item.digest)
+    try:
+        pieces = chunks_for(document, job.engine, job.context)
+        frozen = freeze(job.compiled.form, stored.record, changes, below, lists=len(pieces) == 1)
+    except Exception as error:
+        return quarantined(item.path, document, "internal_error", said_of(error))
+    return _Plan(item.path, document, stored, changes, pieces, frozen)
+
+
+def _fill(plans: Sequence[_Plan], job: Job) -> int:
+    """Have the filler answer all requests of these plans; the denoising steps that this took."""
+    asked = [plan.requests(job) for plan in plans]
+    requests = [request for own in asked for request in own]
+    results = iter(job.engine.fill(requests) if requests else [])
+    for plan, own in zip(plans, asked, strict=True):
+        plan.results = [next(results) for _ in own]
+    return sum(r.steps for plan in plans for r in plan.results if isinstance(r, Filled))
+
+
+def _record(
+    document: Document,
+    stored: Stored,
+    filled: Filled | None,
+    text: str,
+    taken: Sequence[str],
+    job: Job,
+    changes: Changes,
+) -> tuple[Record, set[str]]:
+    """The joined record with the leaves of both, and the pointers of those that were stored."""
+
+    places = set(taken)
+
+    def new(pointer: str) -> bool:
+        return any(place in places for place in above(pointer))
+
+    old = stored.record
+    fields = stored.fields
+    kept = [x for x in old.leaves if not new(x.pointer) and not changes.drops(fields[x.pointer])]
+    value = parse(old.text)
+    rows = {
+        at: sure for at, sure in old.rows.items() if not new(at) and not changes.drops(field_of(at, value))
+    }
+    leaves, flags = list(kept), {*document.flags, *({_RELEASED} & {*old.flags})}
+    if filled is not None:
+        asked = {at: leaf for at, leaf in filled.leaves.items() if new(at)}
+        found = record_of(document, replace(filled, leaves=asked), job.compiled.form)
+        leaves += found.leaves
+        rows |= {at: sure for at, sure in found.rows.items() if new(at)}
+    flags |= {flag for leaf in leaves for flag in leaf.flags}
+    sure = min((*(leaf.confidence for leaf in leaves), *rows.values()), default=1.0)
+    return Record(text, tuple(leaves), sure, tuple(sorted(flags)), rows), {leaf.pointer for leaf in kept}

@@ -1,0 +1,83 @@
+"""The batches of a backfill, read again: each document beside its record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from cinnabar.extraction.backfill.outstanding import Item
+from cinnabar.extraction.batch_reader import Reader
+from cinnabar.extraction.inputs import Input
+from cinnabar.extraction.storage.stored import Stored, stored
+from cinnabar.schemas.changes import Changes
+
+# Torch takes seconds to import, which a backfill that finds its work done does not pay.
+if TYPE_CHECKING:
+    from cinnabar.extraction.backfill.refilling import Known
+    from cinnabar.extraction.pipeline import Read
+
+#: Records that are fetched from the store at a time.
+FETCH = 512
+
+
+class Rereader:
+    """Reads batches of items, parsed in `workers` processes, with what the store has of them.
+
+    `changes` says for each version of the schema what has changed since; leaves less sure than `below` are to
+    be asked, too.
+    A context manager.
+    """
+
+    def __init__(
+        self,
+        out: Path,
+        batches: Sequence[Sequence[Item]],
+        changes: Mapping[str, Changes],
+        workers: int,
+        below: float = 0.0,
+    ) -> None:
+        self._out, self._batches, self._changes = out, batches, changes
+        self._below = below
+        #: The documents of each batch, as a run reads them.
+        self.inputs = [[_input(item) for item in batch] for batch in batches]
+        self._reader = Reader(self.inputs, workers)
+        self._fetched: dict[str, Stored] = {}
+
+    def __enter__(self) -> Self:
+        self._reader.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._reader.__exit__(kind, error, trace)
+
+    def read(self, number: int) -> tuple[list[Read], Known]:
+        """The documents of a batch and what is known of them; a second call parses them again. The next batch
+        is begun."""
+        return self._reader.read(number), self.known(number)
+
+    def parse(self, items: Sequence[Item]) -> tuple[list[Read], Known]:
+        """These documents, as `read` has them."""
+        return self._reader.parse([_input(item) for item in items]), self._records(items)
+
+    def known(self, number: int) -> Known:
+        """What is stored of a batch's documents, fetched with that of the batches that follow."""
+        end = number + 1 + FETCH // len(self._batches[number])
+        coming = [item for batch in self._batches[number + 1 : end] for item in batch]
+        return self._records(self._batches[number], coming)
+
+    def _records(self, items: Sequence[Item], coming: Sequence[Item] = ()) -> Known:
+        from cinnabar.extraction.backfill.refilling import Known
+
+        if any(item.found.document not in self._fetched for item in items):
+            self._fetched = stored(self._out, [item.found for item in [*items, *coming]])
+        found = [item.found for item in items]
+        records = [(self._fetched[one.document], self._changes[one.schema_fingerprint]) for one in found]
+        return Known(records, self._below)
+
+
+def _input(item: Item) -> Input:
+    return Input(item.name, item.content, item.found.document)

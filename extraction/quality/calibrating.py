@@ -1,0 +1,252 @@
+"""Fitting what a model's probabilities are worth, on labelled documents that training never saw.
+
+Every leaf of a record, and every row of a list, is observed once (observing.py): its signs, the model's own
+probability, and whether it is right. Logistic scales are fitted to that. A set counts by the square root of
+its size, so that a few sets with long tables do not decide alone. What the fit is worth on kinds of documents
+that it has not seen is told by cross-validation: each part of the sets is judged by scales fitted on the
+others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.models.identity import about, model_folder, weights_fingerprint
+from cinnabar.engine.models.loading import device_of, load_network
+from cinnabar.engine.models.reader.calibration import Calibration, Scale, load_calibration, save_calibration
+from cinnabar.engine.models.reader.model import DefaultModel
+from cinnabar.engine.training.recipe import load_recipe
+from cinnabar.extraction.ingest.sandbox import ParserPool
+from cinnabar.extraction.quality.evaluation import EvaluationSet
+from cinnabar.extraction.quality.observing import (
+    Family,
+    Observation,
+    observe,
+    read_observations,
+    unseen_files,
+    write_observations,
+)
+from cinnabar.extraction.quality.scoring import calibration_error, coverage
+from cinnabar.schemas.errors import ModelError, UsageError
+
+#: What each scale goes by, the model's own probability first.
+SIGNS: dict[Family, tuple[str, ...]] = {
+    "values": (
+        "posterior", "rival", "number", "date", "time", "pattern", "choice", "boolean", "spelled", "missing",
+        "row", "row_odds", "record", "sure_values", "there", "absent_share", "shared", "label", "options",
+        "fields", "length",
+    ),
+    "absences": (
+        "posterior", "rival", "number", "date", "time", "pattern", "choice", "boolean", "row", "row_odds",
+        "record", "sure_values", "there", "absent_share", "fields", "length",
+    ),
+    "rows": ("posterior", "values", "best", "count", "empty", "record", "there", "rows"),
+}  # fmt: skip
+#: Weight of the squared size of the weights, signs being scaled to a variance of one: this much at least, and
+#: for each leaf. Leaves of one kind of document are alike, so that many of them say less than as many others:
+#: judged by fits on other sets, the error of left-out sets fell from .166 to .159 with the second.
+SHRINKING, SHRINKING_A_LEAF = 5.0, 0.003
+#: Parts that the sets are cut into for cross-validation.
+FOLDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What confidences are worth: of so many leaves of so many sets.
+
+    `error` is the expected calibration error over all leaves together, `mean_error` the mean of the sets';
+    `covered` and `mean_covered` the same of the share of leaves that can be had with 95% of them right.
+    """
+
+    sets: int
+    leaves: int
+    error: float
+    mean_error: float
+    covered: float
+    mean_covered: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A calibration, and for each observation its confidence by scales that were fitted on other sets."""
+
+    calibration: Calibration
+    crossed: npt.NDArray[np.float64]
+
+
+def fit(seen: Sequence[Observation], model: str, prior: Calibration | None = None) -> Fit:
+    """The calibration that these observations speak for, and what it is worth on sets that it has not seen.
+
+    Where there is one set only, its documents are cut instead. Scales stay near those of `prior` where little
+    speaks against them. `model` is the fingerprint of the weights.
+    """
+    names = sorted({one.name for one in seen})
+    groups = [one.name if len(names) > 1 else one.document for one in seen]
+    parts = sorted(set(groups))
+    order = np.random.default_rng(0).permutation(len(parts))
+    fold_of = {parts[at]: place % FOLDS for place, at in enumerate(order)}
+    folds = np.array([fold_of[group] for group in groups])
+    crossed = np.zeros(len(seen))
+    scales: dict[str, Scale] = {}
+    for family, signs in SIGNS.items():
+        own = np.array([at for at, one in enumerate(seen) if one.family == family], dtype=np.int64)
+        before: Scale | None = None if prior is None else getattr(prior, family)
+        table = np.array([[seen[at].signs[name] for name in signs] for at in own]).reshape(
+            len(own), len(signs)
+        )
+        right = np.array([seen[at].right for at in own], dtype=float)
+        counts = Counter(seen[at].name for at in own)
+        weight = np.array([counts[seen[at].name] ** -0.5 for at in own])
+        for fold in range(FOLDS):
+            inside = folds[own] != fold
+            if not inside.all():
+                scale = _fitted(signs, table[inside], right[inside], weight[inside], before)
+                crossed[own[~inside]] = [scale.confidence(seen[at].signs) for at in own[~inside]]
+        scales[family] = _fitted(signs, table, right, weight, before)
+    about = {"sets": names, "leaves": sum(one.family != "rows" for one in seen)}
+    return Fit(Calibration(scales["values"], scales["absences"], scales["rows"], model, about), crossed)
+
+
+def _fitted(
+    names: Sequence[str],
+    table: npt.NDArray[np.float64],
+    right: npt.NDArray[np.float64],
+    weight: npt.NDArray[np.float64],
+    prior: Scale | None,
+) -> Scale:
+    """The logistic scale of the greatest likelihood, shrunk towards `prior` or to no weights at all."""
+    before = np.array(
+        [prior.weights.get(name, 0.0) if prior else 0.0 for name in names] + [prior.bias if prior else 0]
+    )
+    if not len(table):
+        return Scale(float(before[-1]), dict(zip(names, before[:-1].tolist(), strict=True)))
+    middle, width = table.mean(0), table.std(0)
+    # A sign that never changes says nothing here; what was known of it before stays.
+    moving = width > 1e-6
+    width = np.where(moving, width, 1.0)
+    scaled = np.column_stack([(table - middle) / width, np.ones(len(table))])
+    weight = weight / weight.mean()
+    start = np.append(before[:-1] * width, before[-1] + before[:-1] @ middle)
+    # Without a prior the bias is free, so that a family is right on the whole.
+    strength = max(SHRINKING, SHRINKING_A_LEAF * len(table))
+    shrinking = np.append(np.full(len(names), strength), strength if prior else 0.0)
+
+    def loss(at: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
+        odds = scaled @ at
+        slope = weight * (1.0 / (1.0 + np.exp(-odds)) - right)
+        value = weight @ (np.logaddexp(0.0, odds) - right * odds) + shrinking @ (at - start) ** 2
+        return float(value), scaled.T @ slope + 2.0 * shrinking * (at - start)
+
+    # Confidence never falls with the model's own probability, the first of the signs.
+    bounds = [(0.0, None), *[(None, None)] * len(names[1:]), (None, None)]
+    best = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x
+    weights = np.round(best[:-1] / width, 4)
+    bias = round(float(best[-1] - weights @ middle), 4)
+    return Scale(bias, dict(zip(names, weights.tolist(), strict=True)))
+
+
+def worth(seen: Sequence[Observation], confidence: Sequence[float]) -> Worth:
+    """What these confidences of leaves are worth."""
+    by_set: dict[str, list[tuple[float, bool]]] = defaultdict(list)
+    for one, sure in zip(seen, confidence, strict=True):
+        by_set[one.name].append((float(sure), one.right))
+    together = [pair for own in by_set.values() for pair in own]
+    return Worth(
+        sets=len(by_set),
+        leaves=len(together),
+        error=calibration_error(together),
+        mean_error=float(np.mean([calibration_error(own) for own in by_set.values()])),
+        covered=coverage(together) / len(together),
+        mean_covered=float(np.mean([coverage(own) / len(own) for own in by_set.values()])),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """What was observed and fitted, and which sets the weights were trained on other documents of."""
+
+    seen: list[Observation]
+    fit: Fit
+    trained_on: frozenset[str]
+
+    def leaves(
+        self, names: frozenset[str] | None = None
+    ) -> tuple[list[Observation], list[float], list[float]]:
+        """The leaves of all sets or of these, with the model's own probabilities and with confidences."""
+        kept = [
+            at
+            for at, one in enumerate(self.seen)
+            if one.family != "rows" and (names is None or one.name in names)
+        ]
+        crossed = self.fit.crossed
+        return (
+            [self.seen[at] for at in kept],
+            [self.seen[at].raw for at in kept],
+            [float(crossed[at]) for at in kept],
+        )
+
+
+def calibrate(
+    sets: Sequence[EvaluationSet],
+    name: str | Path,
+    device: str = "auto",
+    cache: Path | None = None,
+    limit: int | None = None,
+    workers: int = 2,
+    done: Callable[[int], None] = lambda _: None,
+) -> Calibrated:
+    """Fit the calibration of a model on sets and write it into the model's folder.
+
+    At most `limit` documents of each set count, and none that the weights were trained on. What was observed
+    is kept in `cache`. A fine-tuned model starts from the calibration that it has. Raises UsageError where
+    there is nothing to fit to.
+    """
+    folder = model_folder(name)
+    said, recipe, weights = about(folder), load_recipe(), weights_fingerprint(name)
+    network, wordpieces = load_network(folder)
+    engine = Engine(DefaultModel(network, wordpieces, weights, device_of(device)))
+    seen: list[Observation] = []
+    with ParserPool(workers) as pool:
+        for one in sets:
+            chosen = one.select(unseen_files(one, said, recipe), limit)
+            path = None if cache is None else cache / f"{one.name}-{_key(chosen, engine.fingerprint)}.jsonl"
+            found = None if path is None else read_observations(path)
+            if found is None:
+                found = observe(chosen, engine, pool, done)
+                if path is not None:
+                    write_observations(path, found)
+                    # As it will be read again: the same observations give the same fit.
+                    found = read_observations(path) or found
+            else:
+                done(len(chosen.truths))
+            seen += found
+    if not any(one.family != "rows" for one in seen):
+        raise UsageError("these sets have no labelled document that can be read and was not trained on")
+    try:
+        prior = load_calibration(folder, weights) if "base" in said else None
+    except ModelError:
+        prior = None
+    fitted = fit(seen, weights, prior)
+    save_calibration(folder, fitted.calibration)
+    return Calibrated(seen, fitted, frozenset(name for name in said.get("sources", ()) if name))
+
+
+def _key(labelled: EvaluationSet, engine: str) -> str:
+    """Names what an engine makes of a set: by its truths, and by its schema and documents as they are now."""
+    said = (engine, labelled.truths, labelled.schema, labelled.options)
+    digest = hashlib.sha256(repr(said).encode("utf-8", "surrogatepass"))
+    for line in labelled.truths:
+        try:
+            digest.update(hashlib.sha256((labelled.folder / line["file"]).read_bytes()).digest())
+        except OSError:
+            digest.update(b"not to be read")
+    return digest.hexdigest()[:12]

@@ -1,0 +1,171 @@
+"""A labelled set out of a folder of documents: drafts by a model, which a person corrects."""
+
+from __future__ import annotations
+
+import filecmp
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.models.base import Model
+from cinnabar.extraction.documents import Document
+from cinnabar.extraction.ingest.sandbox import ParserPool
+from cinnabar.extraction.inputs import expand
+from cinnabar.extraction.pipeline import Job, Read, run_batch
+from cinnabar.extraction.progress import Progress, Silent
+from cinnabar.extraction.quality.drafts import Draft, file_name
+from cinnabar.extraction.quality.measuring import BATCH
+from cinnabar.extraction.quality.truth import drafts_of, known_files
+from cinnabar.extraction.records.validation import Validator
+from cinnabar.schemas import SchemaSource, compile_schema
+from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.texts import read_schema, schema_text
+
+#: Parser processes.
+WORKERS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """What was drafted: documents new in the set, fields of them that deserve a look, and what was not read.
+
+    `before` counts the documents that had a draft or a truth already.
+    """
+
+    documents: int
+    fields: int
+    doubts: int
+    before: int
+    unread: Mapping[str, str]
+
+
+def label(
+    paths: Sequence[Path],
+    source: SchemaSource,
+    out: Path,
+    model: Model,
+    count: int,
+    effort: str = "medium",
+    progress: Progress | None = None,
+) -> Drafted:
+    """Draft the records of at most `count` documents into the set `out`, which is made where there is none.
+
+    Of more documents some are drawn, always the same ones, wherever they stand in the folder. They are
+    copied into the set, unless they lie in it. What was drafted before is left as it is. Raises UsageError
+    where `out` is a set of another schema.
+    """
+    progress = progress or Silent()
+    if any(path.resolve() == out.resolve() for path in paths):
+        raise UsageError(
+            f"{out}: expected documents to draw from, such as {out / 'docs'}, got the set itself"
+        )
+    within = any(path.resolve().is_relative_to(out.resolve()) for path in paths)
+    named = dict(_names(expand(paths, None if within else out), paths, out))
+    _prepare(out, source)
+    known = known_files(out)
+    waiting = sorted(
+        (path for path in named if named[path] not in known), key=lambda path: _draw(named[path])
+    )
+    progress.begin(min(count, len(waiting)))
+    job = Job(compile_schema(source.schema), Engine(model, effort), Validator(source), "guess")
+    drafts: list[Draft] = []
+    unread: dict[str, str] = {}
+    with ParserPool(WORKERS) as pool:
+        parsed = pool.parse_many(waiting)
+        # Those that cannot be read do not count.
+        while batch := list(islice(parsed, min(BATCH, count - len(drafts)))):
+            reads = [Read(named[path], getattr(found, "digest", ""), found) for path, found in batch]
+            outcomes = run_batch(reads, job).outcomes
+            for read, outcome in zip(reads, outcomes, strict=True):
+                if outcome.record is None or not isinstance(read.found, Document):
+                    unread[outcome.path] = f"{outcome.code}: {outcome.detail}"
+                else:
+                    drafts.append(Draft.of(read.path, read.found, outcome.record))
+            progress.advance(outcomes)
+    drafts.sort(key=lambda draft: draft.confidence)
+    _write(out, drafts, {name: path for path, name in named.items()})
+    return Drafted(
+        documents=len(drafts),
+        fields=sum(len(draft.fields) for draft in drafts),
+        doubts=sum(draft.doubts for draft in drafts),
+        before=len(named) - len(waiting),
+        unread=unread,
+    )
+
+
+def _prepare(out: Path, source: SchemaSource) -> None:
+    """The set's folder with its schema."""
+    path = out / "schema.json"
+    wanted: Any = read_schema(schema_text(source.schema))
+    if path.exists():
+        try:
+            there = read_schema(path.read_text(encoding="utf-8"))
+        except ValueError:
+            there = None
+        if there != wanted:
+            raise UsageError(
+                f"--out {out}: holds a set of another schema; expected {source.name} or a new folder"
+            )
+        return
+    try:
+        (out / "drafts").mkdir(parents=True, exist_ok=True)
+        path.write_text(schema_text(wanted, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--out {out}: expected a folder that can be written: {error.strerror}") from error
+
+
+def _names(files: Sequence[Path], roots: Sequence[Path], out: Path) -> Iterator[tuple[Path, str]]:
+    """What each file is called in the set: its own place where it lies in it, else one below `docs`.
+
+    A name that another document has, in the set or among these files, gets a number.
+    """
+    taken: set[str] = set()
+    for path in files:
+        if path.resolve().is_relative_to(out.resolve()):
+            yield path, path.resolve().relative_to(out.resolve()).as_posix()
+            continue
+        root = next((r for r in roots if r.is_dir() and path.is_relative_to(r)), path.parent)
+        name = Path("docs") / path.relative_to(root)
+        number = 2
+        while name.as_posix() in taken or _is_another(out / name, path):
+            name, number = name.with_stem(f"{name.stem.removesuffix(f'-{number - 1}')}-{number}"), number + 1
+        taken.add(name.as_posix())
+        yield path, name.as_posix()
+
+
+def _is_another(there: Path, path: Path) -> bool:
+    """Whether this place in the set has another document than `path` is."""
+    try:
+        return there.is_file() and not filecmp.cmp(there, path, shallow=False)
+    except OSError:  # what cannot be read is told when it is read
+        return False
+
+
+def _draw(name: str) -> bytes:
+    """The place of a document in the draw."""
+    return hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest()
+
+
+def _write(out: Path, drafts: Sequence[Draft], origins: Mapping[str, Path]) -> None:
+    folder = out / "drafts"
+    folder.mkdir(exist_ok=True)
+    numbers = (re.match("[0-9]+", path.name) for path in drafts_of(out))
+    first = 1 + max((int(number[0]) for number in numbers if number), default=0)
+    for number, draft in enumerate(drafts, first):
+        document = out / draft.file
+        if not document.exists():
+            document.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(origins[draft.file], document)
+        name = file_name(number, draft.file, ".json")
+        link = quote(os.path.relpath(document, folder).replace(os.sep, "/"))
+        (folder / file_name(number, draft.file, ".html")).write_text(draft.page(name, link), encoding="utf-8")
+        # Last, as it says that the document has its draft.
+        (folder / name).write_text(draft.json(), encoding="utf-8")

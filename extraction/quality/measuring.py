@@ -1,0 +1,60 @@
+"""What the pipeline says of a labelled set, as `evaluation` scores it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from cinnabar.extraction.ingest.sandbox import ParserPool
+from cinnabar.extraction.pipeline import Job, Read, run_batch
+from cinnabar.extraction.quality.evaluation import EvaluationSet
+from cinnabar.extraction.storage.records import Outcome
+
+BATCH = 16
+
+
+def predict(
+    labelled: EvaluationSet, job: Job, pool: ParserPool, done: Callable[[int], None] = lambda _: None
+) -> dict[str, dict[str, Any]]:
+    """The predictions for a set's documents, by file name; `done` is told how many more were read."""
+    predictions: dict[str, dict[str, Any]] = {}
+    reads = read_set(labelled, pool)
+    while batch := list(islice(reads, BATCH)):
+        predictions |= answers(batch, job)
+        done(len(batch))
+    return predictions
+
+
+def answers(reads: Sequence[Read], job: Job) -> dict[str, dict[str, Any]]:
+    """The predictions for documents that were parsed before, by file name."""
+    outcomes = (
+        outcome
+        for start in range(0, len(reads), BATCH)
+        for outcome in run_batch(reads[start : start + BATCH], job).outcomes
+    )
+    texts = {read.path: read.found.text for read in reads if not isinstance(read.found, Exception)}
+    return {outcome.path: prediction_of(outcome) | {"text": texts.get(outcome.path)} for outcome in outcomes}
+
+
+def read_set(labelled: EvaluationSet, pool: ParserPool) -> Iterator[Read]:
+    """The documents of a set by their names in it, parsed."""
+    files = {labelled.folder / line["file"]: line["file"] for line in labelled.truths}
+    for path, found in pool.parse_many(files):
+        yield Read(files[path], getattr(found, "digest", ""), found)
+
+
+def prediction_of(outcome: Outcome) -> dict[str, Any]:
+    """A line of predictions: the record, how sure its leaves and rows are, and the text at their offsets."""
+    record = outcome.record if outcome.status == "written" else None
+    leaves = record.leaves if record else ()
+    return {
+        "file": outcome.path,
+        "record": json.loads(record.text) if record else None,
+        "confidence": {leaf.pointer: leaf.confidence for leaf in leaves},
+        "rows": dict(record.rows) if record else {},
+        "evidence": {leaf.pointer: leaf.evidence.text for leaf in leaves if leaf.evidence},
+        "outcome": outcome.status,
+        "code": outcome.code,
+    }

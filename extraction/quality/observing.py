@@ -1,0 +1,133 @@
+"""What a model makes of labelled documents that it was not trained on, leaf by leaf and row by row."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.models.reader.calibration import VERSION, RecordSigns, Signs, signs_of
+from cinnabar.engine.request import Filled, Request
+from cinnabar.engine.training.recipe import Recipe
+from cinnabar.extraction.documents import Document
+from cinnabar.extraction.ingest.sandbox import ParserPool
+from cinnabar.extraction.planning import chunks_for, passage_of
+from cinnabar.extraction.quality.evaluation import EvaluationSet, leaves_of
+from cinnabar.extraction.quality.heldback import held_back_files, mark_of
+from cinnabar.extraction.records.merging import merge
+from cinnabar.schemas import compile_schema, load_schema
+
+#: Leaves and rows of one set, and characters, after which its further documents are not read: long tables say
+#: little new, and long contracts take long.
+ENOUGH, ENOUGH_TEXT = 3000, 600_000
+Family = Literal["values", "absences", "rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A leaf or a row that was read: what the model made of it, and whether it is right."""
+
+    name: str
+    document: str
+    family: Family
+    raw: float
+    right: bool
+    signs: Signs
+
+
+def unseen_files(labelled: EvaluationSet, about: Mapping[str, Any], recipe: Recipe) -> list[str]:
+    """The files of a set that the weights of a model were not trained on, by what its folder says of it.
+
+    Of a set that a recipe names those that it holds back; of a user's own set those that did not train.
+    """
+    trained = frozenset(about.get("trained", {}).get(labelled.name, ()))
+    return [file for file in held_back_files(labelled, recipe) if mark_of(file) not in trained]
+
+
+def observe(
+    labelled: EvaluationSet, engine: Engine, pool: ParserPool, done: Callable[[int], None] = lambda _: None
+) -> list[Observation]:
+    """What the engine makes of a set's documents that are read in one piece, until that is ENOUGH."""
+    source = load_schema(labelled.folder / "schema.json")
+    form = compile_schema(source.schema).form
+    files = {labelled.folder / line["file"]: line for line in labelled.truths}
+    characters = 0
+    found: list[Observation] = []
+    for path, read in pool.parse_many(files):
+        done(1)
+        if len(found) >= ENOUGH or characters >= ENOUGH_TEXT or not isinstance(read, Document):
+            continue
+        pieces = chunks_for(read, engine)
+        if len(pieces) > 1:
+            continue
+        passage = passage_of(read)
+        characters += len(passage.text)
+        (result,) = engine.fill([Request(read.digest, form, passage)])
+        if isinstance(result, Filled):
+            result = merge(form, pieces, [result])
+            found += _observations(labelled, files[path], result, signs_of(form, passage, result))
+    return found
+
+
+def _observations(
+    labelled: EvaluationSet, line: Mapping[str, Any], filled: Filled, signs: RecordSigns
+) -> Iterator[Observation]:
+    name, file = labelled.name, line["file"]
+    right, rows = _judged(labelled, line, filled)
+    for pointer, own in signs.leaves.items():
+        if pointer in right:
+            leaf = filled.leaves[pointer]
+            family: Family = "absences" if leaf.origin == "absent" else "values"
+            yield Observation(name, file, family, leaf.confidence, right[pointer], own)
+    for pointer, own in signs.rows.items():
+        yield Observation(name, file, "rows", filled.rows[pointer][1], pointer in rows, own)
+
+
+def _judged(
+    labelled: EvaluationSet, line: Mapping[str, Any], filled: Filled
+) -> tuple[dict[str, bool], set[str]]:
+    """Of each leaf with a place in the truth whether it is right; the rows that stand for an item of it."""
+    right: dict[str, bool] = {}
+    rows: set[str] = set()
+    for leaf in leaves_of(line, json.loads(filled.record), **labelled.options):
+        if leaf.paired and leaf.pointer:
+            right[leaf.pointer] = leaf.right
+            at = leaf.pointer
+            while at:
+                if at in filled.rows:
+                    rows.add(at)
+                at = at.rpartition("/")[0]
+    return right, rows
+
+
+def write_observations(path: Path, seen: Sequence[Observation]) -> None:
+    """Keep what was observed, for the fit to be made again without reading anything."""
+    lines = [json.dumps([VERSION])]
+    for one in seen:
+        signs = {name: round(value, 5) for name, value in one.signs.items() if value}
+        lines.append(json.dumps([one.name, one.document, one.family, one.raw, one.right, signs]))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.new")
+    temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    temporary.replace(path)
+
+
+def read_observations(path: Path) -> list[Observation] | None:
+    """What was observed; None where there is nothing, or something that is broken or of another version."""
+    if not path.is_file():
+        return None
+    found = []
+    try:
+        head, *lines = path.read_text(encoding="utf-8").splitlines()
+        if json.loads(head) != [VERSION]:
+            return None
+        for line in lines:
+            name, document, family, raw, right, signs = json.loads(line)
+            found.append(Observation(name, document, family, raw, right, defaultdict(float, signs)))
+    except (ValueError, TypeError):
+        return None
+    return found

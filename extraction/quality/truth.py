@@ -1,0 +1,170 @@
+"""From corrected drafts to `truth.jsonl`: what was checked is taken, what the schema refuses is told."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cinnabar.extraction.records.validation import Validator, exact, pointer
+from cinnabar.schemas import load_schema
+from cinnabar.schemas.errors import UsageError
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a draft cannot be taken: its file in the set, the line, the place in the record, what is wrong."""
+
+    draft: str
+    line: int
+    pointer: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.draft}:{self.line}: {self.pointer + ': ' if self.pointer else ''}{self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What became of the drafts of a set: taken, not checked yet, wrong; and the lines of its truth now."""
+
+    taken: int
+    waiting: tuple[str, ...]
+    problems: tuple[Problem, ...]
+    lines: int
+
+
+def accept(folder: Path) -> Accepted:
+    """Write the checked drafts of a set into its truth, all of them or, where one is wrong, none.
+
+    Truths of documents that have no draft stay. Raises UsageError where the folder is no set with drafts.
+    """
+    if not (folder / "schema.json").is_file() or not drafts_of(folder):
+        raise UsageError(
+            f"{folder}: expected a set with schema.json and drafts, as `cinnabar label` makes it"
+        )
+    validator = Validator(load_schema(folder / "schema.json"))
+    taken: dict[str, dict[str, Any]] = {}
+    drafted: dict[str, str] = {}
+    waiting: list[str] = []
+    problems: list[Problem] = []
+    for path in drafts_of(folder):
+        name = path.relative_to(folder).as_posix()
+        text = path.read_text(encoding="utf-8", errors="replace")
+        found = list(_problems(folder, name, text, validator))
+        problems += found
+        if found:
+            continue
+        draft = json.loads(text)
+        file = draft["file"]
+        if file in drafted:
+            problems.append(
+                Problem(name, line_of(text, "/file"), "", f"{drafted[file]} is a draft of {file} too")
+            )
+        drafted[file] = name
+        if draft["checked"]:
+            taken[file] = {k: draft[k] for k in ("file", "truth", "also_accepted") if k in draft}
+        else:
+            waiting.append(name)
+    kept = [line for line in _truths(folder) if line["file"] not in drafted]
+    lines = [*kept, *taken.values()]
+    if not problems and lines:
+        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+        temporary = folder / "truth.jsonl.tmp"
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(folder / "truth.jsonl")
+    return Accepted(len(taken), tuple(waiting), tuple(problems), len(lines))
+
+
+def drafts_of(folder: Path) -> list[Path]:
+    """The drafts of a set, in their order."""
+    return sorted((folder / "drafts").glob("*.json"))
+
+
+def known_files(folder: Path) -> set[str]:
+    """The documents of a set that have a truth or a draft. A draft that cannot be read counts by its name."""
+    known = {line["file"] for line in _truths(folder)}
+    for path in drafts_of(folder):
+        found = re.search(
+            r'"file":\s*("(?:[^"\\]|\\.)*")', path.read_text(encoding="utf-8", errors="replace")
+        )
+        if found:
+            known.add(json.loads(found[1]))
+    return known
+
+
+def line_of(text: str, place: str) -> int:
+    """The line, from 1, on which the value at this JSON pointer begins, or the nearest value around it."""
+    at, best = 1, -1
+    for path, offset in _values(text):
+        found = pointer(path)
+        if f"{place}/".startswith(f"{found}/") and len(found) > best:
+            at, best = text.count("\n", 0, offset) + 1, len(found)
+    return at
+
+
+def _values(text: str) -> Iterator[tuple[tuple[str | int, ...], int]]:
+    """Every value of a valid JSON text: its place, and the offset at which it begins."""
+    # Of each open container what comes next in it: a key that was read, None before one, or an index.
+    path: list[str | int | None] = []
+    objects: list[bool] = []
+    for token in _TOKEN.finditer(text):
+        mark = token[0]
+        if mark in "}]":
+            path.pop()
+            objects.pop()
+        elif mark == ",":
+            path[-1] = None if objects[-1] else int(path[-1] or 0) + 1
+        elif mark == ":":
+            continue
+        elif objects and objects[-1] and path[-1] is None:
+            path[-1] = json.loads(mark)
+        else:
+            yield tuple(step for step in path if step is not None), token.start()
+            if mark in "{[":
+                objects.append(mark == "{")
+                path.append(None if objects[-1] else 0)
+
+
+def _problems(folder: Path, name: str, text: str, validator: Validator) -> Iterator[Problem]:
+    try:
+        exact(text)
+        draft = json.loads(text)
+    except json.JSONDecodeError as error:
+        yield Problem(name, error.lineno, "", f"not JSON: {error.msg} (column {error.colno})")
+        return
+    except (ValueError, RecursionError) as error:
+        yield Problem(name, 1, "", f"expected JSON, got {error}")
+        return
+    if not isinstance(draft, dict) or not isinstance(draft.get("file"), str) or "truth" not in draft:
+        yield Problem(name, 1, "", "expected an object with file, checked and truth")
+        return
+    if not isinstance(draft.get("checked"), bool):
+        yield Problem(name, line_of(text, "/checked"), "", 'expected "checked": true or false')
+        return
+    file = draft["file"]
+    if not (folder / file).is_file():
+        yield Problem(name, line_of(text, "/file"), "", f"there is no file {file} in the set")
+    if draft["checked"]:
+        for violation in validator.check(json.dumps(draft["truth"])):
+            line = line_of(text, f"/truth{violation.pointer}")
+            yield Problem(name, line, violation.pointer, violation.message)
+
+
+def _truths(folder: Path) -> list[dict[str, Any]]:
+    path = folder / "truth.jsonl"
+    if not path.is_file():
+        return []
+    try:
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+    except ValueError as error:
+        raise UsageError(f"{path}: expected one JSON object a line: {error}") from error
+    for line in lines:
+        if not isinstance(line, dict) or not isinstance(line.get("file"), str):
+            raise UsageError(f"{path}: expected an object with file and truth a line, got {json.dumps(line)}")
+    return lines

@@ -1,0 +1,214 @@
+"""Tiers: a cheap model fills the form, and what it is not sure of goes to a stronger one.
+
+What is sure is frozen in the stronger model's request, and written as the cheap one had it. Of a list whose
+rows are all sure the values are frozen one by one; of any other list, and of alternatives and open properties
+where anything is in doubt, the whole goes up. A list that the cheap model found empty goes up with the others
+of its document, never on its own: nothing says how sure that is.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+from cinnabar.engine.filling import Filler
+from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
+from cinnabar.extraction.chunking import Chunk
+from cinnabar.extraction.documents import Document
+from cinnabar.extraction.planning import chunks_for, passage_of
+from cinnabar.extraction.records.merging import merge
+from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.form.fitting import branch_of
+from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
+from cinnabar.schemas.pointers import above, escape
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """A stronger model, and the confidence below which a value goes up to it."""
+
+    filler: Filler
+    below: float
+
+
+@dataclass(slots=True)
+class Escalated:
+    """What went up: documents, and the fields in them that were not frozen."""
+
+    documents: int = 0
+    fields: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A document as the cheap model filled it."""
+
+    document: Document
+    filled: Filled
+
+
+def escalate(
+    drafts: Sequence[Draft], form: Form, tier: Tier, context: int | None = None
+) -> tuple[list[Result], Escalated]:
+    """The drafts, in their order, with what was not sure answered by the stronger model.
+
+    `context` is the most tokens of a chunk, where fewer than the model's are wanted. A draft of which nothing
+    is in doubt stays as it is; one of which a chunk failed is that failure.
+    """
+    raised: dict[int, _Raised] = {}
+    finals: dict[int, Result] = {}
+    escalated = Escalated()
+    for at, draft in enumerate(drafts):
+        if _is_sure(draft.filled, tier.below):
+            continue
+        try:
+            pieces = chunks_for(draft.document, tier.filler, context)
+            frozen = freeze(form, draft.filled, tier.below, lists=len(pieces) == 1)
+        except Exception as error:
+            finals[at] = _internal(draft, error)
+            continue
+        raised[at] = _Raised(draft, pieces, form, frozen)
+        escalated.documents += 1
+        escalated.fields += len(draft.filled.leaves.keys() - frozen.keys())
+    results = iter(tier.filler.fill([request for one in raised.values() for request in one.requests]))
+    for at, one in raised.items():
+        answers = [next(results) for _ in one.pieces]
+        try:
+            finals[at] = one.merged(answers)
+        except Exception as error:
+            finals[at] = _internal(one.draft, error)
+    return [finals.get(at, draft.filled) for at, draft in enumerate(drafts)], escalated
+
+
+def freeze(form: Form, filled: Filled, below: float, lists: bool = True) -> dict[str, str | None]:
+    """What is sure of a record, by pointer, as `Request.known` takes it; nothing in lists unless told so."""
+    walk = _Walk(filled, below, lists, sorted(filled.leaves))
+    walk.visit(form.root, parse(filled.record), "")
+    return walk.frozen
+
+
+def _is_sure(filled: Filled, below: float) -> bool:
+    rows = all(chance >= below for _, chance in filled.rows.values())
+    return rows and not any(_unsure(leaf, below) for leaf in filled.leaves.values())
+
+
+def _unsure(leaf: Leaf, below: float) -> bool:
+    return leaf.missing or leaf.confidence < below
+
+
+def _internal(draft: Draft, error: Exception) -> Failed:
+    """A fault of ours with one document, which harms no other."""
+    return Failed(draft.filled.id, "internal_error", f"{type(error).__name__}: {error}"[:2000])
+
+
+@dataclass(slots=True)
+class _Walk:
+    """One walk over a record, along its form; `pointers` are those of its leaves, sorted."""
+
+    filled: Filled
+    below: float
+    lists: bool
+    pointers: list[str]
+    frozen: dict[str, str | None] = field(default_factory=dict)
+
+    def visit(self, node: Node, value: Any, pointer: str) -> None:
+        """Freeze what is sure at this place."""
+        if isinstance(node, Slot):
+            leaf = self.filled.leaves.get(pointer)
+            if leaf is not None and leaf.text is not None and not _unsure(leaf, self.below):
+                self.frozen[pointer] = leaf.text
+        elif isinstance(node, ObjectNode):
+            if not isinstance(value, Mapping):
+                self._closed(pointer)
+                return
+            for place in node.properties:
+                below = f"{pointer}/{escape(place.name)}"
+                if place.name in value:
+                    self.visit(place.node, value[place.name], below)
+                elif isinstance(place.node, (Slot, ObjectNode)):
+                    self._closed(below)
+        elif isinstance(node, ChoiceNode):
+            branch = None if value is None else branch_of(node, value)
+            if branch is not None and self._all_sure(pointer) and is_plain(node.branches[branch]):
+                self.visit(node.branches[branch], value, pointer)
+        elif isinstance(value, list) and value and self.lists:
+            self._list(node, value, pointer)
+
+    def _list(self, node: ArrayNode, value: list[Any], pointer: str) -> None:
+        """Freeze the sure values of a list, where each of its items is sure and has one."""
+        rows = [self.filled.rows.get(f"{pointer}/{at}") for at in range(len(node.prefix), len(value))]
+        if any(row is None or row[1] < self.below for row in rows):
+            return
+        inner = _Walk(self.filled, self.below, self.lists, self.pointers)
+        for at, item in enumerate(value):
+            part = node.prefix[at] if at < len(node.prefix) else node.item
+            held = len(inner.frozen)
+            if part is not None:
+                inner.visit(part, item, f"{pointer}/{at}")
+            latest = islice(reversed(inner.frozen.values()), len(inner.frozen) - held)
+            if not any(text is not None for text in latest):
+                return
+        self.frozen |= inner.frozen
+
+    def _closed(self, pointer: str) -> None:
+        """Freeze a place that is not there, where that is sure of all that it would hold."""
+        if self._all_sure(pointer):
+            self.frozen |= dict.fromkeys(self._below(pointer))
+
+    def _all_sure(self, pointer: str) -> bool:
+        return all(not _unsure(self.filled.leaves[at], self.below) for at in self._below(pointer))
+
+    def _below(self, pointer: str) -> list[str]:
+        found = [pointer] if pointer in self.filled.leaves else []
+        begin = f"{pointer}/"
+        for at in range(bisect_left(self.pointers, begin), len(self.pointers)):
+            if not self.pointers[at].startswith(begin):
+                break
+            found.append(self.pointers[at])
+        return found
+
+
+def is_plain(node: Node) -> bool:
+    """Whether all that this alternative holds can be frozen."""
+    if isinstance(node, ObjectNode):
+        return not node.rest and all(is_plain(place.node) for place in node.properties)
+    return isinstance(node, Slot)
+
+
+@dataclass(frozen=True, slots=True)
+class _Raised:
+    """A document that goes up, in its chunks, with what is frozen."""
+
+    draft: Draft
+    pieces: list[Chunk]
+    form: Form
+    frozen: dict[str, str | None]
+
+    @property
+    def requests(self) -> list[Request]:
+        document = self.draft.document
+        return [
+            Request(
+                f"{document.digest}:{c.start}", self.form, passage_of(document, c.start, c.end), self.frozen
+            )
+            for c in self.pieces
+        ]
+
+    def merged(self, results: Sequence[Result]) -> Result:
+        """The record of the answers; what was frozen has its evidence and confidence from below."""
+        failed = next((result for result in results if isinstance(result, Failed)), None)
+        if failed is not None:
+            return failed
+        filled = merge(self.form, self.pieces, [r for r in results if isinstance(r, Filled)])
+        own = self.draft.filled
+        leaves = {
+            at: own.leaves[at] if at in self.frozen and at in own.leaves else leaf
+            for at, leaf in filled.leaves.items()
+        }
+        places = {at for key in self.frozen for at in above(key)}
+        pinned = {at for at in own.rows if at in places}
+        rows = {at: own.rows[at] if at in pinned else place for at, place in filled.rows.items()}
+        return replace(filled, leaves=leaves, rows=rows, steps=own.steps, reopened=own.reopened)

@@ -1,0 +1,222 @@
+"""JSON numbers as languages of their one canonical spelling: bounds and multiples by automata over digits.
+
+Canonical: `-?(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?` without `-0`: no exponent, no needless zero. One spelling
+for each value makes bounds regular and equality of numbers equality of texts. Bounds are compared exactly,
+never as floats, and exponents are not expanded past `MAX_DIGITS`.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
+
+import numpy as np
+
+from cinnabar.schemas.automata.automaton import Automaton, empty, from_dfa
+from cinnabar.schemas.automata.boolean import difference, intersect, union
+from cinnabar.schemas.automata.concatenation import concat
+from cinnabar.schemas.automata.literals import literal
+from cinnabar.schemas.errors import UnsupportedNumber
+
+MAX_DIGITS = 400
+# 65,536 remainders take a second or two to compile; they may be far fewer states, as those of 2 ** 16 are.
+MAX_REMAINDERS = 65_536
+_SPELLING = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?|[+-]?\.[0-9]+([eE][+-]?[0-9]+)?", re.ASCII)
+
+# Byte classes of all tables here: 0 to 9 the digits, 10 the point, 11 the minus sign, 12 all other bytes.
+_BYTES = np.full(256, 12, np.int32)
+_BYTES[ord("0") : ord("9") + 1] = np.arange(10)
+_BYTES[ord(".")] = 10
+_BYTES[ord("-")] = 11
+_POINT, _CLASSES = 10, 13
+
+
+def canonical_number(value: Decimal | int | float | str) -> str:
+    """The one canonical spelling of this number; a float counts as its shortest decimal, 0.1 as 0.1.
+
+    Raises ValueError for what is not a finite number and past `MAX_DIGITS` digits, before any is written.
+    """
+    if isinstance(value, bool):
+        raise ValueError(f"expected a number, got {value!r}")
+    if isinstance(value, int) and abs(value) >= 10**MAX_DIGITS:
+        raise ValueError(f"expected at most {MAX_DIGITS} digits")
+    text = str(value)
+    if isinstance(value, str) and not _SPELLING.fullmatch(text):
+        raise ValueError(f"expected a decimal number, got {value!r}")
+    try:
+        sign, digits, exponent = Decimal(text).as_tuple()
+    except InvalidOperation:
+        raise ValueError(f"expected a number of at most {MAX_DIGITS} digits, got {value!r:.80}") from None
+    if not isinstance(exponent, int):
+        raise ValueError(f"expected a finite number, got {value!r}")
+    figures = "".join(map(str, digits)).lstrip("0")
+    if not figures:
+        return "0"
+    exponent += len(figures) - len(figures.rstrip("0"))
+    figures = figures.rstrip("0")
+    if max(len(figures), len(figures) + exponent, -exponent) > MAX_DIGITS:
+        raise ValueError(f"expected at most {MAX_DIGITS} digits, got {value!r:.80}")
+    if exponent >= 0:
+        body = figures + "0" * exponent
+    else:
+        padded = figures.rjust(1 - exponent, "0")
+        body = f"{padded[:exponent]}.{padded[exponent:]}"
+    return "-" + body if sign else body
+
+
+def integer(
+    minimum: Decimal | None = None,
+    maximum: Decimal | None = None,
+    exclusive_minimum: Decimal | None = None,
+    exclusive_maximum: Decimal | None = None,
+    multiple_of: Decimal | None = None,
+) -> Automaton:
+    """All integers within these bounds; raises UnsupportedNumber where no fair automaton holds them."""
+    return _within(True, minimum, maximum, exclusive_minimum, exclusive_maximum, multiple_of)
+
+
+def number(
+    minimum: Decimal | None = None,
+    maximum: Decimal | None = None,
+    exclusive_minimum: Decimal | None = None,
+    exclusive_maximum: Decimal | None = None,
+    multiple_of: Decimal | None = None,
+) -> Automaton:
+    """All numbers within these bounds; raises UnsupportedNumber where no fair automaton holds them."""
+    return _within(False, minimum, maximum, exclusive_minimum, exclusive_maximum, multiple_of)
+
+
+@lru_cache(maxsize=1024)
+def _within(
+    whole: bool,
+    minimum: Decimal | None,
+    maximum: Decimal | None,
+    exclusive_minimum: Decimal | None,
+    exclusive_maximum: Decimal | None,
+    multiple_of: Decimal | None,
+) -> Automaton:
+    positive = negative = _unsigned(whole)
+    if multiple_of is not None:
+        positive = negative = intersect(positive, _multiples(multiple_of))
+    negative = difference(negative, _ZERO)
+    # A bound above zero rules out all negative numbers, one below zero bounds their size from the other side.
+    for bound, strict, above in (
+        (minimum, False, True),
+        (exclusive_minimum, True, True),
+        (maximum, False, False),
+        (exclusive_maximum, True, False),
+    ):
+        if bound is None:
+            continue
+        text = _spell(bound)
+        size, below_zero = text.removeprefix("-"), text.startswith("-")
+        kept = ("" if strict else "=") + (">" if above else "<")
+        mirrored = ("" if strict else "=") + ("<" if above else ">")
+        if below_zero:
+            negative = intersect(negative, _compared(size, mirrored))
+            positive = positive if above else empty()
+        else:
+            positive = intersect(positive, _compared(size, kept))
+            negative = empty() if above else negative
+    return union(positive, concat(_MINUS, negative))
+
+
+def _spell(bound: Decimal) -> str:
+    try:
+        return canonical_number(bound)
+    except ValueError as error:
+        raise UnsupportedNumber(f"the bound {bound!s:.40}: {error}") from None
+
+
+@lru_cache(maxsize=2)
+def _unsigned(whole: bool) -> Automaton:
+    """Canonical spellings of the numbers from zero on."""
+    table = np.full((5, _CLASSES), -1, np.int32)
+    # A fraction begins with the point and goes on behind each zero that does not end it.
+    zero, more, fraction, ended = 1, 2, 3, 4
+    table[0, 0], table[0, 1:10], table[more, :10] = zero, more, more
+    if not whole:
+        table[[zero, more], _POINT] = fraction
+        for state in (fraction, ended):
+            table[state, 0], table[state, 1:10] = fraction, ended
+    return from_dfa(table, _BYTES, np.isin(np.arange(5), (zero, more, ended)))
+
+
+@lru_cache(maxsize=1024)
+def _compared(size: str, kept: str) -> Automaton:
+    """Unsigned canonical spellings that compare to `size` in one of the ways in `kept`, out of `<=>`.
+
+    Spellings that are not canonical are in or out as it falls; the caller intersects with those that are.
+    """
+    head, _, tail = size.partition(".")
+    digits, places = [int(d) for d in head], [int(d) for d in tail]
+    n, m = len(digits), len(places)
+    # States: 0 .. n equal so far after i digits; then smaller and larger so far after 1 .. n digits; then
+    # equal so far after j places; then settled as smaller or larger, by the places or by too many digits.
+    smaller, larger, place = n, 2 * n, 3 * n + 1
+    less = place + m + 1
+    greater = less + 1
+    table = np.full((greater + 1, _CLASSES), -1, np.int32)
+    verdict = ["?"] * (greater + 1)
+    for i in range(n):
+        table[i, : digits[i]], table[i, digits[i] + 1 : 10] = smaller + i + 1, larger + i + 1
+        table[i, digits[i]] = i + 1
+        if i:
+            table[smaller + i, :10], table[larger + i, :10] = smaller + i + 1, larger + i + 1
+            for state in (i, smaller + i, larger + i):
+                table[state, _POINT], verdict[state] = less, "<"
+    for state, target, found in (
+        (n, place, "=" if not m else "<"),
+        (smaller + n, less, "<"),
+        (larger + n, greater, ">"),
+    ):
+        table[state, :10], table[state, _POINT], verdict[state] = greater, target, found
+    for j in range(m + 1):
+        digit = places[j] if j < m else 0
+        table[place + j, :digit], table[place + j, digit + 1 : 10] = less, greater
+        table[place + j, digit] = place + j + 1 if j < m else place + j
+        verdict[place + j] = "<" if j < m else "="
+    table[less, : _POINT + 1], verdict[less] = less, "<"
+    table[greater, : _POINT + 1], verdict[greater] = greater, ">"
+    return from_dfa(table, _BYTES, [v in kept for v in verdict])
+
+
+@lru_cache(maxsize=256)
+def _multiples(step: Decimal) -> Automaton:
+    """Unsigned canonical spellings of the multiples of `step`, among them zero; the caller intersects.
+
+    The value times 10 ** places has to be divisible by the integer step * 10 ** places.
+    """
+    text = _spell(step)
+    head, _, tail = text.partition(".")
+    places, divisor = len(tail), int(head + tail)
+    if divisor <= 0:
+        raise UnsupportedNumber(f"multipleOf {step}: expected a number above 0")
+    zeros = 0
+    while not places and divisor % 10 == 0:
+        zeros, divisor = zeros + 1, divisor // 10
+    if divisor * (places + 1) > MAX_REMAINDERS:
+        reason = f"multipleOf {step}: expected at most {MAX_REMAINDERS} remainders, it has {divisor}"
+        raise UnsupportedNumber(reason + f" with {places} decimal places")
+    # State 0 is before the first digit; then the remainders of the whole part; then, after the point, those
+    # with 0 .. places digits behind it.
+    table = np.full((1 + (places + 2) * divisor, _CLASSES), -1, np.int32)
+    final = np.zeros(len(table), np.bool_)
+    left = np.arange(divisor)
+    moved = (left[:, None] * 10 + np.arange(10)) % divisor
+    blocks = [1 + k * divisor + left for k in range(places + 2)]
+    table[blocks[0], :10] = blocks[0][moved]
+    table[0] = table[1]
+    table[blocks[0], _POINT] = blocks[1]
+    final[blocks[0]] = left * pow(10, places, divisor) % divisor == 0
+    for j in range(places + 1):
+        if j < places:
+            table[blocks[j + 1], :10] = blocks[j + 2][moved]
+        final[blocks[j + 1]] = left * pow(10, places - j, divisor) % divisor == 0
+    result = from_dfa(table, _BYTES, final)
+    return union(concat(result, literal(b"0" * zeros)), _ZERO) if zeros else result
+
+
+_ZERO = literal(b"0")
+_MINUS = literal(b"-")

@@ -1,0 +1,56 @@
+"""JSON strings as languages: any string, bounded length in code points, and the canonical text of one."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+
+from cinnabar.schemas.automata.automaton import MAX_STATES, Automaton
+from cinnabar.schemas.automata.concatenation import concat
+from cinnabar.schemas.automata.literals import literal
+from cinnabar.schemas.automata.spelling import lift
+from cinnabar.schemas.errors import TooLarge
+
+# States that the spelling of one code point takes: between two, within UTF-8 and within escapes.
+_STATES_EACH = 14
+
+
+def canonical_string(text: str) -> bytes:
+    """The one canonical JSON text of this string, with quotes.
+
+    Raises ValueError for a lone surrogate, which UTF-8 cannot spell.
+    """
+    return json.dumps(text, ensure_ascii=False).encode("utf-8")
+
+
+def content_of(text: str) -> bytes:
+    """The canonical text of this string without its quotes."""
+    return canonical_string(text)[1:-1]
+
+
+@lru_cache(maxsize=256)
+def bounded_length(min_length: int, max_length: int | None) -> Automaton:
+    """The content of all strings with this many code points, both ends included; None is no bound.
+
+    Raises TooLarge past some 1,400 code points; 128 take 10 ms and 1,000 take 200 ms to compile.
+    """
+    last = min_length if max_length is None else max_length
+    if last * _STATES_EACH > MAX_STATES:
+        raise TooLarge(last * _STATES_EACH, MAX_STATES)
+    table = [[n + 1] for n in range(last)] + [[last if max_length is None else -1]]
+    return lift(table, (0,), (0,), [n >= min_length for n in range(last + 1)])
+
+
+@lru_cache(maxsize=512)
+def string(content: Automaton) -> Automaton:
+    """This content between quotes."""
+    return concat(_QUOTE, content, _QUOTE)
+
+
+@lru_cache(maxsize=1)
+def any_string() -> Automaton:
+    """The canonical JSON text of any string, with quotes."""
+    return string(bounded_length(0, None))
+
+
+_QUOTE = literal(b'"')

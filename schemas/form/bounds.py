@@ -1,0 +1,37 @@
+"""What bounds the values of a slot, in words: for whoever is asked for them in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from cinnabar.schemas.reading.shape import Number, Shape, String
+
+
+def bounds_in_words(shape: Shape) -> str:
+    """`at least 0 and less than 100, a multiple of 0.01`; of strings `at most 20 characters`; "" for none."""
+    if isinstance(shape, Number):
+        parts = [" and ".join(_between(shape)), *(f"a multiple of {_plain(m)}" for m in shape.multiples)]
+        return ", ".join(filter(None, parts))
+    if isinstance(shape, String):
+        least = [f"at least {shape.min_length}"] if shape.min_length else []
+        most = [] if shape.max_length is None else [f"at most {shape.max_length}"]
+        return f"{' and '.join([*least, *most])} characters" if least or most else ""
+    return ""
+
+
+def _between(shape: Number) -> Iterator[str]:
+    for words, bound in (
+        ("at least", shape.minimum),
+        ("more than", shape.exclusive_minimum),
+        ("at most", shape.maximum),
+        ("less than", shape.exclusive_maximum),
+    ):
+        if bound is not None:
+            yield f"{words} {_plain(bound)}"
+
+
+def _plain(number: Decimal) -> str:
+    """Without an exponent, as people write numbers, where that is short."""
+    text = f"{number:f}"
+    return text if len(text) <= 24 else str(number)

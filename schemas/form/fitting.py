@@ -1,0 +1,173 @@
+"""A record fitted into a form: which slots hold what, which rows there are, and its one canonical text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cinnabar.schemas.canonical import scalar_text
+from cinnabar.schemas.errors import NotAccepted
+from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
+from cinnabar.schemas.pointers import escape
+
+
+@dataclass(slots=True)
+class Fitted:
+    """A record as a form holds it.
+
+    `text` is canonical. `rows` are the rows of arrays as (array, parent), parents before their children, -1
+    outside of any. `texts` maps (slot, row) to what the slot holds in that row: canonical JSON texts, for a
+    selector the name of the branch. Slots of what is left out are not among them.
+    """
+
+    text: str = ""
+    rows: list[tuple[int, int]] = field(default_factory=list)
+    texts: dict[tuple[int, int], str] = field(default_factory=dict)
+
+
+def fit(form: Form, value: Any) -> Fitted:
+    """The record `value`, parsed JSON, in this form: properties in its order, one spelling of each value.
+
+    Where several branches of a choice hold a value, it is in the first of them. Raises NotAccepted with the
+    place of what the form has no place for.
+    """
+    fitter = _Fitter()
+    text = fitter.text(form.root, value, "", -1)
+    return Fitted(text, fitter.rows, fitter.texts)
+
+
+def branch_of(choice: ChoiceNode, value: Any) -> int | None:
+    """The first branch of a choice that holds this value, None where none does."""
+    return next((at for at, branch in enumerate(choice.branches) if _holds(branch, value)), None)
+
+
+def group_of(node: ObjectNode, name: str, value: Any) -> ArrayNode | None:
+    """The open properties of an object that one of this name and value is among, the first ones that hold it.
+
+    Where none holds the value, those that allow the name; None where none allows it.
+    """
+    named = [rest for rest in node.rest if rest.key is not None and _accepts(rest.key, name)]
+    return next((rest for rest in named if rest.item is not None and _holds(rest.item, value)), None) or next(
+        iter(named), None
+    )
+
+
+def _accepts(key: Slot, name: str) -> bool:
+    try:
+        return key.accepts(scalar_text(name).encode())
+    except ValueError:
+        return False
+
+
+def _holds(node: Node, value: Any) -> bool:
+    try:
+        _Fitter().text(node, value, "", -1)
+    except NotAccepted:
+        return False
+    return True
+
+
+class _Fitter:
+    """One walk over a record."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[int, int]] = []
+        self.texts: dict[tuple[int, int], str] = {}
+
+    def text(self, node: Node, value: Any, pointer: str, row: int) -> str:
+        """The canonical text of the value in this node's place."""
+        if value is None and node.nullable and not isinstance(node, Slot):
+            return "null"
+        if isinstance(node, ObjectNode):
+            return self._object(node, value, pointer, row)
+        if isinstance(node, ArrayNode):
+            return self._array(node, value, pointer, row)
+        if isinstance(node, ChoiceNode):
+            return self._choice(node, value, pointer, row)
+        if isinstance(value, (dict, list, tuple)):
+            raise NotAccepted(pointer, f"a {node.kind}", repr(value))
+        try:
+            text = scalar_text(value)
+        except ValueError as problem:
+            raise NotAccepted(pointer, str(problem), repr(value)) from None
+        if not node.accepts(text.encode()):
+            raise NotAccepted(pointer, f"a {node.format or node.kind} that the schema allows", text)
+        self.texts[node.index, row] = text
+        return text
+
+    def _choice(self, node: ChoiceNode, value: Any, pointer: str, row: int) -> str:
+        nearest: NotAccepted | None = None
+        rows, texts = len(self.rows), self.texts
+        for branch, option in zip(node.branches, node.selector.options, strict=True):
+            self.texts = {(node.selector.index, row): option}
+            try:
+                text = self.text(branch, value, pointer, row)
+            except NotAccepted as problem:
+                del self.rows[rows:]
+                # The branch that the value goes furthest in is the one that was meant.
+                if nearest is None or problem.pointer.count("/") > nearest.pointer.count("/"):
+                    nearest = problem
+                continue
+            texts.update(self.texts)
+            self.texts = texts
+            return text
+        self.texts = texts
+        assert nearest is not None, "a choice has branches"
+        raise nearest
+
+    def _array(self, node: ArrayNode, value: Any, pointer: str, row: int) -> str:
+        if not isinstance(value, (list, tuple)):
+            raise NotAccepted(pointer, "an array", repr(value))
+        fixed = len(node.prefix)
+        most = node.max_items
+        if node.item is None:
+            most = fixed if most is None else min(most, fixed)
+        if len(value) < node.min_items or (most is not None and len(value) > most):
+            wanted = f"{node.min_items} to {'more' if most is None else most} items"
+            raise NotAccepted(pointer, wanted, f"{len(value)} items")
+        parts = [
+            self.text(part, one, f"{pointer}/{at}", row)
+            for at, (part, one) in enumerate(zip(node.prefix, value, strict=False))
+        ]
+        for at, one in enumerate(value[fixed:], fixed):
+            assert node.item is not None
+            parts.append(self.text(node.item, one, f"{pointer}/{at}", self._row(node, row)))
+        return "[" + ",".join(parts) + "]"
+
+    def _row(self, array: ArrayNode, parent: int) -> int:
+        self.rows.append((array.index, parent))
+        return len(self.rows) - 1
+
+    def _object(self, node: ObjectNode, value: Any, pointer: str, row: int) -> str:
+        if not isinstance(value, Mapping):
+            raise NotAccepted(pointer, "an object", repr(value))
+        parts, declared = [], set()
+        for place in node.properties:
+            declared.add(place.name)
+            below = f"{pointer}/{escape(place.name)}"
+            if place.name in value:
+                text = self.text(place.node, value[place.name], below, row)
+                parts.append(f"{scalar_text(place.name)}:{text}")
+            elif place.required:
+                raise NotAccepted(below, "a value, for it is required", "none")
+        others = [name for name in value if name not in declared]
+        groups: dict[int, list[str]] = {rest.index: [] for rest in node.rest}
+        for name in others:
+            held = group_of(node, name, value[name])
+            if held is None:
+                below = f"{pointer}/{escape(name)}"
+                raise NotAccepted(below, "no undeclared property", repr(value[name]))
+            groups[held.index].append(name)
+        for rest in node.rest:
+            assert rest.key is not None and rest.item is not None
+            names = groups[rest.index]
+            if len(names) < rest.min_items or (rest.max_items is not None and len(names) > rest.max_items):
+                wanted = "as many properties as the schema allows"
+                raise NotAccepted(pointer, wanted, f"{len(value)} properties")
+            for name in names:
+                below = f"{pointer}/{escape(name)}"
+                at = self._row(rest, row)
+                key = self.text(rest.key, name, below, at)
+                parts.append(f"{key}:{self.text(rest.item, value[name], below, at)}")
+        return "{" + ",".join(parts) + "}"

@@ -1,0 +1,360 @@
+"""A shape laid out as a form: containers become nodes, and scalars become slots in document order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import chain, count
+from typing import TypeGuard
+
+from cinnabar.schemas.canonical import scalar_text
+from cinnabar.schemas.form.bounds import bounds_in_words
+from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Kind, Node, ObjectNode, Property, Slot
+from cinnabar.schemas.form.meanings import meanings
+from cinnabar.schemas.form.opening import open_groups
+from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.reading.algebra import intersect, union
+from cinnabar.schemas.reading.language import NO_AUTOMATON, SCALARS, holds, language, left_out, smallest
+from cinnabar.schemas.reading.shape import (
+    NO_NOTES,
+    Anything,
+    Array,
+    Boolean,
+    Enum,
+    Field,
+    Notes,
+    Number,
+    Object,
+    Shape,
+    String,
+    Union,
+    branches,
+    is_nullable,
+    notes_of,
+    without_null,
+)
+
+
+@dataclass(slots=True)
+class Layout:
+    """Counts the nodes of one form."""
+
+    slots: list[Slot | None] = field(default_factory=list)
+    arrays: list[ArrayNode | None] = field(default_factory=list)
+    objects: list[ObjectNode | None] = field(default_factory=list)
+    choices: list[ChoiceNode | None] = field(default_factory=list)
+
+    def node(self, shape: Shape, path: str) -> Node:
+        """The node for a shape at this path; parents are numbered before their children."""
+        if isinstance(shape, Anything):
+            shape = replace(SCALARS, notes=shape.notes)
+        notes, nullable = notes_of(shape), is_nullable(shape)
+        others = without_null(shape)
+        scalars = tuple(b for b in others if not isinstance(b, (Array, Object)))
+        containers = [b for b in others if isinstance(b, (Array, Object))]
+        kinds: list[Shape] = [*_merged(containers)]
+        if scalars and kinds:
+            kinds.append(scalars[0] if len(scalars) == 1 else Union(scalars))
+        if not kinds:
+            return self._slot(shape, path)
+        if len(kinds) > 1:
+            return self._choice(kinds, path, nullable, notes)
+        (only,) = kinds
+        if isinstance(only, Array):
+            return self._array(only, path, nullable, notes)
+        assert isinstance(only, Object)
+        return self._object(only, path, nullable, notes)
+
+    def _slot(self, shape: Shape, path: str) -> Slot:
+        slot = make_slot(shape, path, len(self.slots))
+        self.slots.append(slot)
+        return slot
+
+    def _array(self, shape: Array, path: str, nullable: bool, notes: Notes) -> ArrayNode:
+        index = len(self.arrays)
+        self.arrays.append(None)
+        prefix = tuple(self.node(part, f"{path}/{at}") for at, part in enumerate(shape.prefix))
+        row, met = shape.item, None
+        if shape.contained is not None and shape.item is not None:
+            with suppress(*NO_AUTOMATON):
+                met = intersect(shape.item, shape.contained)
+            row = shape.item if met is None else _described(shape.item, met)
+        item = None if row is None else self.node(row, f"{path}/*")
+        contained = None
+        if met is not None:
+            # Laid out by itself: its slots are not filled, they only say what a row that is wanted may be.
+            contained = Layout().node(met, f"{path}/*")
+        array = ArrayNode(
+            index, path, item, shape.min_items, shape.max_items, nullable, notes.title, notes.description,
+            prefix, contained=contained, min_contained=shape.min_contained, unique=shape.unique,
+        )  # fmt: skip
+        self.arrays[index] = array
+        return array
+
+    def _object(self, shape: Object, path: str, nullable: bool, notes: Notes) -> ObjectNode:
+        index = len(self.objects)
+        self.objects.append(None)
+        properties = tuple(
+            Property(f.name, self.node(f.shape, f"{path}/{escape(f.name)}"), f.required) for f in shape.fields
+        )
+        rest = self._rest(shape, path)
+        made = ObjectNode(index, path, properties, nullable, notes.title, notes.description, rest)
+        self.objects[index] = made
+        return made
+
+    def _rest(self, shape: Object, path: str) -> tuple[ArrayNode, ...]:
+        """The open properties that are written: those whose values the schema describes, or demands."""
+        groups = open_groups(shape)
+        low = shape.min_properties if len(groups) == 1 and not shape.fields else 0
+        most = None if shape.max_properties is None else max(0, shape.max_properties - len(shape.fields))
+        found: list[ArrayNode] = []
+        for key, value in groups:
+            index = len(self.arrays)
+            self.arrays.append(None)
+            name = self._slot(key, f"{path}/*/name")
+            made = ArrayNode(index, path, self.node(value, f"{path}/*"), low, most, key=name)
+            self.arrays[index] = made
+            found.append(made)
+        return tuple(found)
+
+    def _choice(self, kinds: list[Shape], path: str, nullable: bool, notes: Notes) -> ChoiceNode:
+        index = len(self.choices)
+        self.choices.append(None)
+        names = _names_of(kinds)
+        selector = self._slot(
+            Enum(tuple(scalar_text(n) for n, _ in names), tuple(told for _, told in names), notes), path
+        )
+        branches = tuple(self.node(kind, path) for kind in kinds)
+        made = ChoiceNode(index, path, selector, branches, nullable, notes.title, notes.description)
+        self.choices[index] = made
+        return made
+
+
+def lay_out(shape: Shape) -> Form:
+    """The form of a shape."""
+    layout = Layout()
+    root = layout.node(shape, "")
+    notes = notes_of(shape)
+    return Form(
+        root,
+        tuple(s for s in layout.slots if s is not None),
+        tuple(a for a in layout.arrays if a is not None),
+        tuple(o for o in layout.objects if o is not None),
+        tuple(c for c in layout.choices if c is not None),
+        notes.title,
+        notes.description,
+    )
+
+
+def _merged(containers: Sequence[Shape]) -> list[Shape]:
+    """Alternatives without those that another one holds: the judge knows which values go together."""
+    kept: list[Shape] = []
+    for shape in containers:
+        made: Shape | None = None
+        for at, other in enumerate(kept):
+            made = _joined(other, shape)
+            if made is not None:
+                kept[at] = made
+                break
+        if made is None:
+            kept.append(shape)
+    return kept
+
+
+def _joined(a: Shape, b: Shape) -> Shape | None:
+    """One shape in which all is written that is written in either, None where these are two kinds of value.
+
+    Objects are one kind if one of them has all the properties of the other, and each of these is the same in
+    both or wider in one: so a condition and its consequence make no second object.
+    """
+    if not isinstance(a, Object) or not isinstance(b, Object):
+        return a if a == b else None
+    if (a.additional, _open_patterns(a), a.names) != (b.additional, _open_patterns(b), b.names):
+        return None
+    mine, theirs = ({f.name: f for f in x.fields} for x in (a, b))
+    named_apart = a.notes.title and b.notes.title and a.notes.title != b.notes.title
+    same = mine.keys() == theirs.keys() and all(mine[n].shape == theirs[n].shape for n in mine)
+    if not same and (named_apart or not (mine.keys() <= theirs.keys() or mine.keys() >= theirs.keys())):
+        return None
+    fields: list[Field] = []
+    for name in dict.fromkeys((*mine, *theirs)):
+        one, other = mine.get(name), theirs.get(name)
+        shape = _wider(one.shape, other.shape) if one and other else (one or theirs[name]).shape
+        if shape is None:
+            return None
+        fields.append(Field(name, shape, bool(one and other and one.required and other.required)))
+    most = None
+    if a.max_properties is not None and b.max_properties is not None:
+        most = max(a.max_properties, b.max_properties)
+    return Object(
+        tuple(fields), a.additional, a.notes.over(b.notes), tuple(p for p in a.patterns if p in b.patterns),
+        a.names, min(a.min_properties, b.min_properties), most,
+    )  # fmt: skip
+
+
+def _described(shape: Shape, some: Shape) -> Shape:
+    """The shape, where it says nothing of a value with what `some` of its values are said to be there."""
+    if isinstance(shape, Anything):
+        containers = [part for part in branches(some) if isinstance(part, (Array, Object))]
+        return union([*containers, SCALARS]) or shape
+    if (
+        isinstance(shape, Array)
+        and isinstance(some, Array)
+        and shape.item is not None
+        and some.item is not None
+    ):
+        return replace(shape, item=_described(shape.item, some.item))
+    if not isinstance(shape, Object) or not isinstance(some, Object):
+        return shape
+    theirs = {field.name: field for field in some.fields}
+    fields = [
+        replace(field, shape=_described(field.shape, theirs.pop(field.name).shape))
+        if field.name in theirs
+        else field
+        for field in shape.fields
+    ]
+    return replace(shape, fields=(*fields, *(replace(field, required=False) for field in theirs.values())))
+
+
+def _open_patterns(shape: Object) -> list[tuple[str, Shape | None]]:
+    return [(pattern, value) for pattern, value in shape.patterns if value is not None]
+
+
+def _wider(a: Shape, b: Shape) -> Shape | None:
+    """The one of two shapes that has all values of the other, as far as that is plain to see."""
+    if a == b:
+        return a
+    if isinstance(a, Anything) or isinstance(b, Anything):
+        return None
+    met = None
+    with suppress(*NO_AUTOMATON):
+        met = intersect(a, b)
+    if met is None:
+        return None
+    met = replace(met, notes=NO_NOTES)
+    for narrow, wide in ((b, a), (a, b)):
+        if met == replace(narrow, notes=NO_NOTES):
+            return replace(wide, notes=wide.notes.over(narrow.notes))
+    return None
+
+
+def _names_of(kinds: list[Shape]) -> list[tuple[str, str]]:
+    """A name for each kind of value, all different, and what its author says of it.
+
+    A title is a name; so is the one constant that tells the kinds apart; else it is what the value is.
+    """
+    constants = [
+        {f.name: f.shape.options[0] for f in kind.fields if f.required and _constant(f.shape)}
+        if isinstance(kind, Object)
+        else {}
+        for kind in kinds
+    ]
+    shared = [n for n in constants[0] if all(n in c for c in constants)] if constants else []
+    telling = next((n for n in shared if len({c[n] for c in constants}) == len(kinds)), None)
+    names: list[tuple[str, str]] = []
+    taken: set[str] = set()
+    for kind, own in zip(kinds, constants, strict=True):
+        name = kind.notes.title or (_plain(own[telling]) if telling is not None else _words_for(kind))
+        unique = next(n for n in chain((name,), (f"{name} {i}" for i in count(2))) if n not in taken)
+        taken.add(unique)
+        told = _words_for(kind)
+        names.append((unique, kind.notes.description or (told if name != told else "")))
+    return names
+
+
+def _constant(shape: Shape) -> TypeGuard[Enum]:
+    return isinstance(shape, Enum) and len(shape.options) == 1
+
+
+def _words_for(shape: Shape) -> str:
+    if isinstance(shape, Object):
+        named = ", ".join(f.name for f in shape.fields[:6])
+        return f"object with {named}" if named else "object"
+    if isinstance(shape, Array):
+        return "list"
+    kinds = {_KINDS.get(type(b), "text") for b in branches(shape)}
+    return " or ".join(sorted(kinds))
+
+
+_KINDS: dict[type, str] = {Boolean: "yes or no", Number: "number", Enum: "choice"}
+
+
+def make_slot(shape: Shape, path: str, index: int) -> Slot:
+    """The slot of a scalar shape."""
+    notes, nullable, others = notes_of(shape), is_nullable(shape), without_null(shape)
+    options, told = _options(others)
+    if options and not any(told):
+        told = meanings(tuple(_plain(text) for text in options), notes.description)
+    strings = [b for b in others if isinstance(b, String)]
+    only = strings[0] if len(others) == len(strings) == 1 else None
+    minimal = "null" if nullable else smallest(shape)
+    assert minimal is not None, f"{path}: a shape without values came through"
+    return Slot(
+        index=index,
+        path=path,
+        kind=_kind(others),
+        automaton=language(shape),
+        nullable=nullable,
+        minimal=minimal,
+        options=options,
+        option_notes=told if any(told) else (),
+        format=only.formats[0] if only and only.formats else "",
+        pattern=only.patterns[0] if only and only.patterns else "",
+        free=any(not b.patterns and not b.formats for b in strings),
+        max_length=left_out(shape),
+        bounds=bounds_in_words(others[0]) if len(others) == 1 else "",
+        title=notes.title,
+        description=notes.description,
+        examples=tuple(text for text in notes.examples if _is_scalar(shape, text)),
+        default=_default(shape, notes.default),
+    )
+
+
+def _default(shape: Shape, text: str | None) -> str:
+    return text if text not in (None, "null", '""') and _is_scalar(shape, text) else ""
+
+
+def _is_scalar(shape: Shape, text: str) -> bool:
+    return text[:1] not in "{[" and holds(shape, text)
+
+
+def _options(others: tuple[Shape, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """All texts of closed branches with their meanings; none where a branch is open."""
+    options: dict[str, str] = {}
+    for branch in others:
+        if isinstance(branch, Enum):
+            options.update(zip(branch.options, branch.meanings, strict=True))
+        elif isinstance(branch, Boolean):
+            options = {"true": "", "false": "", **options}
+        else:
+            return (), ()
+    return tuple(options), tuple(options.values())
+
+
+def _kind(others: tuple[Shape, ...]) -> Kind:
+    """The kind of a slot: of its only branch, of numbers both kinds, else enum where closed, else string."""
+    kinds: set[Kind] = set()
+    for branch in others:
+        if isinstance(branch, Number):
+            kinds.add("integer" if branch.integer else "number")
+        else:
+            kinds.add(
+                "string"
+                if isinstance(branch, String)
+                else "boolean"
+                if isinstance(branch, Boolean)
+                else "enum"
+            )
+    if not kinds:
+        return "null"
+    if len(kinds) == 1:
+        return kinds.pop()
+    if kinds == {"integer", "number"}:
+        return "number"
+    return "enum" if kinds <= {"enum", "boolean"} else "string"
+
+
+def _plain(text: str) -> str:
+    return str(json.loads(text)) if text.startswith('"') else text

@@ -1,0 +1,137 @@
+"""The formats of JSON Schema 2020-12: what the standards allow, and what may be written under them.
+
+What is written always validates, so the automaton for it is a subset of the standard and of what the
+independent validator accepts. Where it is a proper subset, the line above the pattern says what is left out,
+and a plain function says what the standard allows. A format that is not in `FORMATS` is an annotation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+
+from cinnabar.schemas.automata.automaton import Automaton
+from cinnabar.schemas.automata.boolean import intersect, union
+from cinnabar.schemas.automata.concatenation import concat
+from cinnabar.schemas.automata.literals import literal
+from cinnabar.schemas.automata.strings import bounded_length, content_of
+from cinnabar.schemas.formats import hosts, times, uris
+from cinnabar.schemas.regex.ecma import is_regex
+from cinnabar.schemas.regex.patterns import fullmatch
+
+# Gregorian dates (RFC 3339 full-date) of the years 0001 to 9999, the range of Python, Arrow and DuckDB.
+_LEAP_YEAR = r"(?:\d\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)"
+_DATE = (
+    r"(?!0000)(?:\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)"
+    rf"|02-(?:0[1-9]|1\d|2[0-8]))|{_LEAP_YEAR}-02-29)"
+)
+# RFC 3339 full-time without leap seconds (:60), which timestamps of Arrow and DuckDB do not hold.
+_TIME = r"(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)"
+# RFC 3339 appendix A.
+_CLOCK = r"T(?:\d+S|\d+M(?:\d+S)?|\d+H(?:\d+M(?:\d+S)?)?)"
+_DURATION = rf"P(?:\d+W|(?:\d+D|\d+M(?:\d+D)?|\d+Y(?:\d+M(?:\d+D)?)?)(?:{_CLOCK})?|{_CLOCK})"
+
+# RFC 1123 host names without two hyphens in a row: nearly all of those are A-labels (`xn--`), whose validity
+# is not regular.
+_HOST = r"[{0}]+(?:[.-][{0}]+)*"
+# Characters of a whole host name; RFC 1123 allows 63 a label and 253 in all, which would take 16,000 states.
+_HOST_LENGTH = 63
+# Letters of left-to-right scripts that IDNA 2008 allows in any place of a label, and how many characters a
+# host name of them may have, so that the ASCII form of one label stays within 63.
+_EUROPEAN = r"\u00df-\u00f6\u00f8-\u00ff\u03b1-\u03c1\u03c3-\u03c9\u0430-\u044f"
+_EAST_ASIAN = r"\u3041-\u3096\u4e00-\u9fa5"
+_WIDE = ((_EUROPEAN, 24), (_EAST_ASIAN, 14))
+# RFC 5322 dot-atoms of at most 64 bytes (RFC 5321); no quoted strings.
+_ATOM = r"A-Za-z0-9!#$%&'*+/=?^_`{|}~-"
+_LOCAL_LENGTH = 64
+
+_POINTER = r"(?:/(?:[^~/]|~[01])*)*"
+
+# By name, the pattern of the format, which it matches from start to end; those of host names are built below.
+PATTERNS = {
+    "date": _DATE,
+    "time": _TIME,
+    "date-time": rf"(?:{_DATE})[Tt]{_TIME}",
+    "duration": _DURATION,
+    "ipv4": uris.IPV4,
+    "ipv6": uris.ipv6(),
+    "uri": uris.uri(wide=False, relative=False),
+    "uri-reference": uris.uri(wide=False, relative=True),
+    "iri": uris.uri(wide=True, relative=False),
+    "iri-reference": uris.uri(wide=True, relative=True),
+    "uuid": r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}",
+    "json-pointer": _POINTER,
+    "relative-json-pointer": rf"(?:0|[1-9]\d*)(?:#|{_POINTER})",
+    "uri-template": uris.template(),
+    # Sequences of literals, dots, escapes and plain classes, each with at most one quantifier: no groups.
+    "regex": (
+        r"\^?(?:(?:[A-Za-z0-9 _@#%&=:;,<>~/-]|\.|\\[dDwWsS.*+?^$()[\]{}|\\/]|\[[A-Za-z0-9_]+\])[*+?]?)*\$?"
+    ),
+}
+
+
+def _host(wide: bool) -> Automaton:
+    """Host names; where `wide`, with letters beyond ASCII too."""
+    alphabets = [("A-Za-z0-9", _HOST_LENGTH)]
+    if wide:
+        alphabets += [("a-z0-9" + letters, length) for letters, length in _WIDE]
+    return union(*(_bounded(_HOST.format(letters), length) for letters, length in alphabets))
+
+
+def _bounded(pattern: str, length: int) -> Automaton:
+    """Texts of a pattern that have one code point at least and this many at most."""
+    return intersect(fullmatch(pattern), bounded_length(1, length))
+
+
+def _email(wide: bool) -> Automaton:
+    """Mailboxes of RFC 5321 (RFC 6531 where `wide`) with a host name behind the @."""
+    local = _bounded(rf"[{_ATOM}]+(?:\.[{_ATOM}]+)*", _LOCAL_LENGTH)
+    if wide:
+        more = "".join(letters for letters, _ in _WIDE)
+        atom = rf"[{more}{_ATOM}]+"
+        # Three bytes a letter at most.
+        local = union(local, _bounded(rf"{atom}(?:\.{atom})*", _LOCAL_LENGTH // 3))
+    return concat(local, literal(b"@"), _host(wide))
+
+
+# What may be written, by name.
+FORMATS: dict[str, Callable[[], Automaton]] = {
+    **{name: partial(fullmatch, pattern) for name, pattern in PATTERNS.items()},
+    "email": partial(_email, wide=False),
+    "idn-email": partial(_email, wide=True),
+    "hostname": partial(_host, wide=False),
+    "idn-hostname": partial(_host, wide=True),
+}
+
+# What is not regular, or is not all written; for the others the automaton is the format.
+_CHECKS: dict[str, Callable[[str], bool]] = {
+    "date": times.is_date,
+    "time": times.is_time,
+    "date-time": times.is_date_time,
+    "email": hosts.is_email,
+    "idn-email": hosts.is_idn_email,
+    "hostname": hosts.is_hostname,
+    "idn-hostname": hosts.is_idn_hostname,
+    "regex": is_regex,
+}
+
+
+@cache
+def format_content(name: str) -> Automaton | None:
+    """The content of all strings of this format that may be written; None where the format is not known.
+
+    A subset of what `is_format` allows, a proper one where a format is not regular or is not all written.
+    """
+    build = FORMATS.get(name)
+    return build() if build else None
+
+
+def is_format(name: str, text: str) -> bool:
+    """Whether the text is of this format, by the standard that it names; an unknown one holds any."""
+    if name in _CHECKS:
+        return _CHECKS[name](text)
+    content = format_content(name)
+    try:
+        return content is None or content.accepts(content_of(text))
+    except ValueError:  # a lone surrogate
+        return False

@@ -1,0 +1,145 @@
+"""The keywords that apply schemas to the value itself as shapes: alternatives, conditions, what is denied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cinnabar.schemas.errors import NoValue
+from cinnabar.schemas.judging.resources import Place
+from cinnabar.schemas.reading.algebra import forbidden, intersect, restrict, types_of, union
+from cinnabar.schemas.reading.containers import CUT, TooMany
+from cinnabar.schemas.reading.denial import Denial
+from cinnabar.schemas.reading.named_types import ANY_TYPE
+from cinnabar.schemas.reading.scalars import constant_meaning, located
+from cinnabar.schemas.reading.schema_object import SchemaObject, annotation
+from cinnabar.schemas.reading.shape import (
+    Anything,
+    Array,
+    Boolean,
+    Enum,
+    Field,
+    Null,
+    Object,
+    Shape,
+    branches,
+    with_notes,
+)
+
+if TYPE_CHECKING:
+    from cinnabar.schemas.reading.shape_reader import Reader
+
+
+def alternatives(
+    reader: Reader, schema: SchemaObject, keyword: str, types: frozenset[str], level: int
+) -> Shape | None:
+    """What may be written under `anyOf` or `oneOf`."""
+    places = (schema.below(keyword, str(at)) for at in range(len(schema.get(keyword))))
+    return union([constant_meaning(part) for part in _either(reader, places, types, level)])
+
+
+def _either(reader: Reader, places: Iterable[Place], types: frozenset[str], level: int) -> list[Shape]:
+    """The shapes of those places under which something can be written."""
+    before = reader.problem
+    found: list[Shape] = []
+    for place in places:
+        if found and reader.full:
+            reader.left_out.append((place.pointer, CUT))
+            break
+        try:
+            part = reader.read(place, types, level)
+        except TooMany as stopped:
+            reader.go_on_without(stopped, needed=not found)
+            continue
+        if part is not None:
+            found.append(part)
+    if found:
+        reader.problem = before
+    return found
+
+
+def condition(reader: Reader, schema: SchemaObject, types: frozenset[str], level: int) -> Shape | None:
+    """What meets the condition and its consequence, or else the other one: the judge tells them apart."""
+    met = reader.optional(schema.below("if"), types, level)
+    parts = [
+        reader.optional(schema.below(k), types, level) if k in schema else restrict(Anything(), types)
+        for k in ("then", "else")
+    ]
+    with located(schema.pointer("then"), "then"):
+        both = None if met is None or parts[0] is None else intersect(met, parts[0])
+    return union([part for part in (both, parts[1]) if part is not None])
+
+
+def dependent(
+    reader: Reader, schema: SchemaObject, keyword: str, name: str, types: frozenset[str], level: int
+) -> Shape | None:
+    """Objects that have the property and what depends on it, or that do not have it; and all else."""
+    part = reader.optional(schema.below(keyword, name), types, level)
+    with_it = Object((Field(name, Anything(), True),), Anything())
+    without = Object((), Anything(), patterns=(forbidden(name),))
+    both = None if part is None else intersect(part, with_it)
+    others = restrict(Anything(), types - {"object"})
+    return union([s for s in (both, without, others) if s is not None])
+
+
+def with_unevaluated(reader: Reader, shape: Shape, schema: SchemaObject, level: int) -> Shape:
+    """The shape with what is neither declared in it nor described as the schema says it has to be."""
+    for keyword, kind in (("unevaluatedProperties", Object), ("unevaluatedItems", Array)):
+        if keyword not in schema:
+            continue
+        value = reader.optional(schema.below(keyword), ANY_TYPE, level + 1)
+        parts = [_closed(part, value) if isinstance(part, kind) else part for part in branches(shape)]
+        shape = with_notes(union(parts) or shape, shape.notes)
+    return shape
+
+
+def _closed(shape: Shape, value: Shape | None) -> Shape:
+    """The container with this in place of what nothing is said of; items that `contains` finds are told."""
+    if isinstance(shape, Object) and isinstance(shape.additional, Anything) and value is not None:
+        return replace(shape, additional=value)
+    if isinstance(shape, Array) and isinstance(shape.item, Anything):
+        item = union([part for part in (value, shape.contained) if part is not None])
+        if item is not None or shape.min_items <= len(shape.prefix):
+            return replace(shape, item=item)
+    return shape
+
+
+def without_denied(reader: Reader, shape: Shape, schema: SchemaObject, level: int) -> Shape | None:
+    """The shape without what `not` denies, as far as that is types or choices."""
+    denied = schema.get("not", False)
+    left: Shape | None = shape
+    if denied is True or denied == {}:
+        left = None
+    elif isinstance(denied, Mapping) and set(denied) == {"type"}:
+        named = denied["type"] if isinstance(denied["type"], list) else [denied["type"]]
+        gone = frozenset(named) | ({"integer"} if "number" in named else set())
+        left = restrict(shape, types_of(shape) - gone)
+    elif isinstance(denied, Mapping) and denied.keys() <= {"enum", "const"}:
+        values = [*denied.get("enum", ()), *([denied["const"]] if "const" in denied else ())]
+        texts = {annotation(value) for value in values}
+        parts = [_without(branch, texts) for branch in branches(shape)]
+        left = union([part for part in parts if part is not None])
+    elif reader.denying and "not" in schema:
+        what = Denial(reader.documents, lambda place: reader.optional(place, ANY_TYPE, level))
+        with located(schema.pointer("not"), "not"):
+            broken = what.of(schema.below("not"))
+            left = (None if broken is None else intersect(shape, broken)) or shape
+    if left is None:
+        reader.nothing(NoValue(schema.pointer("not"), "not"))
+        return None
+    return with_notes(left, shape.notes)
+
+
+def _without(shape: Shape, texts: set[str | None]) -> Shape | None:
+    """A branch without these canonical texts, as far as it is choices."""
+    if isinstance(shape, Null):
+        return None if "null" in texts else shape
+    if isinstance(shape, Boolean):
+        shape = Enum(("true", "false"), ("", ""), shape.notes) if texts & {"true", "false"} else shape
+    if not isinstance(shape, Enum):
+        return shape
+    keep = [i for i, text in enumerate(shape.options) if text not in texts]
+    if not keep:
+        return None
+    return Enum(tuple(shape.options[i] for i in keep), tuple(shape.meanings[i] for i in keep), shape.notes)

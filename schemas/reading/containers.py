@@ -1,0 +1,147 @@
+"""The keywords of arrays and objects as shapes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cinnabar.schemas.errors import NoValue, UnsupportedSchema
+from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.reading.algebra import forbidden, intersect, undeclared
+from cinnabar.schemas.reading.named_types import ANY_TYPE
+from cinnabar.schemas.reading.scalars import located, whole
+from cinnabar.schemas.reading.schema_object import SchemaObject
+from cinnabar.schemas.reading.shape import Anything, Array, Field, Object, Shape
+
+if TYPE_CHECKING:
+    from cinnabar.schemas.reading.shape_reader import Reader
+
+#: Rows that an array may demand; a form with more of them is none that anybody fills.
+MAX_MIN_ITEMS = 512
+CUT = "left out, for the form is as large as it gets"
+
+
+class TooMany(Exception):
+    """More values than a form is laid out from; `pointer` is where the reading stopped."""
+
+    def __init__(self, pointer: str) -> None:
+        self.pointer = pointer
+        super().__init__(pointer)
+
+
+def array_shape(reader: Reader, schema: SchemaObject, level: int) -> Shape | None:
+    low, high = _whole(schema, "minItems") or 0, _whole(schema, "maxItems")
+    if high is not None and low > high:
+        reason = f"no array has both {low} items or more and {high} or fewer"
+        reader.nothing(NoValue(schema.pointer("minItems"), "minItems", reason))
+        return None
+    if low > MAX_MIN_ITEMS:
+        reason = f"expected at most {MAX_MIN_ITEMS}, got {low}"
+        raise UnsupportedSchema(schema.pointer("minItems"), "minItems", reason, "lower the bound")
+    wanted = 0
+    if "contains" in schema:
+        wanted = (_whole(schema, "minContains") if "minContains" in schema else 1) or 0
+    if level >= reader.levels and not low and not wanted:
+        cut = next((k for k in ("items", "prefixItems", "contains") if k in schema), None)
+        if cut is not None:
+            reader.left_out.append((schema.pointer(cut), CUT))
+        return Array(None, 0, high)
+    prefix: list[Shape] = []
+    item: Shape | None = None
+    for at in range(len(schema.get("prefixItems", ()))):
+        shape = reader.optional(schema.below("prefixItems", str(at)), ANY_TYPE, level + 1)
+        if shape is None:
+            break
+        prefix.append(shape)
+    else:
+        rest = schema.below("items") if "items" in schema else None
+        item = Anything() if rest is None else reader.optional(rest, ANY_TYPE, level + 1)
+    held = reader.optional(schema.below("contains"), ANY_TYPE, level + 1) if "contains" in schema else None
+    if wanted and held is None:
+        reader.nothing(NoValue(schema.pointer("contains"), "contains"))
+        return None
+    if item is None and max(low, wanted) > len(prefix):
+        reader.nothing(NoValue(schema.pointer("minItems"), "minItems"))
+        return None
+    return Array(
+        item, max(low, wanted), high, prefix=tuple(prefix[:high]), unique=schema.get("uniqueItems") is True,
+        contained=held, min_contained=wanted,
+    )  # fmt: skip
+
+
+def _whole(schema: SchemaObject, keyword: str) -> int | None:
+    return whole(schema.values, keyword, schema.pointer())
+
+
+def object_shape(reader: Reader, schema: SchemaObject, level: int) -> Shape | None:
+    declared = schema.get("properties", {})
+    required = {name: None for name in schema.get("required", ()) if isinstance(name, str)}
+    last = level >= reader.levels
+    patterns: tuple[tuple[str, Shape | None], ...] = ()
+    for pattern in schema.get("patternProperties", {}):
+        below = schema.below("patternProperties", pattern)
+        reader.count(below.pointer)
+        plain = last or reader.full
+        patterns += ((pattern, Anything() if plain else reader.optional(below, ANY_TYPE, level + 1)),)
+    names = None
+    if "propertyNames" in schema:
+        names = reader.optional(schema.below("propertyNames"), frozenset({"string"}), level)
+    frame = Object((), _rest(reader, schema, last, level), patterns=patterns, names=names)
+    fields: list[Field] = []
+    denied: list[tuple[str, Shape | None]] = []
+    cut = False
+    for name in dict.fromkeys((*declared, *required)):
+        needed = name in required
+        if (last or reader.full) and not needed:
+            cut = True
+            continue
+        told, before = len(reader.left_out), reader.problem
+        try:
+            shape = _property(reader, schema, name, frame, level)
+        except TooMany as stopped:
+            reader.go_on_without(stopped, needed)
+            cut = True
+            continue
+        if shape is not None:
+            fields.append(Field(name, shape, needed))
+        elif needed:
+            reader.nothing(NoValue(schema.pointer("required"), "required"))
+            return None
+        else:
+            reader.problem = before
+            # Said of a property by itself, it would be like any undeclared one to what stands beside.
+            denied.append(forbidden(name))
+        if shape is None and declared[name] is not False and len(reader.left_out) == told:
+            place = f"{schema.pointer('properties')}/{escape(name)}"
+            reader.left_out.append((place, "left out, for nothing can be written here"))
+    if cut:
+        reader.left_out.append((schema.pointer("properties"), CUT))
+    low, high = _whole(schema, "minProperties") or 0, _whole(schema, "maxProperties")
+    if low > MAX_MIN_ITEMS and low > len(fields):
+        reason = f"expected at most {MAX_MIN_ITEMS} where not as many are declared, got {low}"
+        raise UnsupportedSchema(schema.pointer("minProperties"), "minProperties", reason, "lower the bound")
+    patterns = (*patterns, *denied) if frame.additional is not None or patterns else ()
+    return replace(frame, fields=tuple(fields), patterns=patterns, min_properties=low, max_properties=high)
+
+
+def _property(reader: Reader, schema: SchemaObject, name: str, frame: Object, level: int) -> Shape | None:
+    """The shape of a property under all that its object says of its name; None where there may be none."""
+    own: Shape | None = Anything()
+    if name in schema.get("properties", {}):
+        own = reader.read(schema.below("properties", name), ANY_TYPE, level + 1)
+        frame = replace(frame, additional=Anything())
+    else:
+        reader.count(schema.pointer("required"))
+    with located(schema.pointer("patternProperties"), "patternProperties"):
+        matched = undeclared(frame, name)
+        return None if own is None or matched is None else intersect(own, matched)
+
+
+def _rest(reader: Reader, schema: SchemaObject, last: bool, level: int) -> Shape | None:
+    """The shape of undeclared properties that match no pattern, None where there are none.
+
+    What other keywords declare is not known here, so `unevaluatedProperties` says nothing of the rest.
+    """
+    if "additionalProperties" not in schema or (last and schema.get("additionalProperties") is not False):
+        return Anything()
+    return reader.optional(schema.below("additionalProperties"), ANY_TYPE, level + 1)

@@ -1,0 +1,180 @@
+"""Scalar shapes as automata over canonical JSON texts; equal languages are one and the same object."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from functools import lru_cache, reduce
+
+from cinnabar.schemas.automata import numbers, strings
+from cinnabar.schemas.automata.automaton import Automaton
+from cinnabar.schemas.automata.boolean import intersect, union
+from cinnabar.schemas.automata.cache import remembered
+from cinnabar.schemas.automata.literals import literals
+from cinnabar.schemas.errors import RegexError, TooLarge, UnsupportedNumber
+from cinnabar.schemas.formats.formats import format_content
+from cinnabar.schemas.reading.shape import (
+    Anything,
+    Boolean,
+    Enum,
+    Null,
+    Number,
+    Shape,
+    String,
+    Union,
+    branches,
+)
+from cinnabar.schemas.regex.patterns import written
+
+# Up to here a length bound becomes states. Beyond, an upper bound is checked on the finished text instead: it
+# is slack for nearly every value, and a string of 3,000 states costs 280 ms a canvas. The same goes for a
+# bound that multiplies the states of a pattern beyond this number.
+UNROLLED_LENGTH = 64
+FEW_STATES = 2_000
+# A lower bound, and an upper one where a slot has several kinds of strings, cannot be checked that way.
+MAX_UNROLLED_LENGTH = 512
+
+#: What is written where any value may stand.
+SCALARS = Union((Null(), Boolean(), Number(), String()))
+
+#: What is raised where a scalar shape has no automaton of fair size.
+NO_AUTOMATON = (RegexError, UnsupportedNumber, TooLarge)
+
+_INTERNED: dict[str, Automaton] = {}
+
+
+def intern(language: Automaton) -> Automaton:
+    """The one object that stands for this language."""
+    return _INTERNED.setdefault(language.fingerprint, language)
+
+
+def language(shape: Shape, unroll: int | None = None) -> Automaton:
+    """The canonical texts of a scalar shape, without its upper bounds on length where they are large.
+
+    A bound above `unroll` code points (by default as `_unrolled` says) is left out; see `left_out`.
+    Raises one of NO_AUTOMATON where there is none of fair size.
+    """
+    unroll = _unrolled(shape) if unroll is None else unroll
+    parts = [_branch(branch, unroll) for branch in branches(shape)]
+    return parts[0] if len(parts) == 1 else _union(*sorted(parts, key=lambda part: part.fingerprint))
+
+
+def left_out(shape: Shape) -> int | None:
+    """The bound on length, in code points, that `language` left out, None where it left out none."""
+    bounds = [b.max_length for b in branches(shape) if isinstance(b, String) and b.max_length is not None]
+    return max((bound for bound in bounds if bound > _unrolled(shape)), default=None)
+
+
+def _unrolled(shape: Shape) -> int:
+    """Up to which bound a length becomes states: one left out holds for all strings of the shape."""
+    strings_of = [b for b in branches(shape) if isinstance(b, (String, Enum))]
+    if len(strings_of) > 1:
+        return MAX_UNROLLED_LENGTH
+    for only in strings_of:
+        if isinstance(only, String) and only.patterns and (only.max_length or 0) <= UNROLLED_LENGTH:
+            try:
+                few = _branch(only, UNROLLED_LENGTH).states <= FEW_STATES
+            except TooLarge:
+                few = False
+            return UNROLLED_LENGTH if few else 0
+    return UNROLLED_LENGTH
+
+
+def holds(shape: Shape, text: str) -> bool:
+    """Whether a scalar shape has this canonical text, all bounds on length included."""
+    bound = left_out(shape)
+    return language(shape).accepts(text.encode()) and (bound is None or _length(text) <= bound)
+
+
+def smallest(shape: Shape) -> str | None:
+    """A shortest canonical text of a scalar shape, all bounds on length included; None where it has none.
+
+    Raises what `language` raises.
+    """
+    text, bound = language(shape).shortest(), left_out(shape)
+    if text is not None and bound is not None and _length(text.decode()) > bound:
+        # Fewest bytes need not be fewest code points, so the bound is put into the automaton after all.
+        text = language(shape, bound).shortest()
+    return None if text is None else text.decode()
+
+
+def _length(text: str) -> int:
+    """Code points of the string that this canonical text spells, 0 where it is no string."""
+    return len(json.loads(text)) if text.startswith('"') else 0
+
+
+def _branch(shape: Shape, unroll: int) -> Automaton:
+    if isinstance(shape, Null):
+        return _literals(("null",))
+    if isinstance(shape, Anything):
+        return language(SCALARS, unroll)
+    if isinstance(shape, Boolean):
+        return _literals(("false", "true"))
+    if isinstance(shape, Enum):
+        return _literals(shape.options)
+    if isinstance(shape, Number):
+        return _number(
+            shape.integer,
+            shape.minimum,
+            shape.maximum,
+            shape.exclusive_minimum,
+            shape.exclusive_maximum,
+            shape.multiples,
+        )
+    if isinstance(shape, String):
+        bound = shape.max_length if shape.max_length is not None and shape.max_length <= unroll else None
+        return _string(shape.patterns, shape.formats, shape.min_length, bound)
+    raise TypeError(f"expected a scalar shape, got {type(shape).__name__}")
+
+
+@lru_cache(maxsize=4096)
+def _union(*parts: Automaton) -> Automaton:
+    key = ("union", *(part.fingerprint for part in parts))
+    return intern(remembered(key, lambda: union(*parts)))
+
+
+@lru_cache(maxsize=4096)
+def _literals(texts: tuple[str, ...]) -> Automaton:
+    return intern(literals(text.encode() for text in texts))
+
+
+@lru_cache(maxsize=4096)
+def _number(
+    integer: bool,
+    minimum: Decimal | None,
+    maximum: Decimal | None,
+    exclusive_minimum: Decimal | None,
+    exclusive_maximum: Decimal | None,
+    multiples: tuple[Decimal, ...],
+) -> Automaton:
+    make = numbers.integer if integer else numbers.number
+
+    def build() -> Automaton:
+        parts = [
+            make(
+                minimum=minimum,
+                maximum=maximum,
+                exclusive_minimum=exclusive_minimum,
+                exclusive_maximum=exclusive_maximum,
+                multiple_of=multiple,
+            )
+            for multiple in multiples or (None,)
+        ]
+        return reduce(intersect, parts)
+
+    key = ("number", integer, minimum, maximum, exclusive_minimum, exclusive_maximum, multiples)
+    return intern(remembered(key, build))
+
+
+@lru_cache(maxsize=4096)
+def _string(
+    patterns: tuple[str, ...], formats: tuple[str, ...], min_length: int, max_length: int | None
+) -> Automaton:
+    def build() -> Automaton:
+        parts = [written(pattern).content for pattern in patterns]
+        parts += [content for name in formats if (content := format_content(name)) is not None]
+        if min_length or max_length is not None:
+            parts.append(strings.bounded_length(min_length, max_length))
+        return strings.string(reduce(intersect, parts)) if parts else strings.any_string()
+
+    return intern(remembered(("string", patterns, formats, min_length, max_length), build))

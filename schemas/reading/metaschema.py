@@ -1,0 +1,49 @@
+"""Whether a schema is one, which the standard's own meta-schema decides, and the schema's fingerprint."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import jsonschema_rs
+
+from cinnabar.schemas.errors import SchemaError
+from cinnabar.schemas.judging.dialects import Draft, draft_named
+from cinnabar.schemas.reading.complaints import complaint
+from cinnabar.schemas.reading.limits import check_limits
+from cinnabar.schemas.texts import schema_text
+
+META_SCHEMAS = {
+    Draft.DRAFT_4: "http://json-schema.org/draft-04/schema#",
+    Draft.DRAFT_6: "http://json-schema.org/draft-06/schema#",
+    Draft.DRAFT_7: "http://json-schema.org/draft-07/schema#",
+    Draft.DRAFT_2019_09: "https://json-schema.org/draft/2019-09/schema",
+    Draft.DRAFT_2020_12: "https://json-schema.org/draft/2020-12/schema",
+}
+
+
+def check_schema(schema: dict[str, Any] | bool, name: str = "schema") -> None:
+    """Raise SchemaError where the meta-schema that `$schema` names (2020-12 by default) is not met.
+
+    Raises UnsupportedSchema for what is beyond all limits (`limits.py`). Nothing is fetched: a meta-schema
+    that is not the standard's own is refused.
+    """
+    check_limits(schema, name)
+    if isinstance(schema, dict) and isinstance(schema.get("$schema"), str):
+        draft = draft_named(schema["$schema"])
+        if draft is None:
+            wanted = "the meta-schema of a draft of JSON Schema from 4 to 2020-12"
+            raise SchemaError(f"{name}: /$schema: expected {wanted}, got {schema['$schema']:.80}")
+        schema = {**schema, "$schema": META_SCHEMAS[draft]}
+    try:
+        jsonschema_rs.meta.validate(schema)
+    except jsonschema_rs.ValidationError as problem:
+        raise SchemaError(f"{name}: {complaint(problem)}") from None
+    except (jsonschema_rs.ReferencingError, ValueError, TypeError) as problem:
+        raise SchemaError(f"{name}: expected a JSON Schema of draft 4 to 2020-12, got {problem}") from None
+
+
+def fingerprint(schema: dict[str, Any] | bool) -> str:
+    """SHA-256, in hexadecimal, of the schema as JSON with sorted keys, annotations included."""
+    text = schema_text(schema, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,77 @@
+"""JSON types of a value: which ones its schema names, and which ones are left beside its other parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cinnabar.schemas.judging.dialects import modern
+from cinnabar.schemas.judging.resources import Documents, Place
+from cinnabar.schemas.judging.values import TYPES as KINDS_OF
+from cinnabar.schemas.reading.algebra import TYPES, types_of
+from cinnabar.schemas.reading.schema_object import SchemaObject
+from cinnabar.schemas.reading.shape import Shape
+
+#: Where nothing is said of the type.
+ANY_TYPE = frozenset(TYPES)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTypes:
+    """Says which types the schemas of some documents name; what was found is kept."""
+
+    documents: Documents
+    _found: dict[Place, frozenset[str]] = field(default_factory=dict, init=False, repr=False)
+
+    def of(self, place: Place) -> frozenset[str]:
+        """The types that a schema, or what it leads to at the same value, names: all where none does."""
+        found = self._found.get(place)
+        if found is None:
+            # What leads back to itself names nothing more.
+            found = self._found[place] = ANY_TYPE
+            if isinstance(place.value, Mapping):
+                schema = SchemaObject(place, modern(place.value, place.resource.draft))
+                for part in self._naming(schema):
+                    if not part | {"integer"} >= ANY_TYPE:
+                        found = common(found, part)
+            self._found[place] = found
+        return found
+
+    def _naming(self, schema: SchemaObject) -> Iterator[frozenset[str]]:
+        named = schema.get("type")
+        if named is not None:
+            yield frozenset(named if isinstance(named, list) else [named])
+        values = [*schema.get("enum", ()), *([schema.get("const")] if "const" in schema else ())]
+        if values:
+            yield frozenset(_type_of(value) for value in values)
+        if "$ref" in schema:
+            yield self.of(self.documents.resolve(schema.get("$ref"), schema.place, "$ref")[0])
+        for at in range(len(schema.get("allOf", ()))):
+            yield self.of(schema.below("allOf", str(at)))
+        for keyword in ("anyOf", "oneOf"):
+            if keyword in schema:
+                parts = [self.of(schema.below(keyword, str(at))) for at in range(len(schema.get(keyword)))]
+                yield frozenset[str]().union(*parts)
+
+
+def _type_of(value: Any) -> str:
+    """The JSON type of a value, `number` for all numbers."""
+    if isinstance(value, bool):
+        return "boolean"
+    return next((kind for kind in reversed(TYPES) if isinstance(value, KINDS_OF[kind])), "null")
+
+
+def common(first: frozenset[str], second: frozenset[str]) -> frozenset[str]:
+    """The types that both sets allow, integers being numbers."""
+    found = set(first & second)
+    if ("number" in first and "integer" in second) or ("integer" in first and "number" in second):
+        found.add("integer")
+    if "number" in found:
+        found.discard("integer")
+    return frozenset(found)
+
+
+def left(types: frozenset[str], part: Shape | None) -> frozenset[str]:
+    """The types that are left beside a part; a part of any value leaves them all."""
+    return types if part is None else common(types, types_of(part))

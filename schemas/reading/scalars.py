@@ -1,0 +1,182 @@
+"""The scalar keywords of JSON Schema as shapes, each checked for having a value at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from decimal import Decimal
+from typing import Any
+
+from cinnabar.schemas.automata.automaton import MAX_STATES
+from cinnabar.schemas.automata.minimise import MAX_RAW_STATES
+from cinnabar.schemas.canonical import decimal, scalar_text
+from cinnabar.schemas.errors import (
+    NoValue,
+    RegexError,
+    TooLarge,
+    TooMuchWork,
+    UnsupportedNumber,
+    UnsupportedSchema,
+)
+from cinnabar.schemas.formats.formats import format_content
+from cinnabar.schemas.reading.algebra import union
+from cinnabar.schemas.reading.language import MAX_UNROLLED_LENGTH, language, smallest
+from cinnabar.schemas.reading.shape import Array, Enum, Field, Null, Number, Object, Shape, String, branches
+from cinnabar.schemas.regex import budget
+from cinnabar.schemas.regex.patterns import written
+
+# How many times the work of a step of a pattern is that of a remainder.
+_MULTIPLE_WORK = 30
+BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+
+
+@contextmanager
+def located(pointer: str, keyword: str, advice: str = "loosen the bound") -> Iterator[None]:
+    """Give the errors of the automata their place in the schema."""
+    try:
+        yield
+    except RegexError as problem:
+        advice = "write a pattern that is regular, or leave it out"
+        raise UnsupportedSchema(pointer, keyword, str(problem), advice) from None
+    except TooMuchWork as problem:
+        advice = "write fewer patterns, or simpler ones"
+        raise UnsupportedSchema(pointer, keyword, str(problem), advice) from None
+    except (TooLarge, UnsupportedNumber) as problem:
+        raise UnsupportedSchema(pointer, keyword, str(problem), advice) from None
+
+
+def string_shape(schema: Mapping[str, Any], pointer: str) -> String:
+    """What `pattern`, known formats, `minLength` and `maxLength` leave of the strings."""
+    low, high = whole(schema, "minLength", pointer) or 0, whole(schema, "maxLength", pointer)
+    place = f"{pointer}/minLength"
+    if high is not None and low > high:
+        raise NoValue(place, "minLength", f"no string has both {low} characters or more and {high} or fewer")
+    if low > MAX_UNROLLED_LENGTH:
+        reason = f"expected at most {MAX_UNROLLED_LENGTH}, got {low}"
+        raise UnsupportedSchema(place, "minLength", reason, "lower the bound")
+    name = schema.get("format")
+    known = (name,) if name is not None and format_content(name) is not None else ()
+    patterns = (schema["pattern"],) if "pattern" in schema else ()
+    if patterns:
+        with located(f"{pointer}/pattern", "pattern"):
+            # A long count within the pattern is a bound like `maxLength`: as states it would be thousands.
+            bounds = [bound for bound in (high, written(patterns[0]).max_length) if bound is not None]
+        high = min(bounds, default=None)
+    found = String(patterns, known, low, high)
+    if patterns:
+        _inhabited(String(patterns), f"{pointer}/pattern", "pattern")
+    keyword = next((k for k in ("pattern", "minLength", "maxLength") if k in schema), "format")
+    _inhabited(found, f"{pointer}/{keyword}", keyword)
+    return found
+
+
+def number_shape(schema: Mapping[str, Any], pointer: str, integer: bool) -> Number:
+    """What the bounds and `multipleOf` leave of the numbers, or of the integers."""
+    bounds = {k: schema.get(k) for k in BOUNDS}
+    # Draft 4 has a flag beside the bound where later drafts have a bound of its own.
+    for flag, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        if bounds[flag] is True:
+            bounds[flag], bounds[bound] = bounds[bound], None
+        elif bounds[flag] is False:
+            bounds[flag] = None
+    exact = {k: None if v is None else _exact(v, f"{pointer}/{k}", k) for k, v in bounds.items()}
+    multiple = schema.get("multipleOf")
+    found = Number(
+        integer,
+        exact["minimum"],
+        exact["maximum"],
+        exact["exclusiveMinimum"],
+        exact["exclusiveMaximum"],
+        () if multiple is None else (_exact(multiple, f"{pointer}/multipleOf", "multipleOf"),),
+    )
+    keyword = next((k for k in ("multipleOf", *BOUNDS) if k in schema), "type")
+    with located(f"{pointer}/{keyword}", keyword):
+        if multiple is not None:
+            budget.go_on_with(f"multipleOf {multiple}")
+        _inhabited(found, f"{pointer}/{keyword}", keyword)
+        if multiple is not None:
+            budget.charge(f"multipleOf {multiple}", _MULTIPLE_WORK * language(found).states)
+    return found
+
+
+def choices_shape(values: list[Any], pointer: str, keyword: str) -> Shape | None:
+    """These values of `enum` or `const` alone, as far as there are texts that spell them."""
+    advice = "name fewer or shorter values, or describe them by a pattern or bounds"
+    with located(pointer, keyword, advice):
+        found = union([shape for value in values if (shape := value_shape(value)) is not None])
+        for branch in () if found is None else branches(found):
+            if isinstance(branch, Enum) and _raw_states(branch.options) > MAX_STATES:
+                smallest(branch)  # Whether they end alike, and so are fewer, shows when they are built.
+    return found
+
+
+def _raw_states(texts: Iterable[str]) -> int:
+    """The states of an automaton of these texts that shares only how they begin.
+
+    Raises TooLarge where even these are too many, before any is built.
+    """
+    states, before = 1, ""
+    for text in sorted(texts):
+        pairs = enumerate(zip(before, text, strict=False))
+        states += len(text) - next((at for at, (a, b) in pairs if a != b), len(before))
+        before = text
+    if states > MAX_RAW_STATES:
+        raise TooLarge(states, MAX_RAW_STATES)
+    return states
+
+
+def value_shape(value: Any) -> Shape | None:
+    """This value alone; None for one that no text spells, such as a string with a lone surrogate.
+
+    Raises TooLarge for a text of a size that no automaton has.
+    """
+    if isinstance(value, Mapping):
+        parts = {name: value_shape(part) for name, part in value.items()}
+        if any(part is None for part in parts.values()):
+            return None
+        return Object(tuple(Field(name, part, True) for name, part in parts.items() if part is not None))
+    if isinstance(value, list):
+        items = [value_shape(part) for part in value]
+        if any(item is None for item in items):
+            return None
+        return Array(
+            None, len(items), len(items), prefix=tuple(item for item in items if item is not None)
+        )
+    try:
+        text = scalar_text(value)
+    except ValueError:
+        return None
+    if len(text) > MAX_STATES:
+        raise TooLarge(len(text), MAX_STATES)
+    return Null() if text == "null" else Enum((text,), ("",))
+
+
+def constant_meaning(shape: Shape) -> Shape:
+    """A constant among alternatives: its title and description are the meaning of this choice."""
+    if not isinstance(shape, Enum) or len(shape.options) != 1:
+        return shape
+    title, words = shape.notes.title, shape.notes.description
+    meaning = f"{title}: {words}" if title and words else title or words
+    return Enum(shape.options, (meaning or shape.meanings[0],))
+
+
+def whole(schema: Mapping[str, Any], keyword: str, pointer: str) -> int | None:
+    """The bound under this keyword, None where there is none."""
+    value = schema.get(keyword)
+    if value is None:
+        return None
+    exact = _exact(value, f"{pointer}/{keyword}", keyword)
+    return int(min(exact, Decimal(2**62)))
+
+
+def _exact(value: Any, pointer: str, keyword: str) -> Decimal:
+    try:
+        return decimal(value)
+    except ValueError as problem:
+        raise UnsupportedSchema(pointer, keyword, str(problem), "correct the number") from None
+
+
+def _inhabited(shape: Number | String, pointer: str, keyword: str) -> None:
+    with located(pointer, keyword):
+        if smallest(shape) is None:
+            raise NoValue(pointer, keyword)

@@ -1,0 +1,82 @@
+"""One schema object: where it stands, what its keywords mean, and what its author says in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cinnabar.schemas.canonical import json_text
+from cinnabar.schemas.judging.dialects import Entry
+from cinnabar.schemas.judging.resources import Place
+from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.reading.shape import Notes
+
+#: Keywords by the JSON type that they are about; a schema without `type` is read as of these types.
+ABOUT = {
+    "string": ("pattern", "format", "minLength", "maxLength", "contentEncoding", "contentMediaType"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    "object": (
+        "properties", "required", "additionalProperties", "patternProperties", "propertyNames",
+        "minProperties", "maxProperties", "dependentRequired", "dependentSchemas", "unevaluatedProperties",
+    ),
+    "array": ("items", "prefixItems", "minItems", "maxItems", "contains", "uniqueItems", "unevaluatedItems"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaObject:
+    """One schema object: its place, and what its keywords mean in 2020-12."""
+
+    place: Place
+    entries: dict[str, Entry]
+
+    def __contains__(self, keyword: str) -> bool:
+        return keyword in self.entries
+
+    def get(self, keyword: str, default: Any = None) -> Any:
+        """The value under a keyword."""
+        return self.entries[keyword][1] if keyword in self.entries else default
+
+    def below(self, keyword: str, *tokens: str) -> Place:
+        """The place of a schema under this keyword."""
+        found = self.place.child(self.entries[keyword][0])
+        for token in tokens:
+            found = found.child(token)
+        return found
+
+    def pointer(self, keyword: str = "") -> str:
+        """The pointer of this schema, or of a keyword of it."""
+        own = self.place.pointer
+        if keyword not in self.entries:
+            return own
+        return f"{own}/{escape(self.entries[keyword][0])}"
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """All values by keyword."""
+        return {keyword: value for keyword, (_, value) in self.entries.items()}
+
+
+def notes_of(schema: Mapping[str, Any]) -> Notes:
+    """What the schema's annotations say of its values."""
+    examples = schema.get("examples", [schema["example"]] if "example" in schema else [])
+    texts = [annotation(example) for example in examples] if isinstance(examples, list) else []
+    return Notes(
+        _words(schema.get("title")),
+        _words(schema.get("description")),
+        tuple(text for text in texts if text is not None),
+        annotation(schema["default"]) if "default" in schema else None,
+    )
+
+
+def _words(value: Any) -> str:
+    return value.strip() if isinstance(value, str) else ""
+
+
+def annotation(value: Any) -> str | None:
+    """A value as canonical text; None where it has none, for it constrains nothing."""
+    try:
+        return json_text(value)
+    except ValueError:
+        return None

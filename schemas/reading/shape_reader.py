@@ -1,0 +1,264 @@
+"""The walk over a schema: the shape of each place, out of all that its keywords say of one value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from cinnabar.schemas.errors import NoValue, UnsupportedSchema
+from cinnabar.schemas.judging.dialects import modern
+from cinnabar.schemas.judging.resources import RECURSIVE, Documents, Place, Resource
+from cinnabar.schemas.reading.algebra import TYPES, anything_of, intersect, restrict, types_of, union
+from cinnabar.schemas.reading.annotations import content_pattern, unchecked
+from cinnabar.schemas.reading.applicators import (
+    alternatives,
+    condition,
+    dependent,
+    with_unevaluated,
+    without_denied,
+)
+from cinnabar.schemas.reading.containers import TooMany, array_shape, object_shape
+from cinnabar.schemas.reading.language import smallest
+from cinnabar.schemas.reading.named_types import ANY_TYPE, NamedTypes, common, left
+from cinnabar.schemas.reading.scalars import choices_shape, located, number_shape, string_shape
+from cinnabar.schemas.reading.schema_object import ABOUT, SchemaObject, notes_of
+from cinnabar.schemas.reading.shape import Anything, Shape, branches, is_scalar, with_notes
+
+#: Shapes that a form is laid out from; references are inlined, so schemas may grow without bound. Up to the
+#: second number where even the optional values of the root are more, for what is demanded beside them.
+MAX_SHAPES, MAX_DEMANDED = 2_000, 4_000
+#: Conditions on the presence of properties that become alternatives of their own.
+MAX_DEPENDENT = 3
+
+
+@dataclass(slots=True)
+class Reader:
+    """One walk over one schema, with what it may not go beyond."""
+
+    documents: Documents
+    levels: int
+    unrolled: int
+    denying: bool = False
+    #: Whether what is optional is left out from where it would be too much, and not refused.
+    sparing: bool = False
+    left_out: list[tuple[str, str]] = field(default_factory=list)
+    following: list[int] = field(default_factory=list)
+    #: The resources on the way here, each once, the outermost first.
+    scope: list[Resource] = field(default_factory=list)
+    shapes: int = 0
+    #: The pointer of the last value that was read.
+    reached: str = ""
+    #: Containers within containers, as far as was read.
+    deepest: int = 0
+    stopped: bool = False
+    problem: UnsupportedSchema | None = None
+    named: NamedTypes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.named = NamedTypes(self.documents)
+
+    def read(self, place: Place, types: frozenset[str], level: int) -> Shape | None:
+        """The shape of the schema at a place, `level` containers deep; None where nothing can be written.
+
+        `types` are the JSON types that its surroundings leave.
+        """
+        entered = place.resource not in self.scope
+        if entered:
+            self.scope.append(place.resource)
+        try:
+            self.count(place.pointer)
+            if place.value is False:
+                self.nothing(NoValue(place.pointer, "false", "no value is allowed here"))
+                return None
+            if not isinstance(place.value, Mapping) or not place.value:
+                return Anything() if types == ANY_TYPE else restrict(Anything(), types)
+            schema = SchemaObject(place, modern(place.value, place.resource.draft))
+            self.left_out.extend(unchecked(schema))
+            if "type" in schema:
+                named = schema.get("type")
+                types = common(types, frozenset(named if isinstance(named, list) else [named]))
+            found: Shape | None = Anything()
+            for keyword, part in self._parts(schema, types, level):
+                if part is None:
+                    self.nothing(NoValue(schema.pointer(keyword), keyword))
+                    return None
+                assert found is not None
+                alone = isinstance(found, Anything)
+                with located(schema.pointer(keyword), keyword):
+                    found = intersect(found, part)
+                # What came alone was looked at when it was made.
+                if found is None or not (alone or _inhabited(found, schema, keyword)):
+                    self.nothing(NoValue(schema.pointer(keyword), keyword))
+                    return None
+            assert found is not None
+            found = found if types == ANY_TYPE else restrict(found, types)
+            if found is None:
+                self.nothing(NoValue(schema.pointer("type"), "type"))
+                return None
+            found = with_unevaluated(self, found, schema, level)
+            found = without_denied(self, found, schema, level)
+            return None if found is None else with_notes(found, notes_of(place.value))
+        finally:
+            if entered:
+                self.scope.pop()
+
+    @property
+    def full(self) -> bool:
+        """Whether nothing is read any more that may be left out."""
+        return self.sparing and self.shapes >= MAX_SHAPES
+
+    def go_on_without(self, stopped: TooMany, needed: bool) -> None:
+        """Leave room for what is demanded beside a part that is too large; raises again if it is needed."""
+        if needed or not self.sparing:
+            raise stopped
+        self.shapes = MAX_SHAPES
+
+    def count(self, pointer: str) -> None:
+        """One value more, at this place of the schema."""
+        self.shapes += 1
+        self.reached = pointer
+        if self.shapes > (MAX_DEMANDED if self.sparing else MAX_SHAPES):
+            raise TooMany(pointer)
+
+    def nothing(self, problem: UnsupportedSchema) -> None:
+        """Why nothing can be written here; the first reason is the one that is told."""
+        self.problem = self.problem or problem
+
+    def optional(self, place: Place, types: frozenset[str], level: int) -> Shape | None:
+        """The shape of a place that need not be written under."""
+        before = self.problem
+        found = self.read(place, types, level)
+        self.problem = before
+        return found
+
+    def _parts(
+        self, schema: SchemaObject, types: frozenset[str], level: int
+    ) -> Iterator[tuple[str, Shape | None]]:
+        """The shapes that a value has to have all at once, each with its keyword.
+
+        The keywords beside constants, references and `allOf` are read for the types that these leave.
+        """
+        if "enum" in schema:
+            part = choices_shape(schema.get("enum"), schema.pointer("enum"), "enum")
+            types = left(types, part)
+            yield "enum", part
+        if "const" in schema:
+            part = choices_shape([schema.get("const")], schema.pointer("const"), "const")
+            types = left(types, part)
+            yield "const", part
+        stated = self.named.of(schema.place)
+        types = types if stated == ANY_TYPE else common(types, stated) or types
+        for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
+            if keyword in schema:
+                part = self._reference(schema, keyword, types, level)
+                types = left(types, part)
+                yield keyword, part
+        for at in range(len(schema.get("allOf", ()))):
+            part = self.read(schema.below("allOf", str(at)), types, level)
+            types = left(types, part)
+            yield "allOf", part
+        about = {kind for kind, keywords in ABOUT.items() if any(k in schema for k in keywords)}
+        either: dict[str, Shape | None] = {}
+        if "type" in schema or any(_group(kind) in about for kind in types):
+            if "type" not in schema:
+                # Types that alternatives name are written, whatever the keywords beside them are about.
+                either = {
+                    keyword: alternatives(self, schema, keyword, types, level)
+                    for keyword in ("anyOf", "oneOf")
+                    if keyword in schema
+                }
+                for part in either.values():
+                    types = left(types, part)
+            named = [part for part in either.values() if part is not None]
+            order = [kind for part in named for branch in branches(part) for kind in sorted(types_of(branch))]
+            own = self._own(schema, about, types, level, order)
+            types = left(types, own)
+            yield next((k for k in (*_flat(ABOUT), "type") if k in schema), "type"), own
+        for keyword in ("anyOf", "oneOf"):
+            if keyword in schema:
+                made = keyword in either
+                yield keyword, either[keyword] if made else alternatives(self, schema, keyword, types, level)
+        if "if" in schema and ("then" in schema or "else" in schema):
+            yield "if", condition(self, schema, types, level)
+        for keyword in ("dependentSchemas", "dependencies:dependentSchemas"):
+            for name in list(schema.get(keyword, {}))[:MAX_DEPENDENT]:
+                yield keyword, dependent(self, schema, keyword, name, types, level)
+
+    def _reference(
+        self, schema: SchemaObject, keyword: str, types: frozenset[str], level: int
+    ) -> Shape | None:
+        target = self._target(schema, keyword)
+        if self.following.count(id(target)) >= self.unrolled:
+            self.stopped = True
+            what = f"the form has {self.unrolled} levels of a schema that contains itself, and no more"
+            self.left_out.append((schema.pointer(keyword), what))
+            advice = "write the levels that are wanted one by one"
+            reason = "it contains itself without an end"
+            self.nothing(UnsupportedSchema(schema.pointer(keyword), keyword, reason, advice))
+            return None
+        self.following.append(id(target))
+        try:
+            return self.read(target, types, level)
+        finally:
+            self.following.pop()
+
+    def _target(self, schema: SchemaObject, keyword: str) -> Place:
+        """What a reference leads to: a dynamic one to the outermost schema entered that has the anchor."""
+        target, fragment = self.documents.resolve(schema.get(keyword), schema.place, keyword)
+        name = RECURSIVE if keyword == "$recursiveRef" else fragment
+        if keyword == "$ref" or target.resource.dynamic.get(name) is not target:
+            return target
+        return next((r.dynamic[name] for r in self.scope if name in r.dynamic), target)
+
+    def _own(
+        self, schema: SchemaObject, about: set[str], types: frozenset[str], level: int, order: Sequence[str]
+    ) -> Shape | None:
+        """What the schema's own keywords leave of the values of each type.
+
+        Values of the types that no keyword is about are allowed, and written where something else names the
+        types, in this `order`.
+        """
+        kinds = [k for k in TYPES if k in types and not (k == "integer" and "number" in types)]
+        kinds.sort(key=lambda kind: order.index(kind) if kind in order else len(order))
+        found: list[Shape] = []
+        before = self.problem
+        for kind in kinds:
+            if _group(kind) not in about:
+                if "type" in schema or types != ANY_TYPE:
+                    found.append(anything_of(kind))
+                continue
+            try:
+                part = self._of_type(kind, schema, level)
+            except NoValue as problem:
+                self.nothing(problem)
+                continue
+            if part is not None:
+                found.append(part)
+        if found:
+            self.problem = before
+        return union(found)
+
+    def _of_type(self, kind: str, schema: SchemaObject, level: int) -> Shape | None:
+        if kind == "string":
+            found = string_shape(schema.values, schema.pointer())
+            content = content_pattern(schema)
+            return found if content is None else replace(found, patterns=(*found.patterns, content))
+        if kind in ("array", "object"):
+            self.deepest = max(self.deepest, level)
+            return (array_shape if kind == "array" else object_shape)(self, schema, level)
+        return number_shape(schema.values, schema.pointer(), integer=kind == "integer")
+
+
+def _group(kind: str) -> str:
+    return "number" if kind == "integer" else kind
+
+
+def _flat(about: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    for keywords in about.values():
+        yield from keywords
+
+
+def _inhabited(shape: Shape, schema: SchemaObject, keyword: str) -> bool:
+    """Whether a shape has a value, as far as automata tell: containers have been looked at by themselves."""
+    with located(schema.pointer(keyword), keyword):
+        return not is_scalar(shape) or smallest(shape) is not None

@@ -1,0 +1,153 @@
+"""Exact matching of any ECMA-262 pattern against one text, without an automaton.
+
+A set of places in the text (before, between and behind its code points) is one whole number, bit i for place
+i, and a part of a pattern takes the places where it may begin to those where it may end. Counted classes take
+logarithmic time, lookarounds are sets of places of their own, and nothing is ever tried twice, so no pattern
+takes exponential time.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from cinnabar.schemas.regex.codepoints import WORD, Ranges
+from cinnabar.schemas.regex.ecma import Chars, Choice, Edge, Look, Repeat, Sequence, Tree
+
+# By repeat (its id), the places from which it was followed already within one enclosing loop.
+Seen = dict[int, int]
+
+
+def matches_somewhere(tree: Tree, text: str) -> bool:
+    """Whether the tree matches anywhere in the text, as JSON Schema's `pattern` asks."""
+    places = _Places(text)
+    return places.follow(tree, places.all, False, {}) != 0
+
+
+class _Places:
+    """The places of one text, and what a pattern makes of a set of them."""
+
+    def __init__(self, text: str) -> None:
+        self.length = len(text)
+        self.all = (1 << self.length + 1) - 1
+        where: dict[str, list[int]] = {}
+        for place, char in enumerate(text):
+            where.setdefault(char, []).append(place)
+        self.before = {ord(char): _bits(found, self.length) for char, found in where.items()}
+        self.classes: dict[Ranges, int] = {}
+        self.looks: dict[int, int] = {}
+
+    def before_any(self, ranges: Ranges) -> int:
+        """The places before a code point of these ranges."""
+        found = self.classes.get(ranges)
+        if found is None:
+            firsts, found = [first for first, _ in ranges], 0
+            for code, places in self.before.items():
+                at = bisect_right(firsts, code) - 1
+                if at >= 0 and code <= ranges[at][1]:
+                    found |= places
+            self.classes[ranges] = found
+        return found
+
+    def follow(self, tree: Tree, places: int, back: bool, seen: Seen) -> int:
+        """Where the tree may end that begins at one of these places; with `back`, where it may begin."""
+        if not places:
+            return 0
+        match tree:
+            case Chars(ranges):
+                return self._repeat_class(ranges, 1, 1, places, back)
+            case Sequence(parts):
+                for part in reversed(parts) if back else parts:
+                    places = self.follow(part, places, back, seen)
+                return places
+            case Choice(branches):
+                found = 0
+                for branch in branches:
+                    found |= self.follow(branch, places, back, seen)
+                return found
+            case Repeat(Chars(ranges), least, most):
+                return self._repeat_class(ranges, least, most, places, back)
+            case Repeat():
+                return self._repeat(tree, places, back, seen)
+            case Look():
+                return places & self._look(tree)
+            case Edge(kind):
+                return places & self._edge(kind)
+
+    def _repeat_class(self, ranges: Ranges, least: int, most: int | None, places: int, back: bool) -> int:
+        """A counted class: each run of it that is added is as long as all before it together."""
+        one = self.before_any(ranges) << back
+        if least > self.length:
+            return 0
+        if least:
+            places = _moved(places & _run(one, least, back), least, back)
+        left, done = self.length if most is None else min(most - least, self.length), 0
+        while done < left:
+            more = min(done + 1, left - done)
+            grown = places | _moved(places & _run(one, more, back), more, back)
+            if grown == places:
+                break
+            places, done = grown, done + more
+        return places
+
+    def _repeat(self, tree: Repeat, places: int, back: bool, seen: Seen) -> int:
+        before = seen.get(id(tree), 0)
+        places &= ~before
+        start = places
+        for _ in range(tree.least - 1):
+            found = self.follow(tree.body, places, back, {})
+            if found == places:  # and so it is after any number of turns
+                seen[id(tree)] = before | start
+                return places
+            places = found
+        # Further turns are followed from new places alone: what comes of the others is found already.
+        found = 0 if tree.least else places
+        turns = None if tree.most is None else tree.most - max(tree.least, 1) + 1
+        inner: Seen = {}
+        while places and turns != 0:
+            places = self.follow(tree.body, places, back, inner) & ~found
+            found |= places
+            turns = None if turns is None else turns - 1
+        closed = tree.most is None and tree.least <= 1
+        seen[id(tree)] = before | start | (found if closed else 0)
+        return found
+
+    def _look(self, look: Look) -> int:
+        """The places at which a lookahead or a lookbehind holds."""
+        found = self.looks.get(id(look))
+        if found is None:
+            found = self.follow(look.body, self.all, look.ahead, {})
+            found = self.all & ~found if look.negative else found
+            self.looks[id(look)] = found
+        return found
+
+    def _edge(self, kind: str) -> int:
+        match kind:
+            case "^":
+                return 1
+            case "$":
+                return 1 << self.length
+        word = self.before_any(WORD)
+        border = word ^ word << 1
+        return border if kind == "b" else self.all & ~border
+
+
+def _bits(places: list[int], length: int) -> int:
+    """The number with these bits, in time linear in its length."""
+    out = bytearray(length // 8 + 1)
+    for place in places:
+        out[place >> 3] |= 1 << (place & 7)
+    return int.from_bytes(out, "little")
+
+
+def _moved(places: int, steps: int, back: bool) -> int:
+    return places >> steps if back else places << steps
+
+
+def _run(one: int, length: int, back: bool) -> int:
+    """The places where as many steps as this can be taken, each from a place of `one`."""
+    run, done = one, 1
+    while done < length:
+        more = min(done, length - done)
+        run &= run << more if back else run >> more
+        done += more
+    return run

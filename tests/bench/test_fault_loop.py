@@ -1,0 +1,89 @@
+"""Some cases of `make faults` and `make readers`: they find nothing, and would find it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def loop(monkeypatch: pytest.MonkeyPatch):
+    # `prepare` leaves these in place for the processes that it forks.
+    monkeypatch.setattr("os.fsync", lambda _: None)
+    monkeypatch.setattr("cinnabar.extraction.batch_reader.ParserPool", None)
+    monkeypatch.setattr("cinnabar.extraction.storage.run.PUBLISH_EVERY", 0.0)
+    fault_loop = importlib.import_module("bench.fault_loop")
+    monkeypatch.setenv("PYTHONPATH", f"{TESTS}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    monkeypatch.chdir(TESTS.parent)
+    fault_loop.prepare()
+    return fault_loop
+
+
+def test_a_run_that_is_broken_anywhere_ends_with_the_same_rows(loop, tmp_path: Path) -> None:
+    assert loop.fault_loop(tmp_path, documents=5, every=53) == []
+
+
+def test_every_way_to_the_disk_is_broken(loop, tmp_path: Path) -> None:
+    seen = loop.operations(loop.make_documents(tmp_path / "docs", 5), tmp_path / "out")
+    assert len(seen) > 100
+    assert {way for ways in seen for way in ways} == {"error", "full", "before", "after", "torn"}
+
+
+def test_the_loop_finds_a_run_that_writes_a_manifest_before_its_files(
+    loop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs = loop.make_documents(tmp_path / "docs", 5)
+    assert loop.in_child(lambda: loop.run_once(docs, tmp_path / "whole")) == 0
+    expected = loop.rows_of(tmp_path / "whole")
+
+    def careless(path: Path, write) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(path)
+
+    monkeypatch.setattr("cinnabar.extraction.storage.files.write_whole", careless)
+    points = [i for i, ways in enumerate(loop.operations(docs, tmp_path / "count")) if "torn" in ways]
+    found = []
+    for point in points[-2:]:
+        try:
+            found += loop.check_case(docs, tmp_path / str(point), point, "torn", expected)
+        except Exception as error:
+            found.append(str(error))
+    assert found != []
+
+
+def test_the_loop_finds_rows_that_are_lost_or_twice(loop, tmp_path: Path) -> None:
+    docs = loop.make_documents(tmp_path / "docs", 5)
+    assert loop.in_child(lambda: loop.run_once(docs, tmp_path / "out")) == 0
+    expected = loop.rows_of(tmp_path / "out")
+    assert loop.differences(tmp_path / "out", expected) == []
+    for rows in (expected["note"][1:], [*expected["note"], expected["note"][0]]):
+        assert loop.differences(tmp_path / "out", expected | {"note": rows}) != []
+
+
+def test_a_clock_that_jumps_changes_no_row(loop, tmp_path: Path) -> None:
+    assert loop.jumping_clock(tmp_path, documents=5) == []
+
+
+def test_kills_of_runs_and_parsers_and_two_runs_at_once_change_no_row(loop, tmp_path: Path) -> None:
+    assert loop.random_kills(tmp_path / "kills", documents=6, kills=1) == []
+    assert loop.two_at_once(tmp_path / "two", documents=6) == []
+    assert loop.worker_kills(tmp_path / "parsers", documents=6, kills=1) == []
+
+
+def test_readers_beside_a_writer_meet_no_error_and_no_old_data(tmp_path: Path):
+    readers = importlib.import_module("bench.readers")
+    found = readers.measure(tmp_path, readers=2, seconds=5)
+    assert (found["errors"], found["queries"] > 4, found["commits"] > 2) == ([], True, True)
+    # 5 s are promised on a machine that is not busy with other tests; `make readers` measures it.
+    assert found["oldest"] < 10
+
+
+def test_the_age_of_an_answer_is_that_of_the_first_commit_it_lacks() -> None:
+    readers = importlib.import_module("bench.readers")
+    assert readers._age([1.0, 2.0, 3.0], at=3.5, newest=0) == 1.5
+    assert readers._age([1.0, 2.0, 3.0], at=2.5, newest=1) == 0.0

@@ -1,0 +1,23 @@
+"""A thousand documents, and a server that misbehaves every fifth time: none lost, none twice, cost exact."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("INCEPTION_API_KEY", "")  # is put back after the script has set it
+    return importlib.import_module("bench.remote_report")
+
+
+def test_a_thousand_documents_are_accounted_for_once_and_paid_for_exactly(script: Any) -> None:
+    found = script.measure(documents=1000, share=0.2, seed=1)
+    assert found.kept == dict.fromkeys(found.kept, True), found
+    assert found.written == 1000 and found.cost > 0
+    faults = {fault: count for fault, count in found.faults.items() if fault != "none"}
+    assert set(faults) == set(script.mercury.FAULTS)
+    assert sum(faults.values()) > 0.15 * found.requests

@@ -1,0 +1,51 @@
+"""The report on any schema runs over a sample of the suites, and its promises are kept there."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(HERE.parent / "engine"))
+    return importlib.import_module("bench.schema_report")
+
+
+def test_a_count_names_what_deviates_and_a_line_says_whether_it_is_kept(script: Any) -> None:
+    report, count = script.Report(), script.Count()
+    count.note("one")
+    count.note("two", "refused")
+    report.add("schemas", count)
+    report.add("some", count, 0.5)
+    report.say("time", "2 ms")
+    assert list(report.table())[2:] == [
+        "| schemas | 1 of 2 (50%) | 100% | **not kept** |",
+        "| some | 1 of 2 (50%) | 50% | kept |",
+        "| time | 2 ms | - |  |",
+    ]
+    assert not report.kept and report.deviations["schemas"] == ["two: refused"]
+
+
+def test_a_schema_from_nothing_has_a_time_and_a_size_or_a_reason(script: Any) -> None:
+    written = {"type": "object", "properties": {"d": {"format": "date"}, "n": {"type": ["integer", "null"]}}}
+    good, bad = script.costs([written, {"minLength": 9, "maxLength": 8, "type": "string"}])
+    assert good.problem == "" and 0 < good.seconds < 60 and good.memory > 1 << 20
+    assert "/minLength" in bad.problem
+
+
+@pytest.mark.shared
+def test_the_promises_are_kept_over_a_sample_of_the_suites(script: Any, shared: Path) -> None:
+    report = script.measure(shared / "suites", sample=15)
+    found = {line.what: line for line in report.lines}
+    # How long it takes is another matter on a machine that does something else as well.
+    late = [line for line in report.lines if line.kept is False and " ms" not in line.found]
+    assert not late, [(line, report.deviations.get(line.what)) for line in late]
+    assert sum(line.wanted != "-" for line in found.values()) == 13
+    assert sum(line.kept is True for line in found.values()) >= 10

@@ -1,0 +1,109 @@
+"""The fields of one object are told where it stands; what two objects want, the likelier one gets."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import pytest
+from tiny_network import wordpieces
+
+from cinnabar.engine.models.base import Candidate
+from cinnabar.engine.models.reader.answers.proximity import MOST, gathered
+from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
+
+PAGE = """Weber Metall KG                              Deliver to:
+Ringstrasse 7                                Baustelle Nord
+10115 Berlin                                 Hafenweg 12
+                                             20457 Hamburg
+
+
+
+
+Hartmann Bau AG
+Lindenallee 40
+50667 Koeln
+"""
+Found = dict[str, dict[str, float]]
+
+
+def told(pieces: Pieces, found: Found, absent: float = 0.02) -> Found:
+    """The probabilities of the values of "object/field", beside absence, after the others were heard."""
+    candidates = [
+        [Candidate(v.encode(), ((PAGE.index(v), PAGE.index(v) + len(v)),)) for v in values]
+        for values in found.values()
+    ]
+    changed = gathered(
+        [name.rpartition("/")[0] for name in found],
+        candidates,
+        [[math.log(p) for p in values.values()] for values in found.values()],
+        [math.log(absent)] * len(found),
+        pieces,
+    )
+    return {
+        name: dict(zip(values, map(math.exp, logits), strict=True))
+        for (name, values), logits in zip(found.items(), changed, strict=True)
+    }
+
+
+@pytest.fixture(scope="module")
+def page() -> Pieces:
+    return wordpieces().pieces(PAGE)
+
+
+def test_a_field_follows_the_rest_of_its_object(page: Pieces) -> None:
+    seller = {"seller/name": {"Hartmann Bau AG": 0.9}, "seller/city": {"Koeln": 0.8}}
+    heard = told(page, {**seller, "seller/street": {"Ringstrasse 7": 0.55, "Lindenallee 40": 0.4}})
+    street = heard["seller/street"]
+    assert street["Lindenallee 40"] > 0.8 > 0.2 > street["Ringstrasse 7"]
+    assert sum(street.values()) == pytest.approx(0.95), "that there is a value is as likely as before"
+
+
+def test_what_stands_beside_the_object_is_farther_than_what_stands_below(page: Pieces) -> None:
+    name, streets = {"Weber Metall KG": 0.9}, {"Hafenweg 12": 0.5, "Ringstrasse 7": 0.45}
+    heard = told(page, {"buyer/name": name, "buyer/street": streets})
+    assert heard["buyer/street"]["Ringstrasse 7"] > 0.8
+
+
+def test_words_that_are_surely_of_another_object_are_given_up(page: Pieces) -> None:
+    both: Found = {
+        "buyer/street": {"Ringstrasse 7": 0.95},
+        "seller/street": {"Ringstrasse 7": 0.5, "Lindenallee 40": 0.45},
+    }
+    heard = told(page, both)
+    assert heard["seller/street"]["Lindenallee 40"] > 0.8
+    assert heard["buyer/street"]["Ringstrasse 7"] == pytest.approx(0.95), "one candidate has nowhere to go"
+
+
+def test_the_same_words_in_two_fields_of_an_object_do_not_bear_each_other_out(page: Pieces) -> None:
+    lone: Found = {
+        "seller/name": {"Hartmann Bau AG": 0.5, "Weber Metall KG": 0.4},
+        "seller/contact": {"Hartmann Bau AG": 0.9},
+    }
+    # What stands elsewhere is at least elsewhere; the same place is no nearness at all.
+    heard = told(page, lone)["seller/name"]
+    assert heard["Hartmann Bau AG"] <= 0.5 + 1e-9
+
+
+def test_one_field_alone_and_values_without_a_place_are_left_as_they_are(page: Pieces) -> None:
+    assert gathered(["a"], [[Candidate(b"1")]], [[-1.0]], [-0.5], page) == [[-1.0]]
+    assert gathered([], [], [], [], page) == []
+    placeless = [[Candidate(b"1"), Candidate(b"2")], []]
+    spelled = gathered(["a", "a"], placeless, [[-1.0, -2.0], []], [-2.0, -0.1], page)
+    assert spelled[0] == pytest.approx([-1.0, -2.0]) and spelled[1] == []
+
+
+def test_what_is_not_likely_at_all_stays_a_number(page: Pieces) -> None:
+    place = ((0, 5),)
+    found = [[Candidate(b"1", place)], [Candidate(b"2", place)]]
+    changed = gathered(["a", "b"], found, [[-800.0], [-900.0]], [-math.inf, 0.0], page)
+    assert all(math.isfinite(x) for own in changed for x in own)
+
+
+def test_a_record_of_very_many_candidates_is_left_as_it_is_and_takes_no_time(page: Pieces) -> None:
+    many = [[Candidate(b"1", ((0, 5),))] * 10 for _ in range(MOST // 10 + 1)]
+    logits = [[-2.0 - at] * 10 for at in range(len(many))]
+    assert gathered(list(range(len(many))), many, logits, [-1.0] * len(many), page) == logits
+    began = time.perf_counter()
+    gathered(list(range(100)), many[:100], logits[:100], [-1.0] * 100, page)
+    assert time.perf_counter() - began < 2

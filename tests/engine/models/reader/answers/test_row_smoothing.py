@@ -1,0 +1,89 @@
+"""Lines that look alike tell one another whether an item begins in them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.tiny_network import wordpieces
+
+from cinnabar.engine.models.reader.answers.row_smoothing import MOST, likened, probabilities
+from cinnabar.engine.models.reader.inputs.columns import Columns
+from cinnabar.engine.models.reader.priors.name_matching import Floats
+
+TABLE = "\n".join(["Item    Price", *(f"bolt    {n},50" for n in range(10, 20)), "Total    see below"])
+DOUBT = -2.0
+
+
+def _columns(text: str) -> tuple[Columns, list[int]]:
+    """The columns of a text and the first pieces of its lines."""
+    columns = Columns(wordpieces().pieces(text))
+    return columns, np.flatnonzero(np.diff(columns.pieces.line, prepend=-1) > 0).tolist()
+
+
+def _told(text: str, odds: dict[int, float]) -> dict[int, float]:
+    """What is told of the lines that have these log odds at their first piece; others have -9."""
+    columns, begins = _columns(text)
+    before = np.full(len(columns.pieces), -9.0, np.float32)
+    for line, value in odds.items():
+        before[begins[line]] = value
+    added = likened(before, columns) - before
+    told = np.flatnonzero(added)
+    return {int(columns.pieces.line[place]): float(added[place]) for place in told}
+
+
+def test_a_doubtful_line_is_told_what_the_others_of_its_kind_are() -> None:
+    # Of nine others seven begin an item, surely, and two do not.
+    told = _told(TABLE, {line: DOUBT if line == 5 else 20.0 for line in range(1, 9)} | {9: -20.0, 10: -20.0})
+    assert told[5] == pytest.approx(np.log(7.5 / 2.5), abs=1e-3)
+
+
+def test_nothing_is_told_beyond_a_limit() -> None:
+    lines = "\n".join(f"bolt    {n},50" for n in range(100))
+    assert max(_told(lines, dict.fromkeys(range(100), 20.0)).values()) == MOST
+
+
+def test_what_is_carried_forward_begins_no_item() -> None:
+    page = [f"bolt    {n},50" for n in range(20)]
+    text = "\n".join([*page, "Carried    90,50", "Brought    90,50", *page])
+    assert not {20, 21} & _told(text, {line: DOUBT if line in (20, 21) else 5.0 for line in range(42)}).keys()
+    text = "\n".join([*page, "Carried    90,50", "", "Page 1", "", "Item    Price", *page])
+    assert 20 not in _told(text, {line: DOUBT if line == 20 else 5.0 for line in range(42)})
+
+
+def test_lines_of_other_cells_of_other_places_and_of_one_cell_are_told_nothing() -> None:
+    lines = [f"bolt    {n},50" for n in range(10)]
+    for other in ("bolt    see below", "          bolt    7,50", "bolt 7,50", "bolt    7,50    x"):
+        text = "\n".join([*lines[:5], other, *lines[5:]])
+        assert 5 not in _told(text, {line: DOUBT if line == 5 else 5.0 for line in range(11)}), other
+    assert 5 in _told("\n".join(lines), {line: DOUBT if line == 5 else 5.0 for line in range(10)})
+
+
+def test_the_likeliest_piece_of_a_line_is_raised() -> None:
+    columns, begins = _columns("\n".join(f"bolt    {n},50" for n in range(10, 20)))
+    odds = np.full(len(columns.pieces), 18.0, np.float32)
+    odds[[begin + 1 for begin in begins]] = 25.0
+    assert set(np.flatnonzero(likened(odds, columns) > odds)) == {begin + 1 for begin in begins[1:-1]}
+
+
+def test_lines_most_of_which_begin_nothing_are_left_as_they_are() -> None:
+    assert not _told(TABLE, {3: 4.0, 4: DOUBT, 5: 4.0})
+    assert not _told("bolt    1,50\nnut    2,50\n", {0: 4.0, 1: 4.0})
+
+
+@pytest.mark.parametrize("text", ["", "\n", "\f", "bolt"])
+def test_a_text_of_no_line_or_one_is_told_nothing(text: str) -> None:
+    columns, _ = _columns(text)
+    odds = np.zeros(len(columns.pieces), np.float32)
+    assert likened(odds, columns).tolist() == odds.tolist()
+
+
+@given(st.lists(st.one_of(st.floats(-200, 200, width=32), st.just(-np.inf)), min_size=10, max_size=10))
+def test_nothing_is_lowered_and_probabilities_stay_such(values: list[float]) -> None:
+    columns, begins = _columns(TABLE)
+    before = np.full(len(columns.pieces), -9.0, np.float32)
+    before[begins[1:11]] = values
+    after: Floats = likened(before, columns)
+    assert (after >= before).all()
+    assert ((probabilities(after) >= 0) & (probabilities(after) <= 1)).all()

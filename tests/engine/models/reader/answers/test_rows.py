@@ -1,0 +1,60 @@
+"""Places that begin items, and the items that lie in others."""
+
+from cinnabar.engine.models.reader.answers.rows import DOUBTFUL_MOST, chosen_places, fields_within, nested
+from cinnabar.schemas import compile_schema
+
+
+def test_clear_beginnings_are_all_taken() -> None:
+    assert chosen_places([(30, 0.9), (10, 0.8), (20, 0.95)]) == [(10, 0.8), (20, 0.95), (30, 0.9)]
+
+
+def test_places_of_little_probability_are_no_items_beside_clear_ones() -> None:
+    doubtful = [(i * 5, 0.15) for i in range(1000)]
+    assert chosen_places([*doubtful, (7000, 0.3)]) == [(7000, 0.3)]
+
+
+def test_of_doubtful_places_alone_the_likeliest_are_taken_and_not_many() -> None:
+    assert chosen_places([(10, 0.1), (20, 0.04), (40, 0.02)]) == [(10, 0.1), (20, 0.04)]
+    assert chosen_places([(10, 0.19), (20, 0.05)]) == [(10, 0.19)]
+    assert len(chosen_places([(i * 5, 0.05) for i in range(1000)])) == DOUBTFUL_MOST
+    assert chosen_places([(10, 0.02)]) == []
+
+
+def test_doubtful_places_as_near_as_the_fields_of_one_item_begin_one_item() -> None:
+    places = [(10, 0.1), (60, 0.09), (400, 0.08)]
+    assert chosen_places(places, fields=9, pieces=1000) == [(10, 0.1), (400, 0.08)]
+    assert chosen_places(places, fields=2, pieces=1000) == places
+    assert chosen_places([(10, 0.1), (30, 0.09)], fields=9, pieces=120) == [(10, 0.1), (30, 0.09)]
+    clear = [(place, chance * 5) for place, chance in places]
+    assert chosen_places(clear, fields=9, pieces=1000) == clear
+
+
+def test_the_fields_of_an_item_are_counted_with_those_of_lists_within_it() -> None:
+    tags = {"type": "array", "items": {"type": "string"}}
+    item = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "number"}, "tags": tags}}
+    lists = {"people": {"type": "array", "items": item}, "notes": tags}
+    form = compile_schema({"type": "object", "properties": {"title": {"type": "string"}, **lists}}).form
+    counted = fields_within(form)
+    assert {a.path: counted[a.index] for a in form.arrays} == {"/people": 3, "/people/*/tags": 1, "/notes": 1}
+
+
+def test_neighbouring_places_begin_one_item() -> None:
+    assert chosen_places([(10, 0.9), (11, 0.8)]) == [(10, 0.9)]
+
+
+def test_an_inner_item_lies_in_the_last_outer_one_before_it() -> None:
+    inner = {"type": "array", "items": {"type": "string"}}
+    item = {"type": "object", "properties": {"name": {"type": "string"}, "tags": inner}}
+    schema = {"type": "object", "properties": {"people": {"type": "array", "items": item}}}
+    form = compile_schema(schema).form
+    outer = next(a.index for a in form.arrays if a.path == "/people")
+    places = [[], []]
+    places[outer] = [(10, 0.9), (50, 0.9)]
+    places[1 - outer] = [(5, 0.9), (20, 0.9), (60, 0.9)]
+    rows = nested(form, places)
+    assert [(r.array == outer, r.parent, r.anchor) for r in rows] == [
+        (True, -1, 10),
+        (True, -1, 50),
+        (False, 0, 20),
+        (False, 1, 60),
+    ]

@@ -1,0 +1,83 @@
+"""How alike names and the phrases of a page are."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import torch
+from tests.tiny_network import wordpieces
+from torch import Tensor
+
+from cinnabar.engine.models.reader.inputs.letter_ngrams import BUCKETS, spelt_names
+from cinnabar.engine.models.reader.inputs.tensors import Phrases
+from cinnabar.engine.models.reader.inputs.windows import Window, phrases
+from cinnabar.engine.models.reader.network.phrase_vectors import (
+    VALUES,
+    likeness,
+    name_vectors,
+    told_of_pieces,
+)
+
+
+@cache
+def letters() -> Tensor:
+    """A table in which no run of letters is like another; words' vectors are as long as learned ones."""
+    table = torch.randn(BUCKETS, VALUES, generator=torch.Generator().manual_seed(0)) * 0.15
+    table[0] = 0
+    return table
+
+
+def _spelt(*names: str) -> Tensor:
+    return torch.from_numpy(spelt_names([wordpieces().ids(name) for name in names], wordpieces()))
+
+
+def _names(*names: str) -> Tensor:
+    return name_vectors(letters(), _spelt(*names))
+
+
+def _phrases(text: str, first: int = 0) -> Phrases:
+    pieces = wordpieces().pieces(text)
+    return phrases([(pieces, Window(first, len(pieces), first, len(pieces)))], wordpieces())
+
+
+def _told(text: str, name: str, at: str) -> float:
+    found = _phrases(text)
+    (told,) = told_of_pieces(letters(), _spelt(name), found)
+    return float(told[0, wordpieces().pieces(text).at(text.index(at))])
+
+
+def test_a_phrase_is_like_itself_in_any_order_and_case_and_unlike_others() -> None:
+    alike = likeness(_names("due date"), _names("Date due", "DUE DATE", "water paper"))
+    assert alike[0, 0] == alike[0, 1] == 1.0 and alike[0, 2] < 0.2
+
+
+def test_all_words_of_a_phrase_are_told_and_none_beside_it() -> None:
+    text = "paper due date water"
+    assert _told(text, "due date", "due") == _told(text, "due date", "date") == 1.0
+    assert _told(text, "due date", "paper") < 0.2 > _told(text, "due date", "water")
+
+
+def test_words_of_two_cells_are_no_phrase() -> None:
+    assert _told("due    date", "due date", "due") < 1.0
+
+
+def test_a_name_without_words_is_like_nothing() -> None:
+    assert not likeness(_names("12"), _names("due date", "12")).any()
+
+
+def test_letters_that_were_never_learned_are_like_nothing() -> None:
+    nothing = name_vectors(torch.zeros(BUCKETS, VALUES), _spelt("date"))
+    assert not likeness(nothing, nothing).any()
+
+
+def test_what_stands_before_a_window_is_known_and_where_the_window_begins() -> None:
+    text = "due date\n12.03.2024"
+    pieces = wordpieces().pieces(text)
+    found = _phrases(text, first=pieces.at(text.index("12")))
+    assert found.own.tolist() == [2] and found.of_piece[0, :2].tolist() == [0, 1]
+
+
+def test_windows_without_words_tell_nothing() -> None:
+    found = _phrases("12 13 14")
+    (told,) = told_of_pieces(letters(), _spelt("due date"), found)
+    assert not told.any() and told.shape == (1, 3)

@@ -1,0 +1,93 @@
+"""What labels say of the fields of a record."""
+
+from __future__ import annotations
+
+import pytest
+from pages import page_of
+from tests.tiny_network import form_of
+
+from cinnabar.engine.models.reader.priors.label_prior import OWN, labels_of, told_by_labels
+from cinnabar.schemas.form.form import Form
+
+TEXT = {"type": ["string", "null"]}
+SAMPLE = form_of(received_on=TEXT, sampled_on=TEXT, sample_number=TEXT)
+
+
+def _said(text: str, at: str, form: Form = SAMPLE) -> dict[str, float]:
+    """What labels say of the piece at which these words begin, by field; 0 where there are none."""
+    page = page_of(text)
+    pieces = page.columns.pieces
+    told = told_by_labels(form, labels_of(form, page), len(pieces))
+    piece = pieces.at(text.index(at))
+    return {slot.path[1:]: float(told[slot.path][piece]) if slot.path in told else 0.0 for slot in form.slots}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Sample number: water\n",
+        "Sample number     water\n",
+        "Sample number\nwater\n",
+        "Sample number :  water",
+    ],
+    ids=["colon", "beside", "below", "wide"],
+)
+def test_what_a_label_stands_before_or_over_is_its_fields(text: str) -> None:
+    said = _said(text, "water")
+    assert 0 < said["sample_number"] <= OWN
+    assert said["received_on"] < 0
+
+
+def test_what_stands_beside_a_label_is_its_value_and_not_what_stands_below() -> None:
+    assert _said("Sample number     water\nstone\n", "stone")["sample_number"] == 0
+
+
+def test_a_value_starts_with_its_first_word() -> None:
+    text = "Sample number: water stone\n"
+    assert _said(text, "water")["sample_number"] > _said(text, "stone")["sample_number"] > 0
+
+
+def test_of_a_clause_a_label_says_less_than_of_a_value() -> None:
+    clause = "Sample number: water " + "and more of it " * 20
+    brief = _said("Sample number: water", "water")["sample_number"]
+    assert brief > _said(clause, "water")["sample_number"] > 0
+
+
+def test_fields_that_go_by_one_name_share_a_label() -> None:
+    party = {"type": "object", "properties": {"street": TEXT}, "required": ["street"]}
+    alone, shared = form_of(seller=party), form_of(seller=party, buyer=party)
+    of_one = _said("Street: water\n", "water", alone)["seller/street"]
+    of_two = _said("Street: water\n", "water", shared)
+    assert of_one > of_two["seller/street"] == of_two["buyer/street"] > 0
+
+
+def test_a_label_goes_by_the_words_of_a_description() -> None:
+    form = form_of(client=TEXT | {"description": "Who ordered the test: the applicant"})
+    assert _said("Applicant     water\n", "water", form)["client"] > 0
+
+
+def test_frequent_words_of_a_description_are_no_label() -> None:
+    form = form_of(client=TEXT | {"description": "Who is in the right, and why"})
+    assert _said("Who is in:     water\n", "water", form)["client"] == 0
+
+
+@pytest.mark.parametrize("text", ["", "\n", ":", "Sample number", "Sample number:", "Sample number:\n\n"])
+def test_pages_with_hardly_anything_on_them_are_no_harm(text: str) -> None:
+    assert not labels_of(SAMPLE, page_of(text))
+
+
+def test_what_has_figures_is_no_label() -> None:
+    assert _said("Sample number 4     water\n", "water")["sample_number"] == 0
+
+
+def test_an_empty_label_does_not_take_the_next_one_for_its_value() -> None:
+    form = form_of(name=TEXT, date=TEXT)
+    for text in ("Name:     Date: water\n", "Name\nDate\nwater\n"):
+        assert _said(text, "Date", form)["name"] <= 0
+        assert _said(text, "water", form)["date"] > 0
+
+
+def test_where_name_and_description_differ_the_description_says_whose_label_it_is() -> None:
+    form = form_of(applicant=TEXT | {"description": "Laboratory"}, client=TEXT | {"description": "Applicant"})
+    said = _said("Applicant     water\n", "water", form)
+    assert said["client"] > said["applicant"]

@@ -1,0 +1,109 @@
+"""What headings, labels and tables say to the slots that look at windows."""
+
+from __future__ import annotations
+
+import torch
+from pages import page_of
+from tests.engine.models.reader.priors.test_tables import TABLE, list_of
+from tests.tiny_network import form_of, passage_of, tiny_model, wordpieces
+
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.models.reader.inputs.windows import Window
+from cinnabar.engine.models.reader.priors.priors import EMPTY, PRESENT, Priors, of_absence
+from cinnabar.engine.models.reader.priors.table_prior import OTHERS, OWN
+from cinnabar.engine.request import Request
+from cinnabar.schemas.form.form import Form
+
+TEXT = {"type": ["string", "null"]}
+PARTY = {"type": "object", "properties": {"name": TEXT}, "required": ["name"]}
+FORM = form_of(
+    buyer=PARTY, seller=PARTY, goods=list_of("quantity", "article_number", "price"),
+    notes={"type": "array", "items": {"type": "string"}},
+)  # fmt: skip
+PAGE = "Buyer\nName: water\n\n" + TABLE + "\nNotes\n- paper\n- glass\n"
+
+
+def _priors(text: str = PAGE, form: Form = FORM) -> tuple[Priors, Window]:
+    page = page_of(text)
+    pieces = len(page.columns.pieces)
+    return Priors(form, page), Window(0, pieces, 0, pieces)
+
+
+def _at(words: str) -> int:
+    """The place in the window: [CLS] stands before the first piece."""
+    return wordpieces().pieces(PAGE).at(PAGE.index(words)) + 1
+
+
+def test_labels_and_headings_add_up() -> None:
+    priors, window = _priors()
+    said = priors.starts([window], [FORM.slots], 200)[0]
+    of = {slot.path: said[i] for i, slot in enumerate(FORM.slots)}
+    without, window = _priors(PAGE.replace("Name:", "Thing"))
+    buyer = [slot.path for slot in FORM.slots].index("/buyer/name")
+    heading = without.starts([window], [FORM.slots], 200)[0, buyer]
+    assert of["/buyer/name"][_at("water")] > heading[_at("water")] > 0
+    assert of["/buyer/name"][_at("water")] > of["/seller/name"][_at("water")]
+    assert of["/goods/*/price"][_at("3.50")] == OWN
+
+
+def test_a_window_is_told_of_its_own_pieces_and_nothing_beyond() -> None:
+    priors, window = _priors()
+    first = _at("3.50") - 1
+    part = Window(first, window.last, first, window.last)
+    price = [slot for slot in FORM.slots if slot.path == "/goods/*/price"]
+    said = priors.starts([part], [price], 200)[0, 0]
+    assert said[1] == OWN
+    assert said[0] == 0 and not said[window.last - first + 1 :].any()
+
+
+def test_items_begin_in_tables_and_below_the_headings_of_lists() -> None:
+    priors, window = _priors()
+    said = priors.rows([window], FORM.arrays, 200)[0]
+    goods, notes = (next(a.index for a in FORM.arrays if a.path == path) for path in ("/goods", "/notes"))
+    assert said[goods, _at("1          B-4")] > 0 > said[goods, _at("paper")]
+    assert said[notes, _at("- paper")] > 0 > said[notes, _at("water")]
+
+
+def test_a_list_that_nothing_names_is_left_to_the_network() -> None:
+    priors, window = _priors("water\nstone\n")
+    assert not priors.rows([window], FORM.arrays, 50).any()
+
+
+def test_a_cell_below_its_head_makes_absence_less_likely_and_a_line_without_one_more() -> None:
+    told = torch.zeros(1, 3, 4)
+    told[0, 0, 1], told[0, 1] = OWN, -OTHERS
+    region = torch.full((1, 3, 4), 3)
+    found = of_absence(told, region, torch.ones(1, 3, 4, dtype=torch.bool))[0]
+    assert found.tolist() == [-PRESENT, EMPTY, 0.0]
+
+
+def test_absence_is_told_by_the_own_row_alone_and_by_what_may_be_a_value() -> None:
+    told = torch.zeros(1, 1, 4)
+    told[..., 1] = OWN
+    allowed = torch.ones(1, 1, 4, dtype=torch.bool)
+    other_row = torch.tensor([[[3, 6, 3, 3]]])
+    assert of_absence(told, other_row, allowed).item() == 0
+    allowed[..., 1] = False
+    assert of_absence(told, torch.full((1, 1, 4), 3), allowed).item() == 0
+
+
+def test_a_label_without_a_value_says_nothing_of_absence() -> None:
+    nowhere = torch.zeros(1, 1, 4, dtype=torch.bool)
+    assert of_absence(torch.zeros(1, 1, 4), torch.zeros(1, 1, 4, dtype=torch.long), nowhere).item() == 0
+
+
+def test_in_low_precision_they_say_the_same() -> None:
+    priors, window = _priors()
+    with torch.autocast("cpu", torch.bfloat16):
+        low, _ = _priors()
+    slots, arrays = [FORM.slots], FORM.arrays
+    assert torch.equal(priors.starts([window], slots, 200), low.starts([window], slots, 200))
+    assert torch.equal(priors.rows([window], arrays, 200), low.rows([window], arrays, 200))
+
+
+def test_a_model_of_low_precision_reads_a_record_without_lists() -> None:
+    request = Request("1", form_of(name=TEXT, price=TEXT), passage_of("Name: water\nPrice: 3\n"))
+    model = tiny_model()
+    model._low_precision = True
+    (result,) = Engine(model, "low").fill([request])
+    assert result

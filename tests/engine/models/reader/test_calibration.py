@@ -1,0 +1,169 @@
+"""Confidence is read from signs, never falls with the model's own probability, and lies with its model."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny_network import BILL, VOCABULARY, bill, passage_of, tiny_model, tiny_network
+
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.models.identity import SHIPPED, fingerprint_of, weights_fingerprint
+from cinnabar.engine.models.loading import load_model, save_network
+from cinnabar.engine.models.reader.calibration import (
+    Calibration,
+    Scale,
+    carry_calibration,
+    load_calibration,
+    log_odds,
+    save_calibration,
+    signs_of,
+)
+from cinnabar.engine.request import Filled, Leaf, Request
+from cinnabar.schemas import compile_schema
+
+FORM = compile_schema(BILL).form
+SLOT = {slot.path: slot.index for slot in FORM.slots}
+PASSAGE = passage_of("Seller: Acme Ltd\nTotal: 12.50\n")
+HALF = Calibration(Scale(0.0, {"posterior": 0.5}), Scale(0.0, {"posterior": 0.25}), Scale(1.0, {}), "w")
+
+
+def leaf(path: str, confidence: float, span: tuple[int, int] | None = None, **more: float) -> Leaf:
+    return Leaf('"x"', confidence, (span,) if span else (), slot=SLOT[path], **more)  # type: ignore[arg-type]
+
+
+def filled(rows: dict[str, tuple[int, float]] | None = None, **leaves: Leaf) -> Filled:
+    named = {"/" + name.replace("__", "/"): found for name, found in leaves.items()}
+    return Filled("a", "{}", named, rows or {}, 1, 0)
+
+
+@given(
+    st.floats(0, 1),
+    st.floats(0, 1),
+    st.floats(0, 10),
+    st.dictionaries(st.text(), st.floats(-5, 5), max_size=3),
+)
+def test_confidence_never_falls_with_the_models_own_probability(
+    one: float, other: float, weight: float, more: dict[str, float]
+) -> None:
+    scale = Scale(0.3, {**more, "posterior": weight})
+    low, high = sorted((one, other))
+    signs = dict.fromkeys(more, 1.0)
+    confidence = [scale.confidence({**signs, "posterior": log_odds(p)}) for p in (low, high)]
+    assert 0.0 <= confidence[0] <= confidence[1] <= 1.0
+
+
+def test_a_value_an_absence_and_a_row_have_their_own_scales() -> None:
+    absent = Leaf(None, 0.8, origin="absent", absence=0.8, slot=SLOT["/due"])
+    found = filled({"/lines/0": (3, 0.9)}, seller=leaf("/seller", 0.8, absence=0.1), due=absent)
+    done = HALF.calibrated(FORM, PASSAGE, found)
+    assert done.leaves["/seller"].confidence == pytest.approx(2 / 3, abs=1e-4)
+    assert done.leaves["/due"].confidence == done.leaves["/due"].absence == pytest.approx(0.5858, abs=1e-4)
+    assert done.rows["/lines/0"] == (3, pytest.approx(0.7311, abs=1e-4))
+
+
+def test_what_is_not_the_value_keeps_its_proportion() -> None:
+    done = HALF.calibrated(FORM, PASSAGE, filled(seller=leaf("/seller", 0.8, absence=0.05)))
+    assert done.leaves["/seller"].absence == pytest.approx(
+        0.25 * (1 - done.leaves["/seller"].confidence), abs=1e-4
+    )
+
+
+def test_what_was_known_before_keeps_its_confidence() -> None:
+    known = replace(leaf("/seller", 1.0), origin="known")
+    assert HALF.calibrated(FORM, PASSAGE, filled(seller=known)).leaves["/seller"] == known
+
+
+def test_signs_tell_the_name_before_a_value_and_words_that_two_fields_share() -> None:
+    found = filled(
+        {"/lines/0": (0, 0.5)},
+        seller=leaf("/seller", 0.9, (8, 16)),
+        lines__0__name=leaf("/lines/*/name", 0.5, (8, 16)),
+        total=leaf("/total", 0.9, (24, 29)),
+    )
+    signs = signs_of(FORM, PASSAGE, found).leaves
+    assert [signs[p]["label"] for p in ("/seller", "/total", "/lines/0/name")] == [1.0, 1.0, 0.0]
+    assert [signs[p]["shared"] for p in ("/seller", "/total", "/lines/0/name")] == [1.0, 0.0, 1.0]
+    assert [signs[p]["row"] for p in ("/seller", "/lines/0/name")] == [0.0, 1.0]
+    assert signs["/total"]["number"] == 1.0 and signs["/total"]["text"] == 0.0
+    assert len({tuple(own) for own in signs.values()}) == 1, "all leaves have the same signs, in one order"
+
+
+def test_signs_are_finite_for_whatever_a_model_makes_of_a_document() -> None:
+    text, _ = bill(1)
+    for passage in (passage_of(text), passage_of("")):
+        (result,) = Engine(tiny_model()).fill([Request("a", FORM, passage)])
+        assert isinstance(result, Filled)
+        signs = signs_of(FORM, passage, result)
+        assert signs.leaves.keys() == result.leaves.keys() and signs.rows.keys() == result.rows.keys()
+        assert all(abs(value) < 50 for own in (signs.leaves | signs.rows).values() for value in own.values())
+
+
+def test_the_engine_says_what_its_models_calibration_says() -> None:
+    model, passage = tiny_model(), passage_of(bill(1)[0])
+    (plain,) = Engine(model).fill([Request("a", FORM, passage)])
+    model.calibration = HALF
+    (sure,) = Engine(model).fill([Request("a", FORM, passage)])
+    assert isinstance(plain, Filled) and isinstance(sure, Filled)
+    assert sure == HALF.calibrated(FORM, passage, plain)
+    assert sure.record == plain.record and sure.leaves != plain.leaves
+
+
+def saved_model(folder: Path) -> Path:
+    save_network(folder, tiny_network(), VOCABULARY, {})
+    return folder
+
+
+def test_a_calibration_is_part_of_its_models_fingerprint(tmp_path: Path) -> None:
+    folder = saved_model(tmp_path / "model")
+    weights = weights_fingerprint(folder)
+    assert fingerprint_of(folder) == weights
+    save_calibration(folder, replace(HALF, model=weights))
+    assert weights_fingerprint(folder) == weights != fingerprint_of(folder)
+    model = load_model(folder, "cpu")
+    assert model.fingerprint == fingerprint_of(folder)
+    assert model.calibration == replace(HALF, model=weights)
+
+
+def test_a_calibration_of_other_weights_or_of_nothing_is_refused(tmp_path: Path) -> None:
+    from cinnabar.schemas.errors import ModelError
+
+    save_calibration(tmp_path, HALF)
+    with pytest.raises(ModelError, match="fitted for the weights w, found the weights v; run `cinnabar cal"):
+        load_calibration(tmp_path, "v")
+    path = tmp_path / "calibration.json"
+    for text in ("{", "[]", json.dumps(json.loads(path.read_text()) | {"version": 0})):
+        path.write_text(text)
+        with pytest.raises(ModelError, match="expected"):
+            load_calibration(tmp_path, "w")
+
+
+def test_a_fine_tuned_model_has_the_calibration_of_its_base(tmp_path: Path) -> None:
+    base, own = saved_model(tmp_path / "base"), saved_model(tmp_path / "own")
+    carry_calibration(base, own, "w2")
+    assert load_calibration(own, "w2") is None, "a base without one gives none"
+    save_calibration(base, replace(HALF, model=weights_fingerprint(base)))
+    carry_calibration(base, own, "w2")
+    assert load_calibration(own, "w2") == replace(HALF, model="w2")
+
+
+@pytest.mark.parametrize("harm", ["none", "broken", "of other weights"])
+def test_a_calibration_of_the_model_before_does_not_stay_in_a_folder(tmp_path: Path, harm: str) -> None:
+    base, own = saved_model(tmp_path / "base"), saved_model(tmp_path / "own")
+    save_calibration(own, replace(HALF, model="of the model before"))
+    if harm == "broken":
+        (base / "calibration.json").write_text("{")
+    elif harm == "of other weights":
+        save_calibration(base, HALF)
+    carry_calibration(base, own, weights_fingerprint(own))
+    assert load_calibration(own, weights_fingerprint(own)) is None
+
+
+def test_the_shipped_calibration_was_fitted_for_the_shipped_weights() -> None:
+    found = load_calibration(SHIPPED, weights_fingerprint("default"))
+    assert found is not None and found.about["leaves"] > 1000
+    assert all(scale.weights["posterior"] >= 0 for scale in (found.values, found.absences, found.rows))

@@ -1,0 +1,15 @@
+"""Pages in which the tests of the priors look for names, with the tiny network's words and letters."""
+
+from __future__ import annotations
+
+from tests.engine.models.reader.network.test_phrase_vectors import letters
+from tests.tiny_network import tiny_network, wordpieces
+
+from cinnabar.engine.models.reader.inputs.columns import Columns
+from cinnabar.engine.models.reader.priors.name_matching import Page
+
+
+def page_of(text: str) -> Page:
+    """The page of this text."""
+    columns = Columns(wordpieces().pieces(text))
+    return Page.of(text, columns, tiny_network().encoder.words.weight, letters(), wordpieces())

@@ -1,0 +1,260 @@
+"""One denoising step by itself: what scores mean for each slot, what is committed, and what is noted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import torch
+from random_model import request
+
+from cinnabar.engine.batch_state import Board
+from cinnabar.engine.constraint import Constraint
+from cinnabar.engine.effort import effort_of
+from cinnabar.engine.models.base import MASK, MORE, PAD, VOCABULARY, Candidate, Scores
+from cinnabar.engine.repair import Alternatives
+from cinnabar.engine.step import commit, constrain
+from cinnabar.engine.writing import Value
+from cinnabar.schemas import compile_schema
+from cinnabar.schemas.errors import EngineFailure
+
+CPU, INF = torch.device("cpu"), float("inf")
+TEXT = {"type": "string"}
+SPAN = ((2, 5),)
+#: What a slot may be, each with its logit; "" stands for absent.
+Offer = dict[str, float]
+
+
+def board_of(required: Sequence[str] = (), **properties: Any) -> Board:
+    schema = {"type": "object", "properties": properties, "required": list(required)}
+    return Board([request(compile_schema(schema).form)], ["m"], [[]], CPU)
+
+
+def scores_of(
+    board: Board, *offers: Offer, spelled: dict[int, tuple[str, float]] | None = None, refused: float = -INF
+) -> Scores:
+    """Candidates by their logits; `spelled` has for a slot the text that its tokens are peaked on."""
+    spelled = spelled or {}
+    size, width = board.canvas.tokens.shape
+    texts = [[text for text in offer if text] for offer in offers]
+    logits = torch.full((size, max(map(len, texts))), -INF)
+    for row, (offer, own) in enumerate(zip(offers, texts, strict=True)):
+        logits[row, : len(own)] = torch.tensor([offer[text] for text in own])
+    generate = torch.full((size,), -INF)
+    tokens = torch.zeros(len(spelled), width, VOCABULARY)
+    for row, (slot, (text, logit)) in enumerate(sorted(spelled.items())):
+        generate[slot] = logit
+        length = int(board.canvas.length[slot])
+        for at in range(length):
+            tokens[row, at, text.encode()[at] if at < len(text) else PAD] = 40.0
+        if len(text) > length:
+            tokens[row, length - 1, MORE] = 80.0
+    return Scores(
+        candidates=[[Candidate(text.encode(), SPAN) for text in own] for own in texts],
+        candidate_logits=logits,
+        absent_logit=torch.tensor([float(offer.get("", -INF)) for offer in offers]),
+        generate_logit=generate,
+        generating=torch.tensor(sorted(spelled), dtype=torch.long),
+        token_logits=tokens,
+        refused_logit=torch.full((size,), refused),
+    )
+
+
+def step(board: Board, scores: Scores, effort: str = "medium", **more: Any) -> Alternatives:
+    return commit(board, constrain(board, scores, Constraint(CPU)), effort_of(effort, **more))
+
+
+def test_the_surest_value_is_committed_and_all_are_noted() -> None:
+    board = board_of(["a"], a=TEXT, b={"type": "integer"})
+    step(board, scores_of(board, {"": 0, '"A"': 2, '"B"': 1}, {"": math.log(1.2), "5": 0}))
+    assert board.values == [
+        Value(b'"A"', False, 0.6652, 0.09, SPAN, "copied", rival=0.2447),
+        Value(b"5", True, 0.4545, 0.5455, SPAN, "copied"),
+    ]
+    assert board.closed.tolist() == [True, False] and board.steps == [1]
+    assert board.canvas.values == [b'"A"', None] and board.canvas.spans == [SPAN, ()]
+    step(board, scores_of(board, {'"A"': 9}, {"": 0, "5": math.log(2)}), "low")
+    assert board.closed.tolist() == [True, True] and board.canvas.values[1] == b"5" and board.steps == [2]
+
+
+@pytest.mark.parametrize(("share", "given"), [(0.29, False), (0.54, False), (0.55, True)])
+def test_what_may_be_absent_is_given_from_a_little_above_one_half_on(share: float, given: bool) -> None:
+    board = board_of(a=TEXT)
+    step(board, scores_of(board, {"": math.log(1 - share), '"A"': math.log(share)}), "instant")
+    assert board.values[0].absent == (not given) and not board.values[0].missing
+    found = (board.values[0].confidence, board.values[0].absent_confidence)
+    assert found == pytest.approx((share, 1 - share))
+    assert board.canvas.values == [b'"A"' if given else b""] and board.canvas.left_out == [not given]
+
+
+@pytest.mark.parametrize(("share", "missing"), [(0.51, False), (0.5, False), (0.49, True)])
+def test_what_is_demanded_is_missing_where_absence_is_likelier_than_not(share: float, missing: bool) -> None:
+    board = board_of(["a"], a=TEXT)
+    step(board, scores_of(board, {"": math.log(1 - share), '"A"': math.log(share)}), "instant")
+    assert board.values == [Value(b'"A"', False, share, 1 - share, SPAN, "copied", missing)]
+
+
+def test_where_nothing_is_offered_the_value_noted_before_stands() -> None:
+    board = board_of(["a"], a=TEXT, b=TEXT)
+    step(board, scores_of(board, {"": -INF}, {"": -INF}), "instant")
+    assert [(v.text, v.absent, v.missing, v.confidence) for v in board.values] == [
+        (b'""', False, True, 0.0),
+        (b'""', True, False, 0.0),
+    ]
+
+
+def test_the_allowed_mass_is_what_the_automata_left() -> None:
+    board = board_of(["a", "b"], a=TEXT, b={"type": "integer"})
+    step(board, scores_of(board, {'"A"': 0}, {"7": 0}, refused=0.0))
+    assert [value.allowed_mass for value in board.values] == [-0.6931, -0.6931]
+    assert board.values[0].confidence == 1.0
+
+
+def test_the_alternatives_are_absence_the_candidates_and_the_least() -> None:
+    board = board_of(["a"], a={**TEXT, "minLength": 1}, b={"type": "integer"})
+    offers = {"": 0.0, '"A"': 2.0, '"B"': 1.0, '""': 0.5}, {"": 3.0, "5": 0.0}
+    others = step(board, scores_of(board, *offers))
+    shares = torch.tensor([0.0, 2.0, 1.0, 0.5]).softmax(0).tolist()
+    found = others(0)
+    assert [(value.text, value.absent, value.origin) for _, value in found] == [
+        (b'"A"', True, "copied"),
+        (b'"A"', False, "copied"),
+        (b'"B"', False, "copied"),
+        (b'" "', False, "minimal"),
+    ]
+    assert [chance for chance, _ in found] == pytest.approx([shares[0], shares[1], shares[2], 0.0], abs=1e-4)
+    assert [value.confidence for _, value in found][1:] == [chance for chance, _ in found][1:]
+    assert found[0][1].absent_confidence == found[0][0] and found[-1][1].spans == ()
+    assert all(not value.missing for _, value in found[1:3])
+    # What is noted as absent has its best guess among them.
+    assert [(round(chance, 3), value.text, value.absent) for chance, value in others(1)] == [
+        (0.953, b"5", True), (0.047, b"5", False), (0.047, b"5", False), (0.0, b"0", False),
+    ]  # fmt: skip
+
+
+def test_all_that_is_offered_for_a_slot_is_among_its_alternatives() -> None:
+    board = board_of(["a"], a=TEXT, b={"enum": ["x", "y"]})
+    offers = {"": 0.0, '"A"': 2.0, '"B"': 1.0, '"C"': 0.5, '"D"': 0.1}, {'"y"': 0.0}
+    others = step(board, scores_of(board, *offers, spelled={0: ('"C"', 0.0)}))
+    assert [value.text for chance, value in others(0) if value.origin == "copied" and not value.absent] == [
+        b'"A"', b'"B"', b'"C"', b'"D"',
+    ]  # fmt: skip
+    assert all(value.spans == SPAN for _, value in others(0)[1:-1])
+    assert [value.text for _, value in others(1)] == [b'"y"', b'"y"', b'"x"']
+
+
+def test_what_is_spelled_out_is_its_own_alternative() -> None:
+    board = board_of(["a"], a=TEXT)
+    others = step(board, scores_of(board, {"": 0.0}, spelled={0: ('"xy"', 2.0)}), "instant")
+    share = round(math.exp(2) / (1 + math.exp(2)), 4)
+    assert board.canvas.values == [b'"xy"'] and board.values[0].origin == "generated"
+    assert board.values[0].confidence == share and board.values[0].absent_confidence == round(1 - share, 4)
+    assert [(value.text, value.origin) for _, value in others(0)][1:] == [
+        (b'"xy"', "generated"), (b'""', "minimal"),
+    ]  # fmt: skip
+
+
+def test_a_candidate_that_is_not_allowed_fails_only_where_it_is_the_best() -> None:
+    board = board_of(["a"], a=TEXT)
+    step(board, scores_of(board, {"12": 0.0, '"A"': 1.0}))
+    with pytest.raises(EngineFailure, match="/a: the candidate 12"):
+        step(board_of(["a"], a=TEXT), scores_of(board, {"12": 1.0, '"A"': 0.0}))
+
+
+@pytest.mark.parametrize(("length", "grows"), [(16, True), (32, True), (64, False)])
+def test_a_slot_grows_where_its_value_goes_on_up_to_the_longest(length: int, grows: bool) -> None:
+    board = board_of(["a"], a=TEXT)
+    while int(board.canvas.length[0]) < length:
+        board.grow(torch.tensor([True]))
+    step(board, scores_of(board, {"": 0.0}, spelled={0: (f'"{"x" * 90}"', 9.0)}), "instant")
+    assert int(board.canvas.length[0]) == (2 * length if grows else length)
+    assert board.closed.tolist() == [not grows]
+    if grows:
+        assert bool((board.canvas.tokens == MASK).all()) and not bool(board.firm.any())
+    else:
+        assert board.canvas.values == [b'"' + b"x" * 62 + b'"']
+
+
+def test_in_the_last_step_all_is_committed_and_before_it_a_share() -> None:
+    for steps, closed in ((1, 4), (2, 2), (3, 2), (4, 1)):
+        board = board_of(**dict.fromkeys("abcd", TEXT))
+        step(board, scores_of(board, *[{'"A"': 0.0, '"B"': 0.0}] * 4), "medium", steps=steps)
+        assert int(board.closed.sum()) == closed
+
+
+def committed(effort: str = "medium") -> Board:
+    """A board of two steps' work, of which the first slot's value is committed."""
+    board = board_of(["a", "b"], a=TEXT, b=TEXT)
+    step(board, scores_of(board, {'"A"': 5, '"B"': 0}, {'"A"': 0, '"B"': 0}), effort)
+    assert board.closed.tolist() == [True, False]
+    return board
+
+
+@pytest.mark.parametrize(
+    ("now", "opened"), [((0.2, 0.8), True), ((0.31, 0.69), False), ((0.4, 0.6), False), ((0.2, 0.2), False)]
+)
+def test_a_value_is_doubted_where_another_is_clearly_likelier(now: tuple[float, float], opened: bool) -> None:
+    board = committed()
+    rest = {'"C"': math.log(0.3), '"D"': math.log(0.3)} if sum(now) < 0.9 else {}
+    logits = {'"A"': math.log(now[0]), '"B"': math.log(now[1]), **rest}
+    step(board, scores_of(board, logits, {'"A"': 0, '"B"': 0}))
+    assert board.reopenings.values == int(opened)
+    # What was given up is not taken in the step that gave it up.
+    assert board.values[0].text == (b'"B"' if opened else b'"A"')
+
+
+def test_nothing_is_opened_again_beyond_the_steps_of_an_effort_or_too_often() -> None:
+    other = {'"A"': 0, '"B"': 5}, {'"A"': 0, '"B"': 0}
+    late = committed()
+    late.steps = [4]
+    step(late, scores_of(late, *other))
+    assert late.reopenings.values == 0 and late.steps == [5]
+    often = committed()
+    often.value_reopened[0] = 2
+    step(often, scores_of(often, *other))
+    assert often.reopenings.values == 0
+    once = committed()
+    once.value_reopened[0] = 1
+    step(once, scores_of(once, *other))
+    assert once.reopenings.values == 1
+
+
+def test_a_value_that_is_no_longer_offered_is_opened_again() -> None:
+    board = committed()
+    step(board, scores_of(board, {'"B"': 1, '"C"': 0}, {'"A"': 0, '"B"': 0}))
+    assert board.reopenings.values == 1 and board.values[0].text == b'"B"'
+
+
+def test_known_values_are_never_judged() -> None:
+    schema = {"type": "object", "properties": {"a": TEXT, "b": TEXT}, "required": ["a", "b"]}
+    board = Board([request(compile_schema(schema).form, known={"/a": '"A"'})], ["m"], [[]], CPU)
+    scores = scores_of(board, {'"B"': 5}, {'"B"': 0, '"C"': 0}, spelled={0: ('"xy"', 9.0)})
+    step(board, scores)
+    assert board.reopenings.values == 0 and board.canvas.values[0] == b'"A"'
+
+
+@pytest.mark.parametrize("field", ["absent_logit", "candidate_logits", "generate_logit", "refused_logit"])
+def test_scores_that_are_no_numbers_are_refused(field: str) -> None:
+    board = board_of(a=TEXT, b=TEXT)
+    scores = scores_of(board, {"": 0, '"A"': 0}, {"": 0, '"A"': 0}, spelled={1: ('"x"', 0.0)})
+    getattr(scores, field)[1] = float("nan")
+    with pytest.raises(EngineFailure, match="expected finite scores"):
+        constrain(board, scores, Constraint(CPU))
+    for value in (float("nan"), INF):
+        scores = scores_of(board, {"": 0, '"A"': 0}, {"": 0, '"A"': 0}, spelled={1: ('"x"', 0.0)})
+        scores.token_logits[0, 3, 65] = value
+        with pytest.raises(EngineFailure, match="expected finite scores"):
+            constrain(board, scores, Constraint(CPU))
+
+
+def test_what_is_not_spelled_out_has_no_outlook() -> None:
+    board = board_of(["a", "b"], a=TEXT, b=TEXT)
+    judged = constrain(board, scores_of(board, {"": 0}, {"": 0}, spelled={1: ('"x"', 1.0)}), Constraint(CPU))
+    assert judged.spelled_logit.tolist() == [-INF, 1.0] and judged.complete.tolist() == [False, True]
+    assert judged.witness[0].tolist() == [PAD] * 16
+    assert judged.witness[1].tolist() == [*b'"x"', *[PAD] * 13]
+    assert float(judged.log_mass[0]) < -1e8 and float(judged.log_mass[1]) > -1
+    assert judged.posterior[0].tolist() == judged.runner_up[0].tolist() == [0.0] * 16
+    assert judged.choices[0].tolist() == [1.0] * 16 and judged.more[0] == 0.0

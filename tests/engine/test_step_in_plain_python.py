@@ -1,0 +1,128 @@
+"""What a step commits, opens again and notes is what the same step does slot by slot in plain Python."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+import torch
+from plain_step import PlainSlot, plain_step
+from random_model import random_text, request
+
+from cinnabar.engine.batch_state import Board
+from cinnabar.engine.constraint import Constraint
+from cinnabar.engine.effort import Effort
+from cinnabar.engine.models.base import MORE, PAD, VOCABULARY, Candidate, Scores
+from cinnabar.engine.step import commit, constrain
+from cinnabar.schemas import compile_schema
+
+CPU, NONE = torch.device("cpu"), float("-inf")
+KINDS: list[dict[str, Any]] = [
+    {"type": "string"},
+    {"type": "string", "minLength": 20},
+    {"type": "string", "pattern": "^[ab]{1,9}$"},
+    {"type": ["string", "null"], "pattern": "^x-[0-9]{3}-y[ab]$"},
+    {"type": "integer"},
+    {"type": ["number", "null"]},
+    {"enum": ["one", "two", "three"]},
+]
+
+
+def board_of(draw: random.Random) -> Board:
+    requests = []
+    for name in ("r0", "r1", "r2")[: draw.randint(1, 3)]:
+        names = "abcde"[: draw.randint(1, 5)]
+        schema = {
+            "type": "object",
+            "properties": {name: draw.choice(KINDS) for name in names},
+            "required": [name for name in names if draw.random() < 0.5],
+        }
+        form = compile_schema(schema).form
+        known = {}
+        if draw.random() < 0.2:
+            known = {form.slots[0].path: random_text(form.slots[0].automaton, draw, 8).decode()}
+        requests.append(request(form, name, known))
+    return Board(requests, [None] * len(requests), [[]] * len(requests), CPU)
+
+
+def logits(draw: random.Random, count: int) -> list[float]:
+    """Of one softmax: now one that wins, now several that are alike, now none."""
+    spread = draw.choice((0.0, 0.7, 2.0, 5.0))
+    return [NONE if draw.random() < 0.1 else draw.gauss(0, spread) for _ in range(count)]
+
+
+def scores_of(board: Board, pools: dict[int, list[bytes]], draw: random.Random) -> Scores:
+    """A model that wavers between a few texts of each slot from step to step, at each of its positions."""
+    size, width = board.canvas.tokens.shape
+    offered = [draw.sample(pools[at], draw.randint(0, len(pools[at]))) for at in range(size)]
+    table = torch.full((size, max(1, *map(len, offered))), NONE)
+    absent, spelled, generating, tokens = [], [], list[int](), list[torch.Tensor]()
+    for at, texts in enumerate(offered):
+        first, second, *rest = logits(draw, len(texts) + 2)
+        absent.append(first)
+        if rest:
+            table[at, : len(rest)] = torch.tensor(rest)
+        spelled.append(NONE)
+        if draw.random() < 0.7:
+            spelled[at] = second + draw.choice((0.0, 3.0))
+            generating.append(at)
+            tokens.append(_peaked(pools[at], int(board.canvas.length[at]), width, draw))
+    return Scores(
+        candidates=[
+            [
+                Candidate(text, (), "default") if draw.random() < 0.2 else Candidate(text, ((1, 2 + at),))
+                for text in texts
+            ]
+            for at, texts in enumerate(offered)
+        ],
+        candidate_logits=table,
+        absent_logit=torch.tensor(absent),
+        generate_logit=torch.tensor(spelled),
+        generating=torch.tensor(generating, dtype=torch.long),
+        token_logits=torch.stack(tokens) if tokens else torch.zeros(0, width, VOCABULARY),
+        refused_logit=torch.tensor([draw.choice((NONE, -1.0)) for _ in range(size)]),
+    )
+
+
+def _peaked(pool: list[bytes], length: int, width: int, draw: random.Random) -> torch.Tensor:
+    text, other = draw.choice(pool), draw.choice(pool)
+    found = torch.zeros(width, VOCABULARY)
+    for at in range(length):
+        peak = draw.choice((6.0, 9.0, 14.0))
+        for one, share in ((text, 0.0), (other, draw.choice((-0.5, -1.5, -4.0, 1.0)))):
+            token = one[at] if at < len(one) else PAD
+            found[at, token] = max(float(found[at, token]), peak + share)
+    if len(text) > length:
+        found[length - 1, MORE] = draw.choice((0.0, 12.0, 30.0))
+    return found
+
+
+def texts_for(board: Board, draw: random.Random) -> dict[int, list[bytes]]:
+    """A few texts of each slot, none of which is null."""
+    return {
+        at: sorted(
+            {random_text(i.slot.automaton, draw, draw.choice((4, 10, 40))) for _ in range(4)} - {b"null"}
+        )
+        or [i.slot.automaton.shortest_texts(2)[-1]]
+        for at, i in enumerate(board.canvas.instances)
+    }
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_step_does_to_each_slot_what_plain_python_does(seed: int) -> None:
+    constraint = Constraint(CPU)
+    for number in range(8):
+        draw = random.Random(100 * seed + number)
+        board = board_of(draw)
+        pools = texts_for(board, draw)
+        steps = draw.choice((1, 2, 3, 5, 8))
+        effort = Effort("some", steps, draw.choice((0.5, 0.9, 0.97)), reopenings=draw.choice((0, 1, 2)))
+        for _ in range(steps + 2):
+            judged = constrain(board, scores_of(board, pools, draw), constraint)
+            expected = plain_step(board, judged, effort)
+            done = list(board.steps)
+            commit(board, judged, effort)
+            for at, slot in enumerate(expected):
+                assert PlainSlot(board, at).same() == slot.same(), (number, at)
+            assert board.steps == [count + 1 for count in done]

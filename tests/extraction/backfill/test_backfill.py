@@ -1,0 +1,335 @@
+"""A backfill asks what is new, keeps the rest as it stood, loses no document, and does nothing twice."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reading_model import ReadingModel
+
+from cinnabar.engine.models.base import Canvas, Row, Scores
+from cinnabar.extraction.backfill.backfill import Backfill, backfill
+from cinnabar.extraction.run import Options, Summary, extract
+from cinnabar.extraction.sources import ModelSource
+from cinnabar.extraction.storage.reading import query
+from cinnabar.extraction.storage.stored import Selection, select
+from cinnabar.extraction.storage.verification import verify
+from cinnabar.schemas import SchemaSource, load_schema
+from cinnabar.schemas.errors import NotUnited, UsageError
+
+TWELVE = [f"f{number}" for number in range(12)]
+LINE = {"what": {"type": "string"}, "price": {"type": "number"}}
+
+
+class Counting(ReadingModel):
+    """Counts score passes times the slots that are asked in each, and what it read and looked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.work = self.listed = 0
+
+    def find_rows(self, forms: Any, memories: Any) -> list[list[Row]]:
+        self.listed += sum(bool(form.arrays) for form in forms)
+        return super().find_rows(forms, memories)
+
+    def score(self, forms: Any, memories: Any, rows: Any, canvas: Canvas) -> Scores:
+        self.work += canvas.known.count(False)
+        return super().score(forms, memories, rows, canvas)
+
+
+def schema(properties: dict[str, Any], **rest: Any) -> SchemaSource:
+    return load_schema({"title": "note", "type": "object", "properties": properties, **rest})
+
+
+def lines(**more: Any) -> dict[str, Any]:
+    item = {"type": "object", "properties": LINE | more, "required": [*(LINE | more)]}
+    return {"type": "array", "items": item}
+
+
+TEXT = {"type": "string"}
+MAYBE = {"type": ["string", "null"]}
+OLD = schema({"name": TEXT, "city": MAYBE, "na": TEXT, "lines": lines()}, required=["name"])
+NEW = schema(
+    {"name": TEXT, "day": MAYBE, "city": MAYBE, "lines": lines(vat={"type": ["number", "null"]})},
+    required=["name"],
+)
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with documents and their records, which tests copy: parsers take a second to start."""
+    base = tmp_path_factory.mktemp("stored")
+    (base / "docs").mkdir()
+    for number in range(5):
+        city = "city=Bonn\n" if number % 2 else ""
+        rows = "".join(f"- what=w{at} price={at}.5 vat={at}\n" for at in range(number))
+        (base / "docs" / f"{number}.txt").write_text(f"name=N{number}\nna=x\nday=mon{number}\n{city}{rows}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(base)
+        read(Path("docs"), OLD, base / "out")
+        read(Path("docs"), NEW, base / "whole")
+        shutil.copytree(base / "out", base / "filled")
+        assert fill(base / "filled") is not None
+    return base
+
+
+@pytest.fixture
+def docs(stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(stored, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return Path("docs")
+
+
+@pytest.fixture
+def out(docs: Path) -> Path:
+    """Records of the old version."""
+    return docs.parent.absolute() / "out"
+
+
+@pytest.fixture
+def filled(docs: Path) -> Path:
+    """These made records of the new version."""
+    return docs.parent.absolute() / "filled"
+
+
+@pytest.fixture
+def whole(docs: Path) -> Path:
+    """The same documents read with the new version from the start."""
+    return docs.parent.absolute() / "whole"
+
+
+def read(docs: Path, source: SchemaSource, out: Path, model: ReadingModel | None = None) -> Summary:
+    return extract([docs], source, out, of(model or ReadingModel()), Options(workers=1))
+
+
+def of(model: ReadingModel) -> ModelSource:
+    return ModelSource(model.fingerprint, lambda: model)
+
+
+def fill(
+    out: Path, source: SchemaSource = NEW, model: ReadingModel | None = None, chosen: Selection | None = None
+) -> Summary | None:
+    return backfill(source, out, of(model or ReadingModel()), chosen, Options(workers=1, batch=2))
+
+
+def rows(out: Path, sql: str) -> list[tuple[Any, ...]]:
+    return query(out, sql).rows
+
+
+def test_new_fields_are_filled_and_all_else_stays(stored: Path, filled: Path, whole: Path) -> None:
+    leaves = "select document, pointer, value_json, confidence, spans from fields order by all"
+    before = rows(stored / "out", leaves)
+    out = filled
+    same = "select path, record_json from note order by path"
+    assert rows(out, same) == rows(whole, same)
+    after = rows(out, leaves)
+    kept = [row for row in before if row[1] != "/na"]
+    assert all(row in after for row in kept)
+    new = [row for row in after if row not in before]
+    assert {row[1].rsplit("/", 1)[1] for row in new} == {"day", "vat"}
+    there = f"select distinct pointer from fields where schema_fingerprint = '{NEW.fingerprint}'"
+    assert ("/na",) not in rows(out, there) and ("/day",) in rows(out, there)
+    found = "select value, evidence_text, row_confidence from fields where pointer = '/lines/1/vat'"
+    assert set(rows(out, found)) == {("1", "1", 0.9)}
+
+
+def test_one_field_added_to_twelve_takes_a_fifth_of_the_work_at_most(docs: Path, tmp_path: Path) -> None:
+    old = schema(dict.fromkeys(TWELVE, MAYBE))
+    new = schema(dict.fromkeys([*TWELVE, "day"], MAYBE))
+    read(docs, old, tmp_path / "out")
+    full, part = Counting(), Counting()
+    read(docs, new, tmp_path / "whole", full)
+    fill(tmp_path / "out", new, part)
+    assert 0 < part.work <= 0.2 * full.work
+    same = "select record_json from note order by path"
+    assert rows(tmp_path / "out", same) == rows(tmp_path / "whole", same)
+
+
+def test_lists_that_stay_are_not_looked_for(out: Path) -> None:
+    model = Counting()
+    fill(out, schema({"name": TEXT, "day": MAYBE, "lines": lines()}, required=["name"]), model)
+    assert (model.listed, model.work) == (0, 5)
+
+
+def test_dropping_fields_takes_no_model(out: Path) -> None:
+    model = Counting()
+    summary = fill(out, schema({"lines": lines(), "name": TEXT}, required=["name"]), model)
+    assert summary is not None and summary.written == 5
+    assert (model.passages, model.work) == (0, 0)
+    assert json.loads(rows(out, "select record_json from note order by path")[1][0]) == {
+        "lines": [{"what": "w0", "price": 0.5}], "name": "N1"
+    }  # fmt: skip
+    assert rows(out, "select distinct field from fields where schema_fingerprint in"
+                " (select schema_fingerprint from note) order by 1") == [
+        ("/lines/*/price",), ("/lines/*/what",), ("/name",)
+    ]  # fmt: skip
+
+
+def test_old_versions_stay_beside_the_new_one(filled: Path) -> None:
+    assert rows(filled, f"select count(*) from note_{OLD.fingerprint[:8]} where na = 'x'") == [(5,)]
+    assert rows(filled, "select count(*) from note where day is not null") == [(5,)]
+    assert verify(filled).problems == []
+
+
+def test_a_second_run_does_nothing_and_extract_finds_the_work_done(docs: Path, filled: Path) -> None:
+    model = Counting()
+    assert fill(filled, model=model) is None
+    again = read(docs, NEW, filled, model)
+    assert (again.skipped, model.passages, model.work) == (5, 0, 0)
+
+
+def test_a_file_that_is_gone_or_changed_is_told_and_waits_for_another_run(docs: Path, out: Path) -> None:
+    kept = (docs / "2.txt").read_bytes()
+    (docs / "2.txt").unlink()
+    (docs / "3.txt").write_text("name=other\n")
+    summary = fill(out)
+    assert summary is not None and (summary.written, summary.skipped) == (3, 2)
+    told = "select path, code, detail from outcomes where outcome = 'skipped' order by path"
+    (gone, changed) = rows(out, told)
+    assert gone[0].endswith("2.txt") and gone[1] == "gone" and "not there" in gone[2]
+    assert changed[0].endswith("3.txt") and changed[1] == "changed"
+    united = rows(out, "select name, day from note_all order by name")
+    assert united == [("N0", "mon0"), ("N1", "mon1"), ("N2", None), ("N3", None), ("N4", "mon4")]
+    (docs / "2.txt").write_bytes(kept)
+    summary = fill(out)
+    assert summary is not None and (summary.inputs, summary.written, summary.skipped) == (2, 1, 1)
+
+
+def test_each_content_of_a_path_has_its_own_outcome(docs: Path, out: Path) -> None:
+    (docs / "1.txt").write_text("name=Later\nday=sun\n")
+    read(docs, OLD, out)
+    summary = fill(out)
+    assert summary is not None and (summary.inputs, summary.written, summary.skipped) == (6, 5, 1)
+    assert rows(out, "select day from note where name = 'Later'") == [("sun",)]
+    assert "1.txt@" in rows(out, "select path from outcomes where code = 'changed'")[0][0]
+
+
+def test_types_that_do_not_go_together_are_refused_before_any_work(out: Path) -> None:
+    with pytest.raises(NotUnited, match=r"^/lines/\*/price: was a number and is now a text"):
+        fill(out, schema({"name": TEXT, "lines": lines(price=TEXT)}))
+    assert rows(out, "select count(*) from runs") == [(1,)]
+
+
+def test_a_backfill_over_nothing_says_so(out: Path, tmp_path: Path) -> None:
+    assert fill(out, OLD) is None
+    assert fill(out, load_schema({"title": "other", "type": "object", "properties": {"a": TEXT}})) is None
+    (tmp_path / "empty").mkdir()
+    assert fill(tmp_path / "empty") is None
+    assert fill(out, chosen=Selection(source="nowhere")) is None
+    assert rows(out, "select count(*) from runs") == [(1,)]
+    with pytest.raises(UsageError, match="no results"):
+        fill(tmp_path / "absent")
+
+
+def chosen_names(out: Path, **what: Any) -> list[str]:
+    return [Path(found.paths[0]).stem for found in select(out, "note", Selection(**what))]
+
+
+def test_records_are_chosen_by_date_source_model_and_sql(docs: Path, out: Path) -> None:
+    everything, now = ["0", "1", "2", "3", "4"], datetime.now(UTC)
+    assert chosen_names(out) == everything
+    assert chosen_names(out, since=now - timedelta(hours=1), until=now) == everything
+    assert chosen_names(out, since=now) == chosen_names(out, until=now - timedelta(hours=1)) == []
+    assert chosen_names(out, source=f"{docs}/") == everything
+    assert chosen_names(out, source=str(docs / "1.txt")) == chosen_names(out, source="*/1.*") == ["1"]
+    assert chosen_names(out, source=str(docs)[:-1]) == []
+    assert chosen_names(out, model="reading") == everything and chosen_names(out, model="other") == []
+    assert chosen_names(out, where="city = 'Bonn' -- and no more") == ["1", "3"]
+    assert chosen_names(out, where="len(lines) > 2", source="*/4.txt") == ["4"]
+    for wrong in ("nonsense =", "1 = 1); drop view note; select (1 = 1", "total > 1"):
+        with pytest.raises(UsageError, match="--where"):
+            chosen_names(out, where=wrong)
+    with pytest.raises(UsageError, match=r'^--where parcelz > 3: there is no column "parcelz", .*\bcity, '):
+        chosen_names(out, where="parcelz > 3")
+
+
+class Unsure(Counting):
+    """Half sure of cities, unless it was told to be better."""
+
+    better = False
+
+    def score(self, forms: Any, memories: Any, rows: Any, canvas: Canvas) -> Scores:
+        scores = super().score(forms, memories, rows, canvas)
+        for at, one in enumerate(canvas.instances):
+            if one.slot.path == "/city" and not self.better:
+                scores.absent_logit[at] = 0.0
+                scores.candidate_logits[at] = scores.candidate_logits[at].clamp(max=0.5)
+        return scores
+
+
+def test_what_is_below_a_confidence_is_asked_again_and_only_that(docs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "unsure"
+    read(docs, OLD, out, Unsure())
+    before = rows(
+        out, "select document, pointer, confidence from fields where pointer <> '/city' order by all"
+    )
+    better = Unsure()
+    better.better = True
+    summary = fill(out, OLD, better, Selection(below=0.8))
+    assert summary is not None and summary.written == better.work == 2
+    assert rows(out, "select min(confidence) > 0.9 from fields where pointer = '/city'") == [(True,)]
+    after = rows(
+        out, "select document, pointer, confidence from fields where pointer <> '/city' order by all"
+    )
+    assert before == after
+    assert fill(out, OLD, better, Selection(below=0.8)) is None
+    assert verify(out).problems == []
+
+
+def test_what_the_schema_no_longer_allows_together_is_asked_as_a_whole(out: Path) -> None:
+    properties = {"name": TEXT, "city": MAYBE, "na": TEXT, "lines": lines()}
+    model = Counting()
+    summary = fill(out, schema(properties, required=["name"], maxProperties=3), model)
+    assert summary is not None and summary.written == 5
+    # All have four properties: one of them has to go.
+    assert model.passages == 5
+    sizes = "select path, len(json_keys(record_json)) from note order by path"
+    assert [size for _, size in rows(out, sizes)] == [3] * 5
+
+
+def test_what_it_takes_is_told_before_and_nothing_is_stored(out: Path) -> None:
+    with Backfill(NEW, out, of(ReadingModel()), options=Options(workers=1)) as begun:
+        found = begun.estimate()
+    assert (found.documents, found.done, found.lost) == (5, 0, 0)
+    assert found.asked == ("/day", "/lines/*/vat") and found.dropped == ("/na",)
+    assert 20 < found.tokens < 60 and found.seconds > 0
+    assert rows(out, "select count(*) from runs") == [(1,)]
+    assert rows(out, "select count(*) from records") == [(5,)]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+sys.path[:0] = sys.argv[3:]
+import test_backfilling as t
+from cinnabar.extraction.backfill.backfill import Backfill
+from cinnabar.extraction.run import Options
+chosen = t.Backfill(t.NEW, Path(sys.argv[1]), t.of(t.ReadingModel()), options=Options(workers=1, batch=2))
+with chosen as begun:
+    for number in range(int(sys.argv[2])):
+        begun.work(number)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_killed_in_the_middle_it_goes_on_and_the_rows_are_the_same(out: Path, filled: Path) -> None:
+    here, batches = Path(__file__).parent, 1
+    command = [sys.executable, "-c", KILLED, str(out), str(batches), str(here), str(here.parent)]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    model = Counting()
+    fill(out, model=model)
+    assert model.passages == max(0, 5 - 2 * batches)
+    for sql in (
+        "select path, record_json, confidence, engine_fingerprint from records order by all",
+        "select * exclude (run_id) from fields order by all",
+        "select path, document from outcomes where outcome = 'written' order by all",
+    ):
+        assert rows(out, sql) == rows(filled, sql)
+    assert verify(out).problems == []

@@ -1,0 +1,159 @@
+"""Documents are found again from any working directory, by their bytes, and no table says where they lie."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from reading_model import ReadingModel
+
+from cinnabar.extraction import inputs
+from cinnabar.extraction.backfill import whereabouts
+from cinnabar.extraction.backfill.backfill import backfill
+from cinnabar.extraction.backfill.retrying import retry
+from cinnabar.extraction.backfill.whereabouts import Whereabouts
+from cinnabar.extraction.run import Options, extract
+from cinnabar.extraction.sources import ModelSource
+from cinnabar.extraction.storage.folders import FILE, KEPT, remember, remembered
+from cinnabar.extraction.storage.quarantine import held
+from cinnabar.extraction.storage.reading import query
+from cinnabar.schemas import SchemaSource, load_schema
+from cinnabar.schemas.errors import UsageError
+
+ONE = Options(workers=1)
+
+
+def schema(*names: str) -> SchemaSource:
+    fields = {name: {"type": ["string", "null"]} for name in names} | {"name": {"type": "string"}}
+    return load_schema({"title": "note", "type": "object", "properties": fields, "required": ["name"]})
+
+
+def model() -> ModelSource:
+    return ModelSource("reading", ReadingModel)
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.fixture
+def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with documents and what was read of them from within it, by relative paths."""
+    monkeypatch.setattr("os.fsync", lambda _: None)
+    base = tmp_path / "office"
+    (base / "docs").mkdir(parents=True)
+    (base / "docs" / "1.txt").write_text("name=A\nday=mon\n")
+    (base / "docs" / "2.txt").write_text("name=B\nday=tue\n")
+    (base / "docs" / "3.txt").write_text("day=wed\n")
+    monkeypatch.chdir(base)
+    extract([Path("docs")], schema(), Path("out"), model(), ONE)
+    return base
+
+
+def days(out: Path) -> list[tuple[Any, ...]]:
+    return query(out, "select name, day from note_all order by name").rows
+
+
+def test_a_backfill_finds_documents_from_any_working_directory(
+    office: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Another file of that name lies in the new working directory, and the whole has moved.
+    (tmp_path / "elsewhere" / "docs").mkdir(parents=True)
+    (tmp_path / "elsewhere" / "docs" / "1.txt").write_text("name=Z\n")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    office.rename(tmp_path / "moved")
+    moved = Path("..", "moved")
+    (found,) = retry(moved / "out", held(moved / "out"), model()).runs
+    assert (found.inputs, found.quarantined) == (1, 1)
+    summary = backfill(schema("day"), moved / "out", model(), options=ONE)
+    assert summary is not None and (summary.written, summary.skipped) == (2, 0)
+    assert days(moved / "out") == [("A", "mon"), ("B", "tue")]
+    paths = query(moved / "out", "select distinct path from outcomes order by path").rows
+    assert paths == [("docs/1.txt",), ("docs/2.txt",), ("docs/3.txt",)]
+    for file in moved.rglob("*.parquet"):
+        assert str(tmp_path) not in json.dumps(pq.read_table(file).to_pylist(), default=str), file
+    assert str(tmp_path) not in (moved / "out" / FILE).read_text()
+
+
+def test_what_is_not_found_is_looked_for_where_the_user_says(
+    office: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = (office / "out").rename(tmp_path / "alone")
+    monkeypatch.chdir(tmp_path)
+    summary = backfill(schema("day"), out, model(), options=ONE)
+    assert summary is not None and (summary.written, summary.skipped) == (0, 2)
+    ((detail,),) = query(out, "select detail from outcomes where path = 'docs/1.txt' and code = 'gone'").rows
+    assert detail == (
+        "docs/1.txt is not there any more; the record of the version before stays;"
+        " if it lies elsewhere now, say where with --from"
+    )
+    assert retry(out, held(out), model()).gone == ["docs/3.txt"]
+    (office / "docs" / "2.txt").rename(office / "docs" / "renamed.txt")
+    (found,) = retry(out, held(out), model(), others=[office]).runs
+    assert (found.inputs, found.quarantined) == (1, 1)
+    summary = backfill(schema("day"), out, model(), options=ONE, others=[office / "docs"])
+    assert summary is not None and (summary.written, summary.skipped) == (2, 0)
+    assert days(out) == [("A", "mon"), ("B", "tue")]
+    with pytest.raises(UsageError, match="nowhere: no such file or folder"):
+        backfill(schema("day", "more"), out, model(), options=ONE, others=[Path("nowhere")])
+
+
+def test_bytes_decide_and_not_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, first, second = (tmp_path / name for name in ("out", "first", "second"))
+    for folder in (out, first, second):
+        folder.mkdir()
+    for folder in (first, second):
+        remember(out, folder)
+        (folder / "a.txt").write_text(f"this is {folder.name}")
+    monkeypatch.chdir(out)
+    with Whereabouts(out) as found:
+        for folder in (first, second):
+            text = f"this is {folder.name}"
+            assert found.find(["a.txt"], digest(text), len(text)) == folder / "a.txt"
+        assert found.find(["a.txt"], digest("another"), 7) is None
+        # Where bytes are not known, the latest run's folder counts.
+        assert found.lying_at("a.txt") == found.file_at("a.txt") == second / "a.txt"
+        assert found.lying_at("b.txt") is None
+        assert found.file_at("x" * 5000) is None
+    # A link out of a folder that is searched is not followed.
+    (out / "link.txt").symlink_to(first / "a.txt")
+    with Whereabouts(tmp_path, [out]) as found:
+        assert found.find(["gone.txt"], digest("this is first"), 13) is None
+
+
+def test_only_files_of_the_right_size_are_read_and_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in (("right", "four"), ("same-size", "five"), ("other", "three")):
+        (tmp_path / name).write_text(text)
+    looked, real = [], inputs.examine
+    monkeypatch.setattr(
+        whereabouts, "examine", lambda item, roots: looked.append(item.name) or real(item, roots)
+    )
+    with Whereabouts(tmp_path / "out", [tmp_path]) as found:
+        assert found.find(["gone"], digest("four"), 4) == tmp_path / "right"
+        assert found.find(["gone"], digest("nine"), 4) is None
+        assert sorted(looked) == ["right", "same-size"]
+        assert found.find(["gone"], digest("three"), None) == tmp_path / "other"
+
+
+def test_folders_are_remembered_once_the_latest_first_and_not_without_end(tmp_path: Path) -> None:
+    folders = [tmp_path / "in" / str(number) for number in range(KEPT + 3)]
+    for folder in folders:
+        remember(tmp_path, folder)
+    remember(tmp_path, folders[20])
+    latest = [folders[20], *(folder for folder in reversed(folders) if folder != folders[20])]
+    assert remembered(tmp_path) == latest[:KEPT]
+    (tmp_path / FILE).write_text("{half")
+    assert remembered(tmp_path) == []
+    remember(tmp_path, folders[0])
+    assert remembered(tmp_path) == [folders[0]]
+
+
+def test_a_run_over_absolute_paths_alone_remembers_nothing(office: Path, tmp_path: Path) -> None:
+    extract([office / "docs"], schema(), tmp_path / "out", model(), ONE)
+    assert remembered(tmp_path / "out") == [] and remembered(office / "out") == [office]

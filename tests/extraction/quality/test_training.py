@@ -1,0 +1,41 @@
+"""Which sources the shipped weights are trained on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cinnabar.engine.models.identity import SHIPPED
+from cinnabar.engine.training import pool
+from cinnabar.engine.training.generator import FAMILIES
+from cinnabar.engine.training.recipe import load_recipe
+from cinnabar.extraction.quality import training
+from cinnabar.schemas.errors import UsageError
+
+
+@pytest.fixture(name="data")
+def _data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with one text beside the sets, and a cache in which every source was prepared before."""
+    # The vocabulary of the pretrained encoder is that of the shipped model.
+    monkeypatch.setattr(training, "pretrained_folder", lambda: SHIPPED)
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "letters.jsonl.xz").write_bytes(b"")
+    names = [*load_recipe().sets, *(f"synthetic_{family}" for family in FAMILIES), "mined_letters"]
+    for name in names:
+        pool.save(pool.Source(name, 1.0, []), tmp_path / "pool")
+    return tmp_path
+
+
+def _names(data: Path, *without: str) -> set[str]:
+    return {source.name for source in training.shipped_sources(data, data / "pool", print, without)}
+
+
+def test_what_is_left_out_has_no_part_in_training_though_it_was_prepared(data: Path) -> None:
+    assert _names(data) - _names(data, "fara_forms", "letters") == {"fara_forms", "mined_letters"}
+    assert not _names(data, "fara_forms", "letters") - _names(data)
+
+
+def test_what_is_left_out_has_to_be_a_source(data: Path) -> None:
+    with pytest.raises(UsageError, match=r"--without faras: expected one of .*fara_forms.*letters"):
+        _names(data, "faras")

@@ -1,0 +1,106 @@
+"""Automata kept on disk: whole or not at all, and never another one than was asked for."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from pathlib import Path
+
+import pytest
+
+from cinnabar.schemas.automata import cache
+from cinnabar.schemas.automata.automaton import Automaton
+from cinnabar.schemas.automata.cache import cache_folder, remembered
+from cinnabar.schemas.regex.patterns import fullmatch
+
+PATTERN = r"[a-z]{2,5}-\d{3}"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("CINNABAR_CACHE", str(tmp_path / "kept"))
+    monkeypatch.setattr(cache, "WORTH", 0.0)
+    return tmp_path / "kept"
+
+
+def build() -> Automaton:
+    return fullmatch(PATTERN)
+
+
+def refuse() -> Automaton:
+    raise AssertionError("it is on disk")
+
+
+def test_what_was_built_once_is_read_again(folder: Path) -> None:
+    made = remembered("plate", build)
+    found = remembered("plate", refuse)
+    assert found.fingerprint == made.fingerprint and found.accepts(b"abc-123")
+    assert not found.transitions.flags.writeable
+    assert [path.suffix for path in folder.iterdir()] == [".npz"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_another_key_and_another_release_do_not_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+    remembered("plate", build)
+    with pytest.raises(AssertionError):
+        remembered("plates", refuse)
+    monkeypatch.setattr(cache, "_code", lambda: "the code of another release")
+    with pytest.raises(AssertionError):
+        remembered("plate", refuse)
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "swapped"])
+def test_a_corrupt_entry_is_built_again(folder: Path, damage: str) -> None:
+    made = remembered("plate", build)
+    (path,) = folder.iterdir()
+    data = path.read_bytes()
+    if damage == "swapped":
+        remembered("digits", lambda: fullmatch(r"\d"))
+        (other,) = (p for p in folder.iterdir() if p != path)
+        # Whole, but with the arrays of another one under its fingerprint.
+        head = other.read_bytes()
+        path.write_bytes(head[: len(head) // 2] + data[len(data) // 2 :])
+    else:
+        middle = len(data) // 2
+        flipped = data[:middle] + bytes(b ^ 0xFF for b in data[middle : middle + 40]) + data[middle + 40 :]
+        path.write_bytes({"cut": data[:middle], "flipped": flipped, "empty": b""}[damage])
+    again = remembered("plate", build)
+    assert again.fingerprint == made.fingerprint
+    assert remembered("plate", refuse).fingerprint == made.fingerprint
+
+
+def test_without_a_folder_that_can_be_written_all_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "WORTH", 0.0)
+    (tmp_path / "file").write_text("")
+    for named in ("", str(tmp_path / "file" / "below")):
+        monkeypatch.setenv("CINNABAR_CACHE", named)
+        assert remembered("plate", build).accepts(b"ab-123")
+    monkeypatch.setenv("CINNABAR_CACHE", "")
+    assert cache_folder() is None
+
+
+def test_the_folder_is_the_user_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CINNABAR_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/some/cache")
+    assert cache_folder() == Path("/some/cache/cinnabar")
+
+
+def _write_often(_: int) -> str:
+    os.environ["CINNABAR_CACHE"] = os.environ["SHARED_CACHE"]
+    cache.WORTH = 0.0
+    found = {remembered(f"key {i % 3}", build).fingerprint for i in range(30)}
+    (only,) = found
+    return only
+
+
+def test_several_writers_at_once_leave_whole_entries(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHARED_CACHE", str(folder))
+    with multiprocessing.get_context("spawn").Pool(3) as pool:
+        assert len(set(pool.map(_write_often, range(6)))) == 1
+    assert len(list(folder.iterdir())) == 3
+    for i in range(3):
+        assert remembered(f"key {i}", refuse).accepts(b"zz-000")

@@ -1,0 +1,158 @@
+"""Numbers: one spelling for each value; bounds and multiples against exact decimal arithmetic."""
+
+from __future__ import annotations
+
+import re
+from decimal import ROUND_DOWN, Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cinnabar.schemas.automata.automaton import Automaton
+from cinnabar.schemas.automata.numbers import canonical_number, integer, number
+from cinnabar.schemas.errors import UnsupportedNumber
+
+SHAPE = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?")
+
+near = st.sampled_from(
+    ["0", "1", "-1", "9", "10", "-10", "99.5", "100", "0.05", "-0.25", "12.5", "1.375", "1E3", "1e-3"]
+)
+values = near.map(Decimal) | st.builds(
+    lambda n, k: Decimal(n).scaleb(-k), st.integers(-30_000, 30_000), st.integers(0, 4)
+)
+bounds = st.none() | values
+steps = st.sampled_from(
+    [None, *map(Decimal, ["1", "3", "20", "0.01", "0.5", "2.5", "0.25", "1.2", "100", "1e-6"])]
+)
+
+
+def accepts(automaton: Automaton, value: Decimal) -> bool:
+    return automaton.accepts(canonical_number(value).encode())
+
+
+@settings(max_examples=100)
+@given(bounds, bounds, bounds, bounds, steps, st.lists(values, min_size=1, max_size=15), st.data())
+def test_bounds_and_multiples_are_exact(
+    low: Decimal | None,
+    high: Decimal | None,
+    above: Decimal | None,
+    below: Decimal | None,
+    step: Decimal | None,
+    tried: list[Decimal],
+    data: st.DataObject,
+) -> None:
+    edges = [b for b in (low, high, above, below) if b is not None]
+    shifts = [Decimal(s) for s in ("0", "1", "-1", "0.01", "-0.001")]
+    tried = [*tried, *(b + s for b in edges for s in shifts)]
+    tried += [b.quantize(Decimal(1).scaleb(-k), ROUND_DOWN) for b in edges for k in (0, 1, 2, 3)]
+    if step:
+        tried += [step * n for n in (-3, 0, 1, 7, 1000)]
+    numbers, integers = number(low, high, above, below, step), integer(low, high, above, below, step)
+    for value in tried:
+        inside = (
+            (low is None or value >= low)
+            and (high is None or value <= high)
+            and (above is None or value > above)
+            and (below is None or value < below)
+            and (step is None or value % step == 0)
+        )
+        assert accepts(numbers, value) == inside, value
+        assert accepts(integers, value) == (inside and value == value.to_integral_value()), value
+    shortest = data.draw(st.sampled_from([numbers, integers])).shortest()
+    if shortest is not None:
+        assert SHAPE.fullmatch(shortest.decode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["-0", "-0.0", "0.0", "1.0", "1.", ".5", "01", "-01", "00", "+1", "1e3", "--1", "1.2.3", "-", "", "1.10"],
+)
+def test_other_spellings_are_refused(text: str) -> None:
+    assert not number().accepts(text.encode()) and not integer().accepts(text.encode())
+
+
+@given(st.from_regex(r"-?[0-9.]{0,5}\Z") | st.text("-+.0123456789eE", max_size=6))
+def test_only_canonical_spellings_are_accepted(text: str) -> None:
+    canonical = bool(SHAPE.fullmatch(text)) and text != "-0"
+    assert number().accepts(text.encode()) == canonical
+    assert integer().accepts(text.encode()) == (canonical and "." not in text)
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, places=6) | st.integers() | st.floats(-1e15, 1e15))
+def test_the_canonical_spelling_keeps_the_value(value: Decimal | int | float) -> None:
+    text = canonical_number(value)
+    assert Decimal(text) == Decimal(str(value))
+    assert canonical_number(text) == text
+    assert number().accepts(text.encode())
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("-0", "0"),
+        ("-0.00", "0"),
+        (-0.0, "0"),
+        ("1.50", "1.5"),
+        ("1e3", "1000"),
+        ("+07", "7"),
+        ("12e-4", "0.0012"),
+        (0.1, "0.1"),
+        (1e22, "1" + "0" * 22),
+        (10**30, "1" + "0" * 30),
+        (".5", "0.5"),
+        ("5.", "5"),
+        ("0e999999", "0"),
+    ],
+)
+def test_one_value_has_one_spelling(value: str | int | float, text: str) -> None:
+    assert canonical_number(value) == text
+
+
+@pytest.mark.parametrize("value", ["1e400", "1e400000000", "1e-500", "1e99999999999999999999999", 10**400])
+def test_exponents_are_not_expanded_past_the_cap(value: str | int) -> None:
+    with pytest.raises(ValueError, match="at most 400 digits"):
+        canonical_number(value)
+
+
+@pytest.mark.parametrize(
+    "value", ["", "nan", "1_0", "1,5", " 1", "٣", "0x1", "-", float("nan"), float("inf"), True]
+)
+def test_what_is_not_a_decimal_number_has_no_spelling(value: str | float) -> None:
+    with pytest.raises(ValueError, match="expected a"):
+        canonical_number(value)
+
+
+def test_contradictory_bounds_leave_nothing() -> None:
+    assert integer(Decimal("1.2"), Decimal("1.8")).is_empty
+    assert number(exclusive_minimum=Decimal(2), maximum=Decimal(2)).is_empty
+    assert number(Decimal(3), Decimal(-3)).is_empty
+
+
+def test_a_decimal_step_bounds_the_places() -> None:
+    cents = number(minimum=Decimal(0), multiple_of=Decimal("0.01"))
+    assert cents.accepts(b"19.99") and cents.accepts(b"5") and cents.accepts(b"0.1")
+    assert not cents.accepts(b"0.005") and not cents.accepts(b"-1")
+
+
+@pytest.mark.parametrize("step", ["0", "-1", "65537", "3276.9", "0.0012345"])
+def test_a_step_without_a_fair_automaton_is_refused(step: str) -> None:
+    with pytest.raises(UnsupportedNumber, match="multipleOf"):
+        number(multiple_of=Decimal(step))
+
+
+@pytest.mark.parametrize("step", ["4096", "204.8", "8192", "65536"])
+def test_a_step_of_as_many_remainders_as_are_allowed_has_its_automaton(step: str) -> None:
+    automaton = number(multiple_of=Decimal(step))
+    for factor in (0, 1, 7, 1000):
+        text = canonical_number(Decimal(step) * factor)
+        assert automaton.accepts(text.encode()) and not automaton.accepts(f"1{text}1".encode())
+
+
+def test_a_bound_of_too_many_digits_is_refused() -> None:
+    with pytest.raises(UnsupportedNumber, match="400 digits"):
+        integer(maximum=Decimal("1e400000"))
+
+
+def test_a_large_round_step_takes_few_states() -> None:
+    assert integer(multiple_of=Decimal("1e12")).states < 20

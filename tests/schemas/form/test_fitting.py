@@ -1,0 +1,156 @@
+"""Records fitted into forms: which slots hold what, and one canonical text for each record."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from schema_strategies import hard_schemas, hard_values
+
+from cinnabar.schemas import UnsupportedSchema, compile_schema
+from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.errors import NotAccepted
+from cinnabar.schemas.form.fitting import branch_of, fit
+from cinnabar.schemas.form.form import ChoiceNode, Form
+from cinnabar.schemas.form.layout import lay_out
+from cinnabar.schemas.reading.normalise import normalise
+
+TEXT = {"type": "string"}
+NUMBER = {"type": "number"}
+PERSON = {"type": "object", "title": "Person", "properties": {"name": TEXT}, "required": ["name"]}
+ROBOT = {"type": "object", "title": "Robot", "properties": {"serial": NUMBER}, "required": ["serial"]}
+WHO = {"anyOf": [PERSON, ROBOT, {"type": "null"}]}
+
+
+def form(schema: Any) -> Form:
+    return lay_out(normalise(schema).shape)
+
+
+def held(found: Form, value: Any) -> dict[tuple[str, int], str]:
+    """What the slots of the form hold, by path and row."""
+    return {(found.slots[slot].path, row): text for (slot, row), text in fit(found, value).texts.items()}
+
+
+def test_texts_are_canonical_in_schema_order() -> None:
+    schema = {"type": "object", "properties": {"b": NUMBER, "a": {"type": "array", "items": TEXT}}}
+    assert fit(form(schema), {"a": ["é", "\n"], "b": Decimal("2.50")}).text == '{"b":2.5,"a":["é","\\n"]}'
+
+
+def test_rows_are_numbered_with_their_parents_before_them() -> None:
+    schema = {"type": "array", "items": {"type": "array", "items": NUMBER}}
+    found = fit(form(schema), [[1], [], [2, 3]])
+    assert found.rows == [(0, -1), (1, 0), (0, -1), (0, -1), (1, 3), (1, 3)]
+    assert sorted(found.texts.items()) == [((0, 1), "1"), ((0, 4), "2"), ((0, 5), "3")]
+
+
+def test_a_choice_holds_the_name_of_its_branch() -> None:
+    found = form({"type": "object", "properties": {"who": WHO}})
+    assert held(found, {"who": {"serial": 7}}) == {("/who", -1): '"Robot"', ("/who/serial", -1): "7"}
+    assert held(found, {"who": None}) == {}
+    assert held(found, {}) == {}
+
+
+def test_a_value_is_in_the_first_branch_that_holds_it() -> None:
+    either = {**PERSON, "title": "Other", "properties": {"name": {"type": "string", "minLength": 3}}}
+    choice = form({"anyOf": [either, {**PERSON, "additionalProperties": NUMBER}]}).root
+    assert isinstance(choice, ChoiceNode)
+    assert [branch_of(choice, {"name": name}) for name in ("Anna", "Al")] == [0, 1]
+    assert branch_of(choice, {"name": "Anna", "age": 3}) == 1
+    assert branch_of(choice, {"name": 3}) is None
+    assert branch_of(choice, [1]) is None
+
+
+def test_a_branch_that_fails_late_leaves_nothing_behind() -> None:
+    rows = {"type": "array", "items": TEXT}
+    first = {"type": "object", "properties": {"r": rows, "k": {"const": 1}}, "required": ["k"], "title": "A"}
+    second = {"type": "object", "properties": {"r": rows, "k": {"const": 2}}, "required": ["k"], "title": "B"}
+    found = fit(form({"anyOf": [first, second]}), {"r": ["x", "y"], "k": 2})
+    assert len(found.rows) == 2
+    assert '"B"' in found.texts.values() and '"A"' not in found.texts.values()
+
+
+def test_open_properties_are_rows_that_hold_name_and_value() -> None:
+    schema = {"type": "object", "properties": {"id": TEXT}, "additionalProperties": NUMBER}
+    found = form(schema)
+    fitted = fit(found, {"z": 1, "id": "x", "a": 2})
+    assert fitted.text == '{"id":"x","z":1,"a":2}'
+    assert held(found, {"z": 1, "id": "x", "a": 2}) == {
+        ("/id", -1): '"x"',
+        ("/*/name", 0): '"z"',
+        ("/*", 0): "1",
+        ("/*/name", 1): '"a"',
+        ("/*", 1): "2",
+    }
+
+
+def test_first_items_belong_to_the_array_and_not_to_a_row() -> None:
+    found = form({"type": "array", "prefixItems": [TEXT, NUMBER], "items": {"type": "boolean"}})
+    assert held(found, ["x", 1, True]) == {("/0", -1): '"x"', ("/1", -1): "1", ("/*", 0): "true"}
+    assert fit(found, ["x"]).text == '["x"]'
+
+
+REFUSED: list[tuple[dict[str, Any], Any, str]] = [
+    (
+        {"type": "object", "properties": {"a/b": {"type": "array", "items": NUMBER}}},
+        {"a/b": [1, "x"]},
+        "/a~1b/1",
+    ),
+    ({"type": "object", "properties": {"a": TEXT}}, {"a": "x", "more": 1}, "/more"),
+    ({"type": "object", "properties": {"a": TEXT}, "required": ["a"]}, {}, "/a"),
+    ({"type": "object", "additionalProperties": NUMBER}, {"a": "x"}, "/a"),
+    ({"type": "object", "additionalProperties": NUMBER, "maxProperties": 1}, {"a": 1, "b": 2}, ""),
+    ({"type": "array", "items": NUMBER, "minItems": 2}, [1], ""),
+    ({"type": "array", "prefixItems": [NUMBER], "items": False}, [1, 2], ""),
+    ({"type": "array", "items": NUMBER}, {"a": 1}, ""),
+    ({"type": "object", "properties": {}}, [1], ""),
+    ({"type": "string"}, {"a": 1}, ""),
+    ({"type": "string"}, "\ud800", ""),
+    ({"anyOf": [PERSON, ROBOT]}, {"name": 1}, "/name"),
+]
+
+
+@pytest.mark.parametrize(("schema", "value", "pointer"), REFUSED, ids=lambda v: str(v)[:50])
+def test_what_has_no_place_is_refused_by_its_pointer(schema: Any, value: Any, pointer: str) -> None:
+    with pytest.raises(NotAccepted) as caught:
+        fit(form(schema), value)
+    assert caught.value.pointer == pointer
+
+
+CUTS: list[tuple[dict[str, Any], Any, Any]] = [
+    ({"type": "array", "items": NUMBER, "uniqueItems": True}, [1, 2], [1, Decimal("1.0")]),
+    ({"type": "array", "items": NUMBER, "contains": {"const": 3}, "maxContains": 1}, [3, 1], [3, 3]),
+    ({"type": "object", "properties": {"a": TEXT, "b": TEXT}, "minProperties": 1}, {"b": ""}, {}),
+    ({"type": "object", "properties": {"a": TEXT, "b": TEXT}, "dependentRequired": {"a": ["b"]}},
+     {"a": "", "b": ""}, {"a": ""}),
+    ({"oneOf": [{"type": "integer"}, {"type": "number", "minimum": 2}]}, 1, 3),
+    ({"type": "object", "properties": {"a": TEXT, "b": TEXT}, "not": {"required": ["a", "b"]}},
+     {"a": ""}, {"a": "", "b": ""}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("schema", "allowed", "cut"), CUTS, ids=lambda v: str(v)[:50])
+def test_what_fits_the_form_is_still_judged(schema: dict[str, Any], allowed: Any, cut: Any) -> None:
+    compiled = compile_schema(schema)
+    assert parse(compiled.canonical(allowed)) == allowed
+    assert fit(compiled.form, cut).text
+    with pytest.raises(NotAccepted):
+        compiled.canonical(cut)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_fitting_keeps_the_value_and_is_idempotent(data: st.DataObject) -> None:
+    schema = data.draw(hard_schemas())
+    value = data.draw(hard_values)
+    try:
+        found = form(schema)
+        fitted = fit(found, value)
+    except (UnsupportedSchema, NotAccepted):
+        return
+    again = fit(found, parse(fitted.text))
+    assert parse(fitted.text) == value
+    assert (again.text, again.rows, again.texts) == (fitted.text, fitted.rows, fitted.texts)
+    assert all(found.slots[slot].accepts(text.encode()) for (slot, _), text in fitted.texts.items())
