@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cinnabar.engine.models.identity import fingerprint_of
+from cinnabar.engine.models.reader.priors.config import PriorConfig
 from cinnabar.engine.models.remote.prices import Prices
 from cinnabar.engine.models.remote.serving import (
     Served,
@@ -66,15 +67,16 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Loads the model of this name or folder, on this device."""
+    """Loads the model of this name or folder, on this device, with the rules and weights of `config`."""
 
     name: str
     device: str
+    config: PriorConfig = PriorConfig()
 
     def __call__(self) -> Model:
         from cinnabar.engine.models.loading import load_model
 
-        return load_model(self.name, self.device)
+        return load_model(self.name, self.device, self.config)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +141,20 @@ class RemoteSource:
 
 
 def model_source(
-    name: str = "default", device: str = "auto", settings: Settings | None = None
+    name: str = "default",
+    device: str = "auto",
+    settings: Settings | None = None,
+    without: Collection[str] = (),
 ) -> ModelSource | RemoteSource:
     """The model of this name or folder, on this device, or behind the server that the settings name.
 
-    Raises UsageError where one of them is not there, packages or the key included.
+    `without` names rules of our own models that are switched off. Raises UsageError where one of them is not
+    there, packages or the key included.
     """
+    config = PriorConfig(without=frozenset(without))
     if is_remote(name):
+        if without:
+            raise UsageError(f"without: {name} has no rules that can be switched off")
         return _remote(name, settings or Settings())
     if device not in DEVICES:
         raise UsageError(f"device: expected one of {', '.join(DEVICES)}, got {device!r}")
@@ -153,7 +162,8 @@ def model_source(
         from cinnabar.engine.models.loading import device_of
 
         device_of(device)
-    return ModelSource(fingerprint_of(name), Named(name, device), encodings=_encodings_limit())
+    fingerprint = config.fingerprint(fingerprint_of(name))
+    return ModelSource(fingerprint, Named(name, device, config), encodings=_encodings_limit())
 
 
 def _encodings_limit() -> int:

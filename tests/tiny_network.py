@@ -10,7 +10,7 @@ import torch
 
 from cinnabar.engine.models.identity import SHIPPED
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
-from cinnabar.engine.models.reader.model import DefaultModel
+from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.network.network import Network, Size
 from cinnabar.engine.request import Passage
 from cinnabar.engine.training.examples import LabelledPassage, labelled_passage
@@ -35,8 +35,8 @@ def tiny_network(seed: int = 0) -> Network:
     return Network(SIZE)
 
 
-def tiny_model(seed: int = 0) -> DefaultModel:
-    return DefaultModel(tiny_network(seed), wordpieces(), f"tiny {seed}")
+def tiny_model(seed: int = 0) -> Reader:
+    return Reader(tiny_network(seed), wordpieces(), f"tiny {seed}")
 
 
 def form_of(**properties: Any) -> Form:

@@ -19,8 +19,9 @@ from cinnabar.engine.models.identity import (
 )
 from cinnabar.engine.models.reader.calibration import load_calibration
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
-from cinnabar.engine.models.reader.model import DefaultModel
+from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.network.network import Network, Size
+from cinnabar.engine.models.reader.priors.config import PriorConfig
 from cinnabar.schemas.errors import ModelError, UsageError
 
 
@@ -34,12 +35,14 @@ def device_of(device: str) -> torch.device:
 
 
 @lru_cache(maxsize=2)
-def load_model(name: str | Path = "default", device: str = "auto") -> DefaultModel:
-    """The model of this name or folder, on this device."""
+def load_model(
+    name: str | Path = "default", device: str = "auto", config: PriorConfig = PriorConfig()
+) -> Reader:
+    """The model of this name or folder, on this device, with the rules and weights of `config`."""
     folder = model_folder(name)
     network, wordpieces = load_network(folder)
     calibration = load_calibration(folder, weights_fingerprint(folder))
-    return DefaultModel(network, wordpieces, fingerprint_of(name), device_of(device), calibration)
+    return Reader(network, wordpieces, fingerprint_of(name), device_of(device), calibration, config)
 
 
 def load_network(folder: Path) -> tuple[Network, WordPieces]:

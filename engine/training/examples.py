@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cinnabar.engine.models.reader.inputs.columns import Columns
-from cinnabar.engine.models.reader.inputs.mentions import PassageReader
+from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.inputs.questions import (
     Question,
     form_questions,
@@ -54,7 +54,7 @@ def labelled_passage(
     text: str, form: Form, labels: Labels, pieces: Pieces, wordpieces: WordPieces, longest: int = LONGEST
 ) -> LabelledPassage:
     """The targets of a document's slots."""
-    reader = PassageReader(text)
+    reader = MentionReader(text)
     asked = form_questions(form)
     folded = plain_words(text)
     starts = Starts()

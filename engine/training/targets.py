@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cinnabar.engine.models.reader.inputs.mentions import PassageReader
+from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.inputs.questions import FormQuestions, Question, is_printed, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, VALUE_PIECES
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
@@ -60,7 +60,7 @@ def slot_target(
     leaf: LabelledLeaf,
     row: LabelledRow | None,
     asked: FormQuestions,
-    reader: PassageReader,
+    reader: MentionReader,
     pieces: Pieces,
     wordpieces: WordPieces,
     near: str,
@@ -130,7 +130,7 @@ def _default(question: Question, value: Any) -> int:
     return same[-1] if same else -1
 
 
-def _unsigned(leaf: LabelledLeaf, reader: PassageReader) -> bool | None:
+def _unsigned(leaf: LabelledLeaf, reader: MentionReader) -> bool | None:
     """Whether a printed number's minus sign is not part of the value; None where signs do not tell."""
     read = [reader.read(leaf.slot, span) for span in leaf.spans]
     if not read or not all(text is not None and text.startswith(b"-") for text in read):
@@ -144,7 +144,7 @@ class Starts:
     def __init__(self) -> None:
         self._known: dict[int, frozenset[int]] = {}
 
-    def of(self, slot: Slot, reader: PassageReader, pieces: Pieces) -> frozenset[int]:
+    def of(self, slot: Slot, reader: MentionReader, pieces: Pieces) -> frozenset[int]:
         """The pieces at which the slot's mentions start."""
         key = id(slot.automaton)
         if key not in self._known:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from cinnabar.engine.models.reader.inputs.questions import question_tensors
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
-from cinnabar.engine.models.reader.network.support import told_at
+from cinnabar.engine.models.reader.network.support import covering_pieces
 from cinnabar.engine.training.examples import LabelledPassage
 from cinnabar.engine.training.pool import Source
 
@@ -30,6 +30,6 @@ def _told(passage: LabelledPassage, words: Tensor, wordpieces: WordPieces) -> La
     asked = question_tensors([s.question for s in chosen], wordpieces)
     cores = [(w.core_first, w.core_last) for w in passage.windows]
     ids = torch.from_numpy(passage.pieces.ids).long()
-    places = iter(told_at(words, asked.label, asked.note, ids, cores).tolist())
+    places = iter(covering_pieces(words, asked.label, asked.note, ids, cores).tolist())
     scalars = tuple(replace(s, told=next(places)) if s.chosen else s for s in passage.scalars)
     return replace(passage, scalars=scalars)

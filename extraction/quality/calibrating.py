@@ -23,7 +23,7 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.identity import about, model_folder, weights_fingerprint
 from cinnabar.engine.models.loading import device_of, load_network
 from cinnabar.engine.models.reader.calibration import Calibration, Scale, load_calibration, save_calibration
-from cinnabar.engine.models.reader.model import DefaultModel
+from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.training.recipe import load_recipe
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.quality.evaluation import EvaluationSet
@@ -213,7 +213,7 @@ def calibrate(
     folder = model_folder(name)
     said, recipe, weights = about(folder), load_recipe(), weights_fingerprint(name)
     network, wordpieces = load_network(folder)
-    engine = Engine(DefaultModel(network, wordpieces, weights, device_of(device)))
+    engine = Engine(Reader(network, wordpieces, weights, device_of(device)))
     seen: list[Observation] = []
     with ParserPool(workers) as pool:
         for one in sets:

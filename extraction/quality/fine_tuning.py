@@ -20,7 +20,7 @@ from cinnabar.engine.models.identity import base_of, fingerprint_of, model_folde
 from cinnabar.engine.models.loading import device_of, load_network
 from cinnabar.engine.models.reader.calibration import carry_calibration
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
-from cinnabar.engine.models.reader.model import DefaultModel
+from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.weights import load_weights, save_difference
 from cinnabar.engine.training.pool import Source
@@ -149,7 +149,7 @@ class _Own:
         passages = labelled_passages(documents, self.compiled.form, wordpieces)
         return Source(str(self.labelled.folder), 1.0, passages)
 
-    def figures(self, files: Sequence[str], model: DefaultModel) -> Figures:
+    def figures(self, files: Sequence[str], model: Reader) -> Figures:
         """The figures of a model on these files."""
         some: EvaluationSet = self.labelled.select(files)
         reads: list[Read] = [self.reads[line["file"]] for line in some.truths]
@@ -184,11 +184,11 @@ def fine_tune(
     place = device_of(device)
 
     def mean_f1(now: Network) -> float:
-        model = DefaultModel(now, wordpieces, "now", place)
+        model = Reader(now, wordpieces, "now", place)
         return sum(float(one.figures(one.parts.checked, model)["f1"]) for one in own) / len(own)
 
     config = settings.config(sum(len(one.readable) for one in own))
-    before = _measure(own, DefaultModel(network, wordpieces, "before", place))
+    before = _measure(own, Reader(network, wordpieces, "before", place))
     working = out / "training" / _key(folders, base, settings)
     shares = (len(one.parts.checked) / len(one.parts.measured) for one in own)
     values = sum(float(b["support"]) * share for b, share in zip(before, shares, strict=True))
@@ -199,7 +199,7 @@ def fine_tune(
     weights = load_weights(bottom)
     changed = difference(weights, network.cpu().state_dict())
     network.load_state_dict(moved(weights, changed))
-    after = _measure(own, DefaultModel(network, wordpieces, "after", place))
+    after = _measure(own, Reader(network, wordpieces, "after", place))
     kept = _mean(after) > _mean(before)
     if kept:
         about = {
@@ -239,7 +239,7 @@ def _trained(base: Path, own: Sequence[_Own]) -> dict[str, list[str]]:
     return {name: sorted(kept) for name, kept in marks.items()}
 
 
-def _measure(own: Sequence[_Own], model: DefaultModel) -> list[Figures]:
+def _measure(own: Sequence[_Own], model: Reader) -> list[Figures]:
     return [one.figures(one.parts.measured, model) for one in own]
 
 

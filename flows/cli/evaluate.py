@@ -77,6 +77,10 @@ def evaluate(
         str | None, typer.Option(metavar="USD", help="Ask a server for no more than this.")
     ] = None,
     prices: PricesOption = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(metavar="RULE", help="Switch off this rule beside the network; may be given repeatedly."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Score the whole path on sets of documents with known answers (schema.json, truth.jsonl, documents).
@@ -89,6 +93,7 @@ def evaluate(
       cinnabar eval data/samples
       cinnabar eval data/samples/receipt --json --predictions predictions.jsonl
       cinnabar eval my_sets --held-back --limit 30 --effort instant
+      cinnabar eval data/samples --without label_prior --without proximity
     """
     from cinnabar.extraction.quality.evaluation import summarise
     from cinnabar.extraction.run import Options
@@ -106,7 +111,8 @@ def evaluate(
         options = Options(
             effort=effort.value, steps=steps, on_missing="guess", context=context, workers=workers
         )
-        found = _predict(chosen, model_source(model, device.value, settings), options)
+        source = model_source(model, device.value, settings, without or ())
+        found = _predict(chosen, source, options)
         figures = {one.name: one.score(found[one.name]) for one in chosen}
         if predictions is not None:
             _write(predictions, found)

@@ -7,10 +7,12 @@ compile time.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property
+from typing import Any, Literal
 
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.judging.judge import Judge
@@ -136,7 +138,7 @@ class ChoiceNode:
 Node = Slot | ObjectNode | ArrayNode | ChoiceNode
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Form:
     """The whole form: its tree, and its slots, arrays, objects and choices in document order.
 
@@ -154,6 +156,25 @@ class Form:
     description: str = ""
     judge: Judge | None = None
     instance: str = ""
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Names all that the form says, its judge left out: forms that are read alike have the same one."""
+        said = _content((self.title, self.description, self.instance, self.root))
+        return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]
+
+    def __hash__(self) -> int:
+        # Caches ask for it at every look-up, and a walk through the tree takes as long as some of them save.
+        return hash(self.fingerprint)
+
+
+def _content(value: Any) -> Any:
+    """What a part of a form says, as JSON."""
+    if isinstance(value, Automaton):
+        return value.fingerprint
+    if is_dataclass(value):
+        return [type(value).__name__, *(_content(getattr(value, field.name)) for field in fields(value))]
+    return [_content(part) for part in value] if isinstance(value, tuple) else value
 
 
 def children(node: Node) -> Iterator[Node]:

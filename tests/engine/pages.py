@@ -6,10 +6,18 @@ from tests.engine.models.reader.network.test_phrase_vectors import letters
 from tests.tiny_network import tiny_network, wordpieces
 
 from cinnabar.engine.models.reader.inputs.columns import Columns
-from cinnabar.engine.models.reader.priors.name_matching import Page
+from cinnabar.engine.models.reader.priors.name_matching import Page, WordVectors
+from cinnabar.engine.models.reader.priors.prior import PriorInput
+from cinnabar.schemas.form.form import Form
 
 
 def page_of(text: str) -> Page:
     """The page of this text."""
     columns = Columns(wordpieces().pieces(text))
-    return Page.of(text, columns, tiny_network().encoder.words.weight, letters(), wordpieces())
+    words = WordVectors(tiny_network().encoder.words.weight, letters(), wordpieces())
+    return Page.of(text, columns, words)
+
+
+def given(form: Form, text: str) -> PriorInput:
+    """What the priors are given for this form and the page of this text."""
+    return PriorInput(form, page_of(text))

@@ -14,16 +14,17 @@ from cinnabar.engine.models.reader.network.states import Understood
 from cinnabar.schemas.form.form import Form
 
 #: Questions that go through the encoder together.
-QUESTIONS_AT_ONCE = 64
+_QUESTIONS_AT_ONCE = 64
 
 
 @dataclass(slots=True)
 class FormMemory:
     """A form as the model keeps it: its questions (slots, then arrays, then options), as it read them.
 
-    `slots`, `arrays` and `options` (of each slot) are their places among the questions.
+    `fingerprint` is the form's; `slots`, `arrays` and `options` (of each slot) are their places among the questions.
     """
 
+    fingerprint: str
     asked: list[Question]
     questions: Questions
     read: Understood
@@ -42,10 +43,10 @@ def read_form(form: Form, network: Network, wordpieces: WordPieces, device: torc
         texts += own
     questions = to_device(question_tensors(texts, wordpieces), device)
     parts = [
-        network.understand(questions.part(i, i + QUESTIONS_AT_ONCE))
-        for i in range(0, max(1, len(texts)), QUESTIONS_AT_ONCE)
+        network.understand(questions.part(i, i + _QUESTIONS_AT_ONCE))
+        for i in range(0, max(1, len(texts)), _QUESTIONS_AT_ONCE)
     ]
     slots = len(asked.slots)
     arrays = range(slots, slots + len(asked.arrays))
     read = Understood.cat(parts)
-    return FormMemory(texts, questions, read, list(range(slots)), list(arrays), options)
+    return FormMemory(form.fingerprint, texts, questions, read, list(range(slots)), list(arrays), options)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from torch import Tensor
 
 from cinnabar.engine.models.reader.inputs.columns import Columns
-from cinnabar.engine.models.reader.inputs.mentions import PassageReader
+from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.inputs.windows import Window
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
 from cinnabar.engine.models.reader.network.states import Held
@@ -20,11 +20,10 @@ class Memory:
     """A passage as the model keeps it: pieces, W windows of at most T pieces, and their states, [W, T, H].
 
     `held` is what slots look at, where it is kept; `columns` the cells of its lines; `plain` the passage's
-    words, once they are needed. By the form's id: `promising` are the windows that its slots look at again,
-    `told` the window that says most of each of its choices, by slot. `supported` is what was found of
-    choices, by form, slot, window and stretch; `matched` how alike the words of slots are to those of
-    windows, by form, windows and questions. `priors`, by the form's id, is what the
-    passage's words say of it.
+    words, once they are needed. By the form's fingerprint: `promising` are the windows that its slots look at
+    again, `choice_windows` the window that has most of the words of each of its choices, by slot, `priors`
+    the scores of the passage's words. `supported` is what was found of choices, by form, slot, window and
+    stretch; `matched` how alike the words of slots are to those of windows, by form, windows and questions.
     """
 
     passage: Passage
@@ -32,11 +31,11 @@ class Memory:
     windows: list[Window]
     states: Tensor
     held: Held | None
-    reader: PassageReader
+    reader: MentionReader
     columns: Columns
     plain: str = ""
-    promising: dict[int, list[int]] = field(default_factory=dict)
-    told: dict[int, dict[int, int]] = field(default_factory=dict)
-    supported: dict[tuple[int, ...], Tensor] = field(default_factory=dict)
-    matched: dict[tuple[int, ...], Tensor] = field(default_factory=dict)
-    priors: dict[int, Priors] = field(default_factory=dict)
+    promising: dict[str, list[int]] = field(default_factory=dict)
+    choice_windows: dict[str, dict[int, int]] = field(default_factory=dict)
+    supported: dict[tuple[str | int, ...], Tensor] = field(default_factory=dict)
+    matched: dict[tuple[str | int, ...], Tensor] = field(default_factory=dict)
+    priors: dict[str, Priors] = field(default_factory=dict)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
 
 import torch
 import torch.nn.functional as F
 
 from cinnabar.engine.models.base import Candidate, Canvas
-from cinnabar.engine.models.reader.answers.column_alignment import aligned
-from cinnabar.engine.models.reader.answers.proximity import gathered
-from cinnabar.engine.models.reader.answers.scores import Answers, Decided
-from cinnabar.engine.models.reader.answers.shared_words import unshared
+from cinnabar.engine.models.reader.answers.scores import Answers, WindowScores
 from cinnabar.engine.models.reader.answers.spans import candidates_of, spans_in_window
 from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
@@ -20,10 +16,10 @@ from cinnabar.engine.models.reader.memory import Memory
 from cinnabar.engine.models.reader.network.network import BOOLEANS
 
 #: A slot is spelled out as well where the model gives that at least this probability.
-SPELL_FROM = 0.1
+_SPELL_FROM = 0.1
 
 
-def answer(k: int, d: Decided, memory: Memory, canvas: Canvas, out: Answers) -> None:
+def answer(k: int, d: WindowScores, memory: Memory, canvas: Canvas, out: Answers) -> None:
     """One answer from what the windows say: the surer one is of holding the value, the more it counts."""
     slot = canvas.instances[k].slot
     present = torch.tensor([-z for z in d.absent])
@@ -51,64 +47,5 @@ def answer(k: int, d: Decided, memory: Memory, canvas: Canvas, out: Answers) -> 
     out.logits[k] = [x + here + copied for x in logs_of]
     kept = math.exp(min(0.0, d.mass[best]))
     out.refused[k] = math.log(max(1.0 - kept, 1e-9))
-    if 1 / (1 + math.exp(-max(-60.0, min(gate, 60.0)))) >= SPELL_FROM or not candidates:
+    if 1 / (1 + math.exp(-max(-60.0, min(gate, 60.0)))) >= _SPELL_FROM or not candidates:
         out.generate[k] = here - math.log1p(math.exp(min(-gate, 60.0)))
-
-
-def align(asked: Sequence[int], memory: Memory, canvas: Canvas, out: Answers) -> None:
-    """Let the rows of each list tell one another in which columns their values stand."""
-    fields: dict[int, list[int]] = {}
-    for k in asked:
-        if not canvas.instances[k].slot.options:
-            fields.setdefault(canvas.instances[k].slot.index, []).append(k)
-    for same in fields.values():
-        found = [out.candidates[k] for k in same], [out.logits[k] for k in same]
-        changed = aligned(*found, [out.absent[k] for k in same], memory.pieces)
-        for k, logits in zip(same, changed, strict=True):
-            out.logits[k] = logits
-
-
-def gather(own: Sequence[int], asked: Collection[int], memory: Memory, canvas: Canvas, out: Answers) -> None:
-    """Let the fields of each object within a record or a row tell one another where on the page it is.
-
-    What is frozen is where it was found.
-    """
-    rows: dict[int, list[tuple[str, int]]] = {}
-    for k in own:
-        instance = canvas.instances[k]
-        parent = instance.slot.path.rpartition("/")[0]
-        if parent.rpartition("*")[2] and not instance.slot.options:
-            rows.setdefault(instance.row, []).append((parent, k))
-    for fields in rows.values():
-        objects, slots = zip(*fields, strict=True)
-        told = _told(slots, asked, canvas, out)
-        _tell(slots, asked, gathered(objects, *told, memory.pieces), out)
-
-
-def unshare(own: Sequence[int], asked: Collection[int], canvas: Canvas, out: Answers) -> None:
-    """Let the fields of each object tell one another whose words are whose. What is frozen is sure of its."""
-    objects: dict[tuple[int, str], list[int]] = {}
-    for k in own:
-        instance = canvas.instances[k]
-        if not instance.slot.options:
-            objects.setdefault((instance.row, instance.slot.path.rpartition("/")[0]), []).append(k)
-    for slots in objects.values():
-        _tell(slots, asked, unshared(*_told(slots, asked, canvas, out)), out)
-
-
-def _told(
-    slots: Sequence[int], asked: Collection[int], canvas: Canvas, out: Answers
-) -> tuple[list[list[Candidate]], list[list[float]], list[float]]:
-    """The candidates of these slots, their log probabilities, those of absence; what is frozen is certain."""
-    frozen = {k: Candidate(b"", canvas.spans[k]) for k in slots if k not in asked and canvas.spans[k]}
-    return (
-        [[frozen[k]] if k in frozen else out.candidates[k] for k in slots],
-        [[0.0] if k in frozen else out.logits[k] for k in slots],
-        [-math.inf if k in frozen else out.absent[k] for k in slots],
-    )
-
-
-def _tell(slots: Sequence[int], asked: Collection[int], changed: Sequence[list[float]], out: Answers) -> None:
-    for k, logits in zip(slots, changed, strict=True):
-        if k in asked:
-            out.logits[k] = logits

@@ -11,32 +11,34 @@ from cinnabar.engine.models.reader.inputs.tensors import KINDS
 from cinnabar.engine.models.reader.inputs.views import Place
 from cinnabar.engine.models.reader.memory import Memory
 from cinnabar.engine.models.reader.network.network import Network
-from cinnabar.engine.models.reader.network.support import support, told_at
+from cinnabar.engine.models.reader.network.support import covering_pieces, support
 from cinnabar.schemas.form.form import Form, Slot
 
 #: Options that are compared with a window together.
-OPTIONS_AT_ONCE = 512
+_OPTIONS_AT_ONCE = 512
 
 
-def told_windows(network: Network, form: Form, known: FormMemory, memory: Memory) -> dict[int, int]:
-    """For each slot with options the window that says most about it."""
-    if id(form) not in memory.told:
+def choice_windows(
+    network: Network, form: Form, questions: FormMemory, memory: Memory
+) -> dict[int, int]:
+    """For each slot with options the window that has most of its words."""
+    if form.fingerprint not in memory.choice_windows:
         chosen = [s.index for s in form.slots if s.options]
         cores = [(w.core_first, w.core_last) for w in memory.windows]
         if len(cores) == 1 or not chosen:
             return dict.fromkeys(chosen, 0)
-        asked = known.questions
-        asked_at = torch.tensor([known.slots[s] for s in chosen], device=asked.label.device)
+        asked = questions.questions
+        asked_at = torch.tensor([questions.slots[s] for s in chosen], device=asked.label.device)
         ids = torch.from_numpy(memory.pieces.ids).to(asked.label.device).long()
         words = network.encoder.words.weight
-        places = told_at(words, asked.label[asked_at], asked.note[asked_at], ids, cores).tolist()
+        places = covering_pieces(words, asked.label[asked_at], asked.note[asked_at], ids, cores).tolist()
         home = [next(i for i, (first, last) in enumerate(cores) if first <= p < last) for p in places]
-        memory.told[id(form)] = dict(zip(chosen, home, strict=True))
-    return memory.told[id(form)]
+        memory.choice_windows[form.fingerprint] = dict(zip(chosen, home, strict=True))
+    return memory.choice_windows[form.fingerprint]
 
 
-def supported(
-    network: Network, form: Form, known: FormMemory, memory: Memory, slot: Slot, window: int,
+def option_support(
+    network: Network, form: Form, questions: FormMemory, memory: Memory, slot: Slot, window: int,
     place: Place | None,
 ) -> Tensor:  # fmt: skip
     """[O, SIGNS]: what the window, or the slot's row in it, bears out of each option; a boolean's yes is one.
@@ -45,26 +47,26 @@ def supported(
     """
     w = memory.windows[window]
     first, last = (place.anchor, place.until) if place is not None else (w.first, w.last)
-    key = (id(form), slot.index, window, first, last)
+    key = (form.fingerprint, slot.index, window, first, last)
     if key not in memory.supported:
         states = memory.states[window]
         seen = torch.from_numpy(memory.pieces.ids[w.first : w.last]).to(states.device).long()
         where = torch.zeros(len(seen), dtype=torch.bool, device=states.device)
         where[max(0, first - w.first) : max(0, last - w.first)] = True
         boolean = kind_of(slot) == KINDS.index("boolean")
-        asked = [known.slots[slot.index]] if boolean else known.options[slot.index]
+        asked = [questions.slots[slot.index]] if boolean else questions.options[slot.index]
         read, words = states[1 : len(seen) + 1], network.encoder.words.weight
-        stated = known.read.statements
+        stated = questions.read.statements
         parts = [
             support(words, seen[None], read[None], where[None], stated[torch.tensor([part])])[0]
-            for part in (asked[i : i + OPTIONS_AT_ONCE] for i in range(0, len(asked), OPTIONS_AT_ONCE))
+            for part in (asked[i : i + _OPTIONS_AT_ONCE] for i in range(0, len(asked), _OPTIONS_AT_ONCE))
         ]
         memory.supported[key] = torch.cat(parts)
     return memory.supported[key]
 
 
-def options_of(
-    network: Network, state: Tensor, known: FormMemory, memory: Memory, slot: Slot, place: Place | None,
+def option_scores(
+    network: Network, state: Tensor, questions: FormMemory, memory: Memory, slot: Slot, place: Place | None,
     found: Tensor,
 ) -> list[float]:  # fmt: skip
     """Log probabilities of a slot's options, for its state, [H], and what was found of them, [O, SIGNS]."""
@@ -75,7 +77,7 @@ def options_of(
     else:
         memory.plain = memory.plain or plain_words(memory.passage.text)
         near = memory.plain
-    at = known.options[slot.index]
-    printed = torch.tensor([float(is_printed(known.asked[o], near)) for o in at], device=state.device)
-    scores = network.choices(state[None], known.read.vectors[at][None], printed[None], found[None])[0]
+    at = questions.options[slot.index]
+    printed = torch.tensor([float(is_printed(questions.asked[o], near)) for o in at], device=state.device)
+    scores = network.choices(state[None], questions.read.vectors[at][None], printed[None], found[None])[0]
     return scores.float().log_softmax(-1).tolist()

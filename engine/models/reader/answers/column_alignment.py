@@ -1,4 +1,4 @@
-"""Values of one field that stand in one column: what many rows agree on, a doubtful row is told.
+"""Values of one field stand in one column: a place on which many rows agree is likelier in a doubtful row.
 
 Each row is read by itself, and in a table of many columns a value is now and then taken from the one beside
 it. Where most of the rows have the values of a field in the same place across the page, a candidate from
@@ -14,26 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.models.base import Candidate
+from cinnabar.engine.models.reader.answers.slot_shares import Floats
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
+from cinnabar.engine.models.reader.priors.config import ColumnAlignmentConfig
 
-#: Rows that agree with every place, counted beside those that were read: a few rows make no table.
-NO_COLUMN = 2.0
-#: Places across the page are as coarse as this, in the units of `Pieces.left`; how far values of a column may
-#: stand beside each other.
-COARSE = 5
-#: Rounds in which what is likelier by its column changes the column: F1 of nics_tables .823, .884 after one,
-#: .889 after three.
-ROUNDS = 3
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+_Ints = npt.NDArray[np.int64]
 
 
-def aligned(
+def rerank_by_column(
     candidates: Sequence[Sequence[Candidate]],
     logits: Sequence[Sequence[float]],
     absent: Sequence[float],
     pieces: Pieces,
+    config: ColumnAlignmentConfig,
 ) -> list[list[float]]:
     """The log probabilities of one field's candidates in R rows, raised where other rows have theirs.
 
@@ -42,10 +35,10 @@ def aligned(
     left, right, logs = _padded(candidates, logits, pieces)
     if len(logs) < 2:
         return [list(own) for own in logits]
-    middle, low, high = (left + right) // 2 // COARSE, left // COARSE, right // COARSE + 1
+    middle, low, high = (left + right) // 2 // config.coarse, left // config.coarse, right // config.coarse + 1
     inside = (middle[:, None] >= low[..., None]) & (middle[:, None] < high[..., None])
     changed = logs
-    for _ in range(ROUNDS):
+    for _ in range(config.rounds):
         whole = np.logaddexp(np.logaddexp.reduce(changed, 1), np.asarray(absent, np.float64))
         share = np.exp(changed - whole[:, None])
         total = float(share.sum())
@@ -55,14 +48,15 @@ def aligned(
         mass = np.concatenate([[0.0], np.cumsum(bins)])
         # What a row itself has in a place is no other row's.
         others = mass[high] - mass[low] - (inside * share[:, None]).sum(-1)
-        prior = (others + NO_COLUMN) / (total - share.sum(1, keepdims=True) + NO_COLUMN)
+        rest = total - share.sum(1, keepdims=True)
+        prior = (others + config.no_column) / (rest + config.no_column)
         changed = logs + np.log(prior / ((prior * share).sum() / total))
     return [changed[i, : len(own)].tolist() for i, own in enumerate(logits)]
 
 
 def _padded(
     candidates: Sequence[Sequence[Candidate]], logits: Sequence[Sequence[float]], pieces: Pieces
-) -> tuple[Ints, Ints, Floats]:
+) -> tuple[_Ints, _Ints, Floats]:
     """Left and right edge of each candidate, and its log probability, -inf beyond a row's last: [R, K]."""
     most = max(1, max(map(len, candidates), default=0))
     left, right = (np.zeros((len(candidates), most), np.int64) for _ in range(2))

@@ -1,4 +1,4 @@
-"""Lines of a page that look alike: what most of them are, a doubtful one among them is as well.
+"""Lines of a page that look alike begin items alike: a doubtful one among lines that do is likelier to.
 
 Each place is asked by itself whether an item of a list begins there, and in a long table one line in thirty
 is missed. Where most of the lines that are made of the same cells begin items, a doubtful one is likelier to
@@ -13,42 +13,32 @@ from itertools import pairwise
 
 import numpy as np
 
-from cinnabar.engine.models.reader.answers.rows import ROW_FROM
 from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.wordpieces import CASES
+from cinnabar.engine.models.reader.priors.config import RowSmoothingConfig
 from cinnabar.engine.models.reader.priors.name_matching import Floats
 
-#: Lines that are alike, at least, and cells of each: running text is alike everywhere.
-ALIKE, CELLS = 3, 2
-#: Lines counted beside those that were read, of which half begin an item.
-UNREAD = 1.0
-#: How much likelier (a natural logarithm) an item begins in a line, at most.
-MOST = 3.0
-#: The left edges of lines that are alike differ by less, in the units of `Pieces.left`.
-COARSE = 40
-#: The next such line is near up to so many times of how far apart such lines are (the median).
-NEAR = 1.5
 
-
-def likened(odds: Floats, columns: Columns) -> Floats:
+def smooth_rows(odds: Floats, columns: Columns, config: RowSmoothingConfig, least: float) -> Floats:
     """The log odds that an item begins at each piece, [T], raised where items begin in lines like its own.
 
     Of each line the likeliest piece is raised, where the next such line above and below is near and begins an
-    item: at the ends of a table stand sums, and what is carried forward. Lines of one cell are told nothing.
+    item: at the ends of a table stand sums, and what is carried forward. Lines of one cell stay as they are.
+    least: the probability from which on a line begins an item.
     """
     alike = defaultdict[Hashable, list[int]](list)
-    for first, until, look in _lines(columns):
+    for first, until, look in _lines(columns, config):
         alike[look].append(first + int(odds[first:until].argmax()))
     raised = odds.copy()
     for found in alike.values():
-        if len(found) < ALIKE:
+        if len(found) < config.alike:
             continue
         places = np.array(found)
         own = probabilities(odds[places])
-        begun = own.sum() - own + UNREAD / 2
-        shared = np.log(begun / (len(found) - 1 + UNREAD - begun)).clip(0.0, MOST)
+        begun = own.sum() - own + config.unread / 2
+        shared = np.log(begun / (len(found) - 1 + config.unread - begun)).clip(0.0, config.most)
         apart = np.diff(columns.pieces.line[places])
-        near, begins = apart <= NEAR * np.median(apart), own >= ROW_FROM
+        near, begins = apart <= config.near * np.median(apart), own >= least
         above, below = np.append(False, near & begins[:-1]), np.append(near & begins[1:], False)
         raised[places] += np.where(above & below, shared, 0.0)
     return raised
@@ -60,7 +50,7 @@ def probabilities(odds: Floats) -> Floats:
     return found
 
 
-def _lines(columns: Columns) -> Iterator[tuple[int, int, Hashable]]:
+def _lines(columns: Columns, config: RowSmoothingConfig) -> Iterator[tuple[int, int, Hashable]]:
     """Lines of several cells, as pieces [first, until), and what they look like.
 
     That is where they begin, and which of their cells have figures.
@@ -69,6 +59,6 @@ def _lines(columns: Columns) -> Iterator[tuple[int, int, Hashable]]:
     has_figures = np.logical_or.reduceat(columns.pieces.case == CASES.index("digits"), columns.first[:-1])
     cells = np.append(np.flatnonzero(np.diff(columns.line, prepend=-1)), len(columns.line))
     for cell, behind in pairwise(cells.tolist()):
-        if behind - cell >= CELLS:
-            look = (int(columns.left[cell]) // COARSE, *has_figures[cell:behind].tolist())
+        if behind - cell >= config.cells:
+            look = (int(columns.left[cell]) // config.coarse, *has_figures[cell:behind].tolist())
             yield first[cell], first[behind], look

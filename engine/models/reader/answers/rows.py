@@ -3,46 +3,45 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from cinnabar.engine.models.base import Row
+from cinnabar.engine.models.reader.priors.config import PriorConfig, RowConfig
 from cinnabar.schemas.form.form import Form, enclosing
 
-#: Least probability of a place that begins an item. Low, because an item that is missed loses all of its
-#: values: over fifteen sets the mean F1 was .477 from .3 on, .485 from .12, .476 from .06.
-ROW_FROM = 0.2
-#: Where none of an array's places is that likely, those from here on, and from this share of the likeliest
-#: one, but no more than so many: of 56 such arrays with a place from .05 on 50 had items. Mean F1 of thirteen
-#: sets .535 without, .557 so.
-DOUBTFUL_FROM, DOUBTFUL_SHARE, DOUBTFUL_MOST = 0.03, 0.3, 8
-#: Items of one array do not begin closer to each other than this, in pieces.
-ROW_GAP = 2
-#: Doubtful ones not closer than the fields of an item take up, so many pieces each, nor than their share of
-#: a text with as many as there may be: where an item's values are scattered over a page, each of them may
-#: look like its beginning. F1 of documents with such lists: broker_statements .43 to .50, film_articles .54
-#: to .58, twelve other sets .43 to .43.
-PIECES_A_FIELD = 12
-
-Place = tuple[int, float]
+#: The piece at which an item begins, and how likely it does.
+Beginning = tuple[int, float]
 
 
-def chosen_places(places: Sequence[Place], fields: int = 1, pieces: int = 0) -> list[Place]:
-    """The places (piece, probability) that begin an item, ascending; of neighbours the likelier one.
+def sure_beginnings(places: Iterable[Beginning], config: RowConfig) -> list[Beginning]:
+    """The places that surely begin an item, ascending; of neighbours the likelier one."""
+    sure = [(piece, chance) for piece, chance in places if chance >= config.least]
+    return _apart(sure, config.apart, len(sure))
+
+
+def doubtful_beginnings(
+    places: Sequence[Beginning], fields: int, pieces: int, config: PriorConfig
+) -> list[Beginning]:
+    """The likeliest places, ascending, for an array of which no place surely begins an item.
 
     fields: how many an item has; pieces: those of the text.
     """
-    most = max((chance for _, chance in places), default=0.0)
-    doubtful = most < ROW_FROM
-    least = max(DOUBTFUL_FROM, DOUBTFUL_SHARE * most) if doubtful else ROW_FROM
-    apart = max(ROW_GAP, min(PIECES_A_FIELD * fields, pieces // DOUBTFUL_MOST)) if doubtful else ROW_GAP
-    kept: list[Place] = []
+    own = config.doubtful_rows
+    least = max(own.least, own.share * max((chance for _, chance in places), default=0.0))
+    apart = max(config.rows.apart, min(own.pieces_a_field * fields, pieces // own.most))
+    return _apart([(piece, chance) for piece, chance in places if chance >= least], apart, own.most)
+
+
+def _apart(places: Sequence[Beginning], apart: int, most: int) -> list[Beginning]:
+    """The likeliest places, ascending: no two closer than `apart` pieces, and `most` of them at most."""
+    kept: list[Beginning] = []
     near: set[int] = set()
-    for place, chance in sorted(places, key=lambda p: (-p[1], p[0])):
-        if doubtful and len(kept) == DOUBTFUL_MOST:
+    for piece, chance in sorted(places, key=lambda place: (-place[1], place[0])):
+        if len(kept) == most:
             break
-        if chance >= least and place not in near:
-            kept.append((place, chance))
-            near.update(range(place - apart + 1, place + apart))
+        if piece not in near:
+            kept.append((piece, chance))
+            near.update(range(piece - apart + 1, piece + apart))
     return sorted(kept)
 
 

@@ -1,4 +1,4 @@
-"""What is said of a request's slots: by each window first, then as the scores of the canvas."""
+"""The scores of a request's slots: by each window first, then as the scores of the canvas."""
 
 from __future__ import annotations
 
@@ -12,8 +12,13 @@ from cinnabar.engine.models.base import VOCABULARY, Candidate, Scores
 
 
 @dataclass(slots=True)
-class Decided:
-    """What the windows say of one slot, before it is made one answer."""
+class WindowScores:
+    """The scores of one slot in each window that it looked at, before they are made one answer.
+
+    absent: logits of its value not being there; spell: of its being spelled out; mass: the logarithm of the
+    share of the start pointer's probability that lies on allowed pieces; pointed: the log probabilities of
+    the spans at `places` (starts, ends); options: log probabilities; states: [H] each.
+    """
 
     absent: list[float] = field(default_factory=list)
     spell: list[float] = field(default_factory=list)
@@ -23,6 +28,26 @@ class Decided:
     places: list[tuple[list[list[int]], list[list[int]]]] = field(default_factory=list)
     options: list[list[float]] = field(default_factory=list)
     states: list[Tensor] = field(default_factory=list)
+
+    def add(
+        self,
+        window: int,
+        state: Tensor,
+        absent: float,
+        spell: float,
+        mass: float,
+        pointed: list[list[float]],
+        starts: list[list[int]],
+        ends: list[list[int]],
+    ) -> None:
+        """Add the scores in one more window; those of options come by themselves."""
+        self.windows.append(window)
+        self.states.append(state)
+        self.absent.append(absent)
+        self.spell.append(spell)
+        self.mass.append(mass)
+        self.pointed.append(pointed)
+        self.places.append((starts, ends))
 
     def likeliest(self, count: int) -> list[int]:
         """The windows that most likely hold the slot's value, the likeliest first."""

@@ -13,16 +13,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from cinnabar.engine.models.base import Candidate
-from cinnabar.engine.models.reader.answers.proximity import MOST, TAKEN, by_slot, shares
-
-#: The power of how likely a candidate's words are no surer field's. Mean F1 of twelve sets and the share of
-#: their absent fields that got a value: .595 and 24% without, .620 and 18% with .7, .617 and 17% with 1.5.
-#: Where the surer field doubts as well, F1 of 21 sets is .596 instead of .603.
-RIVALS = 0.7
+from cinnabar.engine.models.reader.answers.slot_shares import by_slot, shares
+from cinnabar.engine.models.reader.priors.config import SharedWordsConfig
 
 
-def unshared(
-    candidates: Sequence[Sequence[Candidate]], logits: Sequence[Sequence[float]], absent: Sequence[float]
+def rerank_by_shared_words(
+    candidates: Sequence[Sequence[Candidate]],
+    logits: Sequence[Sequence[float]],
+    absent: Sequence[float],
+    config: SharedWordsConfig,
 ) -> list[list[float]]:
     """The log probabilities of N slots' candidates, lowered where a surer slot's lie on the same words.
 
@@ -30,7 +29,7 @@ def unshared(
     value. Candidates without a place in the text neither change nor count.
     """
     counts = [len(own) for own in candidates]
-    if len(counts) < 2 or not 0 < sum(counts) <= MOST:
+    if len(counts) < 2 or not 0 < sum(counts) <= config.most:
         return [list(own) for own in logits]
     slot = np.repeat(np.arange(len(counts)), counts)
     spans = [one.spans or ((-1, -1),) for own in candidates for one in own]
@@ -40,5 +39,5 @@ def unshared(
     placed = begin >= 0
     rivals = placed[:, None] & placed & (begin[:, None] < end) & (begin < end[:, None])
     rivals &= (slot[:, None] != slot) & (share > share[:, None])
-    changed = first + RIVALS * np.log1p(-np.minimum(rivals @ share, TAKEN))
+    changed = first + config.rivals * np.log1p(-np.minimum(rivals @ share, config.taken))
     return by_slot(changed, counts)

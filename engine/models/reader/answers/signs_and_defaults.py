@@ -1,7 +1,7 @@
 """What descriptions say of values beside what they are: that signs do not count, what is given for none.
 
 "Fees, always positive; 0 when there are none": a printed -4.90 is then 4.9, and a document without fees has
-the value 0. Both are decided by the network, slot by slot, once the candidates are known; the parser's part
+the value 0. Both are scores by the network, slot by slot, once the candidates are known; the parser's part
 is only how a printed number reads without its sign.
 """
 
@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 
 from cinnabar.engine.models.base import Candidate, Canvas
-from cinnabar.engine.models.reader.answers.scores import Answers, Decided
+from cinnabar.engine.models.reader.answers.scores import Answers, WindowScores
 from cinnabar.engine.models.reader.answers.spans import log_sum
 from cinnabar.engine.models.reader.form_memory import FormMemory
 from cinnabar.engine.models.reader.inputs.questions import kind_of
@@ -25,7 +25,7 @@ NUMBER = KINDS.index("number")
 
 
 def settle_signs(
-    network: Network, asked: Collection[int], decided: Mapping[int, Decided], canvas: Canvas, out: Answers
+    network: Network, asked: Collection[int], scores: Mapping[int, WindowScores], canvas: Canvas, out: Answers
 ) -> None:
     """Share the probability of each negative number between itself and what it is without its sign."""
     signed = [
@@ -36,7 +36,7 @@ def settle_signs(
     ]
     if not signed:
         return
-    logits = network.unsigned(torch.stack([decided[k].likeliest_state() for k in signed])).float()
+    logits = network.unsigned(torch.stack([scores[k].likeliest_state() for k in signed])).float()
     for k, unsigned, negative in zip(
         signed, F.logsigmoid(logits)[:, 0].tolist(), F.logsigmoid(-logits)[:, 0].tolist(), strict=True
     ):
@@ -55,7 +55,7 @@ def settle_signs(
 def settle_absences(
     network: Network,
     asked: Collection[int],
-    decided: Mapping[int, Decided],
+    scores: Mapping[int, WindowScores],
     known: FormMemory,
     canvas: Canvas,
     out: Answers,
@@ -66,7 +66,7 @@ def settle_absences(
     if not naming:
         return
     at = torch.tensor([questions[k] for k in naming], device=known.read.named.device)
-    states = torch.stack([decided[k].likeliest_state() for k in naming])
+    states = torch.stack([scores[k].likeliest_state() for k in naming])
     shares = network.defaults(states, known.read.named[at], known.read.is_named[at]).tolist()
     for k, question, share in zip(naming, at.tolist(), shares, strict=True):
         absent = out.absent[k]

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from cinnabar.engine.models.base import Candidate
 from cinnabar.engine.models.reader.inputs.columns import Columns
-from cinnabar.engine.models.reader.inputs.mentions import PassageReader, word_ends, word_starts
+from cinnabar.engine.models.reader.inputs.mentions import MentionReader, word_ends, word_starts
 from cinnabar.engine.models.reader.inputs.tensors import Sheet
 from cinnabar.engine.models.reader.inputs.windows import Window
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
@@ -49,7 +49,7 @@ class Pointed:
 
 
 def start_masks(
-    slots: list[Slot], typed: list[bool], reader: PassageReader, pieces: Pieces, window: Window, width: int
+    slots: list[Slot], typed: list[bool], reader: MentionReader, pieces: Pieces, window: Window, width: int
 ) -> Tensor:
     """Where each slot's values may start: [S, T] bool."""
     words = np.zeros(width, bool)
@@ -117,7 +117,7 @@ def spans_in_window(
 
 
 def candidates_of(
-    slot: Slot, typed: bool, pointed: list[Pointed], reader: PassageReader
+    slot: Slot, typed: bool, pointed: list[Pointed], reader: MentionReader
 ) -> tuple[list[Candidate], list[float]]:
     """The texts that a slot may copy, with the logarithms of their probabilities, the likeliest first.
 

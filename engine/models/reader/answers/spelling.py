@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import torch
 
 from cinnabar.engine.models.base import MASK, Canvas
-from cinnabar.engine.models.reader.answers.scores import Answers, Decided
+from cinnabar.engine.models.reader.answers.scores import Answers, WindowScores
 from cinnabar.engine.models.reader.memory import Memory
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.reader.network.speller import HINT_BYTES, POSITIONS
 
 
 def spell(
-    network: Network, own: list[int], decided: dict[int, Decided], memory: Memory, canvas: Canvas,
+    network: Network, own: Sequence[int], scores: dict[int, WindowScores], memory: Memory, canvas: Canvas,
     out: Answers,
 ) -> None:  # fmt: skip
     """Add to the answers the letters of those of a request's own slots that are open and may be written."""
     spelled = [k for k in own if out.generate[k] > -math.inf and canvas.values[k] is None]
     if not spelled:
         return
-    states = torch.stack([decided[k].likeliest_state() for k in spelled])
+    states = torch.stack([scores[k].likeliest_state() for k in spelled])
     hint = torch.full((len(spelled), HINT_BYTES), MASK)
     for i, k in enumerate(spelled):
         spans = out.candidates[k][0].spans if out.candidates[k] else ()

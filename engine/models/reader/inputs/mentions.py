@@ -15,12 +15,13 @@ from cinnabar.engine.readings.scan import Mention, scan
 from cinnabar.schemas.form.form import Slot
 
 #: Characters on each side that a reading may look at (a sign, a currency, "pm" after a range).
-CONTEXT = 40
+_CONTEXT = 40
 
 Typed = tuple[int, int, bytes]
+_Key = tuple[str, int | None]
 
 
-class PassageReader:
+class MentionReader:
     """The readings of a passage's spans, each computed once.
 
     `whole` is the text that tells the passage's habits (day or month first, point or comma).
@@ -31,9 +32,9 @@ class PassageReader:
         self.locale: Locale = document_locale(text if whole is None else whole)
         self._mentions: list[Mention] | None = None
         self._readings: dict[tuple[tuple[int, int], ...], tuple[bytes, ...]] = {}
-        self._typed: dict[int, tuple[Slot, list[Typed]]] = {}
-        self._starting: dict[int, dict[int, list[tuple[int, bytes]]]] = {}
-        self._places: dict[int, npt.NDArray[np.int64]] = {}
+        self._typed: dict[_Key, list[Typed]] = {}
+        self._starting: dict[_Key, dict[int, list[tuple[int, bytes]]]] = {}
+        self._places: dict[_Key, npt.NDArray[np.int64]] = {}
 
     @property
     def mentions(self) -> list[Mention]:
@@ -46,7 +47,7 @@ class PassageReader:
         """What these spans, read on, may stand for, as canonical JSON texts, the likelier first."""
         if spans not in self._readings:
             start, end = spans[0][0], spans[-1][1]
-            before, after = self.text[max(0, start - CONTEXT) : start], self.text[end : end + CONTEXT]
+            before, after = self.text[max(0, start - _CONTEXT) : start], self.text[end : end + _CONTEXT]
             read = " ".join(self.text[a:b] for a, b in spans)
             self._readings[spans] = json_readings(read, self.locale, before, after)
         return self._readings[spans]
@@ -57,19 +58,18 @@ class PassageReader:
 
     def typed(self, slot: Slot) -> list[Typed]:
         """All mentions that the slot accepts in some reading: (start, end, canonical text), in order."""
-        key = id(slot.automaton)
+        key = _key(slot)
         if key not in self._typed:
             found = [(m.start, m.end, self.read(slot, (m.start, m.end))) for m in self.mentions]
-            # The slot is kept so that its automaton's id stays its own.
-            self._typed[key] = (slot, [(a, b, text) for a, b, text in found if text is not None])
-        return self._typed[key][1]
+            self._typed[key] = [(a, b, text) for a, b, text in found if text is not None]
+        return self._typed[key]
 
     def starting(self, slot: Slot, start: int) -> list[tuple[int, bytes]]:
         """Of the mentions that the slot accepts, those that start at this character: (end, canonical text).
 
         A sign or a bracket may begin the mention a character before its first piece, or start one after it.
         """
-        key = id(slot.automaton)
+        key = _key(slot)
         if key not in self._starting:
             # A list of thousands of rows asks thousands of times.
             found = self._starting[key] = {}
@@ -80,11 +80,16 @@ class PassageReader:
 
     def places(self, slot: Slot, pieces: Pieces) -> npt.NDArray[np.int64]:
         """The pieces at which the slot's mentions start, ascending; found once for all windows."""
-        key = id(slot.automaton)
+        key = _key(slot)
         if key not in self._places:
             found = {pieces.at(start) for start, _, _ in self.typed(slot)}
             self._places[key] = np.array(sorted(found), np.int64)
         return self._places[key]
+
+
+def _key(slot: Slot) -> _Key:
+    """Names the texts that a slot accepts."""
+    return slot.automaton.fingerprint, slot.max_length
 
 
 def word_starts(case: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:

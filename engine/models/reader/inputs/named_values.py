@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from cinnabar.engine.models.reader.inputs.mentions import PassageReader
+from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.schemas.form.form import Slot
 
 #: Values of a description that are looked at: its last ones, for what is given for none is said at the end.
@@ -37,7 +37,7 @@ def named_values(slot: Slot, note: str, typed: bool) -> tuple[Named, ...]:
     if not note or slot.options:
         return ()
     note = note[:LOOKED_THROUGH]
-    reader = PassageReader(note)
+    reader = MentionReader(note)
     if typed:
         # Of words only those for zero: "the first one" names no value. "null" is JSON's here, though it is
         # a number in German.

@@ -100,7 +100,7 @@ def board_of(
     views: Sequence[View],
     canvas: Canvas,
     question_of: Sequence[int],
-    places: dict[int, Place],
+    places: Mapping[int, Place],
     windows: Sequence[Window],
     pieces: Pieces,
     wordpieces: WordPieces,

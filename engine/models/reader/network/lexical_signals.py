@@ -12,7 +12,7 @@ from torch import Tensor
 
 from cinnabar.engine.models.reader.inputs.cells import ACROSS, UNDER
 from cinnabar.engine.models.reader.inputs.tensors import ROWS, Board, Phrases, Questions, Sheet
-from cinnabar.engine.models.reader.network.phrase_vectors import told_of_pieces
+from cinnabar.engine.models.reader.network.phrase_vectors import phrase_matches
 
 #: Channels of a piece: like a word of the label, the same as one, like a word of the description, in a phrase
 #: like the label (phrases.py).
@@ -47,7 +47,7 @@ def signals(
     alike = likeness(words, questions.label[asked], questions.note[asked], distinct)
     # A label that is asked for in a window is alike to few of its words.
     telling = alike.amax((0, 1)) >= FAINT
-    told = told_of_pieces(letters, questions.spelt[asked], phrases)
+    told = phrase_matches(letters, questions.spelt[asked], phrases)
     beside, above = [], []
     for i, (slot, own) in enumerate(zip(slots, phrases.own.tolist(), strict=True)):
         by_phrases = F.pad(_unrivalled(told[i][slot], board, i), (0, seen.shape[1] - told[i].shape[1]))

@@ -54,12 +54,12 @@ def vectors_of(table: Tensor, names: Sequence[str], wordpieces: WordPieces) -> T
     return name_vectors(table, torch.from_numpy(spelt).to(table.device))
 
 
-def likeness(names: Tensor, phrases: Tensor) -> Tensor:
+def phrase_likeness(names: Tensor, phrases: Tensor) -> Tensor:
     """How alike names, [Q, VALUES], and phrases, [P, VALUES], are, 0 to 1: [Q, P]."""
     return _scaled(names @ phrases.T)
 
 
-def told_of_pieces(letters: Tensor, asked: Tensor, phrases: Phrases) -> list[Tensor]:
+def phrase_matches(letters: Tensor, asked: Tensor, phrases: Phrases) -> list[Tensor]:
     """How alike the phrases around each piece of `Sheet.above` are to Q names, 0 to 1: N of [Q, C].
 
     letters: [BUCKETS, VALUES]; asked: [Q, NAME_WORDS, RUNS], the names as they are spelt.

@@ -84,7 +84,7 @@ def covered(words: Tensor, asked: Tensor, ids: Tensor, where: Tensor) -> Tensor:
     return _in_blocks(near * where[..., None, None, :], weight_of(asked))
 
 
-def told_at(
+def covering_pieces(
     words: Tensor, label: Tensor, note: Tensor, ids: Tensor, cores: Sequence[tuple[int, int]]
 ) -> Tensor:
     """[Q] int64: the piece of a text around which most of each statement's words stand, the first of several.

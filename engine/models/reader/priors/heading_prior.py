@@ -1,9 +1,9 @@
-"""Whose block a place of a page lies in: the heading above it may name an object or a list of the form.
+"""The fields of an object, and the items of a list, stand below a heading with its name.
 
 Two parties of a document have fields of the same names, and the label before a value tells only which field
 it is. The names of the objects are looked for among the cells of the page: a short cell with the words of one
-is its heading, and what stands below it, up to the next heading, is told of that object. A lexical prior for
-the pointers, as `labels.py` is for fields.
+is its heading, and what stands below it, up to the next heading, is likelier that object's. A lexical prior
+for the pointers, as `label_prior.py` is for fields.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.questions import words_of
+from cinnabar.engine.models.reader.priors.config import HeadingPriorConfig, PriorConfig
 from cinnabar.engine.models.reader.priors.name_matching import (
     Floats,
     Naming,
@@ -25,25 +26,13 @@ from cinnabar.engine.models.reader.priors.name_matching import (
     Words,
     asked_for,
 )
+from cinnabar.engine.models.reader.priors.prior import PriorInput, PriorScores
 from cinnabar.schemas.form.form import Form, Slot, walk
 from cinnabar.schemas.pointers import above, unescape
 
-#: How much likelier (a natural logarithm) a value starts below its object's heading, and how much less below
-#: that of an object with fields of the same names.
-OWN, OTHERS = 2.5, 2.5
-#: Of the fields of the one with fewer, the share of names that makes two objects rivals.
-SAME_NAMES = 0.5
-#: Least share of an object's words, and of the heading's, that makes a heading.
-LEAST = 0.65
-#: Lines below a heading over which it counts for a third, where nothing stands behind it, and where its line
-#: goes on; and lines after which it is over.
-ALONE, BESIDE, OVER = 14.0, 6.0, 16
-#: How far left of its heading a block may begin, in the units of `Pieces.left`.
-INDENT = 40
-
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class NamedObject:
     """An object or list: the names that it and those around it go by, those of its fields, its description.
 
     The fields of a list are none of the record: any two lists are rivals.
@@ -53,12 +42,15 @@ class Thing:
     fields: frozenset[str]
     note: Words = ()
 
-    def is_rival(self, other: Thing) -> bool:
-        """Whether a value may be taken for one of the other's, by its label."""
-        return len(self.fields & other.fields) >= SAME_NAMES * min(len(self.fields), len(other.fields))
+    def is_rival(self, other: NamedObject, same_names: float) -> bool:
+        """Whether a value may be taken for one of the other's, by its label.
+
+        same_names: the share of the names of the one with fewer fields that both have.
+        """
+        return len(self.fields & other.fields) >= same_names * min(len(self.fields), len(other.fields))
 
 
-Objects = Mapping[str, Thing]
+Objects = Mapping[str, NamedObject]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,27 +84,41 @@ def objects_of(form: Form) -> Objects:
     for path, own in fields.items():
         names = [words_of(unescape(part)) for part in path.split("/")[1:]]
         names += [words_of(titles[p]) for p in above(path) if titles.get(p)]
-        found[path] = Thing(asked_for(names).names, frozenset(own))
+        found[path] = NamedObject(asked_for(names).names, frozenset(own))
     for array in form.arrays:
         if "*" not in array.path:
             names = [words_of(unescape(array.path.rpartition("/")[2])), words_of(array.title)]
             asked = asked_for(names, array.description)
-            found[array.path] = Thing(asked.names, frozenset({"*"}), asked.note)
+            found[array.path] = NamedObject(asked.names, frozenset({"*"}), asked.note)
     return found
 
 
-def told_by_headings(form: Form, page: Page) -> dict[str, Floats]:
-    """What the headings say of each piece, by object: [T], OWN at most, -OTHERS at least, 0 for nothing."""
-    objects = objects_of(form)
+def heading_prior(given: PriorInput) -> PriorScores:
+    """The scores that headings give to objects, -others to own, and to the items of lists in their blocks."""
+    config, objects = given.config.heading_prior, objects_of(given.form)
+    scores = _object_scores(objects, given.page, given.config)
+    rows = {}
+    for array in given.form.arrays:
+        own = scores.get(array.path)
+        if own is not None and own.max() > 0:
+            outside = -config.outside * own.max()
+            rows[array.path] = np.where(own > 0, config.items * own, outside).astype(np.float32)
+    return PriorScores(objects=scores, rows=rows)
+
+
+def _object_scores(objects: Objects, page: Page, config: PriorConfig) -> dict[str, Floats]:
+    """The scores of each object, by its path: [T]; nothing where the page has no heading."""
     names = {name for own in objects.values() for name in own.names}
     notes = {own.note for own in objects.values()}
     if not names or not page.short:
         return {}
-    naming = page.naming(names, notes, {cell.words for cell in page.short})
+    cells = {cell.words for cell in page.short}
+    naming = Naming(names, notes, cells, page.words, config.name_matching)
     sure = dict(zip(naming.cells, _sure(objects, naming).T, strict=True))
-    found = [_heading(cell, objects, sure[cell.words], page.columns) for cell in page.short]
+    own = config.heading_prior
+    found = [_heading(cell, objects, sure[cell.words], page.columns, own) for cell in page.short]
     headings = [heading for heading in found if heading is not None]
-    return _told(headings, objects, page.columns) if headings else {}
+    return _block_scores(headings, objects, page.columns, own) if headings else {}
 
 
 def _sure(objects: Objects, naming: Naming) -> Floats:
@@ -130,10 +136,12 @@ def _sure(objects: Objects, naming: Naming) -> Floats:
     return sure
 
 
-def _heading(short: Short, objects: Objects, sure: Floats, columns: Columns) -> Heading | None:
+def _heading(
+    short: Short, objects: Objects, sure: Floats, columns: Columns, config: HeadingPriorConfig
+) -> Heading | None:
     """The heading that a cell is, if it names any object as surely as [P] of `sure` says."""
     most = float(sure.max())
-    if most < LEAST:
+    if most < config.least:
         return None
     own = frozenset(path for path, one in zip(objects, sure.tolist(), strict=True) if one >= most - 0.1)
     cell, behind = short.cell, short.behind
@@ -141,48 +149,55 @@ def _heading(short: Short, objects: Objects, sure: Floats, columns: Columns) -> 
     beside = cell < last and int(columns.line[cell + 1]) == line
     goes_on = int(columns.pieces.end[columns.first[cell + 1] - 1]) > behind + 1
     until = int(columns.left[cell + 1]) if beside else np.iinfo(np.int32).max
-    reach = BESIDE if goes_on else ALONE
+    reach = config.beside if goes_on else config.alone
     return Heading(line, int(columns.left[cell]), until, behind, cell, own, most, reach)
 
 
-def _told(headings: Sequence[Heading], objects: Objects, columns: Columns) -> dict[str, Floats]:
-    """For each piece the heading that is next above it, and what it says."""
+def _block_scores(
+    headings: Sequence[Heading], objects: Objects, columns: Columns, config: HeadingPriorConfig
+) -> dict[str, Floats]:
+    """The scores that each piece has from the heading that is next above it, by object."""
     pieces = columns.pieces
-    told = {path: np.zeros(len(pieces), np.float32) for path in objects}
+    scores = {path: np.zeros(len(pieces), np.float32) for path in objects}
     rivals = {
-        path: {other for other in objects if other != path and own.is_rival(objects[other])}
+        path: {
+            other
+            for other in objects
+            if other != path and own.is_rival(objects[other], config.same_names)
+        }
         for path, own in objects.items()
     }
 
-    def note(heading: Heading, first: int, until: int, lines: int) -> None:
+    def mark(heading: Heading, first: int, until: int, lines: int) -> None:
+        """Let the pieces [first, until), so many lines below a heading, have its scores."""
         weight = heading.sure * math.exp(-lines / heading.reach)
-        for path, said in told.items():
+        for path, own in scores.items():
             if path in heading.objects:
-                said[first:until] = weight * OWN
+                own[first:until] = weight * config.own
             else:
-                said[first:until] = -weight * OTHERS if heading.objects & rivals[path] else 0.0
+                own[first:until] = -weight * config.others if heading.objects & rivals[path] else 0.0
 
     by_cell = {h.cell: h for h in headings}
     recent: list[Heading] = []
     lines, lefts = columns.line.tolist(), columns.left.tolist()
     for cell, (line, left) in enumerate(zip(lines, lefts, strict=True)):
-        recent = [h for h in recent if h.line >= line - OVER]
-        over = [h for h in recent if _is_below(line, left, h)]
+        recent = [h for h in recent if h.line >= line - config.over]
+        covering = [h for h in recent if _is_below(line, left, h, config.indent)]
         first, until = int(columns.first[cell]), int(columns.first[cell + 1])
-        own = by_cell.get(cell)
-        if own is not None:
-            recent.append(own)
-            behind = int(np.searchsorted(pieces.start[first:until], own.behind)) + first
-            note(own, behind, until, 0)
+        heading = by_cell.get(cell)
+        if heading is not None:
+            recent.append(heading)
+            behind = int(np.searchsorted(pieces.start[first:until], heading.behind)) + first
+            mark(heading, behind, until, 0)
             until = behind
-        if over:
-            nearest = max(over, key=lambda h: (h.line, h.left))
-            note(nearest, first, until, line - nearest.line)
-    return told
+        if covering:
+            nearest = max(covering, key=lambda h: (h.line, h.left))
+            mark(nearest, first, until, line - nearest.line)
+    return scores
 
 
-def _is_below(line: int, left: int, heading: Heading) -> bool:
+def _is_below(line: int, left: int, heading: Heading, indent: int) -> bool:
     """Whether a cell stands behind a heading on its line, or below it."""
     if line == heading.line:
         return left > heading.left
-    return heading.left - INDENT <= left < heading.until
+    return heading.left - indent <= left < heading.until

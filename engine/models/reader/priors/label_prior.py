@@ -1,123 +1,25 @@
-"""Whose label a cell of the page is, settled for all fields of the record together.
+"""The value of a field stands behind its label on a line, or below it where nothing does.
 
-A short cell, or what stands in one before a colon, is a field's label as surely as its words are the field's
-name, and the less the more they are like another field's; a list of texts is asked for as a field is. What
-stands behind a label on its line, or below it where nothing does, is told of the field, and less of the
-others: a lexical prior for the pointers, as `tables.py` is for the columns of lists.
+A lexical prior for the pointers: what a label stands before is likelier the start of its field's value, and
+less likely that of other fields'.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-
 import numpy as np
 
-from cinnabar.engine.models.reader.inputs.columns import Columns
-from cinnabar.engine.models.reader.inputs.questions import form_questions
-from cinnabar.engine.models.reader.priors.name_matching import (
-    Asked,
-    Floats,
-    Naming,
-    Page,
-    Short,
-    asked_of,
-    claims_of,
-)
-from cinnabar.schemas.form.form import Form, Slot
-
-#: How much likelier (a natural logarithm) a value starts behind its field's label, how much less behind that
-#: of another one, and how much less behind the value's first word.
-OWN, OTHERS, INSIDE = 2.0, 1.5, 0.5
-#: Pieces of a value; of what is longer a label says less: most of it is no value.
-BRIEF = 24
-#: How sure a label has to be.
-LEAST = 0.6
-#: Fields that a label names as surely as the surest one, within this, share it.
-ALIKE = 0.1
+from cinnabar.engine.models.reader.priors.labels import fields_of_record
+from cinnabar.engine.models.reader.priors.prior import PriorInput, PriorScores
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
-    """A cell that is a label, how surely of each of F fields, and what it labels, pieces [first, until)."""
-
-    cell: int
-    claims: Floats
-    first: int
-    until: int
-
-
-@lru_cache(maxsize=256)
-def fields_of_record(form: Form) -> Mapping[str, Asked]:
-    """What the fields outside of lists, and the lists of texts among them, go by, by their paths."""
-    asked = form_questions(form)
-    found = {}
-    for slot, question in zip(form.slots, asked.slots, strict=True):
-        if "*" not in slot.path:
-            found[slot.path] = asked_of(slot.path, question)
-    for array, question in zip(form.arrays, asked.arrays, strict=True):
-        if "*" not in array.path and isinstance(array.item, Slot) and not array.item.options:
-            # What describes a list tells where its items are from ("listed by the landlord"), too.
-            found[array.path] = replace(asked_of(array.path, question), note=())
-    return found
-
-
-def labels_of(form: Form, page: Page) -> list[Label]:
-    """The labels of a page that have something to label, their claims in the order of `fields_of_record`."""
-    fields, columns = fields_of_record(form), page.columns
-    short = [one for one in page.short if not one.has_figures]
-    if not fields or not short:
-        return []
-    names = {name for field in fields.values() for name in field.names}
-    notes = {field.note for field in fields.values()}
-    naming = page.naming(names, notes, {one.words for one in short})
-    by_words = dict(zip(naming.cells, _claims(list(fields.values()), naming).T, strict=True))
-    claims = {one.cell: own for one in short if (own := by_words[one.words]).any()}
-    found = []
-    for label in short:
-        place = _value_of(label, columns, claims) if label.cell in claims else None
-        if place is not None:
-            found.append(Label(label.cell, claims[label.cell], *place))
-    return found
-
-
-def told_by_labels(form: Form, labels: Sequence[Label], pieces: int) -> dict[str, Floats]:
-    """What labels say of where each field's value starts, by its path: [T], -OTHERS to OWN."""
-    fields = fields_of_record(form)
-    told = np.zeros((len(fields), pieces), np.float32)
-    for label in labels:
-        first, until, own = label.first, label.until, label.claims
-        brief = min(1.0, BRIEF / (until - first))
-        told[:, first:until] = brief * (OWN * own - OTHERS * (own.max() - own))[:, None]
-        told[:, first + 1 : until] -= brief * INSIDE * own[:, None]
-    return {path: said for path, said in zip(fields, told, strict=True) if said.any()}
-
-
-def _claims(fields: list[Asked], naming: Naming) -> Floats:
-    """How surely each of C cells is the label of each of F fields: [F, C]."""
-    alike = np.stack([naming.named(field) for field in fields])
-    claims = claims_of(alike)
-    claims = np.where(claims >= LEAST, claims, 0.0)
-    share = ((claims > 0) & (claims >= claims.max(0) - ALIKE)).sum(0)
-    found: Floats = (claims / np.maximum(share, 1)).astype(np.float32)
-    return found
-
-
-def _value_of(label: Short, columns: Columns, labels: Container[int]) -> tuple[int, int] | None:
-    """The pieces of what is labelled: the rest of the cell, the next cell on the line, or the one below.
-
-    A cell among `labels` is no value: what stands before it has none.
-    """
-    pieces, cell = columns.pieces, label.cell
-    first, until = int(columns.first[cell]), int(columns.first[cell + 1])
-    behind = first + int(np.searchsorted(pieces.start[first:until], label.behind))
-    while behind < until and pieces.end[behind] <= label.behind + 1:
-        behind += 1
-    if behind < until:
-        return behind, until
-    beside = cell + 2 < len(columns.first) and columns.line[cell + 1] == columns.line[cell]
-    value = cell + 1 if beside else next(iter(columns.below(cell)), -1)
-    if value < 0 or value in labels:
-        return None
-    return int(columns.first[value]), int(columns.first[value + 1])
+def label_prior(given: PriorInput) -> PriorScores:
+    """The scores that labels give to the fields of the record: -others to own."""
+    config, fields = given.config.label_prior, fields_of_record(given.form)
+    scores = np.zeros((len(fields), given.pieces), np.float32)
+    for label in given.labels:
+        first, until, claims = label.first, label.until, label.claims
+        brief = min(1.0, config.brief / (until - first))
+        other_claims = claims.max() - claims
+        scores[:, first:until] = brief * (config.own * claims - config.others * other_claims)[:, None]
+        scores[:, first + 1 : until] -= brief * config.inside * claims[:, None]
+    return PriorScores(values={path: own for path, own in zip(fields, scores, strict=True) if own.any()})

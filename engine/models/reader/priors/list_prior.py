@@ -1,8 +1,8 @@
-"""Where the items of a list of texts, dates or numbers begin, by the list's label.
+"""The items of a list of texts, dates or numbers begin at lines or commas behind the list's label.
 
 "Present: Anna, Ben", or a name on each line behind or below "Present:", with or without bullets: items begin
 at lines, or behind commas, of what the label stands before (labels.py). A prior for the places where items
-begin, as `tables.py` is for lists of objects.
+begin, as `table_prior.py` is for lists of objects.
 """
 
 from __future__ import annotations
@@ -15,26 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from cinnabar.engine.models.reader.inputs.columns import Columns
-from cinnabar.engine.models.reader.priors.label_prior import Label, fields_of_record
+from cinnabar.engine.models.reader.priors.config import ListPriorConfig
+from cinnabar.engine.models.reader.priors.labels import Label, fields_of_record
 from cinnabar.engine.models.reader.priors.name_matching import Floats, Page
-from cinnabar.schemas.form.form import Form
+from cinnabar.engine.models.reader.priors.prior import PriorInput, PriorScores
 
-#: How much likelier (a natural logarithm) an item begins at a line or behind a comma of what its list's label
-#: stands before, how much less elsewhere in it, and how much less on the rest of the page.
-ITEM, INSIDE, OUTSIDE = 5.0, 3.0, 2.0
-#: Words of the last item, at most, for it to begin behind an "and".
-BRIEF = 4
-#: How much likelier the text of an item starts where it begins.
-OWN = 2.0
-#: How far left of the first line the others may begin, in the units of `Pieces.left`.
-INDENT = 30
-#: Lines that are looked at for a list, behind all of its labels.
-LINES = 10_000
-#: Words of a list's lines, in the mean, from which on they are no list but a paragraph.
-PROSE = 9.0
-#: Lines from which on a list may go on behind its end, up to the next label: where a page ends, its number
-#: and a heading stand in between. Of 400 items on nine pages 57 were found without this, 393 with it.
-LONG = 8
 #: "A. Smith" is marked by nothing.
 _MARK = re.compile(
     r"\s*(?:[-–—•*·▪◦‣○●□■]|\(?(?:\d{1,3}|[a-z]|[ivx]{2,4}|[IVX]{2,4})[.)]|\(?[A-Z]\))\s+"
@@ -52,53 +37,66 @@ class Line(NamedTuple):
     mark: re.Match[str] | None
 
 
-def told_by_listings(
-    form: Form, labels: Sequence[Label], page: Page
-) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """What labels say of where the items of lists of texts begin, by the lists' paths, [T], ITEM at most.
+def list_prior(given: PriorInput) -> PriorScores:
+    """The scores that labels give to the beginnings of the items of lists of texts, `item` at most.
 
-    And of where their texts do, behind what marks an item, by the items' paths: OWN at most.
+    And those of their texts, behind what marks an item: `text` at most.
     """
     items_of, texts_of = dict[str, Floats](), dict[str, Floats]()
+    form, page, labels, config = given.form, given.page, given.labels, given.config.list_prior
     paths = {array.path for array in form.arrays}
     lists = [(i, path) for i, path in enumerate(fields_of_record(form)) if path in paths]
     if not labels or not lists:
-        return items_of, texts_of
+        return PriorScores()
     others = {label.cell for label in labels}
     others |= {one.cell for one in page.short if page.text.startswith(":", one.behind)}
     ends = sorted(one.cell for one in labels if _mark_of(int(page.columns.first[one.cell]), page) is None)
     for i, path in lists:
-        listed, left = list[tuple[float, list[Line]]](), LINES
+        listed, left = list[tuple[float, list[Line]]](), config.lines
         for label in labels:
             if label.claims[i] > 0 and left > 0:
-                lines = _lines(label, others, page, left)
+                lines = _lines(label, others, page, left, config.indent)
                 left -= len(lines)
-                if not _is_prose(lines, page):
+                if not _is_prose(lines, page, config.prose):
                     listed.append((float(label.claims[i]), lines))
-        if not listed:
-            continue
-        pieces = len(page.columns.pieces)
-        items = np.full(pieces, -OUTSIDE * max(sure for sure, _ in listed), np.float32)
-        texts = np.zeros(pieces, np.float32)
-        for _, lines in listed:
-            if len(lines) >= LONG:
-                items[lines[-1].until : _first_of(ends, lines[-1].until, page)] = 0.0
-        if left <= 0:
-            _, last = listed[-1]
-            items[last[-1].until :] = 0.0
-        for sure, lines in listed:
-            for line in lines:
-                items[line.first : line.until] = -INSIDE * sure
-            for item, text in _beginnings(lines, page):
-                items[item], texts[text] = ITEM * sure, OWN * sure
-        items_of[path], texts_of[f"{path}/*"] = items, texts
-    return items_of, texts_of
+        if listed:
+            items_of[path], texts_of[f"{path}/*"] = _scores(listed, ends, left <= 0, page, config)
+    return PriorScores(values=texts_of, rows=items_of)
 
 
-def _lines(label: Label, others: Container[int], page: Page, most: int) -> list[Line]:
+def _scores(
+    listed: Sequence[tuple[float, list[Line]]],
+    ends: Sequence[int],
+    is_cut: bool,
+    page: Page,
+    config: ListPriorConfig,
+) -> tuple[Floats, Floats]:
+    """The scores of the items of one list and of their texts, [T] each, by how sure its labels and lines are.
+
+    ends: the cells of labels, which end a list; is_cut: whether there were more lines than are looked at.
+    """
+    pieces = len(page.columns.pieces)
+    items = np.full(pieces, -config.outside * max(sure for sure, _ in listed), np.float32)
+    texts = np.zeros(pieces, np.float32)
+    for _, lines in listed:
+        if len(lines) >= config.long:
+            items[lines[-1].until : _first_of(ends, lines[-1].until, page)] = 0.0
+    if is_cut:
+        _, last = listed[-1]
+        items[last[-1].until :] = 0.0
+    for sure, lines in listed:
+        for line in lines:
+            items[line.first : line.until] = -config.inside * sure
+        for item, text in _beginnings(lines, page, config.brief):
+            items[item], texts[text] = config.item * sure, config.text * sure
+    return items, texts
+
+
+def _lines(label: Label, others: Container[int], page: Page, most: int, indent: int) -> list[Line]:
     """The lines of what a label stands before, `most` of them.
 
-    They end before a cell of `others`, which are labels.
+    They end before a cell of `others`, which are labels, and before a line that begins farther left than
+    `indent` of the first one.
     """
     columns, pieces = page.columns, page.columns.pieces
     cell = int(columns.cell[label.first])
@@ -111,7 +109,7 @@ def _lines(label: Label, others: Container[int], page: Page, most: int) -> list[
             break
         mark, cell = _mark_of(first, page), int(columns.cell[first])
         gap = 1 if mark is None else 2
-        if int(pieces.line[first] - pieces.line[above]) > gap or columns.left[cell] < left - INDENT:
+        if int(pieces.line[first] - pieces.line[above]) > gap or columns.left[cell] < left - indent:
             break
         if cell in others and mark is None:
             break
@@ -119,13 +117,13 @@ def _lines(label: Label, others: Container[int], page: Page, most: int) -> list[
     return lines
 
 
-def _is_prose(lines: Sequence[Line], page: Page) -> bool:
-    """Whether these lines are a paragraph: long ones, of which none is marked."""
+def _is_prose(lines: Sequence[Line], page: Page, most: float) -> bool:
+    """Whether these lines are a paragraph: none is marked, and they have `most` words or more in the mean."""
     if len(lines) < 2 or any(line.mark for line in lines):
         return False
     start, end = page.columns.pieces.start, page.columns.pieces.end
     words = [len(page.text[start[line.first] : end[line.until - 1]].split()) for line in lines]
-    return bool(np.mean(words) >= PROSE)
+    return bool(np.mean(words) >= most)
 
 
 def _first_of(cells: Sequence[int], piece: int, page: Page) -> int:
@@ -152,7 +150,7 @@ def _mark_of(first: int, page: Page) -> re.Match[str] | None:
     return _MARK.match(page.text, int(page.columns.pieces.start[first]))
 
 
-def _beginnings(lines: Sequence[Line], page: Page) -> Iterator[tuple[int, int]]:
+def _beginnings(lines: Sequence[Line], page: Page, brief: int) -> Iterator[tuple[int, int]]:
     """The pieces at which items, and their texts, begin: at marked lines, at all lines, or behind commas."""
     pieces, text = page.columns.pieces, page.text
     if any(line.mark for line in lines):
@@ -167,14 +165,14 @@ def _beginnings(lines: Sequence[Line], page: Page) -> Iterator[tuple[int, int]]:
     if len(lines) > 1 and not first_line.endswith((",", ";")):
         yield from ((line.first, line.first) for line in lines)
         return
-    for place in (start, *_behind_separators(text, start, end)):
+    for place in (start, *_behind_separators(text, start, end, brief)):
         yield pieces.at(place), pieces.at(place)
 
 
-def _behind_separators(text: str, start: int, end: int) -> Iterator[int]:
+def _behind_separators(text: str, start: int, end: int, brief: int) -> Iterator[int]:
     """The characters behind commas that stand in no brackets; behind semicolons where there are some.
 
-    And behind the "and" of a short last item.
+    And behind the "and" of a last item of `brief` words at most.
     """
     found: dict[str, list[int]] = {",": [], ";": []}
     depth = 0
@@ -187,5 +185,5 @@ def _behind_separators(text: str, start: int, end: int) -> Iterator[int]:
     behind = found[";"] or found[","]
     yield from behind
     last = _AND.search(text, behind[-1], end) if behind else None
-    if last is not None and len(text[last.end() : end].split()) <= BRIEF:
+    if last is not None and len(text[last.end() : end].split()) <= brief:
         yield last.end()

@@ -1,6 +1,6 @@
 """How alike the short cells of a page are to the names of a form's fields, objects and lists.
 
-Headings, labels and heads of columns are such cells (headings.py, labels.py, heads.py): all three ask here.
+Headings, labels and heads of columns are such cells (heading_prior.py, labels.py, tables.py): all three ask here.
 """
 
 from __future__ import annotations
@@ -19,28 +19,22 @@ from torch import Tensor
 from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.questions import Question, words_of
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
-from cinnabar.engine.models.reader.network.phrase_vectors import likeness, vectors_of
+from cinnabar.engine.models.reader.network.phrase_vectors import phrase_likeness, vectors_of
+from cinnabar.engine.models.reader.priors.config import NameMatchingConfig
 from cinnabar.schemas.pointers import unescape
 
 #: Most words of a cell, or of its beginning up to its colon, that may be a name.
-WORDS = 6
+_WORDS = 6
 #: Characters of such a beginning, and the words before a colon that count where a longer line ends with it.
-LONGEST, TAIL = 80, 2
-#: Likeness of two words' vectors that says nothing.
-UNLIKE = 0.55
-#: Letters in which two words have to agree, by fewer than which one is longer; and what that is worth.
-STEM, SAME_STEM = 4, 0.95
+_LONGEST, _TAIL = 80, 2
+#: Letters in which two words have to agree, by fewer than which one is longer.
+_STEM = 4
 #: Words of fewer letters are alike only to themselves.
-SHORTEST = 3
+_SHORTEST = 3
 #: Frequent words stand first in the vocabulary: what is found of a description before this one says nothing.
-FREQUENT = 2200
-#: What a name counts beside a description, and what a word of the description does: where they say different
-#: things, the description says what is meant.
-NAMED, NOTED = 0.8, 0.85
-#: How fast a cell counts for less as one field's, the more it is like another one's name.
-RIVALS = 3.0
+_FREQUENT = 2200
 #: Cells that are compared with names together: 12 MB of letters.
-CELLS_AT_ONCE = 4096
+_CELLS_AT_ONCE = 4096
 _WORD = re.compile(r"[^\W_]+")
 Words = tuple[str, ...]
 Floats = npt.NDArray[np.float32]
@@ -90,75 +84,72 @@ def short_cells(text: str, columns: Columns) -> list[Short]:
     pieces, found = columns.pieces, []
     starts, ends = pieces.start[columns.first[:-1]].tolist(), pieces.end[columns.first[1:] - 1].tolist()
     for cell, (start, end) in enumerate(zip(starts, ends, strict=True)):
-        colon = text.find(":", start, min(end, start + LONGEST))
+        colon = text.find(":", start, min(end, start + _LONGEST))
         behind = end if colon < 0 else colon
-        if behind - start < LONGEST:
+        if behind - start < _LONGEST:
             words = words_in(text[start:behind])
             # "You will be eligible for the following benefits:"
-            words = words[-TAIL:] if colon == end - 1 and len(words) > WORDS else words
-            if 0 < len(words) <= WORDS:
+            words = words[-_TAIL:] if colon == end - 1 and len(words) > _WORDS else words
+            if 0 < len(words) <= _WORDS:
                 found.append(Short(cell, words, behind))
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """A passage in which names are looked for: its cells, the short ones, and what words are compared by.
+class WordVectors:
+    """By what words are compared.
 
-    vectors: [V, H], those of the vocabulary; letters: those of runs of letters (phrases.py).
+    vectors: [V, H], those of the vocabulary; letters: those of runs of letters (network/phrase_vectors.py).
     """
 
-    text: str
-    columns: Columns
-    short: list[Short]
     vectors: Tensor
     letters: Tensor
     wordpieces: WordPieces
 
-    @classmethod
-    def of(
-        cls, text: str, columns: Columns, vectors: Tensor, letters: Tensor, wordpieces: WordPieces
-    ) -> Page:
-        """The page of this text."""
-        return cls(text, columns, short_cells(text, columns), vectors, letters, wordpieces)
 
-    def naming(
-        self, names: Collection[Words], notes: Collection[Words], cells: Collection[Words]
-    ) -> Naming:
-        """How alike these names and the words of these cells are."""
-        return Naming(names, notes, cells, self.vectors, self.letters, self.wordpieces)
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A passage in which names are looked for: its cells, the short ones, and by what words are compared."""
+
+    text: str
+    columns: Columns
+    short: list[Short]
+    words: WordVectors
+
+    @classmethod
+    def of(cls, text: str, columns: Columns, words: WordVectors) -> Page:
+        """The page of this text."""
+        return cls(text, columns, short_cells(text, columns), words)
 
 
 class Naming:
-    """How alike some names and C distinct cells' words are, each word by itself and all of them as a phrase.
-
-    vectors: [V, H], those of the vocabulary; letters: those of runs of letters (phrases.py).
-    """
+    """How alike some names and C distinct cells' words are, each word by itself and all of them as a phrase."""
 
     def __init__(
         self,
         names: Collection[Words],
         notes: Collection[Words],
         cells: Collection[Words],
-        vectors: Tensor,
-        letters: Tensor,
-        wordpieces: WordPieces,
+        words: WordVectors,
+        config: NameMatchingConfig,
     ) -> None:
+        self._config = config
         # The priors are the same on every device; in bfloat16 phrases would be alike by chance.
-        with torch.no_grad(), torch.autocast(vectors.device.type, enabled=False):
+        with torch.no_grad(), torch.autocast(words.vectors.device.type, enabled=False):
             self.cells = sorted(set(cells))
             ours = sorted({word for own in (*names, *notes) for word in own})
             theirs = sorted({word for own in self.cells for word in own})
             self._row = {word: i for i, word in enumerate(ours)}
-            self._tells = {word: _tells(wordpieces.ids(word)) for word in ours}
+            self._tells = {word: _tells(words.wordpieces.ids(word)) for word in ours}
             # The last column is for words that a cell does not have.
-            self._near = np.pad(_alike(ours, theirs, vectors, wordpieces), ((0, 0), (0, 1)))
+            near = _alike(ours, theirs, words.vectors, words.wordpieces, config)
+            self._near = np.pad(near, ((0, 0), (0, 1)))
             column = {word: i for i, word in enumerate(theirs)}
             most = max(map(len, self.cells), default=0)
-            words = [[*(column[w] for w in own), *[len(theirs)] * (most - len(own))] for own in self.cells]
-            self._words = np.asarray(words, np.int64).reshape(len(self.cells), most)
+            at = [[*(column[w] for w in own), *[len(theirs)] * (most - len(own))] for own in self.cells]
+            self._words = np.asarray(at, np.int64).reshape(len(self.cells), most)
             self._count = np.asarray([len(own) for own in self.cells], np.float32)
-            self._phrases = _alike_phrases(sorted(set(names)), self.cells, letters, wordpieces)
+            self._phrases = _alike_phrases(sorted(set(names)), self.cells, words.letters, words.wordpieces)
 
     def shares(self, name: Words) -> tuple[Floats, Floats]:
         """Which share of the name's words each cell has, and which share of the cell's the name: [C] each."""
@@ -177,28 +168,33 @@ class Naming:
             both = np.stack(self.shares(name))
             np.maximum(best, both.max(0) * (0.5 + 0.5 * both.min(0)), out=best)
             np.maximum(best, self.as_phrases(name), out=best)
-        return np.maximum(NAMED * best, self.noted(asked.note)) if asked.note else best
+        return np.maximum(self._config.named * best, self.noted(asked.note)) if asked.note else best
 
     def noted(self, note: Words) -> Floats:
         """How surely each cell's words are those of a description: [C]. Frequent words say nothing."""
         telling = tuple(word for word in note if self._tells[word])
-        return NOTED * self.shares(telling)[1] if telling else np.zeros(len(self.cells), np.float32)
+        if not telling:
+            return np.zeros(len(self.cells), np.float32)
+        return self._config.noted * self.shares(telling)[1]
 
 
 def _tells(pieces: Sequence[int]) -> bool:
     """Whether a word of these pieces says something: one of several pieces is no frequent one."""
-    return len(pieces) > 1 or (len(pieces) == 1 and pieces[0] >= FREQUENT)
+    return len(pieces) > 1 or (len(pieces) == 1 and pieces[0] >= _FREQUENT)
 
 
-def unrivalled(alike: Floats) -> Floats:
+def unrivalled(alike: Floats, rivals: float) -> Floats:
     """A factor for each of [A, B]: less where another of A is more alike to the same of B."""
-    factor: Floats = np.exp(RIVALS * np.minimum(0.0, alike - most_of_others(alike)))
+    factor: Floats = np.exp(rivals * np.minimum(0.0, alike - most_of_others(alike)))
     return factor
 
 
-def claims_of(alike: Floats) -> Floats:
-    """How surely each of F fields goes by each of C cells, [F, C], after the likeness of all others."""
-    return alike * unrivalled(alike) * unrivalled(alike.T).T
+def claims_of(alike: Floats, rivals: float) -> Floats:
+    """How surely each of F fields goes by each of C cells, [F, C], after the likeness of all others.
+
+    rivals: how fast a cell counts for less as one field's, the more it is like another one's name.
+    """
+    return alike * unrivalled(alike, rivals) * unrivalled(alike.T, rivals).T
 
 
 def most_of_others(values: Floats) -> Floats:
@@ -211,23 +207,27 @@ def most_of_others(values: Floats) -> Floats:
 
 
 def _alike(
-    ours: Sequence[str], theirs: Sequence[str], vectors: Tensor, wordpieces: WordPieces
+    ours: Sequence[str],
+    theirs: Sequence[str],
+    vectors: Tensor,
+    wordpieces: WordPieces,
+    config: NameMatchingConfig,
 ) -> Floats:
     """How alike words are, 0 to 1: [A, B], for two sorted lists of them."""
     if not ours or not theirs:
         return np.zeros((len(ours), len(theirs)), np.float32)
     near = _vectors(ours, vectors, wordpieces) @ _vectors(theirs, vectors, wordpieces).T
-    near = ((near - UNLIKE) / (1 - UNLIKE)).clamp(min=0)
-    long = [torch.tensor([len(word) >= SHORTEST for word in words]) for words in (ours, theirs)]
+    near = ((near - config.unlike) / (1 - config.unlike)).clamp(min=0)
+    long = [torch.tensor([len(word) >= _SHORTEST for word in words]) for words in (ours, theirs)]
     found: Floats = (near.cpu() * (long[0][:, None] & long[1])).numpy()
     for i, mine in enumerate(ours):
-        stem = mine[: max(STEM, len(mine) - 2)]
+        stem = mine[: max(_STEM, len(mine) - 2)]
         at = bisect_left(theirs, stem)
         while at < len(theirs) and theirs[at].startswith(stem):
             if theirs[at] == mine:
                 found[i, at] = 1.0
-            elif len(mine) >= STEM and len(theirs[at]) < len(mine) + STEM:
-                found[i, at] = SAME_STEM
+            elif len(mine) >= _STEM and len(theirs[at]) < len(mine) + _STEM:
+                found[i, at] = config.same_stem
             at += 1
     return found
 
@@ -240,9 +240,9 @@ def _alike_phrases(
         return {}
     asked = vectors_of(letters, [" ".join(name) for name in names], wordpieces)
     near = [
-        likeness(asked, vectors_of(letters, [" ".join(words) for words in part], wordpieces))
-        for first in range(0, len(cells), CELLS_AT_ONCE)
-        if (part := cells[first : first + CELLS_AT_ONCE])
+        phrase_likeness(asked, vectors_of(letters, [" ".join(words) for words in part], wordpieces))
+        for first in range(0, len(cells), _CELLS_AT_ONCE)
+        if (part := cells[first : first + _CELLS_AT_ONCE])
     ]
     return dict(zip(names, torch.cat(near, 1).cpu().numpy(), strict=True))
 

@@ -1,8 +1,8 @@
-"""What tables say of where the fields of a list's items stand, and of where the items begin.
+"""The fields of a list's items stand below the heads of their columns, and items begin on lines of the table.
 
-What stands below a head is told of its field, and less of the fields that go by other heads. A line that
-fills the columns of its table begins an item, one that fills few of them, or stands outside, rather not. Both
-are lexical priors for the pointers, as `labels.py` is for the fields of the record.
+A value below a head is likelier that of the head's field, and less likely that of the fields that go by other
+heads. A line that fills the columns of its table begins an item, one that fills few of them, or stands
+outside, rather not. Both are lexical priors for the pointers, as `label_prior.py` is for the record's fields.
 """
 
 from __future__ import annotations
@@ -11,54 +11,57 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from cinnabar.engine.models.reader.priors.config import TablePriorConfig
 from cinnabar.engine.models.reader.priors.name_matching import Floats, most_of_others
-from cinnabar.engine.models.reader.priors.tables import CLAIMED, Table
-
-#: How much likelier (a natural logarithm) a value starts below its field's head, how much less below that of
-#: another one, and how much less behind the beginning of its cell.
-OWN, OTHERS, INSIDE = 3.5, 3.5, 1.5
-#: How much likelier an item begins on a line that fills its table's columns, how much less on one that fills
-#: none, and outside of tables whose heads are surely those of all fields.
-ROW, NO_ROW, OUTSIDE = 2.5, 2.5, 2.5
-#: Shares of the fields with a head in a table that is not the list's, and in one that is.
-FEW, MANY = 0.2, 0.6
+from cinnabar.engine.models.reader.priors.prior import PriorInput, PriorScores
+from cinnabar.engine.models.reader.priors.tables import Table, tables_of
 
 
-def told_of_fields(tables: Mapping[str, Sequence[Table]], pieces: int) -> dict[str, Floats]:
-    """What tables say of where each field's values start, by its path: [T], -OTHERS to OWN."""
-    told: dict[str, Floats] = {}
+def table_prior(given: PriorInput) -> PriorScores:
+    """The scores that tables give to the fields of lists, and to the beginnings of their items."""
+    config, tables = given.config.table_prior, tables_of(given.form, given.page, given.config)
+    rows = {path: _row_scores(own, given.pieces, config) for path, own in tables.items()}
+    return PriorScores(values=_field_scores(tables, given.pieces, config), rows=rows)
+
+
+def _field_scores(
+    tables: Mapping[str, Sequence[Table]], pieces: int, config: TablePriorConfig
+) -> dict[str, Floats]:
+    """The scores of each field, by its path: [T], -others to own."""
+    scores: dict[str, Floats] = {}
     for own in tables.values():
-        told |= {path: np.zeros(pieces, np.float32) for path in own[0].fields}
+        scores |= {path: np.zeros(pieces, np.float32) for path in own[0].fields}
         for table in own:
-            says = _says(table.claims)
-            behind = says - INSIDE * np.clip(says / OWN, 0, 1).astype(np.float32)
+            of_heads = _head_scores(table.claims, config)
+            behind = of_heads - config.inside * np.clip(of_heads / config.own, 0, 1).astype(np.float32)
             for run in (run for line in table.body for run in line):
-                for path, first, later in zip(table.fields, says[run.head], behind[run.head], strict=True):
-                    told[path][run.first : run.until] = later
-                    told[path][run.first] = first
-    return told
+                for path, first, later in zip(table.fields, of_heads[run.head], behind[run.head], strict=True):
+                    scores[path][run.first : run.until] = later
+                    scores[path][run.first] = first
+    return scores
 
 
-def _says(claims: Floats) -> Floats:
-    """What each head says of each field: [H, F]."""
+def _head_scores(claims: Floats, config: TablePriorConfig) -> Floats:
+    """The score that each head gives to each field: [H, F]."""
     rivals = np.maximum(most_of_others(claims.T).T, most_of_others(claims))
-    return (OWN * claims - OTHERS * rivals * (1 - claims)).astype(np.float32)
+    return (config.own * claims - config.others * rivals * (1 - claims)).astype(np.float32)
 
 
-def told_of_rows(tables: Sequence[Table], pieces: int) -> Floats:
-    """What the tables of a list say of where its items begin: [T], ROW at most."""
-    trusted = [_trust(table) for table in tables]
-    told = np.full(pieces, -OUTSIDE * max(trusted), np.float32)
+def _row_scores(tables: Sequence[Table], pieces: int, config: TablePriorConfig) -> Floats:
+    """The scores of the beginnings of a list's items: [T], `row` at most."""
+    trusted = [_trust(table, config) for table in tables]
+    scores = np.full(pieces, -config.outside * max(trusted), np.float32)
     for table, trust in zip(tables, trusted, strict=True):
-        columns = set(np.flatnonzero(table.claims.max(1) >= CLAIMED).tolist())
+        columns = set(np.flatnonzero(table.claims.max(1) >= config.claimed).tolist())
         for line in table.body if trust else []:
             if line:
                 share = len(columns & {run.head for run in line}) / max(1, len(columns))
-                told[line[0].first : line[-1].until] = -trust * NO_ROW * (1 - share)
-                told[line[0].first] += trust * ROW * share
-    return told
+                scores[line[0].first : line[-1].until] = -trust * config.no_row * (1 - share)
+                scores[line[0].first] += trust * config.row * share
+    return scores
 
 
-def _trust(table: Table) -> float:
+def _trust(table: Table, config: TablePriorConfig) -> float:
     """How surely a table is the list's, 0 to 1: by the share of the fields that have a head."""
-    return float(np.clip((table.claims.max(0).mean() - FEW) / (MANY - FEW), 0, 1))
+    share = table.claims.max(0).mean()
+    return float(np.clip((share - config.few) / (config.many - config.few), 0, 1))

@@ -17,9 +17,11 @@ import numpy.typing as npt
 
 from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.questions import form_questions
+from cinnabar.engine.models.reader.priors.config import PriorConfig, TablePriorConfig
 from cinnabar.engine.models.reader.priors.name_matching import (
     Asked,
     Floats,
+    Naming,
     Page,
     Words,
     asked_of,
@@ -27,16 +29,8 @@ from cinnabar.engine.models.reader.priors.name_matching import (
 )
 from cinnabar.schemas.form.form import Form
 
-#: How sure a head has to be to make a line a table's head, how many there have to be, and which share of the
-#: line's short cells: between the words of justified text are gaps, too.
-LEAST, HEADS, SHARE = 0.6, 2, 0.25
 #: Cells of a line that is a table's at most, for heads of two lines.
-MANY = 60
-#: Lines of fewer than two columns after which a table is over.
-OVER = 8
-#: How sure a head has to be of a field for its column to be the field's, and the share of these columns that
-#: a line fills with which a table goes on after that.
-CLAIMED, MOST = 0.5, 0.6
+_MANY = 60
 
 Ints = npt.NDArray[np.int32]
 
@@ -70,56 +64,60 @@ def fields_of_lists(form: Form) -> Mapping[str, Mapping[str, Asked]]:
         array, star, name = slot.path.rpartition("/*")
         if star and name:
             found.setdefault(array, {})[slot.path] = asked_of(slot.path, question)
-    return {array: fields for array, fields in found.items() if len(fields) >= HEADS}
+    return found
 
 
-def tables_of(form: Form, page: Page) -> dict[str, list[Table]]:
+def tables_of(form: Form, page: Page, config: PriorConfig) -> dict[str, list[Table]]:
     """The tables of each list in their order, by its path."""
-    lists, columns = fields_of_lists(form), page.columns
-    lines = _lines(page) if lists else {}
+    least, columns = config.table_prior.heads, page.columns
+    lists = {array: fields for array, fields in fields_of_lists(form).items() if len(fields) >= least}
+    lines = _lines(page, least) if lists else {}
     if not lines:
         return {}
     both = {line: _joined(cells, lines.get(line - 1, {}), columns) for line, cells in lines.items()}
     every = [field for fields in lists.values() for field in fields.values()]
     names, notes = {name for field in every for name in field.names}, {field.note for field in every}
     words = {words for either in (lines, both) for cells in either.values() for words in cells.values()}
-    naming = page.naming(names, notes, words)
+    naming = Naming(names, notes, words, page.words, config.name_matching)
     place = {words: i for i, words in enumerate(naming.cells)}
     found = {}
     for array, fields in lists.items():
         alike = np.stack([naming.named(field) for field in fields.values()])
         heads: dict[int, dict[int, Floats]] = {}
         for line, cells in lines.items():
-            own = _heads(cells, alike, place)
+            own = _heads(cells, alike, place, config)
             # A head of two lines, if the upper one is none by itself.
             if own is None and line - 1 not in heads and both[line] != cells:
-                own = _heads(both[line], alike, place)
+                own = _heads(both[line], alike, place, config)
             if own is not None:
                 heads[line] = own
         begun = sorted(heads)
         ends = [*begun[1:], int(columns.line[-1]) + 1]
         if begun:
             found[array] = [
-                _table(tuple(fields), line, until, heads[line], columns)
+                _table(tuple(fields), line, until, heads[line], columns, config.table_prior)
                 for line, until in zip(begun, ends, strict=True)
             ]
     return found
 
 
-def _lines(page: Page) -> dict[int, dict[int, Words]]:
-    """By line, the words of the cells that may be heads: short ones without figures that are no labels."""
+def _lines(page: Page, least: int) -> dict[int, dict[int, Words]]:
+    """By line, the words of the cells that may be heads: short ones without figures that are no labels.
+
+    Lines of fewer such cells than `least` are left out.
+    """
     by_line: dict[int, dict[int, Words]] = {}
     columns = page.columns
     for short in page.short:
         end = int(columns.pieces.end[columns.first[short.cell + 1] - 1])
         if short.behind >= end - 1 and not short.has_figures:
             by_line.setdefault(int(columns.line[short.cell]), {})[short.cell] = short.words
-    return {line: cells for line, cells in by_line.items() if len(cells) >= HEADS}
+    return {line: cells for line, cells in by_line.items() if len(cells) >= least}
 
 
 def _joined(line: Mapping[int, Words], over: Mapping[int, Words], columns: Columns) -> dict[int, Words]:
     """The words of a line's cells behind those of the cells above them."""
-    if not over or max(len(line), len(over)) > MANY:
+    if not over or max(len(line), len(over)) > _MANY:
         return dict(line)
     own, upper = list(line), list(over)
     shared = np.minimum(columns.right[own][:, None], columns.right[upper])
@@ -132,22 +130,28 @@ def _joined(line: Mapping[int, Words], over: Mapping[int, Words], columns: Colum
 
 
 def _heads(
-    cells: Mapping[int, Words], alike: Floats, place: Mapping[Words, int]
+    cells: Mapping[int, Words], alike: Floats, place: Mapping[Words, int], config: PriorConfig
 ) -> dict[int, Floats] | None:
     """How surely each cell of a line is the head of each field, [F]; None where the line is no table's head.
 
     alike: [F, C], the likeness of fields to distinct cells' words; place: where these words are.
     """
     own = alike[:, [place[words] for words in cells.values()]]
-    claims = claims_of(own)
-    sure = claims >= LEAST
-    if min(sure.any(0).sum(), sure.any(1).sum()) < HEADS or sure.any(0).mean() < SHARE:
+    claims = claims_of(own, config.name_matching.rivals)
+    table = config.table_prior
+    sure = claims >= table.least
+    if min(sure.any(0).sum(), sure.any(1).sum()) < table.heads or sure.any(0).mean() < table.share:
         return None
     return dict(zip(cells, claims.T, strict=True))
 
 
 def _table(
-    fields: tuple[str, ...], line: int, until: int, claims: Mapping[int, Floats], columns: Columns
+    fields: tuple[str, ...],
+    line: int,
+    until: int,
+    claims: Mapping[int, Floats],
+    columns: Columns,
+    config: TablePriorConfig,
 ) -> Table:
     """The table below the heads of one line, to the line `until` at most."""
     first, behind = np.searchsorted(columns.line, (line, line + 1))
@@ -157,8 +161,8 @@ def _table(
     claimed = claimed[order]
     edges = columns.left[first:behind][order], columns.right[first:behind][order]
     # A table that is over begins anew, as on the next page, with a line that fills most of its columns.
-    columns_of = set(np.flatnonzero(claimed.max(1) >= CLAIMED).tolist())
-    anew = max(HEADS + 1, MOST * len(columns_of))
+    columns_of = set(np.flatnonzero(claimed.max(1) >= config.claimed).tolist())
+    anew = max(config.heads + 1, config.filled * len(columns_of))
     body: list[list[Run]] = []
     empty, above = 0, line
     last = int(np.searchsorted(columns.line, until))
@@ -169,9 +173,9 @@ def _table(
         # Blank lines are lines, too.
         empty += int(columns.line[begin]) - above
         above = int(columns.line[begin])
-        if len(filled) >= HEADS and (empty <= OVER or len(filled & columns_of) >= anew):
+        if len(filled) >= config.heads and (empty <= config.over or len(filled & columns_of) >= anew):
             empty = 0
-        if empty < OVER:
+        if empty < config.over:
             body.append(runs)
     return Table(fields, claimed, body)
 

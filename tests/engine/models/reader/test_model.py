@@ -16,7 +16,7 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import MASK, Canvas, Row, SlotInstance
 from cinnabar.engine.models.reader.answers.rows import DOUBTFUL_FROM
 from cinnabar.engine.models.reader.inputs.windows import padded
-from cinnabar.engine.models.reader.model import DefaultModel
+from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.request import Filled, Request, Result
 from cinnabar.schemas import compile_schema
 
@@ -52,7 +52,7 @@ TEXTS = (
 
 
 @pytest.fixture(scope="module")
-def model() -> DefaultModel:
+def model() -> Reader:
     """A network of random weights that sees rows here and there, and mostly values in them."""
     made = tiny_model(1)
     with torch.no_grad():
@@ -70,7 +70,7 @@ def requests() -> list[Request]:
 
 
 @pytest.fixture(scope="module")
-def together(model: DefaultModel, requests: list[Request]) -> list[Result]:
+def together(model: Reader, requests: list[Request]) -> list[Result]:
     return Engine(model, "instant").fill(requests)
 
 
@@ -105,14 +105,14 @@ def test_rows_are_filled_and_rows_within_rows() -> None:
 
 
 def test_a_result_is_the_same_alone_in_a_batch_and_in_another_order(
-    model: DefaultModel, requests: list[Request], together: list[Result]
+    model: Reader, requests: list[Request], together: list[Result]
 ) -> None:
     alone = [Engine(model, "instant").fill([r])[0] for r in requests]
     backwards = Engine(model, "instant", token_budget=400).fill(requests[::-1])[::-1]
     assert together == alone == backwards
 
 
-def test_text_in_a_document_cannot_change_the_schema(model: DefaultModel) -> None:
+def test_text_in_a_document_cannot_change_the_schema(model: Reader) -> None:
     request = Request("hostile", compile_schema(NESTED).form, passage_of(HOSTILE))
     record = record_of(Engine(model, "instant").fill([request])[0])
     assert set(record) == {"title", "orders"}
@@ -132,7 +132,7 @@ def test_spans_are_whole_words_of_the_text(requests: list[Request], together: li
     assert spans
 
 
-def test_a_text_without_words_has_no_values_and_no_rows(model: DefaultModel) -> None:
+def test_a_text_without_words_has_no_values_and_no_rows(model: Reader) -> None:
     form = form_of(name={"type": ["string", "null"]}, tags={"type": "array", "items": {"type": "string"}})
     for text in ("", " \n\t"):
         memory = model.encode([passage_of(text)])
@@ -141,7 +141,7 @@ def test_a_text_without_words_has_no_values_and_no_rows(model: DefaultModel) -> 
         assert record_of(result) == {"name": None, "tags": []}
 
 
-def test_a_long_text_is_read_in_windows_that_do_not_depend_on_what_else_is_read(model: DefaultModel) -> None:
+def test_a_long_text_is_read_in_windows_that_do_not_depend_on_what_else_is_read(model: Reader) -> None:
     text = LONG * 2
     short, long = model.encode([passage_of("A short text."), passage_of(text)])
     again = model.encode([passage_of(text)])[0]
@@ -152,7 +152,7 @@ def test_a_long_text_is_read_in_windows_that_do_not_depend_on_what_else_is_read(
 
 
 def test_a_text_of_many_windows_is_answered_the_same_whether_all_is_kept_or_made_anew(
-    model: DefaultModel, monkeypatch: pytest.MonkeyPatch
+    model: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     form = compile_schema(BILL).form
     answers = []
@@ -166,7 +166,7 @@ def test_a_text_of_many_windows_is_answered_the_same_whether_all_is_kept_or_made
 
 
 def test_slots_look_again_at_the_windows_that_are_likeliest_to_hold_their_values(
-    model: DefaultModel, monkeypatch: pytest.MonkeyPatch
+    model: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cinnabar.engine.models.reader.model.WINDOWS_HELD", 1)
     monkeypatch.setattr("cinnabar.engine.models.reader.model.LOOKED_AT_AGAIN", 1)
@@ -184,7 +184,7 @@ def test_slots_look_again_at_the_windows_that_are_likeliest_to_hold_their_values
     assert list(memory.promising.values()) == [promising]
 
 
-def test_candidates_are_accepted_texts_and_probabilities_are_at_most_one(model: DefaultModel) -> None:
+def test_candidates_are_accepted_texts_and_probabilities_are_at_most_one(model: Reader) -> None:
     form = compile_schema(BILL).form
     memory = model.encode([passage_of(bill(1)[0])])
     instances = [SlotInstance(0, s, 0 if "*" in s.path else -1) for s in form.slots]
@@ -209,7 +209,7 @@ def test_candidates_are_accepted_texts_and_probabilities_are_at_most_one(model: 
     assert scores.generate_logit.isfinite().nonzero()[:, 0].tolist() == scores.generating.tolist()
 
 
-def test_the_rows_within_a_row_follow_it(model: DefaultModel) -> None:
+def test_the_rows_within_a_row_follow_it(model: Reader) -> None:
     form = compile_schema(NESTED).form
     passages = [passage_of(t) for t in TEXTS[:2]]
     for rows in model.find_rows([form] * 2, model.encode(passages)):

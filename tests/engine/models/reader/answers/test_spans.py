@@ -22,14 +22,14 @@ from cinnabar.engine.models.reader.answers.spans import (
     start_masks,
 )
 from cinnabar.engine.models.reader.inputs.columns import Columns
-from cinnabar.engine.models.reader.inputs.mentions import PassageReader
+from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.inputs.windows import Window, cut, sheet
 from cinnabar.engine.models.reader.network.encoder import FLOOR
 from cinnabar.engine.models.reader.network.states import Look
 from cinnabar.schemas.form.form import Slot
 
 TEXT = "Order AB-123 of ACME Ltd, total 1,250.00 EUR, paid 1250 EUR on 3 May 2024, not ab-1. ACME Ltd"
-READER = PassageReader(TEXT)
+READER = MentionReader(TEXT)
 
 
 def slot_of(**schema: Any) -> Slot:
@@ -52,10 +52,10 @@ def test_only_accepted_texts_become_candidates() -> None:
 
 
 def test_what_many_slots_ask_for_is_looked_up_and_not_searched_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    numbers = PassageReader(" ".join(f"{n}.5" for n in range(100, 400)))
+    numbers = MentionReader(" ".join(f"{n}.5" for n in range(100, 400)))
     slot, asked = slot_of(type="number"), []
-    typed = PassageReader.typed
-    monkeypatch.setattr(PassageReader, "typed", lambda self, slot: asked.append(slot) or typed(self, slot))
+    typed = MentionReader.typed
+    monkeypatch.setattr(MentionReader, "typed", lambda self, slot: asked.append(slot) or typed(self, slot))
     for n in range(300):
         place = Pointed(((6 * n, 6 * n + 5),), -0.1)
         found, _ = candidates_of(slot, True, [place], numbers)
@@ -64,7 +64,7 @@ def test_what_many_slots_ask_for_is_looked_up_and_not_searched_for(monkeypatch: 
 
 
 def test_a_sign_before_the_pointed_place_belongs_to_the_mention() -> None:
-    numbers = PassageReader("credit (12.50) or -7")
+    numbers = MentionReader("credit (12.50) or -7")
     slot = slot_of(type="number")
     assert numbers.starting(slot, 8) and numbers.starting(slot, 8) == numbers.starting(slot, 7)
     assert numbers.starting(slot, 19) == numbers.starting(slot, 18) == [(20, b"-7")]
@@ -166,5 +166,5 @@ def test_a_value_that_goes_on_below_itself_is_read_without_what_stands_beside_it
     text = "1  Paving of    20,00\n   the yard     EUR\n"
     pieces = wordpieces().pieces(text)
     spans = Columns(pieces).spans(pieces.at(text.index("Paving")), pieces.at(text.index("yard")))
-    found, _ = candidates_of(slot_of(type="string"), False, [Pointed(spans, -0.5)], PassageReader(text))
+    found, _ = candidates_of(slot_of(type="string"), False, [Pointed(spans, -0.5)], MentionReader(text))
     assert [(c.text, c.spans) for c in found] == [(b'"Paving of the yard"', spans)]

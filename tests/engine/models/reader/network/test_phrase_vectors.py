@@ -15,7 +15,7 @@ from cinnabar.engine.models.reader.network.phrase_vectors import (
     VALUES,
     likeness,
     name_vectors,
-    told_of_pieces,
+    phrase_matches,
 )
 
 
@@ -42,7 +42,7 @@ def _phrases(text: str, first: int = 0) -> Phrases:
 
 def _told(text: str, name: str, at: str) -> float:
     found = _phrases(text)
-    (told,) = told_of_pieces(letters(), _spelt(name), found)
+    (told,) = phrase_matches(letters(), _spelt(name), found)
     return float(told[0, wordpieces().pieces(text).at(text.index(at))])
 
 
@@ -79,5 +79,5 @@ def test_what_stands_before_a_window_is_known_and_where_the_window_begins() -> N
 
 def test_windows_without_words_tell_nothing() -> None:
     found = _phrases("12 13 14")
-    (told,) = told_of_pieces(letters(), _spelt("due date"), found)
+    (told,) = phrase_matches(letters(), _spelt("due date"), found)
     assert not told.any() and told.shape == (1, 3)

@@ -8,7 +8,7 @@ from tests.tiny_network import form_of, passage_of, tiny_model, tiny_network, wo
 from cinnabar.engine.models.reader.answers.choices import supported, told_windows
 from cinnabar.engine.models.reader.inputs.questions import Question, question_tensors
 from cinnabar.engine.models.reader.inputs.views import Place
-from cinnabar.engine.models.reader.network.support import BLOCK, SIGNS, covered, support, told_at
+from cinnabar.engine.models.reader.network.support import BLOCK, SIGNS, covered, covering_pieces, support
 
 FILLER = "the and of with for that this from have been " * 60
 
@@ -72,7 +72,7 @@ def test_most_is_said_where_the_words_stand_together() -> None:
     ids = _ids(text)
     asked = question_tensors([Question("audit rights", "")], wordpieces())
     cores = [(i, min(i + 200, len(ids))) for i in range(0, len(ids), 200)]
-    (at,) = told_at(_words(), asked.label, asked.note, ids, cores).tolist()
+    (at,) = covering_pieces(_words(), asked.label, asked.note, ids, cores).tolist()
     audit = ids.tolist().index(wordpieces().ids("audit")[0])
     assert abs(at - audit) <= 2 * BLOCK
 
@@ -81,7 +81,7 @@ def test_of_what_is_said_nowhere_the_beginning_tells() -> None:
     ids = _ids(FILLER)
     asked = question_tensors([Question("xylophone", "")], wordpieces())
     cores = [(0, 200), (200, len(ids))]
-    assert told_at(_words(), asked.label, asked.note, ids, cores).tolist()[0] < 200
+    assert covering_pieces(_words(), asked.label, asked.note, ids, cores).tolist()[0] < 200
 
 
 def test_a_choice_is_decided_in_the_window_that_says_most_of_it() -> None:

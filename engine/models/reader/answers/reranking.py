@@ -1,0 +1,116 @@
+"""The rules by which the answers to several slots of a request change one another's probabilities, by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from cinnabar.engine.models.base import Candidate, Canvas
+from cinnabar.engine.models.reader.answers.column_alignment import rerank_by_column
+from cinnabar.engine.models.reader.answers.proximity import rerank_by_proximity
+from cinnabar.engine.models.reader.answers.scores import Answers
+from cinnabar.engine.models.reader.answers.shared_words import rerank_by_shared_words
+from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
+from cinnabar.engine.models.reader.priors.config import PriorConfig
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSlots:
+    """The slots of one request, as places on the canvas: `own` are all of them, `asked` those not frozen."""
+
+    own: Sequence[int]
+    asked: Collection[int]
+    canvas: Canvas
+    pieces: Pieces
+
+
+class Reranker(Protocol):
+    """One rule; it changes the log probabilities of candidates in place."""
+
+    def __call__(self, slots: RequestSlots, out: Answers, config: PriorConfig) -> None:
+        """Change the answers to these slots."""
+        ...
+
+
+def align_columns(slots: RequestSlots, out: Answers, config: PriorConfig) -> None:
+    """Rerank each field of a list by the columns in which its values stand in the other rows."""
+    instances = slots.canvas.instances
+    fields: dict[int, list[int]] = {}
+    for k in sorted(slots.asked):
+        if instances[k].row >= 0 and not instances[k].slot.options:
+            fields.setdefault(instances[k].slot.index, []).append(k)
+    for same in fields.values():
+        candidates, logits = [out.candidates[k] for k in same], [out.logits[k] for k in same]
+        absent = [out.absent[k] for k in same]
+        changed = rerank_by_column(candidates, logits, absent, slots.pieces, config.column_alignment)
+        _write(same, slots.asked, changed, out)
+
+
+def gather_objects(slots: RequestSlots, out: Answers, config: PriorConfig) -> None:
+    """Rerank the fields of each object within a record or a row by how near to each other they stand.
+
+    A frozen value stands where it was found.
+    """
+    rows: dict[int, list[tuple[str, int]]] = {}
+    for k in slots.own:
+        instance = slots.canvas.instances[k]
+        parent = instance.slot.path.rpartition("/")[0]
+        if parent.rpartition("*")[2] and not instance.slot.options:
+            rows.setdefault(instance.row, []).append((parent, k))
+    for fields in rows.values():
+        objects, same_row = zip(*fields, strict=True)
+        answers = _answers_of(same_row, slots, out)
+        changed = rerank_by_proximity(objects, *answers, slots.pieces, config.proximity)
+        _write(same_row, slots.asked, changed, out)
+
+
+def divide_words(slots: RequestSlots, out: Answers, config: PriorConfig) -> None:
+    """Rerank the fields of each object so that words are the value of one of them. Frozen values are sure."""
+    objects: dict[tuple[int, str], list[int]] = {}
+    for k in slots.own:
+        instance = slots.canvas.instances[k]
+        if not instance.slot.options:
+            objects.setdefault((instance.row, instance.slot.path.rpartition("/")[0]), []).append(k)
+    for same_object in objects.values():
+        answers = _answers_of(same_object, slots, out)
+        changed = rerank_by_shared_words(*answers, config.shared_words)
+        _write(same_object, slots.asked, changed, out)
+
+
+#: The rules, in the order in which they are applied.
+RERANKERS: dict[str, Reranker] = {
+    "column_alignment": align_columns,
+    "proximity": gather_objects,
+    "shared_words": divide_words,
+}
+
+
+def rerank(slots: RequestSlots, out: Answers, config: PriorConfig) -> None:
+    """Apply the rules that are switched on."""
+    for name, rule in RERANKERS.items():
+        if config.applies(name):
+            rule(slots, out, config)
+
+
+def _answers_of(
+    chosen: Sequence[int], slots: RequestSlots, out: Answers
+) -> tuple[list[list[Candidate]], list[list[float]], list[float]]:
+    """The candidates of these slots, their log probabilities, those of absence; frozen values are certain."""
+    spans, asked = slots.canvas.spans, slots.asked
+    frozen = {k: Candidate(b"", spans[k]) for k in chosen if k not in asked and spans[k]}
+    return (
+        [[frozen[k]] if k in frozen else out.candidates[k] for k in chosen],
+        [[0.0] if k in frozen else out.logits[k] for k in chosen],
+        [-math.inf if k in frozen else out.absent[k] for k in chosen],
+    )
+
+
+def _write(
+    chosen: Sequence[int], asked: Collection[int], changed: Sequence[list[float]], out: Answers
+) -> None:
+    """Write the changed log probabilities of those of these slots that are asked for."""
+    for k, logits in zip(chosen, changed, strict=True):
+        if k in asked:
+            out.logits[k] = logits

@@ -1,0 +1,224 @@
+"""Slots look at windows of a passage: the network's scores, with those of the priors, window by window."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from cinnabar.engine.models.base import Canvas
+from cinnabar.engine.models.reader.answers.choices import option_scores, option_support
+from cinnabar.engine.models.reader.answers.scores import WindowScores
+from cinnabar.engine.models.reader.answers.spans import end_mask, point, start_masks
+from cinnabar.engine.models.reader.form_memory import FormMemory
+from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
+from cinnabar.engine.models.reader.inputs.tensors import ROWS, Board, Sheet, to_device
+from cinnabar.engine.models.reader.inputs.views import Place, View, board_of
+from cinnabar.engine.models.reader.inputs.windows import phrases, sheet
+from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
+from cinnabar.engine.models.reader.memory import Memory
+from cinnabar.engine.models.reader.network.network import Network
+from cinnabar.engine.models.reader.network.regions import regions
+from cinnabar.engine.models.reader.network.states import Look
+from cinnabar.engine.models.reader.network.support import SIGNS
+from cinnabar.engine.models.reader.precision import low_precision
+from cinnabar.engine.models.reader.priors.absence_prior import absence_prior
+from cinnabar.engine.models.reader.priors.config import PriorConfig
+from cinnabar.engine.models.reader.priors.name_matching import Floats, Page, WordVectors
+from cinnabar.engine.models.reader.priors.prior import PriorInput
+from cinnabar.engine.models.reader.priors.priors import Priors
+from cinnabar.schemas.form.form import Form, Slot
+
+#: Views that go through the decoder together.
+_VIEWS_AT_ONCE = 8
+#: Of how many such groups is kept, over the steps, how alike their words are to the page: 3 MB each at most.
+_MATCHES_KEPT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class FormRequest:
+    """The slots of one request: `own` are their places on the canvas, `places` those of the rows they lie in."""
+
+    form: Form
+    questions: FormMemory
+    memory: Memory
+    canvas: Canvas
+    own: Sequence[int]
+    places: Mapping[int, Place]
+
+    def slot(self, k: int) -> Slot:
+        """The slot of the form at this place on the canvas."""
+        return self.canvas.instances[k].slot
+
+    def is_frozen(self, k: int) -> bool:
+        """Whether the slot's value was known from the start: nothing is asked about it."""
+        return bool(self.canvas.known) and self.canvas.known[k]
+
+
+class WindowDecoder:
+    """Lets slots look at windows, and adds the priors to the network's scores."""
+
+    def __init__(
+        self, network: Network, wordpieces: WordPieces, device: torch.device, config: PriorConfig
+    ) -> None:
+        self.network = network
+        self.wordpieces = wordpieces
+        self.device = device
+        self.config = config
+        self.low_precision = low_precision(device)
+
+    def precision(self) -> torch.autocast:
+        """bfloat16 where the machine has instructions for it, as in training."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.low_precision)
+
+    def casts_kept(self) -> torch.autocast:
+        """Around many `precision`: weights are cast once for all of them, not for each."""
+        return torch.autocast(self.device.type, enabled=False)
+
+    def row_odds(self, form: Form, questions: FormMemory, memory: Memory) -> Floats:
+        """The log odds that an item of each of A arrays begins at each of T pieces: [A, T]."""
+        count = len(form.arrays)
+        odds = np.full((count, len(memory.pieces)), -np.inf, np.float32)
+        for first in range(0, len(memory.windows), _VIEWS_AT_ONCE):
+            windows = range(first, min(first + _VIEWS_AT_ONCE, len(memory.windows)))
+            page = self._page(memory, windows)
+            board = Board.blank(len(windows), count, page.ids.shape[1])
+            board.question[:], board.mask[:], board.kind[:] = torch.tensor(questions.arrays), True, ROWS
+            look = self._look(memory, windows, page, to_device(board, self.device), questions)
+            with self.precision():
+                logits = self.network.rows(look).float()
+            chosen = [memory.windows[w] for w in windows]
+            prior = self._priors(form, memory).rows(chosen, form.arrays, logits.shape[-1])
+            scores = (logits + prior.to(self.device)).cpu().numpy()
+            for of_window, w in zip(scores, chosen, strict=True):
+                core = of_window[:, 1 + w.core_first - w.first : 1 + w.core_last - w.first]
+                odds[:, w.core_first : w.core_last] = core
+        return odds
+
+    def decode(self, views: Sequence[View], request: FormRequest, found: Mapping[int, WindowScores]) -> None:
+        """Add to `found` the scores of the slots that are asked for, for each view of theirs."""
+        for i in range(0, len(views), _VIEWS_AT_ONCE):
+            self._decode(views[i : i + _VIEWS_AT_ONCE], request, found)
+
+    def _decode(self, views: Sequence[View], request: FormRequest, found: Mapping[int, WindowScores]) -> None:
+        memory = request.memory
+        chosen = [v.window for v in views]
+        windows = [memory.windows[w] for w in chosen]
+        page = self._page(memory, chosen)
+        board = to_device(self._board(views, request, page), self.device)
+        look = self._look(memory, chosen, page, board, request.questions)
+        # What is frozen stands last in its view.
+        asked = [[k for k in v.slots if not request.is_frozen(k)] for v in views]
+        slots = [[request.slot(k) for k in own] for own in asked]
+        size, width = max(map(len, asked)), page.ids.shape[1]
+        look = Look(look.slots[:, :size], look.held, look.pointer_bias[:, :size])
+        allowed = self._allowed(slots, chosen, memory, size, width).to(self.device)
+        ends = torch.stack([end_mask(memory.pieces, w, width) for w in windows]).to(self.device)
+        support, most = self._support(asked, chosen, request, size)
+        prior = self._priors(request.form, memory).starts(windows, slots, width).to(self.device)
+        with self.precision():
+            scores = self.network.starts(look) + prior
+            starts, stops, logs, mass = point(self.network, look, page, scores, allowed, ends)
+            absent = self.network.absences(look, scores, allowed, most)
+        if self.config.applies("absence_prior"):
+            absent = absent + absence_prior(prior, regions(page, board)[:, :size], allowed, self.config)
+        columns = (absent, self.network.spell_gate(look.slots)[..., 0], mass, logs, starts, stops)
+        of_views = zip(*(column.tolist() for column in columns), strict=True)
+        for i, (window, of_view) in enumerate(zip(chosen, of_views, strict=True)):
+            for j, (k, *scored) in enumerate(zip(asked[i], *of_view, strict=False)):
+                found[k].add(window, look.slots[i, j], *scored)
+                if k in support:
+                    found[k].options.append(self._options(k, look.slots[i, j], support[k], request))
+
+    def _board(self, views: Sequence[View], request: FormRequest, page: Sheet) -> Board:
+        """The slots of the views as the network sees them."""
+        memory = request.memory
+        return board_of(
+            views,
+            request.canvas,
+            request.questions.slots,
+            request.places,
+            memory.windows,
+            memory.pieces,
+            self.wordpieces,
+            page.ids.shape[1],
+        )
+
+    def _allowed(
+        self, slots: Sequence[list[Slot]], chosen: Sequence[int], memory: Memory, size: int, width: int
+    ) -> Tensor:
+        """Where the values of each view's slots may start: [N, S, T] bool, for S of `size`, T of `width`."""
+        allowed = torch.zeros(len(slots), size, width, dtype=torch.bool)
+        for i, (own, w) in enumerate(zip(slots, chosen, strict=True)):
+            typed = [kind_of(slot) in TYPED for slot in own]
+            masks = start_masks(own, typed, memory.reader, memory.pieces, memory.windows[w], width)
+            allowed[i, : len(own)] = masks
+        return allowed
+
+    def _support(
+        self, asked: Sequence[list[int]], chosen: Sequence[int], request: FormRequest, size: int
+    ) -> tuple[dict[int, Tensor], Tensor]:
+        """How far each view's window bears out the options of its slots, [O, SIGNS], by slot, and the most of
+        any option, [N, S, SIGNS] for S of `size`, 0 for slots without options."""
+        support: dict[int, Tensor] = {}
+        most = torch.zeros(len(asked), size, SIGNS, device=self.device)
+        for i, (own, window) in enumerate(zip(asked, chosen, strict=True)):
+            for j, k in enumerate(own):
+                if request.slot(k).options:
+                    support[k] = option_support(
+                        self.network, request.form, request.questions, request.memory, request.slot(k),
+                        window, request.places.get(k),
+                    )  # fmt: skip
+                    most[i, j] = support[k].amax(0)
+        return support, most
+
+    def _options(self, k: int, state: Tensor, support: Tensor, request: FormRequest) -> list[float]:
+        """The log probabilities of a slot's options."""
+        questions, place = request.questions, request.places.get(k)
+        return option_scores(
+            self.network, state, questions, request.memory, request.slot(k), place, support
+        )
+
+    def _page(self, memory: Memory, windows: Sequence[int]) -> Sheet:
+        chosen = [(memory.pieces, memory.windows[w]) for w in windows]
+        return to_device(sheet(chosen, memory.states.shape[1]), self.device)
+
+    def _look(
+        self, memory: Memory, windows: Sequence[int], page: Sheet, board: Board, questions: FormMemory
+    ) -> Look:
+        """The states of the board's slots once they have looked at these windows."""
+        with self.precision():
+            if memory.held is not None:
+                held = memory.held.windows(torch.tensor(windows, device=self.device))
+            else:
+                distinct = sorted(set(windows))
+                held = self.network.hold(memory.states[distinct])
+                held = held.windows(torch.tensor([distinct.index(w) for w in windows], device=self.device))
+            matches = self._matches(memory, windows, page, board, questions)
+            return self.network.look(held, page, board, questions.read.vectors, matches)
+
+    def _matches(
+        self, memory: Memory, windows: Sequence[int], page: Sheet, board: Board, questions: FormMemory
+    ) -> Tensor:
+        """How alike the words of the board's questions are to those of these windows."""
+        key = (questions.fingerprint, *windows, *board.question.flatten().tolist())
+        found = memory.matched.get(key)
+        if found is None:
+            words = phrases([(memory.pieces, memory.windows[w]) for w in windows], self.wordpieces)
+            found = self.network.matches(page, to_device(words, self.device), board, questions.questions)
+            if len(memory.matched) < _MATCHES_KEPT:
+                memory.matched[key] = found
+        return found
+
+    def _priors(self, form: Form, memory: Memory) -> Priors:
+        """The scores of the passage's words for the form, found once."""
+        found = memory.priors.get(form.fingerprint)
+        if found is None:
+            vectors, letters = self.network.encoder.words.weight, self.network.letters.weight
+            words = WordVectors(vectors, letters, self.wordpieces)
+            page = Page.of(memory.passage.text, memory.columns, words)
+            found = memory.priors[form.fingerprint] = Priors(PriorInput(form, page, self.config))
+        return found

@@ -1,0 +1,100 @@
+"""The labels of a page, settled for all fields of the record together.
+
+A short cell, or what stands in one before a colon, is a field's label as surely as its words are the field's
+name, and the less the more they are like another field's; a list of texts is asked for as a field is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from cinnabar.engine.models.reader.inputs.columns import Columns
+from cinnabar.engine.models.reader.inputs.questions import form_questions
+from cinnabar.engine.models.reader.priors.config import PriorConfig
+from cinnabar.engine.models.reader.priors.name_matching import (
+    Asked,
+    Floats,
+    Naming,
+    Page,
+    Short,
+    asked_of,
+    claims_of,
+)
+from cinnabar.schemas.form.form import Form, Slot
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A cell that is a label, how surely of each of F fields, and what it labels, pieces [first, until)."""
+
+    cell: int
+    claims: Floats
+    first: int
+    until: int
+
+
+@lru_cache(maxsize=256)
+def fields_of_record(form: Form) -> Mapping[str, Asked]:
+    """What the fields outside of lists, and the lists of texts among them, go by, by their paths."""
+    asked = form_questions(form)
+    found = {}
+    for slot, question in zip(form.slots, asked.slots, strict=True):
+        if "*" not in slot.path:
+            found[slot.path] = asked_of(slot.path, question)
+    for array, question in zip(form.arrays, asked.arrays, strict=True):
+        if "*" not in array.path and isinstance(array.item, Slot) and not array.item.options:
+            # What describes a list tells where its items are from ("listed by the landlord"), too.
+            found[array.path] = replace(asked_of(array.path, question), note=())
+    return found
+
+
+def labels_of(form: Form, page: Page, config: PriorConfig) -> list[Label]:
+    """The labels of a page that have something to label, their claims in the order of `fields_of_record`."""
+    fields, columns = fields_of_record(form), page.columns
+    short = [one for one in page.short if not one.has_figures]
+    if not fields or not short:
+        return []
+    names = {name for field in fields.values() for name in field.names}
+    notes = {field.note for field in fields.values()}
+    naming = Naming(names, notes, {one.words for one in short}, page.words, config.name_matching)
+    by_words = dict(zip(naming.cells, _claims(list(fields.values()), naming, config).T, strict=True))
+    claims = {one.cell: own for one in short if (own := by_words[one.words]).any()}
+    found = []
+    for label in short:
+        place = _value_of(label, columns, claims) if label.cell in claims else None
+        if place is not None:
+            found.append(Label(label.cell, claims[label.cell], *place))
+    return found
+
+
+def _claims(fields: list[Asked], naming: Naming, config: PriorConfig) -> Floats:
+    """How surely each of C cells is the label of each of F fields: [F, C]."""
+    alike = np.stack([naming.named(field) for field in fields])
+    claims = claims_of(alike, config.name_matching.rivals)
+    claims = np.where(claims >= config.label_prior.least, claims, 0.0)
+    share = ((claims > 0) & (claims >= claims.max(0) - config.label_prior.alike)).sum(0)
+    found: Floats = (claims / np.maximum(share, 1)).astype(np.float32)
+    return found
+
+
+def _value_of(label: Short, columns: Columns, labels: Container[int]) -> tuple[int, int] | None:
+    """The pieces of what is labelled: the rest of the cell, the next cell on the line, or the one below.
+
+    A cell among `labels` is no value: what stands before it has none.
+    """
+    pieces, cell = columns.pieces, label.cell
+    first, until = int(columns.first[cell]), int(columns.first[cell + 1])
+    behind = first + int(np.searchsorted(pieces.start[first:until], label.behind))
+    while behind < until and pieces.end[behind] <= label.behind + 1:
+        behind += 1
+    if behind < until:
+        return behind, until
+    beside = cell + 2 < len(columns.first) and columns.line[cell + 1] == columns.line[cell]
+    value = cell + 1 if beside else next(iter(columns.below(cell)), -1)
+    if value < 0 or value in labels:
+        return None
+    return int(columns.first[value]), int(columns.first[value + 1])

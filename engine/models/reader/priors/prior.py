@@ -1,0 +1,53 @@
+"""The form of a prior: a function from a form and a page to scores that are added to the network's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+from cinnabar.engine.models.reader.priors.config import PriorConfig
+from cinnabar.engine.models.reader.priors.labels import Label, labels_of
+from cinnabar.engine.models.reader.priors.name_matching import Floats, Page
+from cinnabar.schemas.form.form import Form
+
+
+@dataclass(frozen=True)
+class PriorInput:
+    """A form, a page on which its names are looked for, and the weights of all priors."""
+
+    form: Form
+    page: Page
+    config: PriorConfig = PriorConfig()
+
+    @property
+    def pieces(self) -> int:
+        """How many pieces the page has."""
+        return len(self.page.columns.pieces)
+
+    @cached_property
+    def labels(self) -> list[Label]:
+        """The labels of the page: several priors go by them."""
+        return labels_of(self.form, self.page, self.config)
+
+
+@dataclass(frozen=True, slots=True)
+class PriorScores:
+    """What one prior adds to log odds at each of T pieces of a page, [T] each, by the paths of the form.
+
+    values: that the value of a field starts there; objects: that the value of any field of an object does;
+    rows: that an item of an array begins there.
+    """
+
+    values: Mapping[str, Floats] = field(default_factory=dict)
+    objects: Mapping[str, Floats] = field(default_factory=dict)
+    rows: Mapping[str, Floats] = field(default_factory=dict)
+
+
+class Prior(Protocol):
+    """One prior; paths of which it knows nothing are left out of its scores."""
+
+    def __call__(self, given: PriorInput) -> PriorScores:
+        """The scores for this form on this page."""
+        ...
