@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cinnabar.engine.models.identity import fingerprint_of
-from cinnabar.engine.models.reader.priors.config import PriorConfig
+from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 from cinnabar.engine.models.remote.prices import Prices
 from cinnabar.engine.models.remote.serving import (
     Served,
@@ -71,7 +71,7 @@ class Named:
 
     name: str
     device: str
-    config: PriorConfig = PriorConfig()
+    config: PriorConfig = DEFAULT_PRIORS
 
     def __call__(self) -> Model:
         from cinnabar.engine.models.loading import load_model

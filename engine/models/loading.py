@@ -21,7 +21,7 @@ from cinnabar.engine.models.reader.calibration import load_calibration
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.network.network import Network, Size
-from cinnabar.engine.models.reader.priors.config import PriorConfig
+from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 from cinnabar.schemas.errors import ModelError, UsageError
 
 
@@ -36,7 +36,7 @@ def device_of(device: str) -> torch.device:
 
 @lru_cache(maxsize=2)
 def load_model(
-    name: str | Path = "default", device: str = "auto", config: PriorConfig = PriorConfig()
+    name: str | Path = "default", device: str = "auto", config: PriorConfig = DEFAULT_PRIORS
 ) -> Reader:
     """The model of this name or folder, on this device, with the rules and weights of `config`."""
     folder = model_folder(name)

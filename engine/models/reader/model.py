@@ -33,7 +33,7 @@ from cinnabar.engine.models.reader.inputs.windows import Window, cut, padded, sh
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
 from cinnabar.engine.models.reader.memory import Memory
 from cinnabar.engine.models.reader.network.network import Network
-from cinnabar.engine.models.reader.priors.config import PriorConfig
+from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 from cinnabar.engine.request import Passage
 from cinnabar.schemas.form.form import Form
 
@@ -61,7 +61,7 @@ class Reader:
         fingerprint: str,
         device: torch.device | str = "cpu",
         calibration: Calibration | None = None,
-        config: PriorConfig = PriorConfig(),
+        config: PriorConfig = DEFAULT_PRIORS,
     ) -> None:
         self.network = network.eval().to(device)
         self.wordpieces = wordpieces

@@ -296,7 +296,7 @@ class PriorConfig:
 
     def fingerprint(self, model: str) -> str:
         """Names the model of this fingerprint that reads under these weights: its own under the usual ones."""
-        if self == PriorConfig():
+        if self == DEFAULT_PRIORS:
             return model
         said: dict[str, Any] = asdict(self) | {"without": sorted(self.without)}
         return hashlib.sha256(json.dumps([model, said], sort_keys=True).encode()).hexdigest()[:16]
@@ -304,3 +304,5 @@ class PriorConfig:
 
 #: The rules that can be switched off.
 RULES = tuple(f.name for f in fields(PriorConfig) if f.name not in ("name_matching", "rows", "without"))
+#: All rules, with the usual weights.
+DEFAULT_PRIORS = PriorConfig()

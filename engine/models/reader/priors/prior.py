@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
-from cinnabar.engine.models.reader.priors.config import PriorConfig
+from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 from cinnabar.engine.models.reader.priors.labels import Label, labels_of
 from cinnabar.engine.models.reader.priors.name_matching import Floats, Page
 from cinnabar.schemas.form.form import Form
@@ -19,7 +19,7 @@ class PriorInput:
 
     form: Form
     page: Page
-    config: PriorConfig = PriorConfig()
+    config: PriorConfig = DEFAULT_PRIORS
 
     @property
     def pieces(self) -> int:

@@ -1,4 +1,4 @@
-"""The default model behind the engine: whole valid records from any weights, whatever the text says."""
+"""The reader behind the engine: whole valid records from any weights, whatever the text says."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tiny_network import BILL, bill, form_of, passage_of, tiny_model
 from cinnabar.engine.effort import effort_of
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import MASK, Canvas, Row, SlotInstance
-from cinnabar.engine.models.reader.answers.rows import DOUBTFUL_FROM
 from cinnabar.engine.models.reader.inputs.windows import padded
 from cinnabar.engine.models.reader.model import Reader
+from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
 from cinnabar.engine.request import Filled, Request, Result
 from cinnabar.schemas import compile_schema
 
@@ -157,8 +157,8 @@ def test_a_text_of_many_windows_is_answered_the_same_whether_all_is_kept_or_made
     form = compile_schema(BILL).form
     answers = []
     for held in (100, 1):
-        monkeypatch.setattr("cinnabar.engine.models.reader.model.WINDOWS_HELD", held)
-        monkeypatch.setattr("cinnabar.engine.models.reader.model.LOOKED_AT_AGAIN", 100)
+        monkeypatch.setattr("cinnabar.engine.models.reader.model._WINDOWS_HELD", held)
+        monkeypatch.setattr("cinnabar.engine.models.reader.model._LOOKED_AT_AGAIN", 100)
         assert (model.encode([passage_of(LONG)])[0].held is None) == (held == 1)
         result = Engine(model, "low").fill([Request("long", form, passage_of(LONG))])[0]
         answers.append(record_of(result))
@@ -168,8 +168,8 @@ def test_a_text_of_many_windows_is_answered_the_same_whether_all_is_kept_or_made
 def test_slots_look_again_at_the_windows_that_are_likeliest_to_hold_their_values(
     model: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cinnabar.engine.models.reader.model.WINDOWS_HELD", 1)
-    monkeypatch.setattr("cinnabar.engine.models.reader.model.LOOKED_AT_AGAIN", 1)
+    monkeypatch.setattr("cinnabar.engine.models.reader.model._WINDOWS_HELD", 1)
+    monkeypatch.setattr("cinnabar.engine.models.reader.model._LOOKED_AT_AGAIN", 1)
     form = compile_schema(BILL).form
     memory = model.encode([passage_of(LONG * 4)])[0]
     scalars = [s for s in form.slots if "*" not in s.path]
@@ -218,4 +218,4 @@ def test_the_rows_within_a_row_follow_it(model: Reader) -> None:
                 assert 0 <= row.parent < i and rows[row.parent].anchor <= row.anchor
             else:
                 assert row.parent == -1
-            assert DOUBTFUL_FROM <= row.probability <= 1
+            assert DEFAULT_PRIORS.doubtful_rows.least <= row.probability <= 1

@@ -10,10 +10,12 @@ import pytest
 from tiny_network import wordpieces
 
 from cinnabar.engine.models.base import Candidate
-from cinnabar.engine.models.reader.answers.column_alignment import aligned
+from cinnabar.engine.models.reader.answers.column_alignment import rerank_by_column
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
+from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
 
 Found = list[tuple[str, float]]
+CONFIG = DEFAULT_PRIORS.column_alignment
 
 
 def table(rows: int) -> str:
@@ -26,7 +28,7 @@ def told(text: str, pieces: Pieces, found: list[Found], absent: float = 0.02) ->
         [Candidate(v.encode(), ((text.index(v), text.index(v) + len(v)),)) for v, _ in row] for row in found
     ]
     logits = [[math.log(p) for _, p in row] for row in found]
-    changed = aligned(candidates, logits, [math.log(absent)] * len(found), pieces)
+    changed = rerank_by_column(candidates, logits, [math.log(absent)] * len(found), pieces, CONFIG)
     whole = [sum(map(math.exp, row)) + absent for row in changed]
     return [[math.exp(x) / all_ for x in row] for row, all_ in zip(changed, whole, strict=True)]
 
@@ -66,9 +68,9 @@ def test_rows_in_disorder_say_nothing() -> None:
 def test_nothing_becomes_of_rows_without_candidates_and_of_one_row() -> None:
     text = table(1)
     pieces = wordpieces().pieces(text)
-    assert aligned([[], []], [[], []], [-0.1, -0.1], pieces) == [[], []]
+    assert rerank_by_column([[], []], [[], []], [-0.1, -0.1], pieces, CONFIG) == [[], []]
     one = [Candidate(b"100", ((10, 13),))]
-    assert aligned([one], [[-1.0]], [-2.0], pieces) == [[-1.0]]
+    assert rerank_by_column([one], [[-1.0]], [-2.0], pieces, CONFIG) == [[-1.0]]
 
 
 def test_thousands_of_rows_take_no_longer_than_reading_them() -> None:
@@ -76,5 +78,5 @@ def test_thousands_of_rows_take_no_longer_than_reading_them() -> None:
     pieces = wordpieces().pieces(text)
     candidates = [[Candidate(b"1", ((22 * at + 10, 22 * at + 13),))] * 8 for at in range(3000)]
     begin = time.perf_counter()
-    aligned(candidates, [[-2.0] * 8] * 3000, [-3.0] * 3000, pieces)
+    rerank_by_column(candidates, [[-2.0] * 8] * 3000, [-3.0] * 3000, pieces, CONFIG)
     assert time.perf_counter() - begin < 5

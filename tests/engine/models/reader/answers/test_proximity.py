@@ -9,8 +9,9 @@ import pytest
 from tiny_network import wordpieces
 
 from cinnabar.engine.models.base import Candidate
-from cinnabar.engine.models.reader.answers.proximity import MOST, gathered
+from cinnabar.engine.models.reader.answers.proximity import rerank_by_proximity
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
+from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
 
 PAGE = """Weber Metall KG                              Deliver to:
 Ringstrasse 7                                Baustelle Nord
@@ -25,6 +26,7 @@ Lindenallee 40
 50667 Koeln
 """
 Found = dict[str, dict[str, float]]
+CONFIG = DEFAULT_PRIORS.proximity
 
 
 def told(pieces: Pieces, found: Found, absent: float = 0.02) -> Found:
@@ -33,12 +35,13 @@ def told(pieces: Pieces, found: Found, absent: float = 0.02) -> Found:
         [Candidate(v.encode(), ((PAGE.index(v), PAGE.index(v) + len(v)),)) for v in values]
         for values in found.values()
     ]
-    changed = gathered(
+    changed = rerank_by_proximity(
         [name.rpartition("/")[0] for name in found],
         candidates,
         [[math.log(p) for p in values.values()] for values in found.values()],
         [math.log(absent)] * len(found),
         pieces,
+        CONFIG,
     )
     return {
         name: dict(zip(values, map(math.exp, logits), strict=True))
@@ -86,24 +89,24 @@ def test_the_same_words_in_two_fields_of_an_object_do_not_bear_each_other_out(pa
 
 
 def test_one_field_alone_and_values_without_a_place_are_left_as_they_are(page: Pieces) -> None:
-    assert gathered(["a"], [[Candidate(b"1")]], [[-1.0]], [-0.5], page) == [[-1.0]]
-    assert gathered([], [], [], [], page) == []
+    assert rerank_by_proximity(["a"], [[Candidate(b"1")]], [[-1.0]], [-0.5], page, CONFIG) == [[-1.0]]
+    assert rerank_by_proximity([], [], [], [], page, CONFIG) == []
     placeless = [[Candidate(b"1"), Candidate(b"2")], []]
-    spelled = gathered(["a", "a"], placeless, [[-1.0, -2.0], []], [-2.0, -0.1], page)
+    spelled = rerank_by_proximity(["a", "a"], placeless, [[-1.0, -2.0], []], [-2.0, -0.1], page, CONFIG)
     assert spelled[0] == pytest.approx([-1.0, -2.0]) and spelled[1] == []
 
 
 def test_what_is_not_likely_at_all_stays_a_number(page: Pieces) -> None:
     place = ((0, 5),)
     found = [[Candidate(b"1", place)], [Candidate(b"2", place)]]
-    changed = gathered(["a", "b"], found, [[-800.0], [-900.0]], [-math.inf, 0.0], page)
+    changed = rerank_by_proximity(["a", "b"], found, [[-800.0], [-900.0]], [-math.inf, 0.0], page, CONFIG)
     assert all(math.isfinite(x) for own in changed for x in own)
 
 
 def test_a_record_of_very_many_candidates_is_left_as_it_is_and_takes_no_time(page: Pieces) -> None:
-    many = [[Candidate(b"1", ((0, 5),))] * 10 for _ in range(MOST // 10 + 1)]
+    many = [[Candidate(b"1", ((0, 5),))] * 10 for _ in range(CONFIG.most // 10 + 1)]
     logits = [[-2.0 - at] * 10 for at in range(len(many))]
-    assert gathered(list(range(len(many))), many, logits, [-1.0] * len(many), page) == logits
+    assert rerank_by_proximity(list(range(len(many))), many, logits, [-1.0] * len(many), page, CONFIG) == logits
     began = time.perf_counter()
-    gathered(list(range(100)), many[:100], logits[:100], [-1.0] * 100, page)
+    rerank_by_proximity(list(range(100)), many[:100], logits[:100], [-1.0] * 100, page, CONFIG)
     assert time.perf_counter() - began < 2

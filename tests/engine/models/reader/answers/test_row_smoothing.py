@@ -8,12 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tiny_network import wordpieces
 
-from cinnabar.engine.models.reader.answers.row_smoothing import MOST, likened, probabilities
+from cinnabar.engine.models.reader.answers.row_smoothing import probabilities, smooth_rows
 from cinnabar.engine.models.reader.inputs.columns import Columns
+from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
 from cinnabar.engine.models.reader.priors.name_matching import Floats
 
 TABLE = "\n".join(["Item    Price", *(f"bolt    {n},50" for n in range(10, 20)), "Total    see below"])
 DOUBT = -2.0
+
+
+def _smoothed(odds: Floats, columns: Columns) -> Floats:
+    return smooth_rows(odds, columns, DEFAULT_PRIORS.row_smoothing, DEFAULT_PRIORS.rows.least)
 
 
 def _columns(text: str) -> tuple[Columns, list[int]]:
@@ -28,7 +33,7 @@ def _told(text: str, odds: dict[int, float]) -> dict[int, float]:
     before = np.full(len(columns.pieces), -9.0, np.float32)
     for line, value in odds.items():
         before[begins[line]] = value
-    added = likened(before, columns) - before
+    added = _smoothed(before, columns) - before
     told = np.flatnonzero(added)
     return {int(columns.pieces.line[place]): float(added[place]) for place in told}
 
@@ -41,7 +46,7 @@ def test_a_doubtful_line_is_told_what_the_others_of_its_kind_are() -> None:
 
 def test_nothing_is_told_beyond_a_limit() -> None:
     lines = "\n".join(f"bolt    {n},50" for n in range(100))
-    assert max(_told(lines, dict.fromkeys(range(100), 20.0)).values()) == MOST
+    assert max(_told(lines, dict.fromkeys(range(100), 20.0)).values()) == DEFAULT_PRIORS.row_smoothing.most
 
 
 def test_what_is_carried_forward_begins_no_item() -> None:
@@ -64,7 +69,7 @@ def test_the_likeliest_piece_of_a_line_is_raised() -> None:
     columns, begins = _columns("\n".join(f"bolt    {n},50" for n in range(10, 20)))
     odds = np.full(len(columns.pieces), 18.0, np.float32)
     odds[[begin + 1 for begin in begins]] = 25.0
-    assert set(np.flatnonzero(likened(odds, columns) > odds)) == {begin + 1 for begin in begins[1:-1]}
+    assert set(np.flatnonzero(_smoothed(odds, columns) > odds)) == {begin + 1 for begin in begins[1:-1]}
 
 
 def test_lines_most_of_which_begin_nothing_are_left_as_they_are() -> None:
@@ -76,7 +81,7 @@ def test_lines_most_of_which_begin_nothing_are_left_as_they_are() -> None:
 def test_a_text_of_no_line_or_one_is_told_nothing(text: str) -> None:
     columns, _ = _columns(text)
     odds = np.zeros(len(columns.pieces), np.float32)
-    assert likened(odds, columns).tolist() == odds.tolist()
+    assert _smoothed(odds, columns).tolist() == odds.tolist()
 
 
 @given(st.lists(st.one_of(st.floats(-200, 200, width=32), st.just(-np.inf)), min_size=10, max_size=10))
@@ -84,6 +89,6 @@ def test_nothing_is_lowered_and_probabilities_stay_such(values: list[float]) -> 
     columns, begins = _columns(TABLE)
     before = np.full(len(columns.pieces), -9.0, np.float32)
     before[begins[1:11]] = values
-    after: Floats = likened(before, columns)
+    after: Floats = _smoothed(before, columns)
     assert (after >= before).all()
     assert ((probabilities(after) >= 0) & (probabilities(after) <= 1)).all()

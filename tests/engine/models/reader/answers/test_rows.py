@@ -1,32 +1,47 @@
 """Places that begin items, and the items that lie in others."""
 
-from cinnabar.engine.models.reader.answers.rows import DOUBTFUL_MOST, chosen_places, fields_within, nested
+from cinnabar.engine.models.reader.answers.rows import (
+    Beginning,
+    doubtful_beginnings,
+    fields_within,
+    nested,
+    sure_beginnings,
+)
+from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
 from cinnabar.schemas import compile_schema
 
 
+def sure(places: list[Beginning]) -> list[Beginning]:
+    return sure_beginnings(places, DEFAULT_PRIORS.rows)
+
+
+def doubtful(places: list[Beginning], fields: int = 1, pieces: int = 0) -> list[Beginning]:
+    return doubtful_beginnings(places, fields, pieces, DEFAULT_PRIORS)
+
+
 def test_clear_beginnings_are_all_taken() -> None:
-    assert chosen_places([(30, 0.9), (10, 0.8), (20, 0.95)]) == [(10, 0.8), (20, 0.95), (30, 0.9)]
+    assert sure([(30, 0.9), (10, 0.8), (20, 0.95)]) == [(10, 0.8), (20, 0.95), (30, 0.9)]
 
 
 def test_places_of_little_probability_are_no_items_beside_clear_ones() -> None:
-    doubtful = [(i * 5, 0.15) for i in range(1000)]
-    assert chosen_places([*doubtful, (7000, 0.3)]) == [(7000, 0.3)]
+    unlikely = [(i * 5, 0.15) for i in range(1000)]
+    assert sure([*unlikely, (7000, 0.3)]) == [(7000, 0.3)]
 
 
-def test_of_doubtful_places_alone_the_likeliest_are_taken_and_not_many() -> None:
-    assert chosen_places([(10, 0.1), (20, 0.04), (40, 0.02)]) == [(10, 0.1), (20, 0.04)]
-    assert chosen_places([(10, 0.19), (20, 0.05)]) == [(10, 0.19)]
-    assert len(chosen_places([(i * 5, 0.05) for i in range(1000)])) == DOUBTFUL_MOST
-    assert chosen_places([(10, 0.02)]) == []
+def test_of_doubtful_places_the_likeliest_are_taken_and_not_many() -> None:
+    assert doubtful([(10, 0.1), (20, 0.04), (40, 0.02)]) == [(10, 0.1), (20, 0.04)]
+    assert doubtful([(10, 0.19), (20, 0.05)]) == [(10, 0.19)]
+    assert len(doubtful([(i * 5, 0.05) for i in range(1000)])) == DEFAULT_PRIORS.doubtful_rows.most
+    assert doubtful([(10, 0.02)]) == doubtful([]) == []
 
 
 def test_doubtful_places_as_near_as_the_fields_of_one_item_begin_one_item() -> None:
     places = [(10, 0.1), (60, 0.09), (400, 0.08)]
-    assert chosen_places(places, fields=9, pieces=1000) == [(10, 0.1), (400, 0.08)]
-    assert chosen_places(places, fields=2, pieces=1000) == places
-    assert chosen_places([(10, 0.1), (30, 0.09)], fields=9, pieces=120) == [(10, 0.1), (30, 0.09)]
+    assert doubtful(places, fields=9, pieces=1000) == [(10, 0.1), (400, 0.08)]
+    assert doubtful(places, fields=2, pieces=1000) == places
+    assert doubtful([(10, 0.1), (30, 0.09)], fields=9, pieces=120) == [(10, 0.1), (30, 0.09)]
     clear = [(place, chance * 5) for place, chance in places]
-    assert chosen_places(clear, fields=9, pieces=1000) == clear
+    assert sure(clear) == clear
 
 
 def test_the_fields_of_an_item_are_counted_with_those_of_lists_within_it() -> None:
@@ -39,7 +54,7 @@ def test_the_fields_of_an_item_are_counted_with_those_of_lists_within_it() -> No
 
 
 def test_neighbouring_places_begin_one_item() -> None:
-    assert chosen_places([(10, 0.9), (11, 0.8)]) == [(10, 0.9)]
+    assert sure([(10, 0.9), (11, 0.8)]) == [(10, 0.9)]
 
 
 def test_an_inner_item_lies_in_the_last_outer_one_before_it() -> None:

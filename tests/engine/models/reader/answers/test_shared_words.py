@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 
 from cinnabar.engine.models.base import Candidate
-from cinnabar.engine.models.reader.answers.proximity import MOST
-from cinnabar.engine.models.reader.answers.shared_words import unshared
+from cinnabar.engine.models.reader.answers.shared_words import rerank_by_shared_words
+from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
 
 Spans = tuple[tuple[int, int], ...]
+CONFIG = DEFAULT_PRIORS.shared_words
 
 
 def after(*slots: dict[Spans, float]) -> list[float]:
     """The probability of the first candidate of each slot, beside absence, once all have heard of all."""
     absent = [1 - sum(own.values()) for own in slots]
-    changed = unshared(
+    changed = rerank_by_shared_words(
         [[Candidate(b"1", spans) for spans in own] for own in slots],
         [[math.log(p) for p in own.values()] for own in slots],
         [math.log(p) for p in absent],
+        CONFIG,
     )
     weights = [[math.exp(x) for x in own] for own in changed]
     return [own[0] / (sum(own) + none) for own, none in zip(weights, absent, strict=True)]
@@ -52,5 +54,5 @@ def test_what_has_no_place_is_nobodys() -> None:
 
 def test_one_field_and_too_many_candidates_are_left_as_they_are() -> None:
     assert math.isclose(after({HERE: 0.6})[0], 0.6)
-    many = {((i, i + 1),): 0.5 / MOST for i in range(MOST)}
+    many = {((i, i + 1),): 0.5 / CONFIG.most for i in range(CONFIG.most)}
     assert math.isclose(after({HERE: 0.9}, {HERE: 0.4, **many})[1], 0.4, rel_tol=1e-6)

@@ -11,7 +11,7 @@ import torch
 from tiny_network import form_of, wordpieces
 
 from cinnabar.engine.models.base import MASK, Candidate, Canvas, SlotInstance
-from cinnabar.engine.models.reader.answers.scores import Answers, Decided
+from cinnabar.engine.models.reader.answers.scores import Answers, WindowScores
 from cinnabar.engine.models.reader.answers.signs_and_defaults import settle_absences, settle_signs
 from cinnabar.engine.models.reader.form_memory import FormMemory
 from cinnabar.engine.models.reader.inputs.questions import form_questions, question_tensors
@@ -45,12 +45,13 @@ def settled(field: dict[str, Any], **found: float) -> tuple[dict[str, Candidate]
     out.candidates[0] = [Candidate(text.encode(), SPAN) for text in found]
     out.logits[0] = [math.log(p) for p in found.values()]
     out.absent[0] = math.log(1 - sum(found.values()))
-    decided = {0: Decided(absent=[2.0, -1.0], states=[torch.zeros(3), torch.ones(3)])}
-    settle_signs(network(), [0], decided, canvas, out)
+    scores = {0: WindowScores(absent=[2.0, -1.0], states=[torch.zeros(3), torch.ones(3)])}
+    settle_signs(network(), [0], scores, canvas, out)
     asked = form_questions(form)
     read: Any = SimpleNamespace(named=torch.zeros(1, 4, 3), is_named=torch.ones(1, 4, dtype=torch.bool))
-    known = FormMemory([*asked.slots], question_tensors(asked.slots, wordpieces()), read, [0], [], [[]])
-    settle_absences(network(), [0], decided, known, canvas, out)
+    tensors = question_tensors(asked.slots, wordpieces())
+    known = FormMemory(form.fingerprint, [*asked.slots], tensors, read, [0], [], [[]])
+    settle_absences(network(), [0], scores, known, canvas, out)
     texts = [c.text.decode() for c in out.candidates[0]]
     assert len(texts) == len(set(texts))
     shares = {text: math.exp(log) for text, log in zip(texts, out.logits[0], strict=True)}

@@ -13,8 +13,8 @@ from cinnabar.engine.models.reader.inputs.tensors import Phrases
 from cinnabar.engine.models.reader.inputs.windows import Window, phrases
 from cinnabar.engine.models.reader.network.phrase_vectors import (
     VALUES,
-    likeness,
     name_vectors,
+    phrase_likeness,
     phrase_matches,
 )
 
@@ -47,7 +47,7 @@ def _told(text: str, name: str, at: str) -> float:
 
 
 def test_a_phrase_is_like_itself_in_any_order_and_case_and_unlike_others() -> None:
-    alike = likeness(_names("due date"), _names("Date due", "DUE DATE", "water paper"))
+    alike = phrase_likeness(_names("due date"), _names("Date due", "DUE DATE", "water paper"))
     assert alike[0, 0] == alike[0, 1] == 1.0 and alike[0, 2] < 0.2
 
 
@@ -62,12 +62,12 @@ def test_words_of_two_cells_are_no_phrase() -> None:
 
 
 def test_a_name_without_words_is_like_nothing() -> None:
-    assert not likeness(_names("12"), _names("due date", "12")).any()
+    assert not phrase_likeness(_names("12"), _names("due date", "12")).any()
 
 
 def test_letters_that_were_never_learned_are_like_nothing() -> None:
     nothing = name_vectors(torch.zeros(BUCKETS, VALUES), _spelt("date"))
-    assert not likeness(nothing, nothing).any()
+    assert not phrase_likeness(nothing, nothing).any()
 
 
 def test_what_stands_before_a_window_is_known_and_where_the_window_begins() -> None:

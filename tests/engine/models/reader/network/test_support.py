@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from tests.tiny_network import form_of, passage_of, tiny_model, tiny_network, wordpieces
 
-from cinnabar.engine.models.reader.answers.choices import supported, told_windows
+from cinnabar.engine.models.reader.answers.choices import choice_windows, option_support
 from cinnabar.engine.models.reader.inputs.questions import Question, question_tensors
 from cinnabar.engine.models.reader.inputs.views import Place
 from cinnabar.engine.models.reader.network.support import BLOCK, SIGNS, covered, covering_pieces, support
@@ -89,7 +89,7 @@ def test_a_choice_is_decided_in_the_window_that_says_most_of_it() -> None:
     model.network.encoder.words.weight.data = torch.randn_like(model.network.encoder.words.weight)
     form = form_of(name={"type": "string"}, audit_rights={"type": "boolean"})
     memory = model.encode([passage_of(f"{FILLER} {FILLER} the seller has audit rights {FILLER}")])[0]
-    (home,) = told_windows(model.network, form, model.form(form), memory).values()
+    (home,) = choice_windows(model.network, form, model.form(form), memory).values()
     window = memory.windows[home]
     audit = memory.pieces.ids.tolist().index(wordpieces().ids("audit")[0])
     assert len(memory.windows) > 2 and window.core_first <= audit < window.core_last
@@ -102,7 +102,7 @@ def test_a_row_bears_out_its_own_options_alone() -> None:
     memory = model.encode([passage_of("tea for you\ncoffee for me\n")])[0]
     with torch.inference_mode():
         first, second = (
-            supported(model.network, form, model.form(form), memory, form.slots[0], 0, place)[:, 0].tolist()
+            option_support(model.network, form, model.form(form), memory, form.slots[0], 0, place)[:, 0].tolist()
             for place in (Place(0, 3), Place(3, 6))
         )
     assert first[0] > 0.99 > 0.2 > first[1] and second[1] > 0.99 > 0.2 > second[0]

@@ -6,25 +6,27 @@ import time
 from typing import Any
 
 import pytest
-from pages import page_of
+from pages import given
 from tests.tiny_network import form_of
 
 from cinnabar.engine.models.reader.inputs.windows import Window
-from cinnabar.engine.models.reader.priors.example_prior import OWN, told_by_examples
+from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
+from cinnabar.engine.models.reader.priors.example_prior import example_prior
 from cinnabar.engine.models.reader.priors.priors import Priors
 
 TEXT: dict[str, Any] = {"type": ["string", "null"]}
+OWN = DEFAULT_PRIORS.example_prior.own
 PAGE = "Drug: Zinc 2,5 mg 1-0-1\nOur sign: AB-124/23\nPaid 12.50 for 3 years since 2021-07-04\n"
 
 
 def _told(schema: dict[str, Any], text: str = PAGE) -> list[str]:
     """The words at which the values of a field are likelier to start."""
-    page = page_of(text)
-    pieces, told = page.columns.pieces, told_by_examples(form_of(f=schema), page)
-    if not told:
+    asked = given(form_of(f=schema), text)
+    start, scores = asked.page.columns.pieces.start, example_prior(asked).values
+    if not scores:
         return []
-    assert set(told["/f"].tolist()) == {0.0, OWN}
-    return [text[pieces.start[i] :].split()[0] for i in told["/f"].nonzero()[0].tolist()]
+    assert set(scores["/f"].tolist()) == {0.0, OWN}
+    return [text[start[i] :].split()[0] for i in scores["/f"].nonzero()[0].tolist()]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +90,7 @@ def test_dates_numbers_and_choices_are_not_told_by_examples() -> None:
 
 def test_a_label_and_an_example_add_up() -> None:
     form = form_of(sign=TEXT | {"examples": ["C-5/5"]})
-    page = page_of(PAGE)
-    pieces, priors = page.columns.pieces, Priors(form, page)
+    asked = given(form, PAGE)
+    pieces, priors = asked.page.columns.pieces, Priors(asked)
     said = priors.starts([Window(0, len(pieces), 0, len(pieces))], [form.slots], 200)[0, 0]
     assert said[pieces.at(PAGE.index("AB-")) + 1] > OWN

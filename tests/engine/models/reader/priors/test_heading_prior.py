@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pages import page_of
+from pages import given
 
-from cinnabar.engine.models.reader.priors.heading_prior import OTHERS, OWN, objects_of, told_by_headings
+from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
+from cinnabar.engine.models.reader.priors.heading_prior import heading_prior, objects_of
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import Form
 
@@ -29,16 +30,15 @@ PARTIES = _form(seller=_object("name", "city"), buyer=_object("name", "city"), n
 
 def _said(text: str, at: str, form: Form = PARTIES) -> dict[str, float]:
     """What the headings of a text say of the piece at which these words begin, by object."""
-    page = page_of(text)
-    told = told_by_headings(form, page)
-    piece = page.columns.pieces.at(text.index(at))
-    return {path: float(said[piece]) for path, said in told.items()}
+    asked = given(form, text)
+    piece = asked.page.columns.pieces.at(text.index(at))
+    return {path: float(scores[piece]) for path, scores in heading_prior(asked).objects.items()}
 
 
 def test_what_stands_below_a_heading_is_its_objects() -> None:
     said = _said("Buyer\nwater\npaper\n\nSeller\nstone\n", "water")
-    assert 0 < said["/buyer"] <= OWN
-    assert -OTHERS <= said["/seller"] < 0
+    assert 0 < said["/buyer"] <= DEFAULT_PRIORS.heading_prior.own
+    assert -DEFAULT_PRIORS.heading_prior.others <= said["/seller"] < 0
 
 
 def test_the_next_heading_ends_a_block() -> None:
@@ -112,6 +112,6 @@ def test_an_object_goes_by_the_names_around_it_as_well() -> None:
 
 @pytest.mark.parametrize("text", ["", "\n\n", "   ", ":", "Buyer", ": :\n:Buyer:\n"])
 def test_pages_with_hardly_anything_on_them_are_no_harm(text: str) -> None:
-    page = page_of(text)
-    for said in told_by_headings(PARTIES, page).values():
-        assert said.shape == (len(page.columns.pieces),) and np.isfinite(said).all()
+    asked = given(PARTIES, text)
+    for scores in heading_prior(asked).objects.values():
+        assert scores.shape == (asked.pieces,) and np.isfinite(scores).all()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from pages import page_of
+from pages import given, page_of
 from tests.tiny_network import form_of
 
-from cinnabar.engine.models.reader.priors.label_prior import OWN, labels_of, told_by_labels
+from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
+from cinnabar.engine.models.reader.priors.label_prior import label_prior
+from cinnabar.engine.models.reader.priors.labels import labels_of
 from cinnabar.schemas.form.form import Form
 
 TEXT = {"type": ["string", "null"]}
@@ -15,11 +17,9 @@ SAMPLE = form_of(received_on=TEXT, sampled_on=TEXT, sample_number=TEXT)
 
 def _said(text: str, at: str, form: Form = SAMPLE) -> dict[str, float]:
     """What labels say of the piece at which these words begin, by field; 0 where there are none."""
-    page = page_of(text)
-    pieces = page.columns.pieces
-    told = told_by_labels(form, labels_of(form, page), len(pieces))
-    piece = pieces.at(text.index(at))
-    return {slot.path[1:]: float(told[slot.path][piece]) if slot.path in told else 0.0 for slot in form.slots}
+    asked = given(form, text)
+    scores, piece = label_prior(asked).values, asked.page.columns.pieces.at(text.index(at))
+    return {s.path[1:]: float(scores[s.path][piece]) if s.path in scores else 0.0 for s in form.slots}
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def _said(text: str, at: str, form: Form = SAMPLE) -> dict[str, float]:
 )
 def test_what_a_label_stands_before_or_over_is_its_fields(text: str) -> None:
     said = _said(text, "water")
-    assert 0 < said["sample_number"] <= OWN
+    assert 0 < said["sample_number"] <= DEFAULT_PRIORS.label_prior.own
     assert said["received_on"] < 0
 
 
@@ -73,7 +73,7 @@ def test_frequent_words_of_a_description_are_no_label() -> None:
 
 @pytest.mark.parametrize("text", ["", "\n", ":", "Sample number", "Sample number:", "Sample number:\n\n"])
 def test_pages_with_hardly_anything_on_them_are_no_harm(text: str) -> None:
-    assert not labels_of(SAMPLE, page_of(text))
+    assert not labels_of(SAMPLE, page_of(text), DEFAULT_PRIORS)
 
 
 def test_what_has_figures_is_no_label() -> None:

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from pages import page_of
+from pages import given
 from tests.tiny_network import form_of
 
-from cinnabar.engine.models.reader.priors import list_prior
-from cinnabar.engine.models.reader.priors.label_prior import labels_of
-from cinnabar.engine.models.reader.priors.list_prior import INSIDE, ITEM, LONG, OUTSIDE, OWN, told_by_listings
+from cinnabar.engine.models.reader.priors import list_prior as list_prior_module
+from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
+from cinnabar.engine.models.reader.priors.list_prior import list_prior
 from cinnabar.engine.models.reader.priors.name_matching import Floats, Page
 from cinnabar.schemas.form.form import Form
 
 TEXT: dict[str, Any] = {"type": ["string", "null"]}
 NAMES: dict[str, Any] = {"type": "array", "items": {"type": "string"}, "description": "Whom the clerk saw."}
+CONFIG = DEFAULT_PRIORS.list_prior
 FORM = form_of(present=NAMES, agenda=NAMES, secretary=TEXT)
 
 
 def _told(text: str, form: Form = FORM) -> tuple[Page, dict[str, Floats]]:
-    page = page_of(text)
-    items, texts = told_by_listings(form, labels_of(form, page), page)
-    return page, items | texts
+    asked = given(form, text)
+    scores = list_prior(asked)
+    return asked.page, {**scores.rows, **scores.values}
 
 
 def _items(text: str, path: str = "/present", form: Form = FORM) -> list[str]:
@@ -68,16 +70,16 @@ def test_elsewhere_an_item_begins_less_likely() -> None:
     text = "water\nPresent: Ann, Bob\nstone\n"
     page, told = _told(text)
     said = {word: float(told["/present"][page.columns.pieces.at(text.index(word))]) for word in text.split()}
-    assert said["Ann,"] == said["Bob"] == ITEM
-    assert said["water"] == said["stone"] == -OUTSIDE
-    assert float(told["/present"][page.columns.pieces.at(text.index(", "))]) == -INSIDE
+    assert said["Ann,"] == said["Bob"] == CONFIG.item
+    assert said["water"] == said["stone"] == -CONFIG.outside
+    assert float(told["/present"][page.columns.pieces.at(text.index(", "))]) == -CONFIG.inside
 
 
 def test_a_text_begins_behind_what_marks_its_item() -> None:
     text = "Present\n1. Ann Bee\n2. Bob\n"
     page, told = _told(text)
     start = page.columns.pieces.start
-    texts = [text[start[i] :].split()[0] for i in (told["/present/*"] == OWN).nonzero()[0].tolist()]
+    texts = [text[start[i] :].split()[0] for i in (told["/present/*"] == CONFIG.text).nonzero()[0].tolist()]
     assert texts == ["Ann", "Bob"]
 
 
@@ -122,14 +124,14 @@ def test_a_long_list_may_go_on_behind_the_end_of_a_page(count: int, name: str, f
     page, told = _told(text)
     said, pieces = told["/present"], page.columns.pieces
     at = {word: said[pieces.at(text.index(word))] for word in ("Red", "- Bob", "Eve")}
-    assert at == {"Red": -OUTSIDE, "- Bob": 0.0, "Eve": -OUTSIDE}
+    assert at == {"Red": -CONFIG.outside, "- Bob": 0.0, "Eve": -CONFIG.outside}
 
 
 def test_a_short_list_ends_where_its_lines_do() -> None:
-    names = "".join(f"- Ann{n}\n" for n in range(LONG - 1))
+    names = "".join(f"- Ann{n}\n" for n in range(CONFIG.long - 1))
     text = f"Present:\n{names}\n\nPage 1\n\n- Cid\n"
     page, told = _told(text)
-    assert told["/present"][page.columns.pieces.at(text.index("- Cid"))] == -OUTSIDE
+    assert told["/present"][page.columns.pieces.at(text.index("- Cid"))] == -CONFIG.outside
 
 
 def test_long_winded_items_are_no_paragraph_where_they_are_marked() -> None:
@@ -140,10 +142,10 @@ def test_long_winded_items_are_no_paragraph_where_they_are_marked() -> None:
 
 def test_lists_behind_many_labels_are_looked_at_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
     looked = []
-    real = list_prior._mark_of
-    monkeypatch.setattr(list_prior, "_mark_of", lambda *place: looked.append(place) or real(*place))
-    monkeypatch.setattr(list_prior, "LINES", 300)
-    _, told = _told("- Present:\n- x\n" * 300)
+    real = list_prior_module._mark_of
+    monkeypatch.setattr(list_prior_module, "_mark_of", lambda *place: looked.append(place) or real(*place))
+    few = replace(DEFAULT_PRIORS, list_prior=replace(CONFIG, lines=300))
+    scores = list_prior(replace(given(FORM, "- Present:\n- x\n" * 300), config=few)).rows["/present"]
     assert len(looked) < 3000
-    # Of what was not looked at nothing is told.
-    assert told["/present"][-1] == 0.0 and told["/present"].max() > 0
+    # The lines that were not looked at have no score.
+    assert scores[-1] == 0.0 and scores.max() > 0

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import torch
-from pages import page_of
+from pages import given
 from tests.engine.models.reader.priors.test_tables import TABLE, list_of
 from tests.tiny_network import form_of, passage_of, tiny_model, wordpieces
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.reader.inputs.windows import Window
-from cinnabar.engine.models.reader.priors.priors import EMPTY, PRESENT, Priors, of_absence
-from cinnabar.engine.models.reader.priors.table_prior import OTHERS, OWN
+from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
+from cinnabar.engine.models.reader.priors.priors import Priors
 from cinnabar.engine.request import Request
 from cinnabar.schemas.form.form import Form
 
 TEXT = {"type": ["string", "null"]}
 PARTY = {"type": "object", "properties": {"name": TEXT}, "required": ["name"]}
+OWN = DEFAULT_PRIORS.table_prior.own
 FORM = form_of(
     buyer=PARTY, seller=PARTY, goods=list_of("quantity", "article_number", "price"),
     notes={"type": "array", "items": {"type": "string"}},
@@ -24,9 +25,8 @@ PAGE = "Buyer\nName: water\n\n" + TABLE + "\nNotes\n- paper\n- glass\n"
 
 
 def _priors(text: str = PAGE, form: Form = FORM) -> tuple[Priors, Window]:
-    page = page_of(text)
-    pieces = len(page.columns.pieces)
-    return Priors(form, page), Window(0, pieces, 0, pieces)
+    asked = given(form, text)
+    return Priors(asked), Window(0, asked.pieces, 0, asked.pieces)
 
 
 def _at(words: str) -> int:
@@ -69,29 +69,6 @@ def test_a_list_that_nothing_names_is_left_to_the_network() -> None:
     assert not priors.rows([window], FORM.arrays, 50).any()
 
 
-def test_a_cell_below_its_head_makes_absence_less_likely_and_a_line_without_one_more() -> None:
-    told = torch.zeros(1, 3, 4)
-    told[0, 0, 1], told[0, 1] = OWN, -OTHERS
-    region = torch.full((1, 3, 4), 3)
-    found = of_absence(told, region, torch.ones(1, 3, 4, dtype=torch.bool))[0]
-    assert found.tolist() == [-PRESENT, EMPTY, 0.0]
-
-
-def test_absence_is_told_by_the_own_row_alone_and_by_what_may_be_a_value() -> None:
-    told = torch.zeros(1, 1, 4)
-    told[..., 1] = OWN
-    allowed = torch.ones(1, 1, 4, dtype=torch.bool)
-    other_row = torch.tensor([[[3, 6, 3, 3]]])
-    assert of_absence(told, other_row, allowed).item() == 0
-    allowed[..., 1] = False
-    assert of_absence(told, torch.full((1, 1, 4), 3), allowed).item() == 0
-
-
-def test_a_label_without_a_value_says_nothing_of_absence() -> None:
-    nowhere = torch.zeros(1, 1, 4, dtype=torch.bool)
-    assert of_absence(torch.zeros(1, 1, 4), torch.zeros(1, 1, 4, dtype=torch.long), nowhere).item() == 0
-
-
 def test_in_low_precision_they_say_the_same() -> None:
     priors, window = _priors()
     with torch.autocast("cpu", torch.bfloat16):
@@ -104,6 +81,6 @@ def test_in_low_precision_they_say_the_same() -> None:
 def test_a_model_of_low_precision_reads_a_record_without_lists() -> None:
     request = Request("1", form_of(name=TEXT, price=TEXT), passage_of("Name: water\nPrice: 3\n"))
     model = tiny_model()
-    model._low_precision = True
+    model.decoder.low_precision = True
     (result,) = Engine(model, "low").fill([request])
     assert result

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from tests.engine.models.reader.priors.test_tables import TABLE, tables
-from tests.tiny_network import wordpieces
+from pages import given
+from tests.engine.models.reader.priors.test_tables import GOODS, TABLE
 
-from cinnabar.engine.models.reader.priors.table_prior import OWN, ROW, told_of_fields, told_of_rows
+from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
+from cinnabar.engine.models.reader.priors.table_prior import table_prior
 
 
 def _of_fields(text: str, at: str) -> dict[str, float]:
-    pieces = wordpieces().pieces(text)
-    told = told_of_fields(tables(text), len(pieces))
-    return {path.rpartition("/")[2]: float(said[pieces.at(text.index(at))]) for path, said in told.items()}
+    asked = given(GOODS, text)
+    piece = asked.page.columns.pieces.at(text.index(at))
+    scores = table_prior(asked).values
+    return {path.rpartition("/")[2]: float(own[piece]) for path, own in scores.items()}
 
 
 def _of_rows(text: str, at: str) -> float:
-    pieces = wordpieces().pieces(text)
-    return float(told_of_rows(tables(text)["/goods"], len(pieces))[pieces.at(text.index(at))])
+    asked = given(GOODS, text)
+    return float(table_prior(asked).rows["/goods"][asked.page.columns.pieces.at(text.index(at))])
 
 
 def test_a_cell_is_told_of_the_field_of_its_head_and_against_the_others() -> None:
     said = _of_fields(TABLE, "A-17")
-    assert 0 < said["article_number"] <= OWN
+    assert 0 < said["article_number"] <= DEFAULT_PRIORS.table_prior.own
     assert said["quantity"] < 0 and said["price"] < 0
 
 
@@ -36,7 +38,7 @@ def test_a_column_without_a_name_is_told_of_no_field() -> None:
 
 def test_a_full_line_begins_an_item_and_a_line_with_one_cell_does_not() -> None:
     text = TABLE + "           and more\n"
-    assert 0 < _of_rows(text, "1          B-4") <= ROW
+    assert 0 < _of_rows(text, "1          B-4") <= DEFAULT_PRIORS.table_prior.row
     assert _of_rows(text, "and more") < 0
 
 

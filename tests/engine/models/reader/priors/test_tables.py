@@ -8,6 +8,7 @@ import pytest
 from pages import page_of
 from tests.tiny_network import form_of, wordpieces
 
+from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
 from cinnabar.engine.models.reader.priors.tables import Table, tables_of
 from cinnabar.schemas.form.form import Form
 
@@ -25,7 +26,7 @@ GOODS = form_of(goods=list_of("quantity", "article_number", "price"))
 
 def tables(text: str, form: Form = GOODS) -> dict[str, list[Table]]:
     """The tables of a text."""
-    return tables_of(form, page_of(text))
+    return tables_of(form, page_of(text), DEFAULT_PRIORS)
 
 
 def lines_of(table: Table, text: str) -> list[dict[str, str]]:
