@@ -9,7 +9,7 @@ from torch import Tensor
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
 from cinnabar.engine.models.reader.network.encoder import FLOOR
 from cinnabar.engine.models.reader.network.network import Network
-from cinnabar.engine.models.reader.network.states import Look
+from cinnabar.engine.models.reader.network.states import Decoded
 from cinnabar.engine.models.reader.network.support import SIGNS, Statements, stretches, support
 from cinnabar.engine.training.batches import Batch
 from cinnabar.engine.training.canvases import IGNORE
@@ -25,11 +25,11 @@ WEIGHTS = {
 def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
     """The mean loss of each part over a batch; parts without a target are left out."""
     page, board, targets, questions = batch.sheet, batch.board, batch.targets, batch.questions
-    held = network.hold(network.read(page))
-    read = network.understand(questions)
+    held = network.project_windows(network.encode_windows(page))
+    read = network.encode_questions(questions)
     vectors, statements = read.vectors, read.statements
     matches = network.matches(page, batch.phrases, board, questions)
-    look = network.look(held, page, board, vectors, matches)
+    look = network.decode(held, page, board, vectors, matches)
     out: dict[str, Tensor] = {}
 
     starts = network.starts(look)
@@ -106,7 +106,7 @@ def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
 
 
 def _supported(
-    network: Network, batch: Batch, look: Look, statements: Statements
+    network: Network, batch: Batch, look: Decoded, statements: Statements
 ) -> tuple[Tensor, Tensor]:
     """What the windows bear out of slots that point at nothing, [N, S, SIGNS], and of options, [C, O, SIGNS].
 
@@ -114,7 +114,7 @@ def _supported(
     """
     page, board, targets = batch.sheet, batch.board, batch.targets
     words = network.encoder.words.weight
-    states = look.held.states
+    states = look.windows.states
     whole = torch.zeros(*board.question.shape, SIGNS, device=states.device)
     within = stretches(page, board)
 

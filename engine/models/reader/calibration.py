@@ -28,12 +28,12 @@ from cinnabar.schemas.form.form import Form
 #: Raised when signs change their meaning: a calibration of another version is not used.
 VERSION = 1
 #: Probabilities are cut to this distance from 0 and 1 before their log odds are taken.
-EDGE = 1e-3
+_EDGE = 1e-3
 #: Characters before a value among which the words of its field's name are looked for, and letters of a word
 #: that have to agree.
 NEAR, STEM = 60, 5
 #: Passages are told apart by their length from e^5 to e^11 characters.
-SHORTEST, LONGEST = 5.0, 11.0
+_SHORTEST, _LONGEST = 5.0, 11.0
 
 #: Origins of leaves that no word of the document stands for.
 NONE = ("absent", "default")
@@ -139,7 +139,7 @@ def signs_of(form: Form, passage: Passage, filled: Filled) -> RecordSigns:
     return RecordSigns(leaves, rows)
 
 
-def log_odds(probability: float, edge: float = EDGE) -> float:
+def log_odds(probability: float, edge: float = _EDGE) -> float:
     """The logarithm of p / (1 - p), p being cut to a distance of `edge` from 0 and 1."""
     p = min(max(probability, edge), 1.0 - edge)
     return math.log(p / (1.0 - p))
@@ -154,7 +154,7 @@ def _whole(leaves: list[Leaf], characters: int) -> Signs:
         "there": _mean([log_odds(1.0 - leaf.absence) for leaf in values]),
         "absent_share": 1.0 - len(values) / max(len(leaves), 1),
         "fields": math.log(max(len(leaves), 1)),
-        "length": min(max(math.log(max(characters, 1)), SHORTEST), LONGEST),
+        "length": min(max(math.log(max(characters, 1)), _SHORTEST), _LONGEST),
     }
 
 

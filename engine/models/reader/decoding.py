@@ -22,7 +22,7 @@ from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.memory import Memory
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.reader.network.regions import regions
-from cinnabar.engine.models.reader.network.states import Look
+from cinnabar.engine.models.reader.network.states import Decoded
 from cinnabar.engine.models.reader.network.support import SIGNS
 from cinnabar.engine.models.reader.precision import low_precision
 from cinnabar.engine.models.reader.priors.absence_prior import absence_prior
@@ -87,9 +87,9 @@ class WindowDecoder:
             page = self._page(memory, windows)
             board = Board.blank(len(windows), count, page.ids.shape[1])
             board.question[:], board.mask[:], board.kind[:] = torch.tensor(questions.arrays), True, ROWS
-            look = self._look(memory, windows, page, to_device(board, self.device), questions)
+            decoded = self._decode_board(memory, windows, page, to_device(board, self.device), questions)
             with self.precision():
-                logits = self.network.rows(look).float()
+                logits = self.network.rows(decoded).float()
             chosen = [memory.windows[w] for w in windows]
             prior = self._priors(form, memory).rows(chosen, form.arrays, logits.shape[-1])
             scores = (logits + prior.to(self.device)).cpu().numpy()
@@ -109,29 +109,29 @@ class WindowDecoder:
         windows = [memory.windows[w] for w in chosen]
         page = self._page(memory, chosen)
         board = to_device(self._board(views, request, page), self.device)
-        look = self._look(memory, chosen, page, board, request.questions)
+        decoded = self._decode_board(memory, chosen, page, board, request.questions)
         # What is frozen stands last in its view.
         asked = [[k for k in v.slots if not request.is_frozen(k)] for v in views]
         slots = [[request.slot(k) for k in own] for own in asked]
         size, width = max(map(len, asked)), page.ids.shape[1]
-        look = Look(look.slots[:, :size], look.held, look.pointer_bias[:, :size])
+        decoded = Decoded(decoded.slots[:, :size], decoded.windows, decoded.pointer_bias[:, :size])
         allowed = self._allowed(slots, chosen, memory, size, width).to(self.device)
         ends = torch.stack([end_mask(memory.pieces, w, width) for w in windows]).to(self.device)
         support, most = self._support(asked, chosen, request, size)
         prior = self._priors(request.form, memory).starts(windows, slots, width).to(self.device)
         with self.precision():
-            scores = self.network.starts(look) + prior
-            starts, stops, logs, mass = point(self.network, look, page, scores, allowed, ends)
-            absent = self.network.absences(look, scores, allowed, most)
+            scores = self.network.starts(decoded) + prior
+            starts, stops, logs, mass = point(self.network, decoded, page, scores, allowed, ends)
+            absent = self.network.absences(decoded, scores, allowed, most)
         if self.config.applies("absence_prior"):
             absent = absent + absence_prior(prior, regions(page, board)[:, :size], allowed, self.config)
-        columns = (absent, self.network.spell_gate(look.slots)[..., 0], mass, logs, starts, stops)
+        columns = (absent, self.network.spell_gate(decoded.slots)[..., 0], mass, logs, starts, stops)
         of_views = zip(*(column.tolist() for column in columns), strict=True)
         for i, (window, of_view) in enumerate(zip(chosen, of_views, strict=True)):
             for j, (k, *scored) in enumerate(zip(asked[i], *of_view, strict=False)):
-                found[k].add(window, look.slots[i, j], *scored)
+                found[k].add(window, decoded.slots[i, j], *scored)
                 if k in support:
-                    found[k].options.append(self._options(k, look.slots[i, j], support[k], request))
+                    found[k].options.append(self._options(k, decoded.slots[i, j], support[k], request))
 
     def _board(self, views: Sequence[View], request: FormRequest, page: Sheet) -> Board:
         """The slots of the views as the network sees them."""
@@ -186,19 +186,20 @@ class WindowDecoder:
         chosen = [(memory.pieces, memory.windows[w]) for w in windows]
         return to_device(sheet(chosen, memory.states.shape[1]), self.device)
 
-    def _look(
+    def _decode_board(
         self, memory: Memory, windows: Sequence[int], page: Sheet, board: Board, questions: FormMemory
-    ) -> Look:
+    ) -> Decoded:
         """The states of the board's slots once they have looked at these windows."""
         with self.precision():
-            if memory.held is not None:
-                held = memory.held.windows(torch.tensor(windows, device=self.device))
+            if memory.projected is not None:
+                projected = memory.projected.windows(torch.tensor(windows, device=self.device))
             else:
                 distinct = sorted(set(windows))
-                held = self.network.hold(memory.states[distinct])
-                held = held.windows(torch.tensor([distinct.index(w) for w in windows], device=self.device))
+                projected = self.network.project_windows(memory.states[distinct])
+                at = torch.tensor([distinct.index(w) for w in windows], device=self.device)
+                projected = projected.windows(at)
             matches = self._matches(memory, windows, page, board, questions)
-            return self.network.look(held, page, board, questions.read.vectors, matches)
+            return self.network.decode(projected, page, board, questions.read.vectors, matches)
 
     def _matches(
         self, memory: Memory, windows: Sequence[int], page: Sheet, board: Board, questions: FormMemory

@@ -10,7 +10,7 @@ from cinnabar.engine.models.reader.inputs.questions import Question, form_questi
 from cinnabar.engine.models.reader.inputs.tensors import Questions, to_device
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.network.network import Network
-from cinnabar.engine.models.reader.network.states import Understood
+from cinnabar.engine.models.reader.network.states import QuestionStates
 from cinnabar.schemas.form.form import Form
 
 #: Questions that go through the encoder together.
@@ -27,7 +27,7 @@ class FormMemory:
     fingerprint: str
     asked: list[Question]
     questions: Questions
-    read: Understood
+    read: QuestionStates
     slots: list[int]
     arrays: list[int]
     options: list[list[int]]
@@ -43,10 +43,10 @@ def read_form(form: Form, network: Network, wordpieces: WordPieces, device: torc
         texts += own
     questions = to_device(question_tensors(texts, wordpieces), device)
     parts = [
-        network.understand(questions.part(i, i + _QUESTIONS_AT_ONCE))
+        network.encode_questions(questions.part(i, i + _QUESTIONS_AT_ONCE))
         for i in range(0, max(1, len(texts)), _QUESTIONS_AT_ONCE)
     ]
     slots = len(asked.slots)
     arrays = range(slots, slots + len(asked.arrays))
-    read = Understood.cat(parts)
+    read = QuestionStates.cat(parts)
     return FormMemory(form.fingerprint, texts, questions, read, list(range(slots)), list(arrays), options)

@@ -10,7 +10,7 @@ from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.inputs.windows import Window
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
-from cinnabar.engine.models.reader.network.states import Held
+from cinnabar.engine.models.reader.network.states import WindowStates
 from cinnabar.engine.models.reader.priors.priors import Priors
 from cinnabar.engine.request import Passage
 
@@ -19,7 +19,7 @@ from cinnabar.engine.request import Passage
 class Memory:
     """A passage as the model keeps it: pieces, W windows of at most T pieces, and their states, [W, T, H].
 
-    `held` is what slots look at, where it is kept; `columns` the cells of its lines; `plain` the passage's
+    `projected` is what slots look at, where it is kept; `columns` the cells of its lines; `plain` the passage's
     words, once they are needed. By the form's fingerprint: `promising` are the windows that its slots look at
     again, `choice_windows` the window that has most of the words of each of its choices, by slot, `priors`
     the scores of the passage's words. `supported` is what was found of choices, by form, slot, window and
@@ -30,7 +30,7 @@ class Memory:
     pieces: Pieces
     windows: list[Window]
     states: Tensor
-    held: Held | None
+    projected: WindowStates | None
     reader: MentionReader
     columns: Columns
     plain: str = ""

@@ -39,7 +39,7 @@ from cinnabar.schemas.form.form import Form
 
 #: Windows of a passage for which everything that slots look at is kept over the steps, 2.5 MB each; of longer
 #: ones it is made anew for the windows at hand.
-_WINDOWS_HELD = 50
+_WINDOWS_PROJECTED = 50
 #: Of longer passages each slot looks again, in later steps, at as many windows that likely hold its value.
 _LOOKED_AT_AGAIN = 4
 #: Forms whose questions are kept read; the oldest goes first.
@@ -97,14 +97,14 @@ class Reader:
             for i, w in enumerate(windows):
                 page = to_device(sheet([(pieces, w)]), self.device)
                 # Rounded to the precision in which they are kept on disk (`pack`).
-                read = self.network.read(page)[0]
+                read = self.network.encode_windows(page)[0]
                 states[i, : page.ids.shape[1]] = read.bfloat16() if self.decoder.low_precision else read
         return self._memory(passage, pieces, windows, states)
 
     def _memory(self, passage: Passage, pieces: Pieces, windows: list[Window], states: Tensor) -> Memory:
         with self.decoder.precision():
-            held = self.network.hold(states) if len(windows) <= _WINDOWS_HELD else None
-        return Memory(passage, pieces, windows, states, held, MentionReader(passage.text), Columns(pieces))
+            projected = self.network.project_windows(states) if len(windows) <= _WINDOWS_PROJECTED else None
+        return Memory(passage, pieces, windows, states, projected, MentionReader(passage.text), Columns(pieces))
 
     def pack(self, memory: Memory) -> dict[str, Tensor]:
         """The states, in the precision in which they are used: what is unpacked says the same to the bit."""
@@ -193,7 +193,7 @@ class Reader:
         fixed = {k: homes[slot.index] for k, slot in outside.items() if slot.options}
         found: dict[int, WindowScores] = {k: WindowScores() for k in request.own}
         self.decoder.decode(_views(request, fixed), request, found)
-        if memory.held is None and key not in memory.promising:
+        if memory.projected is None and key not in memory.promising:
             free = (found[k] for k in outside if k not in fixed)
             memory.promising[key] = sorted({w for scores in free for w in scores.likeliest(_LOOKED_AT_AGAIN)})
         return found

@@ -21,7 +21,7 @@ from cinnabar.engine.models.reader.inputs.tensors import KINDS
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.schemas.form.form import Slot
 
-NUMBER = KINDS.index("number")
+_NUMBER = KINDS.index("number")
 
 
 def settle_signs(
@@ -31,7 +31,7 @@ def settle_signs(
     signed = [
         k
         for k in sorted(asked)
-        if kind_of(canvas.instances[k].slot) == NUMBER
+        if kind_of(canvas.instances[k].slot) == _NUMBER
         and any(c.text.startswith(b"-") and c.origin == "copied" for c in out.candidates[k])
     ]
     if not signed:

@@ -18,7 +18,7 @@ from cinnabar.engine.models.reader.inputs.windows import Window
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
 from cinnabar.engine.models.reader.network.encoder import FLOOR
 from cinnabar.engine.models.reader.network.network import Network
-from cinnabar.engine.models.reader.network.states import Look
+from cinnabar.engine.models.reader.network.states import Decoded
 from cinnabar.schemas.form.form import Slot
 
 #: Starts that are followed up for each slot and window, and ends for each start.
@@ -74,7 +74,7 @@ def start_masks(
 
 
 def point(
-    network: Network, look: Look, page: Sheet, starts: Tensor, allowed: Tensor, end_words: Tensor
+    network: Network, decoded: Decoded, page: Sheet, starts: Tensor, allowed: Tensor, end_words: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The likeliest spans: starts, ends [N, S, STARTS, ENDS] places, their log probabilities, allowed mass.
 
@@ -87,7 +87,7 @@ def point(
     masked = torch.where(allowed, scores, FLOOR)
     mass = masked.logsumexp(-1) - everywhere.logsumexp(-1)
     top, start = masked.log_softmax(-1).topk(min(STARTS, masked.shape[-1]), -1)
-    tails = network.ends(look, start, page.line).float()
+    tails = network.ends(decoded, start, page.line).float()
     tails = torch.where(end_words[:, None, None], tails, FLOOR)
     end_top, end = tails.log_softmax(-1).topk(min(ENDS, tails.shape[-1]), -1)
     both = top[..., None] + end_top

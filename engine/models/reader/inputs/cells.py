@@ -6,36 +6,36 @@ import numpy as np
 import numpy.typing as npt
 
 #: The width of a page, and of a text without boxes in characters, in the units of `Pieces.left`.
-ACROSS, CHARACTER = 1000, 10
+ACROSS, _CHARACTER = 1000, 10
 #: What stands before a cell's first piece: a wide gap, or the beginning of a line or paragraph (`GAPS`).
 CELL_GAP = 2
 #: Lines above a cell among which the next one over it is looked for; farther up it is no neighbour.
-LINES_ABOVE = 12
+_LINES_ABOVE = 12
 #: Cells among which it is looked for: no page has so many on these lines, a text that is no page may.
-CELLS_ABOVE = 2000
+_CELLS_ABOVE = 2000
 #: Of the narrower of two cells, the share that has to lie under the other one for it to be above it.
 UNDER = 0.3
 
-Ints = npt.NDArray[np.int32]
+_Ints = npt.NDArray[np.int32]
 
 
 def cells_of(
-    start: Ints,
-    end: Ints,
+    start: _Ints,
+    end: _Ints,
     gap: npt.NDArray[np.int8],
-    line: Ints,
+    line: _Ints,
     line_start: npt.NDArray[np.int64],
-    word_start: Ints | None,
+    word_start: _Ints | None,
     word_box: npt.NDArray[np.float32] | None,
-) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.int16], Ints]:
+) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.int16], _Ints]:
     """Left and right edge of each piece's cell, and the line of the next cell above it, -1 if none is near.
 
     A cell is what stands on a line between wide gaps. Edges are thousandths of the page's width where words
     have boxes, else columns of the text. Everything is [T], for T pieces; start, end: characters; gap: what
     stands before a piece; line_start: the first character of each line.
     """
-    left = (start - line_start[line]) * CHARACTER
-    right = (end - line_start[line]) * CHARACTER
+    left = (start - line_start[line]) * _CHARACTER
+    right = (end - line_start[line]) * _CHARACTER
     if word_start is not None and word_box is not None and len(word_start) and len(start):
         box = word_box[np.clip(np.searchsorted(word_start, start, side="right") - 1, 0, len(word_start) - 1)]
         known = ~np.isnan(box[:, 0])
@@ -55,13 +55,13 @@ def cells_of(
 
 
 def extents_of(
-    start: Ints,
-    end: Ints,
+    start: _Ints,
+    end: _Ints,
     gap: npt.NDArray[np.int8],
-    line: Ints,
+    line: _Ints,
     left: npt.NDArray[np.int16],
     right: npt.NDArray[np.int16],
-) -> Ints:
+) -> _Ints:
     """[T, 4]: left and right edge of each piece's word, then of the room that its cell has on its line.
 
     A word takes that part of its cell's width which it has of its characters. A cell's room reaches halfway
@@ -95,15 +95,15 @@ def _begins_cell(gap: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
     return first
 
 
-def _next_above(left: Ints, right: Ints, line: Ints) -> Ints:
+def _next_above(left: _Ints, right: _Ints, line: _Ints) -> _Ints:
     """For each cell the line of the next cell above it."""
     over = np.full(len(left), -1, np.int32)
     first_of: dict[int, int] = {}
     for i, on in enumerate(line.tolist()):
         first_of.setdefault(on, i)
     for i, on in enumerate(line.tolist()):
-        first = next((first_of[k] for k in range(max(0, on - LINES_ABOVE), on) if k in first_of), i)
-        first = max(first, first_of[on] - CELLS_ABOVE)
+        first = next((first_of[k] for k in range(max(0, on - _LINES_ABOVE), on) if k in first_of), i)
+        first = max(first, first_of[on] - _CELLS_ABOVE)
         upper = slice(first, first_of[on])
         shared = np.minimum(right[upper], right[i]) - np.maximum(left[upper], left[i])
         narrow = np.minimum(right[upper] - left[upper], right[i] - left[i])

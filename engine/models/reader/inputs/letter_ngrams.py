@@ -22,11 +22,11 @@ from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
 #: Rows of the table that runs of letters are hashed into; row 0 is for nothing.
 BUCKETS = 65536
 #: Letters of a run, and most runs that are looked up of a word: all of one of twenty letters.
-SHORTEST, LONGEST, RUNS = 3, 5, 60
+_SHORTEST, _LONGEST, RUNS = 3, 5, 60
 #: Words of a field's name that are read.
 NAME_WORDS = 8
 
-Ints = npt.NDArray[np.int64]
+_Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,10 @@ class Words:
     [T], the word that a piece belongs to, -1 for none.
     """
 
-    spelt: Ints
-    word: Ints
-    run: Ints
-    of_piece: Ints
+    spelt: _Ints
+    word: _Ints
+    run: _Ints
+    of_piece: _Ints
 
 
 def words_of_pieces(pieces: Pieces, first: int, last: int, wordpieces: WordPieces) -> Words:
@@ -67,7 +67,7 @@ def words_of_pieces(pieces: Pieces, first: int, last: int, wordpieces: WordPiece
     return Words(spelt(texts), word.astype(np.int64), run[kept].astype(np.int64), number[whole])
 
 
-def spelt_names(names: Sequence[Sequence[int]], wordpieces: WordPieces) -> Ints:
+def spelt_names(names: Sequence[Sequence[int]], wordpieces: WordPieces) -> _Ints:
     """The words of Q names, given as their pieces: [Q, NAME_WORDS, RUNS], 0 beyond the last word."""
     out = np.zeros((len(names), NAME_WORDS, RUNS), np.int64)
     for i, ids in enumerate(names):
@@ -78,7 +78,7 @@ def spelt_names(names: Sequence[Sequence[int]], wordpieces: WordPieces) -> Ints:
     return out
 
 
-def spelt(words: Sequence[str]) -> Ints:
+def spelt(words: Sequence[str]) -> _Ints:
     """The rows of the table that words are made of: [W, RUNS], 0 beyond the last."""
     out = np.zeros((len(words), RUNS), np.int64)
     for i, word in enumerate(words):
@@ -91,7 +91,7 @@ def spelt(words: Sequence[str]) -> Ints:
 def runs_of(word: str) -> tuple[int, ...]:
     """The rows for a word in small letters: itself and its runs of letters, its ends marked."""
     marked = f"<{word}>"
-    lengths = range(SHORTEST, LONGEST + 1)
+    lengths = range(_SHORTEST, _LONGEST + 1)
     runs = dict.fromkeys(marked[i : i + n] for n in lengths for i in range(len(marked) - n + 1))
     return tuple(1 + crc32(run.encode()) % (BUCKETS - 1) for run in ({marked: None} | runs))[:RUNS]
 

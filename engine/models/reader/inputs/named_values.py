@@ -15,7 +15,7 @@ from cinnabar.schemas.form.form import Slot
 #: Values of a description that are looked at: its last ones, for what is given for none is said at the end.
 NAMED = 4
 #: Characters of a description that are looked through: no more of it is read (QUESTION_PIECES).
-LOOKED_THROUGH = 240
+_LOOKED_THROUGH = 240
 #: Words in quotation marks, and codes in capital letters: what a description names of texts.
 _QUOTED = re.compile(
     r"(?<!\w)(?:\"([^\"]{1,40})\"|'([^']{1,40})'|`([^`]{1,40})`|[“„«‘]([^”“»’]{1,40})[”“»’])(?!\w)"
@@ -36,7 +36,7 @@ def named_values(slot: Slot, note: str, typed: bool) -> tuple[Named, ...]:
     """The values named in a description that the slot takes, in order; `typed` ones are whole mentions."""
     if not note or slot.options:
         return ()
-    note = note[:LOOKED_THROUGH]
+    note = note[:_LOOKED_THROUGH]
     reader = MentionReader(note)
     if typed:
         # Of words only those for zero: "the first one" names no value. "null" is JSON's here, though it is

@@ -69,16 +69,16 @@ def views_of(
     places: Sequence[Place | None],
     windows: Sequence[Window],
     promising: Sequence[int],
-    told: Mapping[int, int],
+    fixed: Mapping[int, int],
 ) -> list[View]:
     """Scalar slots look at every promising window; the slots of a row at the window where the row begins.
 
-    `told` names those that look at one window alone, and that window.
+    `fixed` names those that look at one window alone, and that window.
     """
     scalars = [s for s, p in zip(instances, places, strict=True) if p is None]
     views = []
-    for w in sorted({*promising, *told.values()}):
-        here = [s for s in scalars if (told[s] == w if s in told else w in promising)]
+    for w in sorted({*promising, *fixed.values()}):
+        here = [s for s in scalars if (fixed[s] == w if s in fixed else w in promising)]
         views += [View(w, tuple(here[i : i + SLOTS_IN_VIEW])) for i in range(0, len(here), SLOTS_IN_VIEW)]
     at_home: dict[int, list[tuple[int, int]]] = {}
     for s, p in zip(instances, places, strict=True):

@@ -17,9 +17,9 @@ from cinnabar.engine.models.reader.inputs.wordpieces import CLS_ID, SEP_ID, Piec
 LONGEST, OVERLAP = 300, 64
 #: Pieces before a window of which it is known what they say and where they stand: the head of a table may be
 #: among them.
-BEFORE = 3000
+_BEFORE = 3000
 #: What stands before the first piece of a word and of a line (`GAPS`).
-WORD_GAP, LINE_GAP = 1, 3
+_WORD_GAP, _LINE_GAP = 1, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def cut(pieces: Pieces, longest: int = LONGEST, overlap: int = OVERLAP) -> list[
         reach = bounds[-1] + longest - overlap
         earliest = max(reach - overlap, bounds[-1] + 1)
         gaps = pieces.gap[earliest : reach + 1]
-        lines, words = np.flatnonzero(gaps >= LINE_GAP), np.flatnonzero(gaps >= WORD_GAP)
+        lines, words = np.flatnonzero(gaps >= _LINE_GAP), np.flatnonzero(gaps >= _WORD_GAP)
         found = lines if len(lines) else words
         bounds.append(earliest + int(found[-1]) if len(found) else reach)
     windows: list[Window] = []
@@ -73,7 +73,7 @@ def sheet(windows: Sequence[tuple[Pieces, Window]], width: int = 0) -> Sheet:
     ids, mask = np.zeros((n, width), np.int64), np.zeros((n, width), bool)
     around, line = np.zeros((n, width, 4), np.int64), np.full((n, width), -1, np.int64)
     cell = np.zeros((n, width, 3), np.int64)
-    before = max((min(w.first, BEFORE) for _, w in windows), default=0)
+    before = max((min(w.first, _BEFORE) for _, w in windows), default=0)
     above = np.zeros((n, before + width, 8), np.int64)
     for i, (p, w) in enumerate(windows):
         size = w.last - w.first
@@ -84,7 +84,7 @@ def sheet(windows: Sequence[tuple[Pieces, Window]], width: int = 0) -> Sheet:
             around[i, 1 : size + 1, j] = values[w.first : w.last]
         line[i, 1 : size + 1] = p.line[w.first : w.last]
         cell[i, 1 : size + 1] = np.stack((p.left, p.right, p.over), 1)[w.first : w.last]
-        known = slice(max(0, w.first - BEFORE), w.last)
+        known = slice(max(0, w.first - _BEFORE), w.last)
         where = np.stack([a[known] for a in (p.ids, p.line, p.left, p.right)], 1)
         above[i, : known.stop - known.start] = np.concatenate((where, p.extents[known]), 1)
     return Sheet(*(torch.from_numpy(a) for a in (ids, mask, around, line, cell, above)))
@@ -92,13 +92,13 @@ def sheet(windows: Sequence[tuple[Pieces, Window]], width: int = 0) -> Sheet:
 
 def phrases(windows: Sequence[tuple[Pieces, Window]], wordpieces: WordPieces) -> Phrases:
     """The words of the windows, and of what stands before them."""
-    found = [words_of_pieces(p, max(0, w.first - BEFORE), w.last, wordpieces) for p, w in windows]
+    found = [words_of_pieces(p, max(0, w.first - _BEFORE), w.last, wordpieces) for p, w in windows]
     longest = max((len(words.word) for words in found), default=0)
     pieces = max((len(words.of_piece) for words in found), default=0)
     n = len(found)
     word, run = np.full((n, longest), -1), np.full((n, longest), -1)
     of_piece = np.full((n, pieces), -1)
-    own = [min(w.first, BEFORE) for _, w in windows]
+    own = [min(w.first, _BEFORE) for _, w in windows]
     before = 0
     for i, words in enumerate(found):
         word[i, : len(words.word)] = words.word + before

@@ -23,13 +23,13 @@ ABOVE = 4 * BESIDE
 #: The likeness of two words that says nothing; likeness is counted from there.
 UNLIKE = 0.4
 #: A cell wider than this share of a page is a line of text: the wider, the less is it a column's head.
-WIDE = 0.2
+_WIDE = 0.2
 #: How fast a phrase counts for less, the more it is like the name of another slot on the board.
-RIVALS = 3.0
+_RIVALS = 3.0
 #: Words above whose best likeness is below this are left out.
-FAINT = 0.05
+_FAINT = 0.05
 #: Likeness in a column is summed over a label's words up to here; all words of a phrase say the same.
-MOST = (3.0, 3.0, 3.0, 1.0)
+_MOST = (3.0, 3.0, 3.0, 1.0)
 
 
 def signals(
@@ -46,30 +46,30 @@ def signals(
     at, here = at[:, :-width], at[:, -width:]
     alike = likeness(words, questions.label[asked], questions.note[asked], distinct)
     # A label that is asked for in a window is alike to few of its words.
-    telling = alike.amax((0, 1)) >= FAINT
-    told = phrase_matches(letters, questions.spelt[asked], phrases)
+    telling = alike.amax((0, 1)) >= _FAINT
+    by_phrase = phrase_matches(letters, questions.spelt[asked], phrases)
     beside, above = [], []
     for i, (slot, own) in enumerate(zip(slots, phrases.own.tolist(), strict=True)):
-        by_phrases = F.pad(_unrivalled(told[i][slot], board, i), (0, seen.shape[1] - told[i].shape[1]))
-        said = torch.cat([alike[slot][..., at[i]], by_phrases[:, None]], 1)
-        tells = (telling[at[i]] | (by_phrases.amax(0) >= FAINT)) & (seen[i] > 0)
-        above.append(_above(said, tells, sheet, i))
+        of_phrases = F.pad(_unrivalled(by_phrase[i][slot], board, i), (0, seen.shape[1] - by_phrase[i].shape[1]))
+        channels = torch.cat([alike[slot][..., at[i]], of_phrases[:, None]], 1)
+        tells = (telling[at[i]] | (of_phrases.amax(0) >= _FAINT)) & (seen[i] > 0)
+        above.append(_above(channels, tells, sheet, i))
         # [CLS] stands before the window's first piece.
-        within = F.pad(by_phrases[:, own : own + width - 1], (1, 0))
+        within = F.pad(of_phrases[:, own : own + width - 1], (1, 0))
         within = F.pad(within, (0, width - within.shape[1]))
         beside.append(torch.cat([alike[slot][..., here[i]], within[:, None]], 1) * sheet.mask[i])
     return torch.stack(beside), torch.stack(above)
 
 
-def _unrivalled(told: Tensor, board: Board, i: int) -> Tensor:
+def _unrivalled(by_phrase: Tensor, board: Board, i: int) -> Tensor:
     """What phrases say of window i, [S, C], less where they are more like another slot's name.
 
     Rivals are those that look at the window together when the model reads: lists, fields of rows, and others.
     """
-    told = told * board.mask[i, :, None]
+    by_phrase = by_phrase * board.mask[i, :, None]
     apart = torch.where(board.kind[i] == ROWS, 2, (board.anchor[i] >= 0).long())
-    best = torch.stack([(told * (apart == k)[:, None]).amax(0) for k in range(3)])
-    return told * torch.exp(RIVALS * (told - best[apart]))
+    best = torch.stack([(by_phrase * (apart == k)[:, None]).amax(0) for k in range(3)])
+    return by_phrase * torch.exp(_RIVALS * (by_phrase - best[apart]))
 
 
 def likeness(words: Tensor, label: Tensor, note: Tensor, distinct: Tensor) -> Tensor:
@@ -93,10 +93,10 @@ def weight_of(pieces: Tensor) -> Tensor:
     return ((pieces - 1996).float() / 3000).clamp(0.1, 1.0) * (pieces > 0)
 
 
-def _above(said: Tensor, telling: Tensor, sheet: Sheet, i: int) -> Tensor:
+def _above(channels: Tensor, telling: Tensor, sheet: Sheet, i: int) -> Tensor:
     """[S, ABOVE, T] for one window: what the pieces above each piece say, summed over each column.
 
-    said: [S, BESIDE, C], of the pieces of `sheet.above`; telling: [C].
+    channels: [S, BESIDE, C], of the pieces of `sheet.above`; telling: [C].
     """
     source = telling.nonzero()[:, 0]
     line, *edges = sheet.above[i, source, 1:].float().unbind(-1)
@@ -104,15 +104,15 @@ def _above(said: Tensor, telling: Tensor, sheet: Sheet, i: int) -> Tensor:
     higher = (line[:, None] < sheet.line[i]) & (right > left)
     columns = [_under(edges[k], edges[k + 1], left, right) * higher for k in (0, 2, 4)]
     columns.append(columns[0] * (line[:, None] == over))
-    said, most = said[..., source], said.new_tensor(MOST)[None, :, None]
-    return torch.cat([torch.minimum(torch.matmul(said, column), most) for column in columns], 1)
+    channels, most = channels[..., source], channels.new_tensor(_MOST)[None, :, None]
+    return torch.cat([torch.minimum(torch.matmul(channels, column), most) for column in columns], 1)
 
 
 def _under(left: Tensor, right: Tensor, own_left: Tensor, own_right: Tensor) -> Tensor:
     """How far each of T cells lies under each of P stretches, by their edges: [P, T], less for wide ones."""
     shared = torch.minimum(right[:, None], own_right) - torch.maximum(left[:, None], own_left)
     narrow = torch.minimum((right - left)[:, None], own_right - own_left)
-    return (shared >= UNDER * narrow) * (WIDE * ACROSS / (right - left).clamp(min=1)).clamp(max=1.0)[:, None]
+    return (shared >= UNDER * narrow) * (_WIDE * ACROSS / (right - left).clamp(min=1)).clamp(max=1.0)[:, None]
 
 
 def _distinct(ids: Tensor) -> tuple[Tensor, Tensor]:

@@ -25,7 +25,7 @@ from cinnabar.engine.models.reader.network.lexical_signals import ABOVE, BESIDE,
 from cinnabar.engine.models.reader.network.phrase_vectors import VALUES
 from cinnabar.engine.models.reader.network.regions import DISTANCES, REGIONS, distance_buckets, regions
 from cinnabar.engine.models.reader.network.speller import Speller
-from cinnabar.engine.models.reader.network.states import Held, Look, Understood
+from cinnabar.engine.models.reader.network.states import Decoded, QuestionStates, WindowStates
 from cinnabar.engine.models.reader.network.support import SIGNS, STATED, Statements
 
 #: The answers of the head for booleans, in its order, as canonical JSON.
@@ -142,11 +142,11 @@ class Network(nn.Module):
             self.match_pointer.bias.zero_()
             self.match_attention.fill_(0.3)
 
-    def read(self, sheet: Sheet) -> Tensor:
+    def encode_windows(self, sheet: Sheet) -> Tensor:
         """The states of the windows: [N, T, H]."""
         return self.encoder(sheet.ids, sheet.mask, sheet.around)  # type: ignore[no-any-return]
 
-    def understand(self, questions: Questions) -> Understood:
+    def encode_questions(self, questions: Questions) -> QuestionStates:
         """What is read of each question, without any window."""
         x = self.encoder(questions.ids, questions.mask)
         m = questions.mask[..., None].to(x.dtype)
@@ -157,7 +157,7 @@ class Network(nn.Module):
         place = torch.arange(x.shape[1], device=x.device)
         inside = (place >= questions.named[..., :1]) & (place < questions.named[..., 1:])
         share = inside.to(x.dtype) / inside.sum(-1, keepdim=True).clamp(min=1)
-        return Understood(
+        return QuestionStates(
             vectors,
             Statements(questions.label, questions.note, states, mask),
             torch.matmul(share, x),
@@ -174,10 +174,10 @@ class Network(nn.Module):
         mixed = self.match(beside) + torch.matmul(self.match_above, above.view(n * s, ABOVE, -1))
         return F.gelu(mixed).view(n, s, 8, -1)
 
-    def hold(self, states: Tensor) -> Held:
-        """What slots look at, from the windows' states, [N, T, H] from `read`: it depends on no slot."""
+    def project_windows(self, states: Tensor) -> WindowStates:
+        """What slots look at, from the windows' states, [N, T, H] from `encode_windows`: it depends on no slot."""
         layers = [layer for layer in self.decoder if isinstance(layer, Layer)]
-        return Held(
+        return WindowStates(
             states,
             tuple(layer.split(layer.key(states)) for layer in layers),
             tuple(layer.split(layer.value(states)) for layer in layers),
@@ -187,12 +187,12 @@ class Network(nn.Module):
             self.row_window(states),
         )
 
-    def look(self, held: Held, sheet: Sheet, board: Board, vectors: Tensor, matches: Tensor) -> Look:
+    def decode(self, windows: WindowStates, sheet: Sheet, board: Board, vectors: Tensor, matches: Tensor) -> Decoded:
         """Let the slots look at the window and at each other.
 
-        held: from `hold`; vectors: [Q, H] from `understand`; matches from `matches`.
+        windows: from `project_windows`; vectors: [Q, H] from `encode_questions`; matches from `matches`.
         """
-        window = held.states
+        window = windows.states
         n, s = board.question.shape
         x = self.ask(vectors)[board.question] + self.kind(board.kind) + self.state(board.state)
         x = x + self._committed(window, board) + self._anchored(window, board)
@@ -209,14 +209,14 @@ class Network(nn.Module):
             bias = self.region_attention[i][region].permute(0, 3, 1, 2) + hidden_window
             bias = bias + spread[:, None] * self.match_attention[i][None, :, None, None]
             bias = torch.cat([hidden_slots.expand(-1, bias.shape[1], -1, -1), bias], -1)
-            keys = torch.cat([layer.split(layer.key(x)), held.keys[i]], 2)
-            values = torch.cat([layer.split(layer.value(x)), held.values[i]], 2)
+            keys = torch.cat([layer.split(layer.key(x)), windows.keys[i]], 2)
+            values = torch.cat([layer.split(layer.value(x)), windows.values[i]], 2)
             x = layer.attend(x, keys, values, bias)
         place = torch.arange(sheet.ids.shape[1], device=window.device)
         distance = distance_buckets(place[None, None, :] - board.anchor[..., None])
         near = self.region_pointer(region)[..., 0] + self.distance_pointer(distance)[..., 0]
         in_row = (board.anchor >= 0)[..., None]
-        return Look(x, held, spread + torch.where(in_row, near, 0.0))
+        return Decoded(x, windows, spread + torch.where(in_row, near, 0.0))
 
     def _committed(self, window: Tensor, board: Board) -> Tensor:
         """What the canvas holds for a slot: the words of its value, and its words as the window has them."""
@@ -234,12 +234,12 @@ class Network(nn.Module):
         anchored: Tensor = self.anchor(window.gather(1, at)) * (board.anchor >= 0)[..., None]
         return anchored
 
-    def starts(self, look: Look) -> Tensor:
+    def starts(self, decoded: Decoded) -> Tensor:
         """Logits of the piece at which a value starts: [N, S, T]."""
-        scores = torch.matmul(self.start_slot(look.slots), look.held.starts.transpose(-1, -2))
-        return scores / self.pointer_scale + look.pointer_bias
+        scores = torch.matmul(self.start_slot(decoded.slots), decoded.windows.starts.transpose(-1, -2))
+        return scores / self.pointer_scale + decoded.pointer_bias
 
-    def absences(self, look: Look, starts: Tensor, allowed: Tensor, supported: Tensor) -> Tensor:
+    def absences(self, decoded: Decoded, starts: Tensor, allowed: Tensor, supported: Tensor) -> Tensor:
         """Logits that the window does not hold the value: [N, S], from `starts` where these are `allowed`.
 
         The start pointer's own answer counts: [CLS] stands for "not here", as in reading comprehension with
@@ -249,10 +249,10 @@ class Network(nn.Module):
         """
         pointed = torch.where(allowed, starts.float(), FLOOR).logsumexp(-1)
         margin = torch.where(allowed.any(-1), starts[..., 0].float() - pointed, 0.0)
-        logits: Tensor = self.absent(look.slots)[..., 0].float() + self.absent_pointed * margin
+        logits: Tensor = self.absent(decoded.slots)[..., 0].float() + self.absent_pointed * margin
         return logits - supported @ self.absent_support
 
-    def ends(self, look: Look, start: Tensor, line: Tensor) -> Tensor:
+    def ends(self, decoded: Decoded, start: Tensor, line: Tensor) -> Tensor:
         """Logits of the last piece of a value, given the first: start [N, S, K] to [N, S, K, T].
 
         line: [N, T]. Impossible ends (before the start, or too far behind it) get FLOOR.
@@ -260,9 +260,9 @@ class Network(nn.Module):
         n, s, k = start.shape
         t = line.shape[1]
         flat = start.reshape(n, -1)
-        at_start = look.held.end_starts.gather(1, flat[..., None].expand(-1, -1, self.size.pointer))
-        query = self.end_slot(look.slots)[:, :, None] + at_start.view(n, s, k, -1)
-        scores = torch.matmul(query.view(n, s * k, -1), look.held.ends.transpose(-1, -2))
+        at_start = decoded.windows.end_starts.gather(1, flat[..., None].expand(-1, -1, self.size.pointer))
+        query = self.end_slot(decoded.slots)[:, :, None] + at_start.view(n, s, k, -1)
+        scores = torch.matmul(query.view(n, s * k, -1), decoded.windows.ends.transpose(-1, -2))
         scores = scores / self.pointer_scale
         length = torch.arange(t, device=start.device) - start[..., None]
         lines = (line[:, None, :] - line.gather(1, flat)[..., None]).view(n, s, k, t).clamp(0, 3)
@@ -270,9 +270,9 @@ class Network(nn.Module):
         scores = scores.view(n, s, k, t) + self.span_length(length.clamp(0, LONGEST_SPAN - 1))[..., 0]
         return torch.where(possible, scores + self.span_lines(lines)[..., 0], FLOOR)
 
-    def rows(self, look: Look) -> Tensor:
+    def rows(self, decoded: Decoded) -> Tensor:
         """Logits that an item of the slot's array begins at a piece: [N, S, T]."""
-        scores = torch.matmul(self.row_slot(look.slots), look.held.rows.transpose(-1, -2))
+        scores = torch.matmul(self.row_slot(decoded.slots), decoded.windows.rows.transpose(-1, -2))
         return scores / self.pointer_scale + self.row_bias
 
     def choices(self, slots: Tensor, options: Tensor, printed: Tensor, supported: Tensor) -> Tensor:
@@ -294,7 +294,7 @@ class Network(nn.Module):
     def defaults(self, slots: Tensor, named: Tensor, is_named: Tensor) -> Tensor:
         """Log probabilities of what an absent value is given as, [C, 1 + NAMED]: nothing, or a named value.
 
-        slots: [C, H] states; named, is_named: [C, NAMED, …] of their questions, from `understand`.
+        slots: [C, H] states; named, is_named: [C, NAMED, …] of their questions, from `encode_questions`.
         """
         query = self.default_slot(slots)[:, None]
         scores = (query * self.default_named(named)).sum(-1) / self.pointer_scale

@@ -21,12 +21,12 @@ from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 #: Values of a vector.
 VALUES = 64
 #: Most words of a phrase.
-TOGETHER = 4
+_TOGETHER = 4
 #: Added to the length of a vector before it is divided by it: the less is known of a phrase's letters, the
 #: less is it like any.
-UNKNOWN = 0.3
+_UNKNOWN = 0.3
 #: Likeness that says nothing, and likeness that says all.
-UNLIKE, ALIKE = 0.3, 0.65
+_UNLIKE, _ALIKE = 0.3, 0.65
 
 
 def word_vectors(table: Tensor, spelt: Tensor) -> Tensor:
@@ -39,7 +39,7 @@ def word_vectors(table: Tensor, spelt: Tensor) -> Tensor:
 def _of_length(phrases: Tensor) -> Tensor:
     """Sums of words' vectors with lengths below one: [..., VALUES]."""
     lengths: Tensor = torch.linalg.vector_norm(phrases, dim=-1, keepdim=True)
-    return phrases / (lengths + UNKNOWN)
+    return phrases / (lengths + _UNKNOWN)
 
 
 def name_vectors(table: Tensor, spelt: Tensor) -> Tensor:
@@ -65,36 +65,36 @@ def phrase_matches(letters: Tensor, asked: Tensor, phrases: Phrases) -> list[Ten
     letters: [BUCKETS, VALUES]; asked: [Q, NAME_WORDS, RUNS], the names as they are spelt.
     """
     names, words = name_vectors(letters, asked), word_vectors(letters, phrases.spelt)
-    told = []
+    matches = []
     for word, run, of_piece in zip(phrases.word, phrases.run, phrases.of_piece, strict=True):
         known = word >= 0
-        found = _told_of_words(names, words[word[known]], run[known])
-        told.append(F.pad(found, (0, 1))[:, of_piece])
-    return told
+        found = _word_matches(names, words[word[known]], run[known])
+        matches.append(F.pad(found, (0, 1))[:, of_piece])
+    return matches
 
 
-def _told_of_words(names: Tensor, words: Tensor, run: Tensor) -> Tensor:
+def _word_matches(names: Tensor, words: Tensor, run: Tensor) -> Tensor:
     """How alike the likest phrase around each of P words is to Q names, 0 to 1: [Q, P].
 
     names: [Q, VALUES]; words: [P, VALUES]; run: [P], equal for words that stand together.
     """
     count = len(words)
     out = torch.zeros(len(names), count, device=words.device)
-    phrases, best = words, torch.full_like(out, UNLIKE)
-    for more in range(min(TOGETHER, count)):
+    phrases, best = words, torch.full_like(out, _UNLIKE)
+    for more in range(min(_TOGETHER, count)):
         if more:
             phrases = phrases[:-1] + words[more:]
             best = torch.maximum(best[:, :-1], best[:, 1:])
-        alike = torch.where(run[: count - more] == run[more:], names @ _of_length(phrases).T, UNLIKE)
+        alike = torch.where(run[: count - more] == run[more:], names @ _of_length(phrases).T, _UNLIKE)
         # Words that a phrase could be without are not part of it.
-        told = torch.where(alike >= best, _scaled(alike), 0.0)
+        telling = torch.where(alike >= best, _scaled(alike), 0.0)
         best = torch.maximum(alike, best)
         for k in range(more + 1):
             at = out[:, k : count - more + k]
-            torch.maximum(at, told, out=at)
+            torch.maximum(at, telling, out=at)
     return out
 
 
 def _scaled(alike: Tensor) -> Tensor:
     """Products of vectors as likeness, 0 to 1."""
-    return ((alike - UNLIKE) / (ALIKE - UNLIKE)).clamp(0, 1)
+    return ((alike - _UNLIKE) / (_ALIKE - _UNLIKE)).clamp(0, 1)

@@ -12,8 +12,8 @@ from cinnabar.engine.models.reader.network.support import Statements
 
 
 @dataclass(frozen=True, slots=True)
-class Understood:
-    """What was read of Q questions.
+class QuestionStates:
+    """The states of Q questions.
 
     vectors: [Q, H], the mean of each one's states; statements: each as a statement, [Q, …]; named: [Q, NAMED,
     H], the mean of the states of each value that it names, 0 where there is none; is_named: [Q, NAMED] bool.
@@ -25,7 +25,7 @@ class Understood:
     is_named: Tensor
 
     @classmethod
-    def cat(cls, parts: Sequence[Understood]) -> Understood:
+    def cat(cls, parts: Sequence[QuestionStates]) -> QuestionStates:
         """All parts, one after the other."""
         vectors, named, is_named = (
             torch.cat([getattr(p, name) for p in parts]) for name in ("vectors", "named", "is_named")
@@ -34,8 +34,8 @@ class Understood:
 
 
 @dataclass(slots=True)
-class Held:
-    """N windows of T pieces as the decoder and the pointers want them, whatever is asked of them.
+class WindowStates:
+    """N windows of T pieces, projected for the decoder and the pointers: they depend on no question.
 
     states: [N, T, H]; keys, values: one [N, heads, T, H / heads] for each layer of the decoder; starts,
     end_starts, ends, rows: [N, T, P], what the pointers compare slots with.
@@ -49,7 +49,7 @@ class Held:
     ends: Tensor
     rows: Tensor
 
-    def windows(self, chosen: Tensor) -> Held:
+    def windows(self, chosen: Tensor) -> WindowStates:
         """These windows, in this order; chosen: int64."""
 
         def taken(x: Tensor) -> Tensor:
@@ -57,13 +57,13 @@ class Held:
 
         keys, values = tuple(map(taken, self.keys)), tuple(map(taken, self.values))
         rest = map(taken, (self.starts, self.end_starts, self.ends, self.rows))
-        return Held(taken(self.states), keys, values, *rest)
+        return WindowStates(taken(self.states), keys, values, *rest)
 
 
 @dataclass(slots=True)
-class Look:
-    """What the decoder saw: slot states [N, S, H], the windows, biases on pointers [N, S, T]."""
+class Decoded:
+    """What the decoder gives: the states of slots, [N, S, H], the windows, biases on pointers [N, S, T]."""
 
     slots: Tensor
-    held: Held
+    windows: WindowStates
     pointer_bias: Tensor

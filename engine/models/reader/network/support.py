@@ -25,7 +25,7 @@ STATED = 12
 #: Pieces of a block; a statement is looked for in two neighbouring blocks at once.
 BLOCK = 24
 #: What the beginning of a text is ahead by: what kind of document it is stands there, in whatever words.
-BEGINNING = 0.15
+_BEGINNING = 0.15
 
 
 @dataclass(slots=True)
@@ -59,10 +59,10 @@ def support(words: Tensor, ids: Tensor, states: Tensor, where: Tensor, stated: S
         signs = [covered(words, pieces, ids, where).amax(-1) for pieces in (stated.label, stated.note)]
     seen = F.normalize(states, dim=-1).transpose(-1, -2)[:, None]
     near = torch.matmul(F.normalize(stated.states, dim=-1), seen).float().clamp(min=0)
-    told = _in_blocks(near * where[:, None, None], stated.mask.float())
-    signs.append(told.amax(-1))
-    said, whole = _mean(stated.states, stated.mask), _mean(states, where)[:, None]
-    signs.append(torch.cosine_similarity(said, whole, -1).float())
+    covered_share = _in_blocks(near * where[:, None, None], stated.mask.float())
+    signs.append(covered_share.amax(-1))
+    stated_mean, whole = _mean(stated.states, stated.mask), _mean(states, where)[:, None]
+    signs.append(torch.cosine_similarity(stated_mean, whole, -1).float())
     return torch.stack(signs, -1)
 
 
@@ -100,10 +100,10 @@ def covering_pieces(
         seen = ids[first:last]
         everywhere = torch.ones_like(seen, dtype=torch.bool)
         found = [covered(words, asked, seen, everywhere) for asked in (label, note)]
-        told, block = (found[0] + found[1] + BEGINNING * (first == 0)).max(-1)
+        covered_share, block = (found[0] + found[1] + _BEGINNING * (first == 0)).max(-1)
         place = first + ((block + 1) * BLOCK).clamp(max=last - first - 1)
-        at = torch.where(told > most, place, at)
-        most = torch.maximum(most, told)
+        at = torch.where(covered_share > most, place, at)
+        most = torch.maximum(most, covered_share)
     return at
 
 

@@ -157,9 +157,9 @@ def test_a_text_of_many_windows_is_answered_the_same_whether_all_is_kept_or_made
     form = compile_schema(BILL).form
     answers = []
     for held in (100, 1):
-        monkeypatch.setattr("cinnabar.engine.models.reader.model._WINDOWS_HELD", held)
+        monkeypatch.setattr("cinnabar.engine.models.reader.model._WINDOWS_PROJECTED", held)
         monkeypatch.setattr("cinnabar.engine.models.reader.model._LOOKED_AT_AGAIN", 100)
-        assert (model.encode([passage_of(LONG)])[0].held is None) == (held == 1)
+        assert (model.encode([passage_of(LONG)])[0].projected is None) == (held == 1)
         result = Engine(model, "low").fill([Request("long", form, passage_of(LONG))])[0]
         answers.append(record_of(result))
     assert answers[0] == answers[1]
@@ -168,7 +168,7 @@ def test_a_text_of_many_windows_is_answered_the_same_whether_all_is_kept_or_made
 def test_slots_look_again_at_the_windows_that_are_likeliest_to_hold_their_values(
     model: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cinnabar.engine.models.reader.model._WINDOWS_HELD", 1)
+    monkeypatch.setattr("cinnabar.engine.models.reader.model._WINDOWS_PROJECTED", 1)
     monkeypatch.setattr("cinnabar.engine.models.reader.model._LOOKED_AT_AGAIN", 1)
     form = compile_schema(BILL).form
     memory = model.encode([passage_of(LONG * 4)])[0]

@@ -25,7 +25,7 @@ from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.inputs.windows import Window, cut, sheet
 from cinnabar.engine.models.reader.network.encoder import FLOOR
-from cinnabar.engine.models.reader.network.states import Look
+from cinnabar.engine.models.reader.network.states import Decoded
 from cinnabar.schemas.form.form import Slot
 
 TEXT = "Order AB-123 of ACME Ltd, total 1,250.00 EUR, paid 1250 EUR on 3 May 2024, not ab-1. ACME Ltd"
@@ -136,13 +136,14 @@ def test_pointing_goes_to_allowed_starts_and_ends_in_order_of_probability() -> N
     page = sheet([(pieces, window)])
     network = tiny_network().eval()
     width = page.ids.shape[1]
-    look = Look(torch.randn(1, 2, 32), network.hold(torch.randn(1, width, 32)), torch.zeros(1, 2, width))
+    windows = network.project_windows(torch.randn(1, width, 32))
+    decoded = Decoded(torch.randn(1, 2, 32), windows, torch.zeros(1, 2, width))
     allowed = start_masks(
         [slot_of(type="number"), slot_of(type="string")], [True, False], READER, pieces, window, width
     )[None]
     end_words = end_mask(pieces, window, width)[None]
     with torch.inference_mode():
-        starts, ends, logs, mass = point(network, look, page, network.starts(look), allowed, end_words)
+        starts, ends, logs, mass = point(network, decoded, page, network.starts(decoded), allowed, end_words)
     assert starts.shape == ends.shape == logs.shape == (1, 2, STARTS, ENDS)
     assert mass.shape == (1, 2) and (mass <= 1e-5).all()
     real = logs[0] > FLOOR / 2

@@ -86,7 +86,7 @@ def test_the_network_reads_what_is_named_and_nothing_else() -> None:
     )
     network = tiny_network().eval()
     with torch.no_grad():
-        read = network.understand(questions)
+        read = network.encode_questions(questions)
         shares = network.defaults(torch.randn(2, 32), read.named, read.is_named).exp()
     assert read.is_named.tolist() == [[True, False, False, False], [False] * NAMED]
     assert torch.allclose(shares.sum(-1), torch.ones(2)) and shares[1, 0] == 1.0

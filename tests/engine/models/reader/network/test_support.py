@@ -60,7 +60,7 @@ def test_what_pads_a_statement_changes_nothing() -> None:
     found = []
     with torch.inference_mode():
         for questions in (asked, alone):
-            statements = network.understand(questions).statements
+            statements = network.encode_questions(questions).statements
             stated = statements[torch.tensor([[0]])]
             found.append(support(network.encoder.words.weight, ids, states, ids > 0, stated))
     assert found[0].shape == (1, 1, SIGNS)
