@@ -27,7 +27,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint docs samples eval bench bench-gpu train train-gpu tune-report calibrate schema-report reading-report lexicon-report remote-report backfill-report ray-report faults volume-report readers mutants constraints clean
+.PHONY: help setup demo test lint docs samples eval bench bench-gpu train train-gpu tune-report calibrate schema-report reading-report ablation-report lexicon-report remote-report backfill-report ray-report faults volume-report readers mutants constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -81,6 +81,9 @@ schema-report: setup  ## measure what is promised of any JSON Schema (SUITES=fol
 
 reading-report: setup  ## F1 when the schema is asked for in other words (SETS="folders" ARGS="--limit 20")
 	@$(PY) -m bench.reading_report $(SETS) $(ARGS)
+
+ablation-report: setup  ## F1 without each rule beside the network, and without all (SETS="folders" ARGS="--limit 20")
+	@$(PY) -m bench.ablation $(SETS) $(ARGS)
 
 lexicon-report: setup  ## how many labels in eight languages, never seen, are likest to names of their own concept
 	@OMP_NUM_THREADS=1 $(PY) -m bench.lexicon_report

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from cinnabar.engine.models.reader.priors.config import RULES
 from cinnabar.flows.cli.main import run
 
 CaptureResult = pytest.CaptureFixture[str]
@@ -269,6 +270,14 @@ def test_eval_scores_the_whole_path_and_writes_its_predictions(
     for line in lines:
         text = (labelled / line["file"]).read_bytes().decode()
         assert all(value in text for value in line["evidence"].values())
+
+
+def test_eval_switches_rules_off_by_name(labelled: Path, tiny_model: Path, capsys: CaptureResult) -> None:
+    arguments = ["eval", str(labelled), "--model", str(tiny_model), "--json", "--workers", "1"]
+    assert run([*arguments, *(word for rule in RULES for word in ("--without", rule))]) == 0
+    assert json.loads(capsys.readouterr().out)["answered"] == 3
+    assert run([*arguments, "--without", "proximity", "--without", "nonsense"]) == 2
+    assert "expected some of label_prior, table_prior" in capsys.readouterr().err
 
 
 def test_eval_says_which_truths_break_their_schema(

@@ -214,6 +214,8 @@ def test_scoring_tells_what_a_budget_left_and_refuses_one_that_nobody_spends(
     assert "--budget: expected mercury-2 or openai:NAME with it" in capsys.readouterr().err
     assert run([*scored, *MERCURY, "--steps", "2"]) == 2
     assert "--steps" in capsys.readouterr().err
+    assert run([*scored, *MERCURY, "--base-url", server.url, "--without", "proximity"]) == 2
+    assert "mercury-2 has no rules that can be switched off" in capsys.readouterr().err
 
 
 def test_a_model_behind_a_server_is_scored_like_any_other(

@@ -1,0 +1,39 @@
+"""The rules have names and weights; a model that reads under others than the usual ones has another name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cinnabar.engine.models.reader.answers.reranking import RERANKERS
+from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, RULES, PriorConfig
+from cinnabar.engine.models.reader.priors.priors import PRIORS
+from cinnabar.schemas.errors import UsageError
+
+
+def test_every_rule_of_the_registries_can_be_switched_off_and_has_weights() -> None:
+    others = {"absence_prior", "row_smoothing", "doubtful_rows"}
+    assert set(RULES) == PRIORS.keys() | RERANKERS.keys() | others
+    assert len(RULES) == len(PRIORS) + len(RERANKERS) + len(others)
+    assert all(hasattr(DEFAULT_PRIORS, rule) for rule in RULES)
+
+
+def test_an_unknown_rule_is_told_with_the_known_ones() -> None:
+    with pytest.raises(UsageError, match=r"expected some of label_prior, .*shared_words, got 'labels'"):
+        PriorConfig(without=frozenset({"labels", "proximity"}))
+
+
+def test_no_weight_is_below_zero() -> None:
+    with pytest.raises(ValueError, match=r"label_prior\.own: expected at least 0, got -1"):
+        PriorConfig(label_prior=replace(DEFAULT_PRIORS.label_prior, own=-1))
+
+
+def test_the_usual_rules_leave_the_fingerprint_as_it_is_and_others_change_it() -> None:
+    weights = PriorConfig(proximity=replace(DEFAULT_PRIORS.proximity, lines=4.0))
+    configs = [PriorConfig(without=frozenset({rule})) for rule in RULES]
+    configs += [PriorConfig(without=frozenset(RULES)), weights]
+    names = [config.fingerprint("abc") for config in configs]
+    assert PriorConfig().fingerprint("abc") == "abc"
+    assert len({"abc", *names}) == len(names) + 1
+    assert names != [config.fingerprint("abd") for config in configs]

@@ -1,0 +1,123 @@
+"""Each rule beside the network can be switched off by name, and changes only its own part of the scores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from pages import given
+from tests.engine.models.reader.priors.test_tables import TABLE, list_of
+from tests.tiny_network import form_of, passage_of, tiny_network, wordpieces
+
+from cinnabar.engine.models.base import MASK, Canvas, Row, Scores, SlotInstance
+from cinnabar.engine.models.reader.answers.reranking import RERANKERS
+from cinnabar.engine.models.reader.inputs.windows import Window
+from cinnabar.engine.models.reader.model import Reader
+from cinnabar.engine.models.reader.priors.config import RULES, PriorConfig
+from cinnabar.engine.models.reader.priors.prior import PriorInput, PriorScores
+from cinnabar.engine.models.reader.priors.priors import PRIORS, Priors
+
+TEXT: dict[str, Any] = {"type": ["string", "null"]}
+PARTY = {"type": "object", "properties": {"name": TEXT, "city": TEXT}, "required": ["name", "city"]}
+FORM = form_of(
+    buyer=PARTY, number=TEXT | {"examples": ["AB-1/20"]}, goods=list_of("quantity", "article_number", "price"),
+    notes={"type": "array", "items": {"type": "string"}},
+)  # fmt: skip
+GOODS = f"{TABLE}3          C-9              4.00\n"
+PAGE = f"Number: CD-7/21\n\nBuyer\nwater\nstone\n\n{GOODS}\nNotes:\n- paper\n- glass\n"
+OF_ROWS = ("list_prior", "row_smoothing", "doubtful_rows")
+
+
+def reader(*without: str, row_bias: float = -3.0) -> Reader:
+    network = tiny_network(1)
+    with torch.no_grad():
+        network.row_bias.fill_(row_bias)
+    return Reader(network, wordpieces(), "tiny", config=PriorConfig(without=frozenset(without)))
+
+
+def scores_of(model: Reader, text: str = PAGE) -> Scores:
+    """The scores of an open canvas, with three rows of the list of goods."""
+    goods = next(array.index for array in FORM.arrays if array.path == "/goods")
+    anchors = [i for i in range(len(text)) if text.startswith(("2  ", "1  ", "3  "), i)]
+    rows = [Row(goods, -1, anchor, 0.9) for anchor in anchors]
+    instances = [SlotInstance(0, s, -1) for s in FORM.slots if "*" not in s.path]
+    instances += [
+        SlotInstance(0, s, i) for i in range(len(rows)) for s in FORM.slots if s.path.startswith("/goods")
+    ]
+    count = len(instances)
+    canvas = Canvas(
+        instances, [None] * count, [False] * count, torch.full((count, 16), MASK), torch.full((count,), 16),
+        [()] * count,
+    )  # fmt: skip
+    return model.score([FORM], model.encode([passage_of(text)]), [rows], canvas)
+
+
+def numbers(scores: Scores) -> list[Any]:
+    """The candidates and all scores, for comparison."""
+    return [scores.candidates, scores.candidate_logits.tolist(), scores.absent_logit.tolist()]
+
+
+def rows_of(model: Reader, text: str = PAGE) -> list[Row]:
+    return model.find_rows([FORM], model.encode([passage_of(text)]))[0]
+
+
+def test_a_reader_without_a_rule_has_a_name_of_its_own() -> None:
+    assert reader().fingerprint == "tiny"
+    assert len({"tiny", *(reader(rule).fingerprint for rule in RULES)}) == len(RULES) + 1
+
+
+@pytest.mark.parametrize("rule", PRIORS)
+def test_without_a_prior_its_scores_alone_are_gone(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = given(FORM, PAGE)
+    off = replace(asked, config=PriorConfig(without=frozenset({rule})))
+    window, slots = Window(0, asked.pieces, 0, asked.pieces), [FORM.slots]
+    own = PRIORS[rule](asked)
+
+    def tables(one: PriorInput) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        priors = Priors(one)
+        return priors.starts([window], slots, 200).numpy(), priors.rows([window], FORM.arrays, 200).numpy()
+
+    without = tables(off)
+    assert any(not np.array_equal(a, b) for a, b in zip(tables(asked), without, strict=True))
+    monkeypatch.setitem(PRIORS, rule, lambda _: PriorScores())
+    assert all(np.array_equal(a, b) for a, b in zip(tables(asked), without, strict=True))
+    assert {*own.values, *own.objects, *own.rows}
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule not in OF_ROWS])
+def test_without_a_rule_the_scores_of_slots_are_others(rule: str) -> None:
+    assert numbers(scores_of(reader())) != numbers(scores_of(reader(rule)))
+
+
+@pytest.mark.parametrize("rule", OF_ROWS)
+def test_without_a_rule_of_rows_slots_score_the_same(rule: str) -> None:
+    # The rows of the canvas are given, and no text of a list of texts is asked for.
+    assert numbers(scores_of(reader())) == numbers(scores_of(reader(rule)))
+
+
+@pytest.mark.parametrize("rule", ["list_prior", "table_prior", "heading_prior", "row_smoothing"])
+def test_without_a_rule_of_rows_other_rows_are_found(rule: str) -> None:
+    # What a list's label says of its items counts before what its heading says.
+    before = ["list_prior"] if rule == "heading_prior" else []
+    found = rows_of(reader(*before, row_bias=1.0))
+    assert found and found != rows_of(reader(*before, rule, row_bias=1.0))
+
+
+@pytest.mark.parametrize("rule", ["absence_prior", *RERANKERS])
+def test_without_a_rule_of_answers_the_same_rows_are_found(rule: str) -> None:
+    assert rows_of(reader(row_bias=1.0)) == rows_of(reader(rule, row_bias=1.0))
+
+
+def test_without_doubtful_rows_an_array_without_a_sure_item_has_none() -> None:
+    plain = "water stone paper glass\n" * 3
+    doubtful = rows_of(reader(row_bias=-2.5), plain)
+    assert doubtful and all(row.probability < 0.2 for row in doubtful)
+    assert rows_of(reader("doubtful_rows", row_bias=-2.5), plain) == []
+
+
+def test_on_a_page_that_names_nothing_the_priors_change_nothing() -> None:
+    plain = "water\nstone\n"
+    assert numbers(scores_of(reader(), plain)) == numbers(scores_of(reader(*PRIORS, "absence_prior"), plain))
