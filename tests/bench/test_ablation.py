@@ -1,0 +1,44 @@
+"""The report of rules has a row for all of them, for each that is left out, and for none."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+from tiny_network import VOCABULARY, tiny_network
+
+from cinnabar.engine.models.loading import save_network
+from cinnabar.engine.models.reader.priors.config import RULES
+
+REPORT = "bench.ablation"
+
+
+def letters(folder: Path) -> Path:
+    (folder / "docs").mkdir(parents=True)
+    author = {"type": ["string", "null"]}
+    schema = {"type": "object", "required": ["author"], "properties": {"author": author}}
+    (folder / "schema.json").write_text(json.dumps(schema))
+    for i in range(3):
+        (folder / "docs" / f"{i}.txt").write_text(f"Author: Anna {i}\n")
+    lines = [{"file": f"docs/{i}.txt", "truth": {"author": f"Anna {i}"}} for i in range(3)]
+    (folder / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder
+
+
+def test_the_table_has_a_row_for_each_rule_and_a_column_for_each_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_network(tmp_path / "model", tiny_network(), VOCABULARY, {"name": "tiny"})
+    sets = [letters(tmp_path / name) for name in ("first", "second")]
+    more = ("--limit", "2", "--model", tmp_path / "model", "--device", "cpu")
+    monkeypatch.setattr(sys, "argv", [REPORT, *map(str, (*sets, *more))])
+    runpy.run_module(REPORT, run_name="__main__")
+    _, _, head, _, *rows = capsys.readouterr().out.splitlines()
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in (head, *rows)]
+    assert cells[0] == ["without", "first", "second", "mean"]
+    assert [row[0] for row in cells[1:]] == ["nothing", *RULES, "all rules"]
+    # No truth of these documents is null.
+    assert all(cell.endswith("/ none") for row in cells[1:] for cell in row[1:])
