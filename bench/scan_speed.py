@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import torch
 
+from cinnabar.engine.canvas import MASK, VOCABULARY
 from cinnabar.engine.constraint import Constraint
 from cinnabar.engine.lifting import BYTES, lift
-from cinnabar.engine.models.base import MASK, VOCABULARY
 from cinnabar.kernels.class_logits import LEAST, class_logits
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import Slot

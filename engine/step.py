@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from cinnabar.engine.batch_state import Board
+from cinnabar.engine.batch_state import BatchState
+from cinnabar.engine.canvas import PAD
 from cinnabar.engine.constraint import LONGEST, Constraint
 from cinnabar.engine.denoising import Shares, doubted, rounded, select, weigh
 from cinnabar.engine.effort import Effort
 from cinnabar.engine.models.base import Candidate, Scores
 from cinnabar.engine.repair import Alternatives
-from cinnabar.engine.tokenizer import PAD, spell, text_of
+from cinnabar.engine.tokenizer import spell, text_of
 from cinnabar.engine.writing import Value
 from cinnabar.kernels.constrained_scan import FLOOR
 from cinnabar.schemas.errors import EngineFailure
@@ -20,7 +21,7 @@ from cinnabar.schemas.errors import EngineFailure
 
 @dataclass(slots=True)
 class Judgement:
-    """Scores under the constraint, for all S slots of the board at L positions.
+    """Scores under the constraint, for all S slots of the batch at L positions.
 
     Slots that are not spelled out have log_mass FLOOR. The fields are those of `constraint.Outlook`.
     """
@@ -43,12 +44,12 @@ class Judgement:
         )
 
 
-def constrain(board: Board, scores: Scores, constraint: Constraint) -> Judgement:
+def constrain(state: BatchState, scores: Scores, constraint: Constraint) -> Judgement:
     """The constrained posterior and witness of every slot that the model offers to spell out.
 
     Raises EngineFailure where the scores are not numbers.
     """
-    canvas, at, token_logits = board.canvas, scores.generating, scores.token_logits
+    canvas, at, token_logits = state.canvas, scores.generating, scores.token_logits
     slots, width = canvas.tokens.shape
     spelled = scores.generate_logit.new_full((slots,), float("-inf"))
     spelled[at] = scores.generate_logit[at]
@@ -59,14 +60,14 @@ def constrain(board: Board, scores: Scores, constraint: Constraint) -> Judgement
         scores=scores,
         spelled_logit=spelled,
         log_mass=spelled.new_full((slots,), FLOOR, dtype=torch.float32),
-        complete=torch.zeros(slots, dtype=torch.bool, device=board.device),
-        more=torch.zeros(slots, device=board.device),
-        witness=torch.full((slots, width), PAD, dtype=torch.long, device=board.device),
-        posterior=torch.zeros(slots, width, device=board.device),
-        runner_up=torch.zeros(slots, width, device=board.device),
-        choices=torch.ones(slots, width, device=board.device),
+        complete=torch.zeros(slots, dtype=torch.bool, device=state.device),
+        more=torch.zeros(slots, device=state.device),
+        witness=torch.full((slots, width), PAD, dtype=torch.long, device=state.device),
+        posterior=torch.zeros(slots, width, device=state.device),
+        runner_up=torch.zeros(slots, width, device=state.device),
+        choices=torch.ones(slots, width, device=state.device),
     )
-    frozen = board.known[at]
+    frozen = state.known[at]
     if bool(frozen.any()):
         at, token_logits = at[~frozen], token_logits[~frozen]
     if not len(at):
@@ -81,39 +82,39 @@ def constrain(board: Board, scores: Scores, constraint: Constraint) -> Judgement
     return result
 
 
-def commit(board: Board, judged: Judgement, effort: Effort) -> Alternatives:
+def commit(state: BatchState, judged: Judgement, effort: Effort) -> Alternatives:
     """Open again what is doubted, commit what is certain or due, and let slots grow whose value goes on.
 
     Positions are committed from the witness only, so that what is committed can always be completed. Gives
     what each slot might be as well.
     """
-    canvas, scores = board.canvas, judged.scores
+    canvas, scores = state.canvas, judged.scores
     last = scores.candidate_logits.shape[1] + 1
-    left = [max(effort.steps - board.steps[batch], 1) for batch in board.active]
-    remaining = torch.tensor(left, device=board.device)
+    left = [max(effort.steps - state.steps[batch], 1) for batch in state.active]
+    remaining = torch.tensor(left, device=state.device)
     # Steps beyond the effort are there for values that grow; nothing else is begun in them.
-    over = torch.tensor([board.steps[batch] >= effort.steps for batch in board.active], device=board.device)
-    for batch in board.active:
-        board.steps[batch] += 1
+    over = torch.tensor([state.steps[batch] >= effort.steps for batch in state.active], device=state.device)
+    for batch in state.active:
+        state.steps[batch] += 1
 
-    no_absence = torch.zeros(len(canvas.instances), last + 1, dtype=torch.bool, device=board.device)
-    no_absence[:, 0] = ~board.excusable
-    ruled_out = _reopen_values(board, judged, effort, no_absence, over[board.request])
-    shares = judged.shares(_contradicting(board, scores, ruled_out))
-    choice, sure = _decide(shares, _defaults(scores, shares), board.excusable, effort.answer)
-    _note_values(board, judged, shares, choice)
+    no_absence = torch.zeros(len(canvas.instances), last + 1, dtype=torch.bool, device=state.device)
+    no_absence[:, 0] = ~state.excusable
+    ruled_out = _reopen_values(state, judged, effort, no_absence, over[state.request])
+    shares = judged.shares(_contradicting(state, scores, ruled_out))
+    choice, sure = _decide(shares, _defaults(scores, shares), state.excusable, effort.answer)
+    _note_values(state, judged, shares, choice)
 
-    opened = ~board.closed
+    opened = ~state.closed
     spelled = opened & (choice == last)
     growing = spelled & (~judged.complete | (rounded(judged.more) > 0.5)) & (canvas.length < LONGEST)
     spelled &= ~growing
-    blank = (canvas.tokens < 0) & board.within & spelled.unsqueeze(1)
-    due = (remaining == 1)[board.request]
+    blank = (canvas.tokens < 0) & state.within & spelled.unsqueeze(1)
+    due = (remaining == 1)[state.request]
     shaky = (
-        board.firm
+        state.firm
         & (spelled & ~due).unsqueeze(1)
         & doubted(judged.posterior, judged.runner_up, effort.reopen, effort.margin)
-        & (board.position_reopened < effort.reopenings)
+        & (state.position_reopened < effort.reopenings)
     )
     # Only the first PAD ends a value; those after it follow from it.
     tail = torch.zeros_like(blank)
@@ -126,39 +127,39 @@ def commit(board: Board, judged: Judgement, effort: Effort) -> Alternatives:
         torch.cat([entire.unsqueeze(1), eligible], 1),
         certainty,
         choice <= 0,
-        board.request,
+        state.request,
         remaining,
         effort.threshold,
     )
 
     due_now, picked = chosen[:, 0], chosen[:, 1:]
-    board.firm |= picked
-    board.sureness = torch.where(picked, rounded(judged.posterior), board.sureness)
+    state.firm |= picked
+    state.sureness = torch.where(picked, rounded(judged.posterior), state.sureness)
     # What is forced is shown to the model once something was chosen: until then it may be absent.
-    begun = (board.firm.any(1) | due_now).unsqueeze(1)
+    begun = (state.firm.any(1) | due_now).unsqueeze(1)
     taken = picked | (forced & begun) | (blank & due_now.unsqueeze(1))
     canvas.tokens = torch.where(taken, judged.witness, canvas.tokens)
     ended = spelled & (canvas.tokens == PAD).any(1)
     canvas.tokens = torch.where(blank & tail & ended.unsqueeze(1), PAD, canvas.tokens)
     if bool(shaky.any()):
-        board.reopen_positions(shaky)
+        state.reopen_positions(shaky)
 
-    finished = spelled & ((canvas.tokens >= 0) | ~board.within).all(1)
+    finished = spelled & ((canvas.tokens >= 0) | ~state.within).all(1)
     certain = sure.tolist()
     for slot in finished.nonzero().squeeze(1).tolist():
-        board.spelled(slot, certain[slot])
+        state.spelled(slot, certain[slot])
     whole = due_now & ~spelled
     for slot in whole.nonzero().squeeze(1).tolist():
-        board.settle(slot)
-    board.closed |= whole | finished
+        state.settle(slot)
+    state.closed |= whole | finished
     if bool(growing.any()):
-        board.grow(growing)
-    return lambda slot: _alternatives(board, scores, shares, slot)
+        state.grow(growing)
+    return lambda slot: _alternatives(state, scores, shares, slot)
 
 
-def _alternatives(board: Board, scores: Scores, shares: Shares, slot: int) -> list[tuple[float, Value]]:
+def _alternatives(state: BatchState, scores: Scores, shares: Shares, slot: int) -> list[tuple[float, Value]]:
     """What a slot might be, with the posterior of each, the best text that was noted for it among them."""
-    noted, form_slot = board.values[slot], board.canvas.instances[slot].slot
+    noted, form_slot = state.values[slot], state.canvas.instances[slot].slot
     posterior = shares.posterior[slot].tolist()
     found = [(posterior[0], replace(noted, absent=True, absent_confidence=posterior[0]))]
     for chance, candidate in zip(posterior[1:-1], scores.candidates[slot], strict=False):
@@ -201,66 +202,66 @@ def _decide(
 
 
 def _reopen_values(
-    board: Board, judged: Judgement, effort: Effort, no_absence: torch.Tensor, over: torch.Tensor
+    state: BatchState, judged: Judgement, effort: Effort, no_absence: torch.Tensor, over: torch.Tensor
 ) -> torch.Tensor:
     """Open again the slots whose value is doubted; [S, K + 2] bool, the choices that were so given up.
 
     over: [S] bool, the slots for which it is too late.
     """
-    canvas, scores = board.canvas, judged.scores
+    canvas, scores = state.canvas, judged.scores
     last = no_absence.shape[1] - 1
     ruled_out = torch.zeros_like(no_absence)
-    started = board.firm.any(1)
-    judgeable = (board.closed | started) & ~board.known & ~over & (board.value_reopened < effort.reopenings)
+    started = state.firm.any(1)
+    judgeable = (state.closed | started) & ~state.known & ~over & (state.value_reopened < effort.reopenings)
     if not bool(judgeable.any()):
         return ruled_out
     held = torch.full((len(canvas.instances),), -1, dtype=torch.long)
     for slot in judgeable.nonzero().squeeze(1).tolist():
-        held[slot] = _index_of(board, scores.candidates[slot], slot, last)
-    held = held.to(board.device)
+        held[slot] = _index_of(state, scores.candidates[slot], slot, last)
+    held = held.to(state.device)
     # A model need not spell out again what is committed; then there is nothing to judge it by.
     spelling = torch.zeros_like(judgeable)
     spelling[scores.generating] = True
-    judgeable &= ~(board.closed & (held == last) & ~spelling)
+    judgeable &= ~(state.closed & (held == last) & ~spelling)
     at = held.clamp_min(0).unsqueeze(1)
     shares = judged.shares(ruled_out)
     now = shares.posterior.gather(1, at).squeeze(1)
-    weakest = torch.where(board.firm, judged.posterior, 1.0).amin(1)
-    now = torch.where(board.closed & (held == last), now * weakest, now)
+    weakest = torch.where(state.firm, judged.posterior, 1.0).amin(1)
+    now = torch.where(state.closed & (held == last), now * weakest, now)
     now = torch.where(held < 0, 0.0, now)
     ours = torch.zeros_like(ruled_out).scatter_(1, at, (held >= 0).unsqueeze(1))
     _, other = shares.best(no_absence | ours)
     given_up = judgeable & doubted(now, other, effort.reopen, effort.margin)
     if bool(given_up.any()):
-        board.reopen(given_up)
+        state.reopen(given_up)
     return ours & given_up.unsqueeze(1)
 
 
-def _index_of(board: Board, candidates: list[Candidate], slot: int, last: int) -> int:
+def _index_of(state: BatchState, candidates: list[Candidate], slot: int, last: int) -> int:
     """The choice that the committed value is: 0 absent, 1 … K a candidate, `last` spelled out, -1 none."""
-    text = board.canvas.values[slot]
-    if board.canvas.left_out[slot]:
+    text = state.canvas.values[slot]
+    if state.canvas.left_out[slot]:
         return 0
-    if text is None or board.values[slot].origin == "generated":
+    if text is None or state.values[slot].origin == "generated":
         return last
     return next((k for k, candidate in enumerate(candidates, 1) if candidate.text == text), -1)
 
 
-def _contradicting(board: Board, scores: Scores, ruled_out: torch.Tensor) -> torch.Tensor:
+def _contradicting(state: BatchState, scores: Scores, ruled_out: torch.Tensor) -> torch.Tensor:
     """`ruled_out` and the choices that contradict committed positions: other texts, and none at all."""
-    canvas = board.canvas
-    placed = (canvas.tokens >= 0) & ~board.closed.unsqueeze(1)
+    canvas = state.canvas
+    placed = (canvas.tokens >= 0) & ~state.closed.unsqueeze(1)
     result = ruled_out.clone()
-    result[:, 0] |= board.firm.any(1) & ~board.closed
+    result[:, 0] |= state.firm.any(1) & ~state.closed
     width = placed.shape[1]
     for slot in placed.any(1).nonzero().squeeze(1).tolist():
-        texts = spell([candidate.text for candidate in scores.candidates[slot]], width).to(board.device)
+        texts = spell([candidate.text for candidate in scores.candidates[slot]], width).to(state.device)
         other = ((texts != canvas.tokens[slot]) & placed[slot]).any(1)
         result[slot, 1 : len(texts) + 1] |= other
     return result
 
 
-def _note_values(board: Board, judged: Judgement, shares: Shares, choice: torch.Tensor) -> None:
+def _note_values(state: BatchState, judged: Judgement, shares: Shares, choice: torch.Tensor) -> None:
     """Write down, for every open slot, the value that it would take now.
 
     Where the scores offer none, or none that fits the slot as long as it is, the value noted before stands:
@@ -276,16 +277,16 @@ def _note_values(board: Board, judged: Judgement, shares: Shares, choice: torch.
     taken = torch.zeros_like(only_absent).scatter_(1, guess.clamp_min(0).unsqueeze(1), True)
     _, second = shares.best(only_absent | taken)
     rivals = second.tolist()
-    open_slots = (~board.closed).nonzero().squeeze(1).tolist()
+    open_slots = (~state.closed).nonzero().squeeze(1).tolist()
     chosen, guesses, sure = choice.tolist(), guess.tolist(), certainty.tolist()
     nothing, mass = shares.posterior[:, 0].tolist(), shares.log_allowed.tolist()
     complete = judged.complete.tolist()
-    free = (board.excusable & ~board.firm.any(1)).tolist()
-    demanded = (~board.excusable).tolist()
+    free = (state.excusable & ~state.firm.any(1)).tolist()
+    demanded = (~state.excusable).tolist()
     witness = judged.witness.tolist()
     for slot in open_slots:
         value = replace(
-            board.values[slot],
+            state.values[slot],
             absent=free[slot] and chosen[slot] <= 0,
             confidence=round(sure[slot], 4),
             absent_confidence=round(nothing[slot], 4),
@@ -295,11 +296,11 @@ def _note_values(board: Board, judged: Judgement, shares: Shares, choice: torch.
         )
         if 0 < guesses[slot] < last:
             candidate = scores.candidates[slot][guesses[slot] - 1]
-            form_slot = board.canvas.instances[slot].slot
+            form_slot = state.canvas.instances[slot].slot
             if not form_slot.accepts(candidate.text):
                 text = candidate.text.decode(errors="replace")
                 raise EngineFailure("model", f"{form_slot.path}: the candidate {text} is not allowed here")
             value = replace(value, text=candidate.text, spans=candidate.spans, origin=candidate.origin)
         elif guesses[slot] == last and complete[slot]:
             value = replace(value, text=text_of(witness[slot]), spans=(), origin="generated")
-        board.values[slot] = value
+        state.values[slot] = value

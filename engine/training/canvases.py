@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from cinnabar.engine.models.base import MASK, MORE, PAD
+from cinnabar.engine.canvas import MASK, MORE, PAD
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, STATES, Board
 from cinnabar.engine.models.reader.inputs.windows import Window
 from cinnabar.engine.models.reader.network.speller import HINT_BYTES

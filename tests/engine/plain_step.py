@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 
-from cinnabar.engine.batch_state import Board
+from cinnabar.engine.batch_state import BatchState
+from cinnabar.engine.canvas import MASK, PAD
 from cinnabar.engine.effort import Effort
-from cinnabar.engine.models.base import MASK, PAD
 from cinnabar.engine.step import Judgement
 
 #: Positions up to which a slot grows.
@@ -29,21 +29,21 @@ def text_of(tokens: list[int]) -> bytes:
 
 
 class PlainSlot:
-    """What a board knows of one slot, copied."""
+    """What the batch state knows of one slot, copied."""
 
-    def __init__(self, board: Board, at: int) -> None:
-        canvas = board.canvas
+    def __init__(self, state: BatchState, at: int) -> None:
+        canvas = state.canvas
         self.at, self.slot, self.request = at, canvas.instances[at].slot, canvas.instances[at].request
         self.tokens: list[int] = canvas.tokens[at].tolist()
         self.length = int(canvas.length[at])
-        self.firm: list[bool] = board.firm[at].tolist()
-        self.sureness: list[float] = board.sureness[at].tolist()
-        self.tried: list[int] = board.position_reopened[at].tolist()
-        self.given_up = int(board.value_reopened[at])
-        self.closed, self.known = bool(board.closed[at]), bool(board.known[at])
-        self.excusable = bool(board.excusable[at])
+        self.firm: list[bool] = state.firm[at].tolist()
+        self.sureness: list[float] = state.sureness[at].tolist()
+        self.tried: list[int] = state.position_reopened[at].tolist()
+        self.given_up = int(state.value_reopened[at])
+        self.closed, self.known = bool(state.closed[at]), bool(state.known[at])
+        self.excusable = bool(state.excusable[at])
         self.text, self.left_out = canvas.values[at], canvas.left_out[at]
-        self.noted = board.values[at]
+        self.noted = state.values[at]
 
     def same(self) -> tuple[Any, ...]:
         """What is compared."""
@@ -56,10 +56,10 @@ class PlainSlot:
         )  # fmt: skip
 
 
-def plain_step(board: Board, judged: Judgement, effort: Effort) -> list[PlainSlot]:
-    """Every slot as it is after the step; the board is left as it is."""
-    slots = [PlainSlot(board, at) for at in range(len(board.canvas.instances))]
-    scores, steps = judged.scores, [board.steps[batch] for batch in board.active]
+def plain_step(state: BatchState, judged: Judgement, effort: Effort) -> list[PlainSlot]:
+    """Every slot as it is after the step; the batch state is left as it is."""
+    slots = [PlainSlot(state, at) for at in range(len(state.canvas.instances))]
+    scores, steps = judged.scores, [state.steps[batch] for batch in state.active]
     last = scores.candidate_logits.shape[1] + 1
     ruled_out = torch.zeros(len(slots), last + 1, dtype=torch.bool)
     before = _best_of(judged, ruled_out)
@@ -72,7 +72,7 @@ def plain_step(board: Board, judged: Judgement, effort: Effort) -> list[PlainSlo
         _rule_out(s, judged, ruled_out)
     now = _best_of(judged, ruled_out)
     offered = [_offered(s, judged, effort, now, last, effort.steps - steps[s.request] <= 1) for s in slots]
-    for request in range(len(board.active)):
+    for request in range(len(state.active)):
         _choose([o for o in offered if o.slot.request == request], effort, effort.steps - steps[request])
     for one in offered:
         _apply(one, judged)

@@ -10,8 +10,8 @@ import random
 import numpy as np
 import torch
 
+from cinnabar.engine.canvas import VOCABULARY
 from cinnabar.engine.constraint import Constraint
-from cinnabar.engine.models.base import VOCABULARY
 from cinnabar.kernels.class_logits import LEAST, class_logits_reference
 from cinnabar.kernels.constrained_scan import FLOOR, POSSIBLE, constrained_scan_reference
 from cinnabar.kernels.triton_classes import class_logits_triton
