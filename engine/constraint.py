@@ -14,17 +14,9 @@ import numpy.typing as npt
 import torch
 
 from cinnabar.engine.lifting import BYTES, Lifted, Vocabulary, lift
-from cinnabar.kernels.class_logits import LEAST, ClassTables, class_logits
-from cinnabar.kernels.constrained_scan import (
-    FLOOR,
-    POSSIBLE,
-    Backend,
-    Edges,
-    ScanTables,
-    constrained_scan,
-    segment_max,
-    segment_sum,
-)
+from cinnabar.kernels.class_logits import class_logits
+from cinnabar.kernels.constrained_scan import constrained_scan, segment_max, segment_sum
+from cinnabar.kernels.tables import FLOOR, LEAST, POSSIBLE, Backend, ClassTables, Edges, ScanTables
 from cinnabar.schemas.form.form import Slot
 
 Ints = npt.NDArray[np.int64]

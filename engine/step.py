@@ -15,7 +15,7 @@ from cinnabar.engine.models.base import Candidate, Scores
 from cinnabar.engine.repair import Alternatives
 from cinnabar.engine.tokenizer import spell, text_of
 from cinnabar.engine.writing import Value
-from cinnabar.kernels.constrained_scan import FLOOR
+from cinnabar.kernels.tables import FLOOR
 from cinnabar.schemas.errors import EngineFailure
 
 
