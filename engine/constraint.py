@@ -13,13 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from cinnabar.engine.lifting import BYTES, Lifted, Vocabulary, lift
+from cinnabar.engine.lifting import BYTES, Ints, Lifted, Vocabulary, lift
 from cinnabar.kernels.class_logits import class_logits
 from cinnabar.kernels.constrained_scan import constrained_scan, segment_max, segment_sum
 from cinnabar.kernels.tables import FLOOR, LEAST, POSSIBLE, Backend, ClassTables, Edges, ScanTables
 from cinnabar.schemas.form.form import Slot
-
-Ints = npt.NDArray[np.int64]
 
 #: Positions of a slot at first, and at most after growing.
 FIRST_LENGTH, LONGEST = 16, 64

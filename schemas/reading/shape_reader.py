@@ -22,7 +22,7 @@ from cinnabar.schemas.reading.language import smallest
 from cinnabar.schemas.reading.named_types import ANY_TYPE, NamedTypes, common, left
 from cinnabar.schemas.reading.reading_state import ReadingState
 from cinnabar.schemas.reading.scalars import choices_shape, located, number_shape, string_shape
-from cinnabar.schemas.reading.schema_object import ABOUT, SchemaObject, notes_of
+from cinnabar.schemas.reading.schema_object import ABOUT, SchemaObject, schema_notes
 from cinnabar.schemas.reading.shape import Anything, Shape, branches, is_scalar, with_notes
 
 #: Conditions on the presence of properties that become alternatives of their own.
@@ -85,7 +85,7 @@ class ShapeReader(ReadingState):
                 return None
             found = with_unevaluated(self, found, schema, level)
             found = without_denied(self, found, schema, level)
-            return None if found is None else with_notes(found, notes_of(place.value))
+            return None if found is None else with_notes(found, schema_notes(place.value))
         finally:
             if entered:
                 self.scope.pop()
