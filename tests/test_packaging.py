@@ -130,6 +130,16 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
     assert in_circles(imports) == CIRCLES_LEFT
 
 
+def test_reading_an_answer_does_not_depend_on_how_it_came() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in sorted((ROOT / "engine" / "answers").glob("*.py"))
+        for name in imported(path)
+        if name.startswith("cinnabar.engine.models.remote")
+    ]
+    assert not wrong
+
+
 def test_schemas_know_no_tensors() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}: {name}"

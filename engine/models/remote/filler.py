@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from cinnabar.engine.answers.record import read_answer
 from cinnabar.engine.answers.wire import Wire
 from cinnabar.engine.effort import effort_of
-from cinnabar.engine.models.remote.answers import read_answer
 from cinnabar.engine.models.remote.exchange import (
     NEWER,
     OLDER,
