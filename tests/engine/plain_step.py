@@ -120,7 +120,7 @@ def _reopened(s: PlainSlot, judged: Judgement, effort: Effort, before: Any, last
     now = posterior[s.at][held] if held >= 0 else 0
     if s.closed and held == last:
         weakest = min(
-            [1.0, *(p for p, firm in zip(judged.posterior[s.at].tolist(), s.firm, strict=True) if firm)]
+            [1.0, *(p for p, firm in zip(judged.outlook.posterior[s.at].tolist(), s.firm, strict=True) if firm)]
         )
         now = round(now * weakest)
     _, other = best(s.at, {held} if s.excusable else {held, 0})
@@ -172,19 +172,19 @@ def _offered(s: PlainSlot, judged: Judgement, effort: Effort, now: Any, last: in
     _note(s, judged, now, one, last)
     one.spelled = choice == last
     if one.spelled:
-        goes_on = not bool(judged.complete[s.at]) or float(judged.more[s.at]) > 0.50005
+        goes_on = not bool(judged.outlook.complete[s.at]) or float(judged.outlook.more[s.at]) > 0.50005
         one.growing = goes_on and s.length < LONGEST
         one.spelled = not one.growing
     if one.spelled:
-        witness, sureness = judged.witness[s.at].tolist(), judged.posterior[s.at].tolist()
+        witness, sureness = judged.outlook.witness[s.at].tolist(), judged.outlook.posterior[s.at].tolist()
         one.blank = [p for p in range(s.length) if s.tokens[p] == MASK]
         for p in one.blank:
             follows = p > 0 and witness[p] == witness[p - 1] == PAD
-            if not follows and float(judged.choices[s.at, p]) >= 1.5:
+            if not follows and float(judged.outlook.choices[s.at, p]) >= 1.5:
                 one.eligible.append(p)
                 one.units.append((grains(one.sure / 10_000 * sureness[p]), p))
         for p in range(len(s.tokens)):
-            here, other = grains(sureness[p]), grains(float(judged.runner_up[s.at, p]))
+            here, other = grains(sureness[p]), grains(float(judged.outlook.runner_up[s.at, p]))
             doubted = here < grains(effort.reopen) and other - here >= grains(effort.margin)
             if s.firm[p] and doubted and not due and s.tried[p] < effort.reopenings:
                 one.shaky.append(p)
@@ -211,8 +211,8 @@ def _note(s: PlainSlot, judged: Judgement, now: Any, one: Offer, last: int) -> N
     if 0 < guess < last:
         candidate = judged.scores.candidates[s.at][guess - 1]
         s.noted = replace(s.noted, text=candidate.text, spans=candidate.spans, origin=candidate.origin)
-    elif guess == last and bool(judged.complete[s.at]):
-        text = text_of(judged.witness[s.at].tolist())
+    elif guess == last and bool(judged.outlook.complete[s.at]):
+        text = text_of(judged.outlook.witness[s.at].tolist())
         s.noted = replace(s.noted, text=text, spans=(), origin="generated")
 
 
@@ -232,14 +232,14 @@ def _choose(offers: list[Offer], effort: Effort, remaining: int) -> None:
 def _apply(one: Offer, judged: Judgement) -> None:
     """Write on the slot what was chosen of it."""
     s = one.slot
-    witness, sureness = judged.witness[s.at].tolist(), judged.posterior[s.at].tolist()
+    witness, sureness = judged.outlook.witness[s.at].tolist(), judged.outlook.posterior[s.at].tolist()
     whole = -1 in one.chosen
     for p in one.chosen - {-1}:
         s.firm[p], s.sureness[p] = True, grains(sureness[p]) / 10_000
     follows = [p for p in one.blank if p > 0 and witness[p] == witness[p - 1] == PAD]
     begun = whole or any(s.firm)
     for p in one.blank:
-        forced = float(judged.choices[s.at, p]) < 1.5
+        forced = float(judged.outlook.choices[s.at, p]) < 1.5
         if p in one.chosen or (forced and begun) or whole:
             s.tokens[p] = witness[p]
     if one.spelled and PAD in s.tokens:

@@ -253,9 +253,9 @@ def test_scores_that_are_no_numbers_are_refused(field: str) -> None:
 def test_what_is_not_spelled_out_has_no_outlook() -> None:
     state = state_of(["a", "b"], a=TEXT, b=TEXT)
     judged = constrain(state, scores_of(state, {"": 0}, {"": 0}, spelled={1: ('"x"', 1.0)}), Constraint(CPU))
-    assert judged.spelled_logit.tolist() == [-INF, 1.0] and judged.complete.tolist() == [False, True]
-    assert judged.witness[0].tolist() == [PAD] * 16
-    assert judged.witness[1].tolist() == [*b'"x"', *[PAD] * 13]
-    assert float(judged.log_mass[0]) < -1e8 and float(judged.log_mass[1]) > -1
-    assert judged.posterior[0].tolist() == judged.runner_up[0].tolist() == [0.0] * 16
-    assert judged.choices[0].tolist() == [1.0] * 16 and judged.more[0] == 0.0
+    assert judged.spelled_logit.tolist() == [-INF, 1.0] and judged.outlook.complete.tolist() == [False, True]
+    assert judged.outlook.witness[0].tolist() == [PAD] * 16
+    assert judged.outlook.witness[1].tolist() == [*b'"x"', *[PAD] * 13]
+    assert float(judged.outlook.log_mass[0]) < -1e8 and float(judged.outlook.log_mass[1]) > -1
+    assert judged.outlook.posterior[0].tolist() == judged.outlook.choices[0].tolist() == [1.0] * 16
+    assert judged.outlook.runner_up[0].tolist() == [0.0] * 16 and judged.outlook.more[0] == 0.0
