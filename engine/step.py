@@ -41,7 +41,7 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Proposal:
     """What each of the S slots would be, once the values that are doubted are open again.
 
     shares: posterior over the K + 2 choices of each slot. choice, sure: [S] int64 and float32, the choice that
@@ -60,7 +60,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Update:
     """What is done now: [S] bool for slots, [S, L] bool for positions.
 
     spelled: slots that are spelled out and not grown. growing: slots whose value goes on. whole: slots whose
@@ -105,12 +105,12 @@ def commit(state: BatchState, judged: Judgement, effort: Effort) -> Alternatives
 
     Gives what each slot might be as well.
     """
-    decision = decide(state, judged, effort)
-    apply(state, decision, choose(state, decision, effort))
-    return lambda slot: _alternatives(state, judged.scores, decision.shares, slot)
+    proposal = decide(state, judged, effort)
+    apply(state, proposal, choose(state, proposal, effort))
+    return lambda slot: _alternatives(state, judged.scores, proposal.shares, slot)
 
 
-def decide(state: BatchState, judged: Judgement, effort: Effort) -> Decision:
+def decide(state: BatchState, judged: Judgement, effort: Effort) -> Proposal:
     """What each slot would be now, given all that stays committed."""
     scores = judged.scores
     given_up, ruled_out = _given_up(state, judged, effort)
@@ -119,25 +119,25 @@ def decide(state: BatchState, judged: Judgement, effort: Effort) -> Decision:
     ruled_out = ruled_out | _contradicting(scores, closed, firm, tokens)
     shares = judged.shares(ruled_out)
     choice, sure = _best(shares, _defaults(scores, shares), state.excusable, effort.answer)
-    return Decision(judged, shares, choice, sure, given_up, closed, firm, tokens)
+    return Proposal(judged, shares, choice, sure, given_up, closed, firm, tokens)
 
 
-def choose(state: BatchState, decision: Decision, effort: Effort) -> Choice:
+def choose(state: BatchState, proposal: Proposal, effort: Effort) -> Update:
     """What is committed, opened again and grown now.
 
     Positions are committed from the witness only, so that what is committed can always be completed.
     """
-    canvas, outlook, choice, sure = state.canvas, decision.judged.outlook, decision.choice, decision.sure
+    canvas, outlook, choice, sure = state.canvas, proposal.judged.outlook, proposal.choice, proposal.sure
     left = [max(effort.steps - state.steps[batch], 1) for batch in state.active]
     remaining = torch.tensor(left, device=state.device)
-    opened = ~decision.closed
-    spelled = opened & (choice == _last(decision.shares))
+    opened = ~proposal.closed
+    spelled = opened & (choice == _last(proposal.shares))
     growing = spelled & (~outlook.complete | (rounded(outlook.more) > 0.5)) & (canvas.length < LONGEST)
     spelled &= ~growing
-    blank = (decision.tokens < 0) & state.within & spelled.unsqueeze(1)
+    blank = (proposal.tokens < 0) & state.within & spelled.unsqueeze(1)
     due = (remaining == 1)[state.request]
     shaky = (
-        decision.firm
+        proposal.firm
         & (spelled & ~due).unsqueeze(1)
         & doubted(outlook.posterior, outlook.runner_up, effort.reopen, effort.margin)
         & (state.position_reopened < effort.reopenings)
@@ -159,19 +159,19 @@ def choose(state: BatchState, decision: Decision, effort: Effort) -> Choice:
     )
     whole, picked = chosen[:, 0], chosen[:, 1:]
     # What is forced is shown to the model once something was chosen: until then it may be absent.
-    begun = ((decision.firm | picked).any(1) | whole).unsqueeze(1)
+    begun = ((proposal.firm | picked).any(1) | whole).unsqueeze(1)
     taken = picked | (forced & begun) | (blank & whole.unsqueeze(1))
-    return Choice(spelled, growing, whole, picked, taken, blank & tail, shaky)
+    return Update(spelled, growing, whole, picked, taken, blank & tail, shaky)
 
 
-def apply(state: BatchState, decision: Decision, chosen: Choice) -> None:
+def apply(state: BatchState, proposal: Proposal, chosen: Update) -> None:
     """Change the batch state as was chosen, and note for every slot the value that it would take."""
-    canvas, outlook = state.canvas, decision.judged.outlook
+    canvas, outlook = state.canvas, proposal.judged.outlook
     for batch in state.active:
         state.steps[batch] += 1
-    if bool(decision.given_up.any()):
-        state.reopen(decision.given_up)
-    _note_values(state, decision)
+    if bool(proposal.given_up.any()):
+        state.reopen(proposal.given_up)
+    _note_values(state, proposal)
     state.firm |= chosen.picked
     state.sureness = torch.where(chosen.picked, rounded(outlook.posterior), state.sureness)
     canvas.tokens = torch.where(chosen.taken, outlook.witness, canvas.tokens)
@@ -180,7 +180,7 @@ def apply(state: BatchState, decision: Decision, chosen: Choice) -> None:
     if bool(chosen.shaky.any()):
         state.reopen_positions(chosen.shaky)
     finished = chosen.spelled & ((canvas.tokens >= 0) | ~state.within).all(1)
-    certain = decision.sure.tolist()
+    certain = proposal.sure.tolist()
     for slot in finished.nonzero().squeeze(1).tolist():
         state.spelled(slot, certain[slot])
     whole = chosen.whole & ~chosen.spelled
@@ -297,14 +297,14 @@ def _contradicting(
     return result
 
 
-def _note_values(state: BatchState, decision: Decision) -> None:
+def _note_values(state: BatchState, proposal: Proposal) -> None:
     """Write down, for every open slot, the value that it would take now.
 
     Where the scores offer none, or none that fits the slot as long as it is, the value noted before stands:
     it agrees with everything committed, since nothing was committed against it.
     """
-    scores, outlook = decision.judged.scores, decision.judged.outlook
-    shares, choice, last = decision.shares, decision.choice, _last(decision.shares)
+    scores, outlook = proposal.judged.scores, proposal.judged.outlook
+    shares, choice, last = proposal.shares, proposal.choice, _last(proposal.shares)
     only_absent = torch.zeros_like(shares.possible)
     only_absent[:, 0] = True
     best, _ = shares.best(only_absent)

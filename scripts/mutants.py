@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 _MODULES = {
     "schemas": "canonical compile",
     "schemas/automata": "automaton boolean concatenation literals minimise numbers spelling strings",
-    "schemas/form": "fitting form instances layout",
+    "schemas/form": "fitting form instances layout record_walk",
     "schemas/formats": "formats hosts times uris",
     "schemas/judging": "applicators assertions building checks containers dialects judge resources values",
     "schemas/reading": "algebra annotations applicators containers language named_types normalise scalars shape_reader",

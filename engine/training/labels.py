@@ -16,7 +16,7 @@ from cinnabar.engine.readings.align import find_value
 from cinnabar.engine.readings.locale import Locale, document_locale
 from cinnabar.engine.readings.scan import Mention, scan
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, Slot
-from cinnabar.schemas.form.record_walk import RecordLeaf, parts_of, rows_of, walk_record
+from cinnabar.schemas.form.record_walk import RecordLeaf, record_parts, record_rows, walk_record
 
 #: How far behind a row's anchor its values are looked for, in characters.
 ROW_REACH = 400
@@ -112,7 +112,7 @@ def _walk(node: Node, value: Any, row: int, region: tuple[int, int], labels: Lab
         labels.leaves.append(LabelledLeaf(node, value, _within(spans, region) if row >= 0 else spans, row))
         return
     if isinstance(node, ArrayNode):
-        rows = [parts for _, parts in rows_of(node, value)]
+        rows = [parts for _, parts in record_rows(node, value)]
         anchors = _anchors(rows, region, finder)
         for i, (parts, anchor) in enumerate(zip(rows, anchors, strict=True)):
             until = next((a for a in anchors[i + 1 :] if a >= 0), region[1])
@@ -121,7 +121,7 @@ def _walk(node: Node, value: Any, row: int, region: tuple[int, int], labels: Lab
             at = len(labels.rows) - 1
             for part, item in parts:
                 _walk(part, item, at, inner, labels, finder)
-    for _, part, below in parts_of(node, value):
+    for _, part, below in record_parts(node, value):
         _walk(part, below, row, region, labels, finder)
 
 
@@ -138,9 +138,9 @@ def _leaves_of(node: Node, value: Any) -> list[tuple[Slot, Any]]:
     if isinstance(node, Slot):
         usable = value is not None and not node.options and not isinstance(value, bool | dict | list)
         return [(node, value)] if usable else []
-    found = [leaf for _, part, below in parts_of(node, value) for leaf in _leaves_of(part, below)]
+    found = [leaf for _, part, below in record_parts(node, value) for leaf in _leaves_of(part, below)]
     if isinstance(node, ArrayNode):
-        rows = islice(rows_of(node, value), 3)
+        rows = islice(record_rows(node, value), 3)
         found += [leaf for _, parts in rows for part, item in parts for leaf in _leaves_of(part, item)]
     return found
 

@@ -50,10 +50,10 @@ def walk_record(form: Form, value: Any) -> Iterator[RecordLeaf | RecordRow]:
     def visit(node: Node, value: Any, pointer: str, row: int) -> Iterator[RecordLeaf | RecordRow]:
         if isinstance(node, Slot):
             yield RecordLeaf(node, value, pointer, row)
-        for token, part, below in parts_of(node, value):
+        for token, part, below in record_parts(node, value):
             yield from visit(part, below, pointer if token is None else f"{pointer}/{escape(token)}", row)
         if isinstance(node, ArrayNode):
-            for token, parts in rows_of(node, value):
+            for token, parts in record_rows(node, value):
                 found = RecordRow(node, next(numbers), row, f"{pointer}/{escape(token)}")
                 yield found
                 for part, below in parts:
@@ -62,7 +62,7 @@ def walk_record(form: Form, value: Any) -> Iterator[RecordLeaf | RecordRow]:
     yield from visit(form.root, value, "", -1)
 
 
-def parts_of(node: Node, value: Any) -> Iterator[tuple[str | None, Node, Any]]:
+def record_parts(node: Node, value: Any) -> Iterator[tuple[str | None, Node, Any]]:
     """The nodes below this one that are not in rows, each with its token of the pointer and its value.
 
     Of a choice these are the selector and the branch that holds the value, None for the token of each.
@@ -85,7 +85,7 @@ def parts_of(node: Node, value: Any) -> Iterator[tuple[str | None, Node, Any]]:
             yield None, node.branches[branch], value
 
 
-def rows_of(node: ArrayNode, value: Any) -> Iterator[tuple[str, list[tuple[Node, Any]]]]:
+def record_rows(node: ArrayNode, value: Any) -> Iterator[tuple[str, list[tuple[Node, Any]]]]:
     """For each row of an array its token of the pointer and its item, before that its name where it has one."""
     if node.item is None:
         return
