@@ -27,6 +27,12 @@ BELOW = {
 }
 # schemas/ ends at bytes and knows no tensors; NumPy's arrays and Arrow's types are none.
 NO_TENSORS = {"torch", "triton", "safetensors", "tokenizers"}
+# Modules that import one another and are not yet taken apart.
+CIRCLES_LEFT = {
+    *(f"cinnabar.extraction.storage.{name}" for name in ("run", "store")),
+    *(f"cinnabar.extraction.cluster.{name}" for name in ("crew", "sending", "workers")),
+    *(f"cinnabar.extraction.{name}" for name in ("assignment", "run")),
+}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
 
@@ -95,9 +101,8 @@ def test_imports_only_go_down(folder: str) -> None:
     assert not wrong
 
 
-# Folders whose modules import one another in no circle, and in which no public name stands for two things.
-# Not done yet: all others.
-DONE = sorted(path.parent for path in (ROOT / "engine" / "models" / "reader").rglob("__init__.py"))
+# Folders in which no public name stands for two things. Not done yet: those of extraction and flows.
+ONE_MEANING = sorted({p.parent for p in sources() if p.relative_to(ROOT).parts[0] in {"engine", "kernels", "schemas"}})
 
 
 def public_names(path: Path) -> set[str]:
@@ -112,7 +117,7 @@ def public_names(path: Path) -> set[str]:
     return {name for name in names if not name.startswith("_")}
 
 
-@pytest.mark.parametrize("folder", DONE, ids=lambda folder: str(folder.relative_to(ROOT)))
+@pytest.mark.parametrize("folder", ONE_MEANING, ids=lambda folder: str(folder.relative_to(ROOT)))
 def test_no_name_stands_for_two_things_in_a_folder(folder: Path) -> None:
     where: dict[str, list[str]] = {}
     for path in sorted(folder.glob("*.py")):
@@ -121,21 +126,43 @@ def test_no_name_stands_for_two_things_in_a_folder(folder: Path) -> None:
     assert {name: files for name, files in where.items() if len(files) > 1} == {}
 
 
-def test_modules_import_one_another_in_no_circle() -> None:
+def in_circles(imports: dict[str, set[str]]) -> set[str]:
+    """The modules that lead to themselves by their imports, and those between two circles."""
+    left = dict(imports)
+    while True:
+        asked = {name for below in left.values() for name in below}
+        kept = {name: below & left.keys() for name, below in left.items() if name in asked}
+        kept = {name: below for name, below in kept.items() if below}
+        if kept == left:
+            return set(left)
+        left = kept
+
+
+def test_a_circle_is_found_among_modules_that_lead_to_it_and_from_it() -> None:
+    chain = {"above": {"one"}, "one": {"two"}, "two": {"one", "below"}, "below": set[str]()}
+    assert in_circles(chain) == {"one", "two"}
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
     modules = {
-        ".".join(["cinnabar", *path.relative_to(ROOT).with_suffix("").parts]): path
-        for folder in DONE
-        for path in folder.glob("*.py")
+        ".".join(("cinnabar", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__"): path
+        for path in sources()
     }
-    below: dict[str, set[str]] = {}
-    for name, path in modules.items():
-        wanted = imported(path)
-        below[name] = modules.keys() & (wanted | {one.rpartition(".")[0] for one in wanted})
-    # A module without imports that are left is in no circle.
-    while free := [name for name, wanted in below.items() if not wanted & below.keys()]:
-        for name in free:
-            del below[name]
-    assert sorted(below) == []
+    imports = {
+        module: {name if name in modules else name.rpartition(".")[0] for name in imported(path)} - {module}
+        for module, path in modules.items()
+    }
+    assert in_circles(imports) == CIRCLES_LEFT
+
+
+def test_reading_an_answer_does_not_depend_on_how_it_came() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in sorted((ROOT / "engine" / "answers").glob("*.py"))
+        for name in imported(path)
+        if name.startswith("cinnabar.engine.models.remote")
+    ]
+    assert not wrong
 
 
 def test_schemas_know_no_tensors() -> None:

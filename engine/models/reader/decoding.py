@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from cinnabar.engine.models.base import Canvas
+from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.models.reader.answers.choices import option_scores, option_support
 from cinnabar.engine.models.reader.answers.scores import WindowScores
 from cinnabar.engine.models.reader.answers.spans import end_mask, point, start_masks

@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from cinnabar.engine.models.base import Canvas, Row, Scores
+from cinnabar.engine.canvas import Canvas
+from cinnabar.engine.models.base import Row, Scores
 from cinnabar.engine.models.reader.answers.answering import answer
 from cinnabar.engine.models.reader.answers.choices import choice_windows
 from cinnabar.engine.models.reader.answers.reranking import RequestSlots, rerank

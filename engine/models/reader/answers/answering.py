@@ -7,7 +7,8 @@ import math
 import torch
 import torch.nn.functional as F
 
-from cinnabar.engine.models.base import Candidate, Canvas
+from cinnabar.engine.canvas import Canvas
+from cinnabar.engine.models.base import Candidate
 from cinnabar.engine.models.reader.answers.scores import Answers, WindowScores
 from cinnabar.engine.models.reader.answers.spans import candidates_of, spans_in_window
 from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of

@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from cinnabar.engine.models.base import Candidate, Canvas
+from cinnabar.engine.canvas import Canvas
+from cinnabar.engine.models.base import Candidate
 from cinnabar.engine.models.reader.answers.column_alignment import rerank_by_column
 from cinnabar.engine.models.reader.answers.proximity import rerank_by_proximity
 from cinnabar.engine.models.reader.answers.scores import Answers

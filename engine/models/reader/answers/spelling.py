@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import torch
 
-from cinnabar.engine.models.base import MASK, Canvas
+from cinnabar.engine.canvas import MASK, Canvas
 from cinnabar.engine.models.reader.answers.scores import Answers, WindowScores
 from cinnabar.engine.models.reader.memory import Memory
 from cinnabar.engine.models.reader.network.network import Network

@@ -12,7 +12,8 @@ from pages import given
 from tests.engine.models.reader.priors.test_tables import TABLE, list_of
 from tests.tiny_network import form_of, passage_of, tiny_network, wordpieces
 
-from cinnabar.engine.models.base import MASK, Canvas, Row, Scores, SlotInstance
+from cinnabar.engine.canvas import MASK, Canvas, SlotInstance
+from cinnabar.engine.models.base import Row, Scores
 from cinnabar.engine.models.reader.answers.reranking import RERANKERS
 from cinnabar.engine.models.reader.inputs.windows import Window
 from cinnabar.engine.models.reader.model import Reader
