@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from cinnabar.engine.models.identity import fingerprint_of
 from cinnabar.engine.models.remote.prices import Prices
@@ -19,6 +19,7 @@ from cinnabar.engine.models.remote.serving import (
     key_of,
     served,
 )
+from cinnabar.extraction.run_options import Device
 from cinnabar.schemas.errors import UsageError
 
 # Torch takes seconds to import, which a run that finds its work done does not pay.
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from cinnabar.engine.models.base import Model
     from cinnabar.engine.models.remote.filler import RemoteFiller
 
-DEVICES = ("auto", "cpu", "cuda")
+#: Confidence below which a field goes up, where none is said.
+DEFAULT_BELOW = 0.8
 #: The folder, within a run's output, of what was paid for.
 JOURNALS = "remote"
 #: The folder, within a run's output, of what the model made of the documents that it read.
@@ -147,8 +149,8 @@ def model_source(
     """
     if is_remote(name):
         return _remote(name, settings or Settings())
-    if device not in DEVICES:
-        raise UsageError(f"device: expected one of {', '.join(DEVICES)}, got {device!r}")
+    if device not in get_args(Device):
+        raise UsageError(f"device: expected one of {', '.join(get_args(Device))}, got {device!r}")
     if device == "cuda":
         from cinnabar.engine.models.loading import device_of
 
@@ -198,3 +200,27 @@ class Escalation:
     def __post_init__(self) -> None:
         if not 0.0 <= self.below <= 1.0:
             raise UsageError(f"--below: expected 0 to 1, got {self.below}")
+
+
+def escalation_of(name: str | None, below: float | None, settings: Settings) -> Escalation | None:
+    """The model that fields go up to; None where none is named."""
+    if name is None:
+        return None
+    return Escalation(model_source(name, settings=settings), DEFAULT_BELOW if below is None else below)
+
+
+def check_models(
+    model: str, escalate_to: str | None, below: float | None, steps: int | None, server: Mapping[str, Any]
+) -> None:
+    """Raise UsageError for models, and options of their `server`, that do not go together."""
+    if escalate_to is not None and not is_remote(escalate_to):
+        raise UsageError(f"--escalate-to {escalate_to}: expected mercury-2 or openai:NAME")
+    if escalate_to is not None and is_remote(model):
+        raise UsageError(f"--escalate-to {escalate_to}: expected a --model of our own below it, got {model}")
+    if below is not None and escalate_to is None:
+        raise UsageError("--below: expected --escalate-to with it, the model that such fields go up to")
+    given = [f"--{name.replace('_', '-')}" for name, value in server.items() if value is not None]
+    if given and not is_remote(escalate_to or model):
+        raise UsageError(f"{given[0]}: expected mercury-2 or openai:NAME with it, got the model {model}")
+    if steps is not None and is_remote(model):
+        raise UsageError(f"--steps: {model} has no steps to be set; see --effort")

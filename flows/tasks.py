@@ -18,8 +18,8 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.concurrency.sync import concurrency
 
+from cinnabar.extraction.batch_failure import batch_failure
 from cinnabar.extraction.cluster.connection import Cluster
-from cinnabar.extraction.run import failure
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.schemas.errors import UsageError
 
@@ -92,4 +92,4 @@ def work_on(begun: Begun, cluster: Cluster | None, gpu_limit: str | None = None)
         except UsageError:
             raise
         except Exception as error:
-            raise failure(left[0], begun.batches[left[0]], error) from error
+            raise batch_failure(left[0], begun.batches[left[0]], error) from error

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from cinnabar.extraction.backfill.outstanding import Item
-from cinnabar.extraction.batch_reader import Reader
+from cinnabar.extraction.batch_reader import BatchReader
 from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.storage.stored import Stored, stored
 from cinnabar.schemas.changes import Changes
@@ -42,7 +42,7 @@ class Rereader:
         self._below = below
         #: The documents of each batch, as a run reads them.
         self.inputs = [[_input(item) for item in batch] for batch in batches]
-        self._reader = Reader(self.inputs, workers)
+        self._reader = BatchReader(self.inputs, workers)
         self._fetched: dict[str, Stored] = {}
 
     def __enter__(self) -> Self:

@@ -63,7 +63,7 @@ def joined(
     if address is None:
         yield None
         return
-    check(address, model, escalation, gpu_limit=gpu_limit)
+    check_cluster(address, model, escalation, gpu_limit=gpu_limit)
     ray = _imported(address)
     options: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
     if address == "local":
@@ -86,7 +86,7 @@ def joined(
             ray.shutdown()
 
 
-def check(
+def check_cluster(
     address: str, model: Source, escalation: Escalation | None = None, *, gpu_limit: str | None = None
 ) -> None:
     """Raise UsageError for what is no address, where nobody answers, and for what does not go with it."""

@@ -9,13 +9,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from cinnabar.extraction.assignment import Assignment
+from cinnabar.extraction.batch_failure import batch_failure
 from cinnabar.extraction.cluster.connection import Cluster
 from cinnabar.extraction.cluster.pulse import Pulse
 from cinnabar.extraction.cluster.seats import Seat, parser_machines, seats
 from cinnabar.extraction.cluster.sending import letters, outfit, size_of
 from cinnabar.extraction.cluster.workers import Filling, Parsing
 from cinnabar.extraction.inputs import Input
-from cinnabar.extraction.run import failure
 from cinnabar.extraction.sources import ModelSource, Named, Place
 from cinnabar.schemas.errors import ModelError, RunError, UsageError
 
@@ -246,7 +246,7 @@ class Crew:
         """
         work.tries += 1
         if work.tries >= TRIES:
-            error = failure(work.number, work.batch, cause)
+            error = batch_failure(work.number, work.batch, cause)
             error.__cause__ = cause
             self._given_up.append(error)
             if len(self._given_up) >= TRIES:

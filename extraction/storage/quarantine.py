@@ -12,6 +12,7 @@ from typing import Any
 from cinnabar.extraction.records.validation import Validator, exact
 from cinnabar.extraction.storage.reading import connect
 from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
+from cinnabar.extraction.storage.run import Run
 from cinnabar.extraction.storage.store import Store
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.canonical import json_text
@@ -137,7 +138,7 @@ def release(out: Path, chosen: Sequence[Held]) -> Released:
         with Store.open(out) as store:
             arguments = {"release": paths}
             compiled = compile_schema(source.schema)
-            run = store.begin_run(source, compiled, engine, arguments, inputs=paths, retry_quarantined=True)
+            run = Run(store, source, compiled, engine, arguments, inputs=paths, retry_quarantined=True)
             run.commit_batch(outcomes)
             run.finish()
         released += paths

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,7 +19,6 @@ from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.compaction import due, merge
 from cinnabar.extraction.storage.files import FolderLock, failures, make_folder, reading, write_whole
 from cinnabar.extraction.storage.manifest import Manifest, StoredFile
-from cinnabar.extraction.storage.run import Run
 from cinnabar.extraction.storage.snapshot import publish, published_number
 from cinnabar.extraction.storage.tables import RecordColumns
 from cinnabar.extraction.storage.uniting import stored_columns
@@ -109,23 +108,6 @@ class Store:
     def committed(self) -> list[Manifest]:
         """The commits that count, in order."""
         return [self._manifests[number] for number in sorted(self._manifests)]
-
-    def begin_run(
-        self,
-        source: SchemaSource,
-        compiled: CompiledSchema,
-        engine_fingerprint: str,
-        arguments: Mapping[str, Any],
-        *,
-        inputs: Collection[str] | None = None,
-        retry_quarantined: bool = False,
-    ) -> Run:
-        """Begin a run over these inputs.
-
-        With `inputs` (the paths as their outcomes will name them) `Run.finish` checks that each has exactly
-        one outcome. With `retry_quarantined` what is in quarantine with this same key does not count as done.
-        """
-        return Run(self, source, compiled, engine_fingerprint, arguments, inputs, retry_quarantined)
 
     def check_united(self, source: SchemaSource, compiled: CompiledSchema) -> None:
         """Raise NotUnited where the records of another version of this schema and its own are no one table.

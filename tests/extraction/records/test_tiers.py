@@ -17,8 +17,10 @@ from remote_forms import NOTE, form_of, request
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.remote.serving import Settings
 from cinnabar.engine.request import Filled, Leaf
+from cinnabar.extraction.batched_run import Summary
 from cinnabar.extraction.records.tiers import freeze
-from cinnabar.extraction.run import Extraction, Options, Summary, extract
+from cinnabar.extraction.run import Extraction, extract
+from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import Escalation, ModelSource, RemoteSource, model_source
 from cinnabar.extraction.storage.reading import query
 from cinnabar.schemas import load_schema
@@ -71,7 +73,7 @@ def upper(server: mercury.Server, **changed: Any) -> RemoteSource:
 def run(docs: Path, out: Path, source: RemoteSource, **options: Any) -> Summary:
     lower = ModelSource("unsure", Unsure)
     escalation = Escalation(source, 0.8)
-    return extract([docs], SOURCE, out, lower, Options(workers=1, **options), escalation=escalation)
+    return extract([docs], SOURCE, out, lower, RunOptions(workers=1, **options), escalation=escalation)
 
 
 def test_only_unsure_fields_of_unsure_documents_go_up(docs: Path, tmp_path: Path, server: Any) -> None:
@@ -97,7 +99,7 @@ def test_a_run_that_is_broken_off_pays_for_nothing_twice(docs: Path, tmp_path: P
     escalation = Escalation(source, 0.8)
     with (
         pytest.raises(KeyboardInterrupt),
-        Extraction([docs], SOURCE, out, lower, Options(workers=1, batch=2), escalation=escalation) as begun,
+        Extraction([docs], SOURCE, out, lower, RunOptions(workers=1, batch=2), escalation=escalation) as begun,
     ):
         begun._run.commit_batch = lambda _batch: (_ for _ in ()).throw(KeyboardInterrupt)  # type: ignore
         begun.work(0)
