@@ -128,9 +128,9 @@ class Extraction(BatchedRun):
         items = [item.content for batch in self.batches for item in batch]
         if not items or self._remote is None:
             return
-        from cinnabar.extraction.estimate import estimate
+        from cinnabar.extraction.cost_estimate import estimate_cost
 
-        found = estimate(
+        found = estimate_cost(
             items,
             self.assignment.compiled.form,
             self._reader.pool,

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 #: Confidence below which a field goes up, where none is said.
 DEFAULT_BELOW = 0.8
-#: The folder, within a run's output, of what was paid for.
-JOURNALS = "remote"
+# The folder, within a run's output, of what was paid for.
+_JOURNALS = "remote"
 #: The folder, within a run's output, of what the model made of the documents that it read.
 ENCODINGS = "encodings"
-#: The variable that says how large this folder may be, in MB, and what holds where it is not set: a thousand
-#: pages or two. 0 keeps none.
-ENCODINGS_LIMIT, ENCODINGS_DEFAULT = "CINNABAR_ENCODINGS", 1024
+# The variable that says how large this folder may be, in MB, and what holds where it is not set: a thousand
+# pages or two. 0 keeps none.
+_ENCODINGS_LIMIT, _ENCODINGS_DEFAULT = "CINNABAR_ENCODINGS", 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class ModelSource:
     fingerprint: str
     load: Callable[[], Model]
     least_batch: int = 1
-    encodings: int = ENCODINGS_DEFAULT << 20
+    encodings: int = _ENCODINGS_DEFAULT << 20
 
     def filler(self, effort: str, steps: int | None, place: Place | None = None) -> Engine:
         """An engine with the model, which looks up what it has read for this output folder before."""
@@ -137,7 +137,7 @@ class RemoteSource:
         Journal(self._journal(place), place.run_id).close(settled=True)
 
     def _journal(self, place: Place) -> Path:
-        return place.out / JOURNALS / f"{self.fingerprint}.jsonl"
+        return place.out / _JOURNALS / f"{self.fingerprint}.jsonl"
 
 
 def model_source(
@@ -160,9 +160,9 @@ def model_source(
 
 def _encodings_limit() -> int:
     """What the environment says of the size of kept encodings, in bytes."""
-    said = os.environ.get(ENCODINGS_LIMIT, str(ENCODINGS_DEFAULT))
+    said = os.environ.get(_ENCODINGS_LIMIT, str(_ENCODINGS_DEFAULT))
     if not said.isdecimal():
-        raise UsageError(f"{ENCODINGS_LIMIT}={said}: expected megabytes, such as 4096, or 0 to keep none")
+        raise UsageError(f"{_ENCODINGS_LIMIT}={said}: expected megabytes, such as 4096, or 0 to keep none")
     return int(said) << 20
 
 

@@ -19,7 +19,7 @@ from cinnabar.schemas.errors import UsageError
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 Share = Annotated[float, Field(ge=0, le=1)]
-Count = Annotated[int, Field(ge=1)]
+_Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(ge=0)]
 
 
@@ -31,9 +31,9 @@ class Server(BaseModel):
     base_url: str | None = Field(default=None, description="Where mercury-2 or openai:NAME is served.")
     budget: str | None = Field(default=None, description="Dollars to ask for at most; 0 only tells the cost.")
     prices: str | None = Field(default=None, description="IN,CACHED,OUT: dollars for a million tokens.")
-    concurrency: Count | None = Field(default=None, description="Requests under way at a time.")
-    requests_per_minute: Count | None = Field(default=None, description="Requests in any minute, at most.")
-    tokens_per_minute: Count | None = Field(default=None, description="Tokens sent in any minute, at most.")
+    concurrency: _Count | None = Field(default=None, description="Requests under way at a time.")
+    requests_per_minute: _Count | None = Field(default=None, description="Requests in any minute, at most.")
+    tokens_per_minute: _Count | None = Field(default=None, description="Tokens sent in any minute, at most.")
     timeout: float | None = Field(default=None, description="Seconds that a whole answer may take.")
 
 

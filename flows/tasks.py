@@ -23,9 +23,9 @@ from cinnabar.extraction.cluster.connection import Cluster
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.schemas.errors import UsageError
 
-#: Documents of a task, where they are not those of one batch. A task costs client and server 30 ms: over
-#: 10,000 documents of fifty words the flow took 9% more of the processors' seconds with a task for each 16.
-TOGETHER = 64
+# Documents of a task, where they are not those of one batch. A task costs client and server 30 ms: over
+# 10,000 documents of fifty words the flow took 9% more of the processors' seconds with a task for each 16.
+_TOGETHER = 64
 
 
 class Begun(Protocol):
@@ -83,7 +83,7 @@ def work_on(begun: Begun, cluster: Cluster | None, gpu_limit: str | None = None)
         spread_batches(begun, cluster)
         return
     count = len(begun.batches)
-    together = max(1, TOGETHER // max(map(len, begun.batches), default=1))
+    together = max(1, _TOGETHER // max(map(len, begun.batches), default=1))
     for first in range(0, count, together):
         left = deque(range(first, min(first + together, count)))
         named = work_in_turn.with_options(task_run_name=f"batches {left[0]} to {left[-1]}")

@@ -95,6 +95,79 @@ def test_imports_only_go_down(folder: str) -> None:
     assert not wrong
 
 
+def modules() -> dict[str, Path]:
+    """The full name of each module, with its file."""
+    named = {".".join(["cinnabar", *p.relative_to(ROOT).with_suffix("").parts]): p for p in sources()}
+    return {name.removesuffix(".__init__"): path for name, path in named.items()}
+
+
+def circles(imports: dict[str, set[str]]) -> list[set[str]]:
+    """The sets of modules each of which imports, over others perhaps, every other one."""
+    reached: dict[str, set[str]] = {}
+    for module in imports:
+        found, left = set[str](), [module]
+        while left:
+            new = imports.get(left.pop(), set()) - found
+            found |= new
+            left += new
+        reached[module] = found
+    each = {m: {o for o in found if m in reached.get(o, ())} for m, found in reached.items() if m in found}
+    return [set(one) for one in sorted({tuple(sorted(found)) for found in each.values()})]
+
+
+def test_circles_are_found_over_other_modules() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set(), "e": {"a"}}) == [{"a", "b", "c"}]
+
+
+@pytest.mark.parametrize("folder", ["flows", "extraction"])
+def test_no_modules_import_each_other_in_a_circle(folder: str) -> None:
+    known = modules()
+    imports = {
+        module: {
+            name if name in known else name.rpartition(".")[0]
+            for name in imported(path)
+            if name.startswith(f"cinnabar.{folder}.")
+        }
+        for module, path in known.items()
+        if path.relative_to(ROOT).parts[0] == folder
+    }
+    assert circles(imports) == []
+
+
+def test_nothing_but_the_command_line_imports_the_command_line() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in sources()
+        if path.relative_to(ROOT).parts[:2] != ("flows", "cli")
+        for name in imported(path)
+        if name.startswith("cinnabar.flows.cli")
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("folder", ["flows", "extraction"])
+def test_a_public_name_is_defined_once_in_a_folder(folder: str) -> None:
+    places: dict[str, list[str]] = {}
+    for path in sources():
+        if path.relative_to(ROOT).parts[0] == folder:
+            for name in defined(path):
+                places.setdefault(name, []).append(str(path.relative_to(ROOT)))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def defined(path: Path) -> Iterator[str]:
+    """The public names of a file's own classes, functions, constants and types."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            names = [node.name]
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)]
+        else:
+            names = []
+        yield from (name for name in names if not name.startswith("_"))
+
+
 def test_schemas_know_no_tensors() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}: {name}"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cinnabar.extraction.assignment import Assignment
-from cinnabar.extraction.backfill.estimate import Estimate, measure
+from cinnabar.extraction.backfill.estimate import BackfillEstimate, measure
 from cinnabar.extraction.backfill.outstanding import Item, Outstanding
 from cinnabar.extraction.backfill.rereading import Rereader
 from cinnabar.extraction.backfill.whereabouts import Whereabouts
@@ -101,13 +101,13 @@ class Backfill(BatchedRun):
         united_columns(list(arrow_schema(old)), list(arrow_schema(self.assignment.compiled)))
         return changes(old, self.assignment.compiled)
 
-    def estimate(self) -> Estimate:
+    def estimate(self) -> BackfillEstimate:
         """What is to be done, told from a few documents that are read and filled and not stored."""
         work = self._outstanding
         tokens, seconds, sampled = measure(work.items, self._try)
         asked = {at: None for one in self._changes.values() for at in one.asked}
         below = [f"whatever is below {self._below:g}"] if self._below else []
-        return Estimate(
+        return BackfillEstimate(
             documents=len(work.items),
             tokens=tokens,
             seconds=seconds,

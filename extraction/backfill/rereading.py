@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from cinnabar.extraction.backfill.refilling import Known
     from cinnabar.extraction.pipeline import Read
 
-#: Records that are fetched from the store at a time.
-FETCH = 512
+# Records that are fetched from the store at a time.
+_FETCH = 512
 
 
 class Rereader:
@@ -65,7 +65,7 @@ class Rereader:
 
     def known(self, number: int) -> Known:
         """What is stored of a batch's documents, fetched with that of the batches that follow."""
-        end = number + 1 + FETCH // len(self._batches[number])
+        end = number + 1 + _FETCH // len(self._batches[number])
         coming = [item for batch in self._batches[number + 1 : end] for item in batch]
         return self._records(self._batches[number], coming)
 

@@ -20,8 +20,8 @@ from cinnabar.schemas.errors import ClusterGone, UsageError
 
 #: Seconds that a cluster may take to answer.
 JOIN_LIMIT = 20.0
-#: Bytes of the store that batches pass through, for a cluster that is started here. More goes to its disk.
-STORE = 512 << 20
+# Bytes of the store that batches pass through, for a cluster that is started here. More goes to its disk.
+_STORE = 512 << 20
 
 # What Ray reads when it is imported or started: it reports nothing to anybody.
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0"}
@@ -67,7 +67,7 @@ def joined(
     ray = _imported(address)
     options: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
     if address == "local":
-        options |= {"include_dashboard": False, "object_store_memory": STORE, "num_cpus": processors}
+        options |= {"include_dashboard": False, "object_store_memory": _STORE, "num_cpus": processors}
     gone = False
     try:
         try:

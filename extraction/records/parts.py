@@ -19,23 +19,23 @@ Spans = dict[int, list[tuple[int, int]]]
 
 
 @dataclass(slots=True)
-class Part:
+class RecordPart:
     """What was found in the record, or in one row but for rows within it: leaves by slot, rows by array."""
 
     leaves: dict[int, Leaf] = field(default_factory=dict)
-    rows: dict[int, list[Found]] = field(default_factory=lambda: defaultdict(list))
+    rows: dict[int, list[FoundRow]] = field(default_factory=lambda: defaultdict(list))
 
 
 @dataclass(slots=True)
-class Found:
+class FoundRow:
     """A row: its anchor in characters of the document, and what was found in it."""
 
     anchor: int
     probability: float
-    part: Part
+    part: RecordPart
 
 
-def part_of(form: Form, filled: Filled) -> Part:
+def part_of(form: Form, filled: Filled) -> RecordPart:
     """A record taken apart; fillers, which have no anchor, are not among its rows."""
     pointers = sorted(filled.leaves)
 
@@ -45,7 +45,7 @@ def part_of(form: Form, filled: Filled) -> Part:
         inner = pointers[bisect_left(pointers, f"{pointer}/") : bisect_left(pointers, f"{pointer}0")]
         return [filled.leaves[at] for at in (pointer, *inner) if at in filled.leaves]
 
-    def visit(node: Node, value: Any, pointer: str, part: Part) -> None:
+    def visit(node: Node, value: Any, pointer: str, part: RecordPart) -> None:
         if isinstance(node, Slot):
             if pointer in filled.leaves:
                 part.leaves[node.index] = filled.leaves[pointer]
@@ -71,22 +71,22 @@ def part_of(form: Form, filled: Filled) -> Part:
             for at, item in enumerate(items[len(node.prefix) :], len(node.prefix)):
                 row(node, item, f"{pointer}/{at}", part, None)
 
-    def row(node: ArrayNode, value: Any, pointer: str, part: Part, name: str | None) -> None:
+    def row(node: ArrayNode, value: Any, pointer: str, part: RecordPart, name: str | None) -> None:
         place = filled.rows.get(pointer)
         if place is None or node.item is None:
             return
-        found = Found(*place, Part())
+        found = FoundRow(*place, RecordPart())
         part.rows[node.index].append(found)
         if node.key is not None and name is not None:
             found.part.leaves[node.key.index] = Leaf(scalar_text(name), place[1])
         visit(node.item, value, pointer, found.part)
 
-    whole = Part()
+    whole = RecordPart()
     visit(form.root, parse(filled.record), "", whole)
     return whole
 
 
-def joined_leaves(one: Part, other: Part) -> dict[int, Leaf]:
+def joined_leaves(one: RecordPart, other: RecordPart) -> dict[int, Leaf]:
     """The leaves of two parts that are about the same thing: of each slot the one that counts."""
     leaves = dict(one.leaves)
     for slot, leaf in other.leaves.items():
@@ -121,7 +121,7 @@ def rank(leaf: Leaf) -> int:
     return 1 if leaf.missing else 0 if leaf.origin in NONE else 2
 
 
-def spans_of(part: Part) -> Spans:
+def spans_of(part: RecordPart) -> Spans:
     """Where the values of a row, and of rows within it, were read, by slot."""
     found: Spans = defaultdict(list)
     for slot, leaf in part.leaves.items():

@@ -66,7 +66,7 @@ def escalate(
             continue
         try:
             pieces = chunks_for(lower.document, tier.filler, context)
-            frozen = freeze(form, lower.filled, tier.below, lists=len(pieces) == 1)
+            frozen = freeze_sure(form, lower.filled, tier.below, lists=len(pieces) == 1)
         except Exception as error:
             finals[at] = _internal(lower, error)
             continue
@@ -83,7 +83,7 @@ def escalate(
     return [finals.get(at, lower.filled) for at, lower in enumerate(merged)], escalated
 
 
-def freeze(form: Form, filled: Filled, below: float, lists: bool = True) -> dict[str, str | None]:
+def freeze_sure(form: Form, filled: Filled, below: float, lists: bool = True) -> dict[str, str | None]:
     """What is sure of a record, by pointer, as `Request.known` takes it; nothing in lists unless told so."""
     walk = _Walk(filled, below, lists, sorted(filled.leaves))
     walk.visit(form.root, parse(filled.record), "")

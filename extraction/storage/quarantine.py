@@ -21,8 +21,8 @@ from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.texts import read_schema
 
-#: The flag of a record that a person let through.
-RELEASED = "released"
+# The flag of a record that a person let through.
+_RELEASED = "released"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def _outcome(out: Path, one: Held) -> Outcome:
     leaves = tuple(
         LeafRow(pointer, json_text(value), 0.0, "known") for pointer, value in _leaves(exact(one.record_json))
     )
-    record = Record(one.record_json, leaves, 0.0, tuple(sorted({*flags, RELEASED})))
+    record = Record(one.record_json, leaves, 0.0, tuple(sorted({*flags, _RELEASED})))
     return Outcome(one.path, "written", digest=one.document, document=info, record=record)
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cinnabar.extraction.storage import manifest as manifests
-from cinnabar.extraction.storage.compaction import due, merge
+from cinnabar.extraction.storage.compaction import due, merge_batches
 from cinnabar.extraction.storage.files import FolderLock, failures, make_folder, reading, write_whole
 from cinnabar.extraction.storage.manifest import Manifest, StoredFile
 from cinnabar.extraction.storage.snapshot import publish, published_number
@@ -29,7 +29,7 @@ from cinnabar.schemas.loading import SchemaSource
 from cinnabar.schemas.uniting import united_columns
 
 #: How long the files of a replaced batch stay, for readers that hold an older snapshot: a working day.
-GRACE = timedelta(days=1)
+KEEP_REPLACED = timedelta(days=1)
 
 
 #: The code of documents whose model behind a server could not be reached: no fault of theirs.
@@ -84,7 +84,7 @@ class Store:
         self._next = max((entry.number for entry in found), default=0) + 1
         if self._trusting:
             self.publish_if_stale()
-        for entry in manifests.replaced(found, before=manifests.now() - GRACE):
+        for entry in manifests.replaced(found, before=manifests.now() - KEEP_REPLACED):
             manifests.remove(self.out, entry)
 
     def __enter__(self) -> Self:
@@ -231,7 +231,7 @@ class Store:
         with self.mutex:
             with failures(f"{self.out}: could not merge batches"):
                 while group := due(self.committed()):
-                    self.replace(partial(merge, self.out, group))
+                    self.replace(partial(merge_batches, self.out, group))
             self._stop_waiting()
             publish(self.out)
             self._published = time.monotonic()

@@ -18,7 +18,7 @@ from cinnabar.flows.cli.options import AsJson, DeviceOption, FromOption, RayOpti
 from cinnabar.schemas.errors import UsageError
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.backfill.estimate import Estimate
+    from cinnabar.extraction.backfill.estimate import BackfillEstimate
     from cinnabar.extraction.batched_run import Summary
 
 #: Lost documents that are named at the end.
@@ -149,7 +149,7 @@ def _fingerprint(model: str) -> str:
     return fingerprint_of(model) if model == "default" or Path(model).is_dir() else model
 
 
-def _tell(found: Estimate, name: str, there: list[str]) -> None:
+def _tell(found: BackfillEstimate, name: str, there: list[str]) -> None:
     from cinnabar.flows.cli.console import harmless
 
     if not (found.documents or found.done or found.lost):

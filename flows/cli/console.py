@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from cinnabar.extraction.estimate import Estimate
+    from cinnabar.extraction.cost_estimate import CostEstimate
     from cinnabar.extraction.storage.records import Outcome
 
 #: Characters of a value in a preview.
-CELL = 48
+CELL_WIDTH = 48
 # The beginning of a number that stands at the end of a text, and the characters that go on with it.
 _NUMBER_AT_END = re.compile(r"(?<![\w.])-?\d[\d.eE+-]*$")
 _DIGITS = frozenset("0123456789.eE+-")
@@ -88,11 +88,11 @@ def short(value: Any) -> str:
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return f"{len(value)} rows"
     text = cell(value)
-    if len(text) <= CELL or isinstance(value, (int, float, Decimal)):
+    if len(text) <= CELL_WIDTH or isinstance(value, (int, float, Decimal)):
         return text
-    kept = text[: CELL - 1]
+    kept = text[: CELL_WIDTH - 1]
     if not isinstance(value, str):  # JSON, in which a number may be cut: it is left out
-        kept = _NUMBER_AT_END.sub("", kept) if text[CELL - 1] in _DIGITS else kept
+        kept = _NUMBER_AT_END.sub("", kept) if text[CELL_WIDTH - 1] in _DIGITS else kept
     return f"{kept}…"
 
 
@@ -130,7 +130,7 @@ class Bar:
     ) -> None:
         self._progress.stop()
 
-    def estimated(self, estimate: Estimate) -> None:
+    def estimated(self, estimate: CostEstimate) -> None:
         """Say what a server's answers will cost; on standard error, seen or not."""
         print(f"cinnabar: {estimate}", file=sys.stderr)
 

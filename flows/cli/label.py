@@ -14,8 +14,8 @@ from cinnabar.extraction.run_options import RunOptions
 from cinnabar.flows.cli.options import AsJson, DeviceOption, SchemaOption, run_options
 from cinnabar.schemas.errors import UsageError
 
-#: Documents that are drafted where nobody says how many, and the fewest that training takes.
-DOCUMENTS, FEWEST = 30, 10
+# Documents that are drafted where nobody says how many, and the fewest that training takes.
+_DOCUMENTS, _FEWEST = 30, 10
 
 
 @run_options("effort")
@@ -23,7 +23,7 @@ def label(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders to draw from.")],
     schema: SchemaOption,
     out: Annotated[Path, typer.Option(metavar="SET", help="The folder of the set; more is added to it.")],
-    documents: Annotated[int, typer.Option(metavar="N", help="How many documents to draft.")] = DOCUMENTS,
+    documents: Annotated[int, typer.Option(metavar="N", help="How many documents to draft.")] = _DOCUMENTS,
     model: Annotated[
         str, typer.Option(metavar="M", help="`default`, or a folder made by train.")
     ] = "default",
@@ -101,7 +101,7 @@ def truth(
     )
     if done.waiting:
         print(f"next: {folder / done.waiting[0]}")
-    if done.lines >= FEWEST:
+    if done.lines >= _FEWEST:
         print(f"train on them with: cinnabar train {folder} --out MODEL")
     else:
-        print(f"training takes at least {FEWEST} of them")
+        print(f"training takes at least {_FEWEST} of them")

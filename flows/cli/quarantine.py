@@ -14,11 +14,11 @@ from cinnabar.flows.cli.results import Out
 
 quarantine_app = typer.Typer(help="See, retry and release what is in quarantine.")
 
-HeldDocuments = Annotated[
+_HeldDocuments = Annotated[
     list[str] | None,
     typer.Argument(metavar="DOCUMENT...", help="Paths, ends of paths or digests; all where none is given."),
 ]
-Codes = Annotated[list[str] | None, typer.Option("--code", metavar="C", help="Only this reason, or these.")]
+_Codes = Annotated[list[str] | None, typer.Option("--code", metavar="C", help="Only this reason, or these.")]
 
 
 @quarantine_app.callback(invoke_without_command=True)
@@ -29,7 +29,7 @@ def quarantine_group(context: typer.Context) -> None:
 
 
 @quarantine_app.command("list")
-def list_held(out: Out, documents: HeldDocuments = None, codes: Codes = None, as_json: AsJson = False) -> None:
+def list_held(out: Out, documents: _HeldDocuments = None, codes: _Codes = None, as_json: AsJson = False) -> None:
     """List what is in quarantine now, and why.
 
     \b
@@ -54,8 +54,8 @@ def list_held(out: Out, documents: HeldDocuments = None, codes: Codes = None, as
 @quarantine_app.command()
 def retry(
     out: Out,
-    documents: HeldDocuments = None,
-    codes: Codes = None,
+    documents: _HeldDocuments = None,
+    codes: _Codes = None,
     model: Annotated[
         str, typer.Option(metavar="M", help="`default`, or a folder made by train.")
     ] = "default",
@@ -99,8 +99,8 @@ def retry(
 @quarantine_app.command()
 def release(
     out: Out,
-    documents: HeldDocuments = None,
-    codes: Codes = None,
+    documents: _HeldDocuments = None,
+    codes: _Codes = None,
     every: Annotated[bool, typer.Option("--all", help="All that is in quarantine.")] = False,
     as_json: AsJson = False,
 ) -> None:

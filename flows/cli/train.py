@@ -19,8 +19,8 @@ from cinnabar.schemas.errors import UsageError
 if TYPE_CHECKING:
     from cinnabar.extraction.quality.fine_tuning import FineTuned
 
-#: Minutes of `--recipe` where nobody says.
-RECIPE_MINUTES = 240.0
+# Minutes of `--recipe` where nobody says.
+_RECIPE_MINUTES = 240.0
 
 
 def train(
@@ -84,7 +84,7 @@ def train(
     if recipe:
         from cinnabar.extraction.quality.training import train_shipped
 
-        most = minutes or RECIPE_MINUTES
+        most = minutes or _RECIPE_MINUTES
         train_shipped(sets[0], out, model, most, device, _Lines(most), print, without or ())
         print(f"measure the new weights with: cinnabar eval SETS --model {out / 'model'}")
         return

@@ -233,7 +233,7 @@ def test_a_cluster_that_is_gone_is_told_in_one_line(
         nowhere = server.getsockname()
     monkeypatch.setattr(felt, "_head", nowhere)
     felt.feel()  # it may come back
-    monkeypatch.setattr(pulse, "GRACE", -1.0)
+    monkeypatch.setattr(pulse, "HEAD_GRACE", -1.0)
     with pytest.raises(RunError, match=r"the cluster is gone: its head has not answered .*refused.*again"):
         felt.feel()
     monkeypatch.setattr(felt, "_here", nowhere)
