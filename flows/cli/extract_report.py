@@ -35,7 +35,7 @@ def print_report(summary: Summary, source: SchemaSource, out: Path) -> None:
         ("written", summary.written, ""),
         ("quarantined", summary.quarantined, reasons),
         ("skipped", summary.skipped, before),
-        ("seconds", f"{summary.seconds:.1f}", f"{rate:.1f} documents/s, {summary.steps} denoising steps"),
+        ("seconds", summary.seconds, f"{rate:.1f} documents/s, {summary.steps} denoising steps"),
     ]
     console.print(table(("", summary.schema, ""), [*rows, *spent(summary.usage or {})]))
     columns, records, more = _preview(source, out)
