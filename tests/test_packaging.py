@@ -95,43 +95,43 @@ def test_imports_only_go_down(folder: str) -> None:
     assert not wrong
 
 
-def modules() -> dict[str, Path]:
-    """The full name of each module, with its file."""
-    named = {".".join(["cinnabar", *p.relative_to(ROOT).with_suffix("").parts]): p for p in sources()}
-    return {name.removesuffix(".__init__"): path for name, path in named.items()}
+def in_circles(imports: dict[str, set[str]]) -> set[str]:
+    """The modules that lead to themselves by their imports, and those between two circles."""
+    left = dict(imports)
+    while True:
+        asked = {name for below in left.values() for name in below}
+        kept = {name: below & left.keys() for name, below in left.items() if name in asked}
+        kept = {name: below for name, below in kept.items() if below}
+        if kept == left:
+            return set(left)
+        left = kept
 
 
-def circles(imports: dict[str, set[str]]) -> list[set[str]]:
-    """The sets of modules each of which imports, over others perhaps, every other one."""
-    reached: dict[str, set[str]] = {}
-    for module in imports:
-        found, left = set[str](), [module]
-        while left:
-            new = imports.get(left.pop(), set()) - found
-            found |= new
-            left += new
-        reached[module] = found
-    each = {m: {o for o in found if m in reached.get(o, ())} for m, found in reached.items() if m in found}
-    return [set(one) for one in sorted({tuple(sorted(found)) for found in each.values()})]
+def test_a_circle_is_found_among_modules_that_lead_to_it_and_from_it() -> None:
+    chain = {"above": {"one"}, "one": {"two"}, "two": {"one", "below"}, "below": set[str]()}
+    assert in_circles(chain) == {"one", "two"}
 
 
-def test_circles_are_found_over_other_modules() -> None:
-    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set(), "e": {"a"}}) == [{"a", "b", "c"}]
-
-
-@pytest.mark.parametrize("folder", ["flows", "extraction"])
-def test_no_modules_import_each_other_in_a_circle(folder: str) -> None:
-    known = modules()
-    imports = {
-        module: {
-            name if name in known else name.rpartition(".")[0]
-            for name in imported(path)
-            if name.startswith(f"cinnabar.{folder}.")
-        }
-        for module, path in known.items()
-        if path.relative_to(ROOT).parts[0] == folder
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    modules = {
+        ".".join(("cinnabar", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__"): path
+        for path in sources()
     }
-    assert circles(imports) == []
+    imports = {
+        module: {name if name in modules else name.rpartition(".")[0] for name in imported(path)} - {module}
+        for module, path in modules.items()
+    }
+    assert in_circles(imports) == set()
+
+
+def test_reading_an_answer_does_not_depend_on_how_it_came() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in sorted((ROOT / "engine" / "answers").glob("*.py"))
+        for name in imported(path)
+        if name.startswith("cinnabar.engine.models.remote")
+    ]
+    assert not wrong
 
 
 def test_nothing_but_the_command_line_imports_the_command_line() -> None:

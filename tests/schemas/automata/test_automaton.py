@@ -173,7 +173,7 @@ def test_a_cap_is_what_may_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         with monkeypatch.context() as patch:
             for module in within[name]:
-                patch.setattr(f"cinnabar.schemas.{module}.{name}", cap)
+                patch.setattr(f"cinnabar.schemas.automata.{module}.{name}", cap)
             if found is None:
                 make()
                 continue
