@@ -29,7 +29,8 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Model, Row, Scores
 from cinnabar.engine.models.encodings import Remembering
 from cinnabar.extraction.backfill.backfill import backfill
-from cinnabar.extraction.run import Options, extract
+from cinnabar.extraction.run import extract
+from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ENCODINGS, ModelSource, Place, model_source
 from cinnabar.schemas import SchemaSource, load_schema
 from cinnabar.schemas.form.form import Form
@@ -129,7 +130,7 @@ def measure(kind: str, model: ModelSource, root: Path, documents: int) -> dict[s
         path = samples[number % len(samples)]
         copy = docs / f"{number:05}{path.suffix}"
         copy.write_bytes(marked(path.read_bytes(), path.suffix, number))
-    options = Options(workers=2, on_missing="guess")
+    options = RunOptions(workers=2, on_missing="guess")
     keeping, reading = Measured(model), Measured(replace(model, encodings=0))
     extract([docs], without_last(new), root / "out", keeping, options)
     shutil.copytree(root / "out", root / "bare", ignore=shutil.ignore_patterns(ENCODINGS))

@@ -15,7 +15,8 @@ from reading_model import ReadingModel
 
 from cinnabar.extraction import batch_reader
 from cinnabar.extraction.ingest.dispatch import parse
-from cinnabar.extraction.run import Options, extract
+from cinnabar.extraction.run import extract
+from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ModelSource
 from cinnabar.extraction.storage import run
 from cinnabar.extraction.storage.reading import connect
@@ -79,7 +80,7 @@ def run_once(docs: Path, out: Path, batch: int = 3) -> None:
     """The run that is looked at."""
     model = ReadingModel()
     source = ModelSource(model.fingerprint, lambda: model)
-    extract([docs], load_schema(SCHEMA), out, source, Options(workers=1, batch=batch))
+    extract([docs], load_schema(SCHEMA), out, source, RunOptions(workers=1, batch=batch))
 
 
 def rows_of(out: Path) -> dict[str, list[tuple[Any, ...]]]:

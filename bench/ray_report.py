@@ -23,7 +23,8 @@ from bench.reporting import machine, table
 # The engine has a word to say before torch is loaded (engine/__init__.py).
 from cinnabar.extraction.cluster.connection import Cluster, joined
 from cinnabar.extraction.cluster.crew import Crew
-from cinnabar.extraction.run import Extraction, Options
+from cinnabar.extraction.run import Extraction
+from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ModelSource, model_source
 from cinnabar.schemas import SchemaSource, load_schema
 from cinnabar.schemas.errors import UsageError
@@ -40,7 +41,7 @@ def seconds(
     docs: Path, source: SchemaSource, out: Path, model: ModelSource, warm: int, cluster: Cluster | None
 ) -> float:
     """The seconds that all batches take but the first `warm` ones, which find parsers and engines cold."""
-    options = Options(workers=2, batch=BATCH, on_missing="guess")
+    options = RunOptions(workers=2, batch=BATCH, on_missing="guess")
     with Extraction([docs], source, out, model, options) as extraction:
         if cluster is None:
             for number in range(warm):

@@ -60,6 +60,7 @@ def write(out: Path, seconds: float) -> dict[str, Any]:
     After half of the time the folder is compacted, and a new run begins.
     """
     from cinnabar.extraction.storage.housekeeping import compact
+    from cinnabar.extraction.storage.run import Run
     from cinnabar.extraction.storage.store import Store
     from cinnabar.schemas import compile_schema, load_schema
 
@@ -68,7 +69,7 @@ def write(out: Path, seconds: float) -> dict[str, Any]:
     commits: list[float] = []
     for length in (seconds / 2, float("inf")):
         with Store.open(out) as store:
-            run = store.begin_run(source, compiled, "engine", {})
+            run = Run(store, source, compiled, "engine", {})
             store.publish()
             (out / "begun").touch()
             end = time.time() + length

@@ -27,7 +27,8 @@ from typing import Any
 import mercury_server as mercury
 
 from cinnabar.engine.models.remote.serving import Settings
-from cinnabar.extraction.run import Options, extract
+from cinnabar.extraction.run import extract
+from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import model_source
 from cinnabar.extraction.storage.reading import query
 from cinnabar.schemas import load_schema
@@ -108,7 +109,7 @@ def measure(documents: int, share: float, seed: int, timeout: float = 4.0) -> Re
             base_url=server.url, concurrency=24, timeout=timeout, first_wait=0.02, longest_wait=0.2, asks=5
         )
         model = model_source("mercury-2", settings=settings)
-        options = Options(workers=1, batch=documents)
+        options = RunOptions(workers=1, batch=documents)
         summary = extract([folder / "docs"], load_schema(SCHEMA), folder / "out", model, options)
         usage = summary.usage or {}
         outcomes, paths = query(

@@ -23,6 +23,7 @@ from cinnabar.extraction.pipeline import Job, Read, run_batch
 from cinnabar.extraction.planning import passage_of
 from cinnabar.extraction.records.validation import Validator, Violation
 from cinnabar.extraction.storage.records import Outcome
+from cinnabar.extraction.storage.run import Run
 from cinnabar.extraction.storage.store import Store
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.errors import DocumentError
@@ -99,7 +100,7 @@ def throughput(model: Model, documents: Sequence[MixedDocument], effort: str, wo
             validator.clock = clock
             job = Job(compiled, engine, validator)
             with Store.open(root / "out") as store:
-                run = store.begin_run(source, compiled, "benchmark", {})
+                run = Run(store, source, compiled, "benchmark", {})
                 for start in range(0, len(all_of_kind), BATCH):
                     batch = all_of_kind[start : start + BATCH]
                     with clock.time("all of filling"):

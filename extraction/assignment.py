@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.extraction.records.validation import Validator
+from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import Escalation, Place, Source
 from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.compile import CompiledSchema
@@ -14,7 +15,6 @@ from cinnabar.schemas.compile import CompiledSchema
 # Torch takes seconds to import, which a run that finds its work done does not pay.
 if TYPE_CHECKING:
     from cinnabar.extraction.pipeline import Job
-    from cinnabar.extraction.run import Options
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Assignment:
 
     source: SchemaSource
     model: Source
-    options: Options
+    options: RunOptions
     escalation: Escalation | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cinnabar.extraction.pipeline import Read
 
 
-class Reader:
+class BatchReader:
     """Parses batches of inputs in `workers` processes, which start when they are first needed.
 
     A context manager.

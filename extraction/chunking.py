@@ -19,10 +19,10 @@ from cinnabar.schemas.errors import UsageError
 
 #: Fewer tokens than these hold no table's row and its neighbours.
 LEAST_LIMIT = 64
-#: Characters of the longest piece that is counted as one; longer lines are cut at blanks.
-PIECE = 400
+# Characters of the longest piece that is counted as one; longer lines are cut at blanks.
+_PIECE = 400
 
-#: How good a border is, and from which share of a chunk on one is taken: an early one wastes room.
+# How good a border is, and from which share of a chunk on one is taken: an early one wastes room.
 _PAGE, _PARAGRAPH, _LINE, _BLANK = 3, 2, 1, 0
 _FROM = {_PAGE: 0.5, _PARAGRAPH: 0.75, _LINE: 0.75}
 
@@ -125,7 +125,7 @@ def _pieces(
     for line in _LINES.finditer(text):
         rank = _PAGE if line.start() in parts else _PARAGRAPH if blank else _LINE
         blank = not line.group().strip()
-        for start, end in _cut(text, line.start(), line.end(), PIECE):
+        for start, end in _cut(text, line.start(), line.end(), _PIECE):
             for begin, count in _counted(text, start, end, max(limit // 4, 1), count_tokens):
                 starts.append(begin)
                 counts.append(count)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from cinnabar.engine.filling import Filler
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
@@ -14,14 +13,13 @@ from cinnabar.extraction.planning import chunks_for, passage_of
 from cinnabar.extraction.records.clues import row_region, words_behind
 from cinnabar.extraction.records.evidence import evidence_of, page_of
 from cinnabar.extraction.records.merging import merge
-from cinnabar.extraction.records.tiers import Draft, Escalated, Tier, escalate
+from cinnabar.extraction.records.tiers import Escalated, MergedRecord, Tier, escalate
 from cinnabar.extraction.records.validation import Validator
+from cinnabar.extraction.run_options import OnMissing
 from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.form.form import Form
-
-OnMissing = Literal["quarantine", "guess"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +65,20 @@ def run_batch(read: Sequence[Read], job: Job) -> Batch:
     plans = [_plan(item, job) for item in read]
     requests = [request for plan in plans if isinstance(plan, _Plan) for request in plan.requests]
     results = iter(job.engine.fill(requests))
-    drafts: list[Outcome | Draft] = []
+    merged: list[Outcome | MergedRecord] = []
     steps = 0
     for item, plan in zip(read, plans, strict=True):
         if isinstance(plan, Outcome):
-            drafts.append(plan)
+            merged.append(plan)
             continue
         filled = [next(results) for _ in plan.requests]
         steps += sum(result.steps for result in filled if isinstance(result, Filled))
-        drafts.append(_merge(item.path, plan, filled, job))
-    finals, escalated = _escalate([draft for draft in drafts if isinstance(draft, Draft)], job)
+        merged.append(_merge(item.path, plan, filled, job))
+    finals, escalated = _escalate([one for one in merged if isinstance(one, MergedRecord)], job)
     final = iter(finals)
     outcomes = [
-        draft if isinstance(draft, Outcome) else _conclude(item.path, draft, next(final), job)
-        for item, draft in zip(read, drafts, strict=True)
+        one if isinstance(one, Outcome) else _conclude(item.path, one, next(final), job)
+        for item, one in zip(read, merged, strict=True)
     ]
     return Batch(outcomes, steps, escalated)
 
@@ -109,7 +107,7 @@ def _plan(item: Read, job: Job) -> _Plan | Outcome:
     return _Plan(document, pieces, requests)
 
 
-def _merge(path: str, plan: _Plan, results: Sequence[Result], job: Job) -> Draft | Outcome:
+def _merge(path: str, plan: _Plan, results: Sequence[Result], job: Job) -> MergedRecord | Outcome:
     """The record of a document whose chunks were filled so, or what became of it."""
     failed = next((result for result in results if isinstance(result, Failed)), None)
     if failed is not None:
@@ -118,19 +116,19 @@ def _merge(path: str, plan: _Plan, results: Sequence[Result], job: Job) -> Draft
         filled = merge(job.compiled.form, plan.chunks, [r for r in results if isinstance(r, Filled)])
     except Exception as error:
         return quarantined(path, plan.document, "internal_error", said_of(error))
-    return Draft(plan.document, filled)
+    return MergedRecord(plan.document, filled)
 
 
-def _escalate(drafts: Sequence[Draft], job: Job) -> tuple[Sequence[Result], Escalated]:
+def _escalate(merged: Sequence[MergedRecord], job: Job) -> tuple[Sequence[Result], Escalated]:
     if job.tier is None:
-        return [draft.filled for draft in drafts], Escalated()
-    return escalate(drafts, job.compiled.form, job.tier, job.context)
+        return [one.filled for one in merged], Escalated()
+    return escalate(merged, job.compiled.form, job.tier, job.context)
 
 
-def _conclude(path: str, draft: Draft, result: Result, job: Job) -> Outcome:
-    document = draft.document
+def _conclude(path: str, merged: MergedRecord, result: Result, job: Job) -> Outcome:
+    document = merged.document
     if isinstance(result, Failed):
-        return failure_of(path, document, result, record_of(document, draft.filled, job.compiled.form))
+        return failure_of(path, document, result, record_of(document, merged.filled, job.compiled.form))
     try:
         record = record_of(document, result, job.compiled.form)
     except Exception as error:

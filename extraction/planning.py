@@ -12,7 +12,7 @@ from cinnabar.extraction.chunking import LEAST_LIMIT, Chunk, chunks, overlap_of,
 from cinnabar.extraction.documents import Document
 
 
-class Reader(Protocol):
+class TokenCounter(Protocol):
     """What of a model, an engine or any filler decides how a document is cut for it."""
 
     @property
@@ -23,18 +23,18 @@ class Reader(Protocol):
     def windows(self, passage: Passage) -> list[tuple[int, int]]: ...
 
 
-def chunks_for(document: Document, reader: Reader, context: int | None = None) -> list[Chunk]:
-    """The stretches of a document that a reader gets one by one, of `context` tokens or what it can hold.
+def chunks_for(document: Document, counter: TokenCounter, context: int | None = None) -> list[Chunk]:
+    """The stretches of a document that a model gets one by one, of `context` tokens or what it can hold.
 
     Raises UsageError for a context below LEAST_LIMIT.
     """
-    limit = min(context or reader.context_tokens, reader.context_tokens)
-    if limit >= LEAST_LIMIT and reader.count_tokens(document.text) > limit:
-        windows = reader.windows(passage_of(document))
-        found = window_chunks(document.text, windows, limit, reader.count_tokens)
+    limit = min(context or counter.context_tokens, counter.context_tokens)
+    if limit >= LEAST_LIMIT and counter.count_tokens(document.text) > limit:
+        windows = counter.windows(passage_of(document))
+        found = window_chunks(document.text, windows, limit, counter.count_tokens)
         if found:
             return found
-    return chunks(document, limit, overlap_of(limit), reader.count_tokens)
+    return chunks(document, limit, overlap_of(limit), counter.count_tokens)
 
 
 def passage_of(document: Document, start: int = 0, end: int | None = None) -> Passage:

@@ -11,16 +11,16 @@ from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.tables import printable
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.estimate import Estimate
+    from cinnabar.extraction.cost_estimate import CostEstimate
 
-#: Documents that a tally names for each reason, and characters of what it says of one.
-NAMED, SAID = 5, 200
+# Documents that a tally names for each reason, and characters of what it says of one.
+_NAMED, _SAID = 5, 200
 
 
 class Progress(Protocol):
     """Is told how a run goes."""
 
-    def estimated(self, estimate: Estimate) -> None:
+    def estimated(self, estimate: CostEstimate) -> None:
         """A model behind a server will be asked, at about this cost; called before it is."""
 
     def begin(self, inputs: int) -> None:
@@ -33,7 +33,7 @@ class Progress(Protocol):
 class Silent:
     """Progress that nobody watches."""
 
-    def estimated(self, estimate: Estimate) -> None:
+    def estimated(self, estimate: CostEstimate) -> None:
         """Nothing."""
 
     def begin(self, inputs: int) -> None:
@@ -53,7 +53,7 @@ class Reason:
     first: tuple[str, ...]
 
 
-class Tally(Silent):
+class OutcomeTally(Silent):
     """Counts what became of the documents, by outcome and reason."""
 
     def __init__(self) -> None:
@@ -71,9 +71,9 @@ class Tally(Silent):
         for outcome in outcomes:
             reason = outcome.status, outcome.code
             self._counts[reason] += 1
-            if len(first := self._first[reason]) < NAMED:
+            if len(first := self._first[reason]) < _NAMED:
                 about = outcome.detail or outcome.duplicate_of
-                first.append(printable(f"{outcome.path}: {about}" if about else outcome.path)[:SAID])
+                first.append(printable(f"{outcome.path}: {about}" if about else outcome.path)[:_SAID])
 
     def reasons(self) -> list[Reason]:
         """So far: what was written, what is in quarantine, what was skipped; many before few."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from cinnabar.engine.models.identity import fingerprint_of
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
@@ -20,6 +20,7 @@ from cinnabar.engine.models.remote.serving import (
     is_remote,
     served,
 )
+from cinnabar.extraction.run_options import Device
 from cinnabar.schemas.errors import UsageError
 
 # Torch takes seconds to import, which a run that finds its work done does not pay.
@@ -29,14 +30,15 @@ if TYPE_CHECKING:
     from cinnabar.engine.models.base import Model
     from cinnabar.engine.models.remote.filler import RemoteFiller
 
-DEVICES = ("auto", "cpu", "cuda")
-#: The folder, within a run's output, of what was paid for.
-JOURNALS = "remote"
+#: Confidence below which a field goes up, where none is said.
+DEFAULT_BELOW = 0.8
+# The folder, within a run's output, of what was paid for.
+_JOURNALS = "remote"
 #: The folder, within a run's output, of what the model made of the documents that it read.
 ENCODINGS = "encodings"
-#: The variable that says how large this folder may be, in MB, and what holds where it is not set: a thousand
-#: pages or two. 0 keeps none.
-ENCODINGS_LIMIT, ENCODINGS_DEFAULT = "CINNABAR_ENCODINGS", 1024
+# The variable that says how large this folder may be, in MB, and what holds where it is not set: a thousand
+# pages or two. 0 keeps none.
+_ENCODINGS_LIMIT, _ENCODINGS_DEFAULT = "CINNABAR_ENCODINGS", 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ class ModelSource:
     fingerprint: str
     load: Callable[[], Model]
     least_batch: int = 1
-    encodings: int = ENCODINGS_DEFAULT << 20
+    encodings: int = _ENCODINGS_DEFAULT << 20
 
     def filler(self, effort: str, steps: int | None, place: Place | None = None) -> Engine:
         """An engine with the model, which looks up what it has read for this output folder before."""
@@ -137,7 +139,7 @@ class RemoteSource:
         Journal(self._journal(place), place.run_id).close(settled=True)
 
     def _journal(self, place: Place) -> Path:
-        return place.out / JOURNALS / f"{self.fingerprint}.jsonl"
+        return place.out / _JOURNALS / f"{self.fingerprint}.jsonl"
 
 
 def model_source(
@@ -156,8 +158,8 @@ def model_source(
         if without:
             raise UsageError(f"without: {name} has no rules that can be switched off")
         return _remote(name, settings or Settings())
-    if device not in DEVICES:
-        raise UsageError(f"device: expected one of {', '.join(DEVICES)}, got {device!r}")
+    if device not in get_args(Device):
+        raise UsageError(f"device: expected one of {', '.join(get_args(Device))}, got {device!r}")
     if device == "cuda":
         from cinnabar.engine.models.loading import device_of
 
@@ -168,9 +170,9 @@ def model_source(
 
 def _encodings_limit() -> int:
     """What the environment says of the size of kept encodings, in bytes."""
-    said = os.environ.get(ENCODINGS_LIMIT, str(ENCODINGS_DEFAULT))
+    said = os.environ.get(_ENCODINGS_LIMIT, str(_ENCODINGS_DEFAULT))
     if not said.isdecimal():
-        raise UsageError(f"{ENCODINGS_LIMIT}={said}: expected megabytes, such as 4096, or 0 to keep none")
+        raise UsageError(f"{_ENCODINGS_LIMIT}={said}: expected megabytes, such as 4096, or 0 to keep none")
     return int(said) << 20
 
 
@@ -208,3 +210,27 @@ class Escalation:
     def __post_init__(self) -> None:
         if not 0.0 <= self.below <= 1.0:
             raise UsageError(f"--below: expected 0 to 1, got {self.below}")
+
+
+def escalation_of(name: str | None, below: float | None, settings: Settings) -> Escalation | None:
+    """The model that fields go up to; None where none is named."""
+    if name is None:
+        return None
+    return Escalation(model_source(name, settings=settings), DEFAULT_BELOW if below is None else below)
+
+
+def check_models(
+    model: str, escalate_to: str | None, below: float | None, steps: int | None, server: Mapping[str, Any]
+) -> None:
+    """Raise UsageError for models, and options of their `server`, that do not go together."""
+    if escalate_to is not None and not is_remote(escalate_to):
+        raise UsageError(f"--escalate-to {escalate_to}: expected mercury-2 or openai:NAME")
+    if escalate_to is not None and is_remote(model):
+        raise UsageError(f"--escalate-to {escalate_to}: expected a --model of our own below it, got {model}")
+    if below is not None and escalate_to is None:
+        raise UsageError("--below: expected --escalate-to with it, the model that such fields go up to")
+    given = [f"--{name.replace('_', '-')}" for name, value in server.items() if value is not None]
+    if given and not is_remote(escalate_to or model):
+        raise UsageError(f"{given[0]}: expected mercury-2 or openai:NAME with it, got the model {model}")
+    if steps is not None and is_remote(model):
+        raise UsageError(f"--steps: {model} has no steps to be set; see --effort")

@@ -9,19 +9,19 @@ from uuid import UUID
 
 from prefect.artifacts import create_progress_artifact, create_table_artifact, update_progress_artifact
 
-from cinnabar.extraction.progress import Tally
+from cinnabar.extraction.progress import OutcomeTally
 from cinnabar.extraction.storage.records import Outcome
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.estimate import Estimate
+    from cinnabar.extraction.cost_estimate import CostEstimate
 
-#: The names by which Prefect lists them over all runs.
-PROGRESS, RESULTS = "cinnabar-progress", "cinnabar-results"
-#: Seconds between two updates. One takes about 10 ms.
-EVERY = 2.0
+# The names by which Prefect lists them over all runs.
+_PROGRESS, _RESULTS = "cinnabar-progress", "cinnabar-results"
+# Seconds between two updates. One takes about 10 ms.
+_EVERY = 2.0
 
 
-class Artifacts(Tally):
+class Artifacts(OutcomeTally):
     """A run's `Progress` that Prefect shows. Used in a flow run."""
 
     def __init__(self, what: str) -> None:
@@ -30,7 +30,7 @@ class Artifacts(Tally):
         self._progress: UUID | None = None
         self._shown = float("-inf")
 
-    def estimated(self, estimate: Estimate) -> None:
+    def estimated(self, estimate: CostEstimate) -> None:
         """Say what a server's answers will cost."""
         from prefect import get_run_logger
 
@@ -40,13 +40,13 @@ class Artifacts(Tally):
         """So many inputs there are."""
         super().begin(inputs)
         # In a flow that is no coroutine it is the artifact's id, at once.
-        made = create_progress_artifact(0.0, PROGRESS, f"{inputs} documents, {self._what}")
+        made = create_progress_artifact(0.0, _PROGRESS, f"{inputs} documents, {self._what}")
         self._progress = cast(UUID, made)
 
     def advance(self, outcomes: Sequence[Outcome]) -> None:
         """These were committed."""
         super().advance(outcomes)
-        if time.monotonic() - self._shown >= EVERY:
+        if time.monotonic() - self._shown >= _EVERY:
             self._show()
 
     def end(self, failure: str = "") -> None:
@@ -66,7 +66,7 @@ class Artifacts(Tally):
         left = self.inputs - self.done
         if failure or left:
             rows.append({"outcome": "not done", "reason": failure, "documents": left})
-        create_table_artifact(rows, RESULTS, f"What became of {self.inputs} documents, {self._what}")
+        create_table_artifact(rows, _RESULTS, f"What became of {self.inputs} documents, {self._what}")
 
     def _show(self) -> None:
         if self._progress is not None:

@@ -15,16 +15,17 @@ from cinnabar.extraction.backfill.backfill import Backfill
 from cinnabar.extraction.cluster.connection import joined
 from cinnabar.extraction.inputs import located
 from cinnabar.extraction.mailboxes.address import password_of_environment
-from cinnabar.extraction.run import Options
+from cinnabar.extraction.run_options import Device, RunOptions
 from cinnabar.extraction.sources import model_source
 from cinnabar.extraction.storage.stored import Selection
-from cinnabar.flows.parameters import Count, Device, Effort, OnMissing, Seconds, Share, check_given
+from cinnabar.flows.parameters import Seconds, Share, check_given, takes_run_options
 from cinnabar.flows.prefect_server import secret
 from cinnabar.flows.waiting import begun_alone
 from cinnabar.schemas import load_schema
 
 
 @flow(name="backfill-folder", flow_run_name="{record_schema} in {out}", persist_result=False)
+@takes_run_options(*(name for name in RunOptions.model_fields if name != "retry_quarantined"))
 def backfill_folder(
     record_schema: str,
     out: str,
@@ -35,23 +36,16 @@ def backfill_folder(
     where: str | None = None,
     model: str = "default",
     device: Device = "auto",
-    effort: Effort = "medium",
-    steps: Count | None = None,
-    on_missing: OnMissing = "quarantine",
-    min_confidence: Share = 0.0,
-    limit: Count | None = None,
-    context: Count | None = None,
-    workers: Count = 2,
-    batch: Count = 16,
     ray: str | None = None,
     others: list[str] | None = None,
     password_block: str | None = None,
     wait: Seconds = 3600,
+    **said: Any,
 ) -> dict[str, Any]:
     """Make the records in the folder `out` records of this version of their schema, filling what is new.
 
     A batch that fails three times fails the flow; what was committed stands, and the next run goes on from
-    there. Returns the fields of `extraction.run.Summary`, none where there was nothing to fill.
+    there. Returns the fields of `extraction.batched_run.Summary`, none where there was nothing to fill.
 
     Args:
         record_schema: A name of the library, the path of a JSON Schema, or module:Class.
@@ -64,14 +58,6 @@ def backfill_folder(
         where: Only records for which this SQL predicate over the columns of their table holds.
         model: What fills: `default`, or a folder that `cinnabar train` made.
         device: Where the model runs; auto takes a GPU where there is one.
-        effort: At most 1, 2, 3 or 16 denoising steps.
-        steps: Denoising steps, instead of those of the effort.
-        on_missing: What becomes of a record without a value that its schema demands.
-        min_confidence: Records with anything that is less sure than this go to quarantine.
-        limit: The first so many records only.
-        context: Tokens of a chunk at most, instead of the model's own context.
-        workers: Processes that parse files.
-        batch: Records that are filled and committed together. A task works on several batches.
         ray: A Ray cluster whose machines do the work, in one task: auto, HOST:PORT or local.
         others: Files, folders and mailboxes to look in for documents that are not where they were.
         password_block: The Secret block with the mailbox's password, instead of the environment.
@@ -79,7 +65,7 @@ def backfill_folder(
     """
     check_given(record_schema=record_schema, out=out)
     chosen = Selection(since=since, until=until, source=source, below=below, where=where)
-    options = Options(effort, steps, on_missing, min_confidence, limit, context, workers, batch)
+    options = RunOptions(**said)
     version, filler = load_schema(record_schema), model_source(model, device)
     password = secret(password_block) if password_block else password_of_environment
     lying = located(others or [], password)

@@ -11,13 +11,14 @@ from cinnabar.flows.tasks import work_on
 
 from prefect import flow, get_run_logger  # isort: skip
 
+from cinnabar.extraction.batched_run import Summary
 from cinnabar.extraction.cluster.connection import joined
 from cinnabar.extraction.inputs import located
-from cinnabar.extraction.run import Extraction, Options, Summary
-from cinnabar.extraction.sources import Escalation, model_source, settings_of
+from cinnabar.extraction.run import Extraction
+from cinnabar.extraction.run_options import Device, RunOptions
+from cinnabar.extraction.sources import DEFAULT_BELOW, check_models, escalation_of, model_source, settings_of
 from cinnabar.flows.artifacts import Artifacts
-from cinnabar.flows.cli.remote import check
-from cinnabar.flows.parameters import Count, Device, Effort, OnMissing, Seconds, Server, Share, check_given
+from cinnabar.flows.parameters import Seconds, Server, Share, check_given, takes_run_options
 from cinnabar.flows.prefect_server import check_limit, secret
 from cinnabar.flows.waiting import begun_alone
 from cinnabar.schemas import load_schema
@@ -25,34 +26,27 @@ from cinnabar.schemas.errors import RunError
 
 
 @flow(name="extract-folder", flow_run_name="{record_schema} into {out}", persist_result=False)
+@takes_run_options(*RunOptions.model_fields)
 def extract_folder(
     paths: list[str],
     record_schema: str,
     out: str,
     model: str = "default",
     device: Device = "auto",
-    effort: Effort = "medium",
-    steps: Count | None = None,
-    on_missing: OnMissing = "quarantine",
-    min_confidence: Share = 0.0,
-    limit: Count | None = None,
-    context: Count | None = None,
-    workers: Count = 2,
-    batch: Count = 16,
-    retry_quarantined: bool = False,
     max_error_rate: Share | None = None,
     remote: Server | None = None,
     escalate_to: str | None = None,
-    below: Share = 0.8,
+    below: Share = DEFAULT_BELOW,
     password_block: str | None = None,
     gpu_limit: str | None = None,
     ray: str | None = None,
     wait: Seconds = 3600,
+    **said: Any,
 ) -> dict[str, Any]:
     """Read all documents of these files, folders and mailboxes with this schema into the folder `out`.
 
     What was read before is skipped. A batch that fails three times fails the run; what was committed stands,
-    and the next run goes on from there. Returns the fields of `extraction.run.Summary`.
+    and the next run goes on from there. Returns the fields of `extraction.batched_run.Summary`.
 
     Args:
         paths: Files, folders, mbox files, Maildir folders, and imaps://USER@HOST/MAILBOX.
@@ -60,15 +54,6 @@ def extract_folder(
         out: The folder that the results go to. One run at a time writes to it.
         model: `default`, a folder that `cinnabar train` made, mercury-2, or openai:NAME.
         device: Where the model runs; auto takes a GPU where there is one.
-        effort: At most 1, 2, 3 or 16 denoising steps.
-        steps: Denoising steps, instead of those of the effort.
-        on_missing: What becomes of a record without a value that its schema demands.
-        min_confidence: Records with anything that is less sure than this go to quarantine.
-        limit: The first so many inputs only.
-        context: Tokens of a chunk at most, instead of the model's own context.
-        workers: Processes that parse files.
-        batch: Documents that are read, filled and committed together. A task works on several batches.
-        retry_quarantined: Whether to try again what is in quarantine.
         max_error_rate: The run fails where a larger share of what was read is in quarantine.
         remote: How a model behind a server is asked.
         escalate_to: What the model is not sure of goes up to mercury-2 or openai:NAME.
@@ -79,16 +64,12 @@ def extract_folder(
         wait: Seconds to wait for another run that is writing to `out`; 0 refuses at once.
     """
     check_given(paths=paths, record_schema=record_schema, out=out)
-    options = Options(
-        effort, steps, on_missing, min_confidence, limit, context, workers, batch, retry_quarantined
-    )
+    options = RunOptions(**said)
     source = load_schema(record_schema)
     server = remote or Server()
-    check(model, escalate_to, None, steps, server.model_dump(exclude_unset=True))
-    settings = settings_of(server.model_dump(exclude_none=True) | {"context": context})
-    escalation = None
-    if escalate_to is not None:
-        escalation = Escalation(model_source(escalate_to, device, settings), below)
+    check_models(model, escalate_to, None, options.steps, server.model_dump(exclude_unset=True))
+    settings = settings_of(server.model_dump(exclude_none=True) | {"context": options.context})
+    escalation = escalation_of(escalate_to, below, settings)
     chosen = model_source(model, device, settings)
     locations = located(paths, *([secret(password_block)] if password_block else []))
     if gpu_limit is not None:

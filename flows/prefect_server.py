@@ -16,8 +16,8 @@ from contextlib import contextmanager
 
 from cinnabar.schemas.errors import RunError, UsageError
 
-#: Seconds that a server may take to start, and to answer.
-START, ANSWER = 240.0, 5.0
+# Seconds that a server may take to start, and to answer.
+_START, _ANSWER = 240.0, 5.0
 
 
 def secret(name: str) -> Callable[[], str]:
@@ -59,7 +59,7 @@ def check_server() -> str | None:
 def answers(url: str) -> bool:
     """Whether a server of Prefect answers at this address."""
     try:
-        with urllib.request.urlopen(f"{url}/health", timeout=ANSWER) as reply:
+        with urllib.request.urlopen(f"{url}/health", timeout=_ANSWER) as reply:
             return bool(reply.status == 200)
     # Whatever else answers, or does not, is no such server; one that wants a login is.
     except urllib.error.HTTPError as error:
@@ -100,7 +100,7 @@ def _started(url: str, port: int) -> Iterator[None]:
         subprocess.Popen(command, stdin=null, stdout=log, stderr=log, start_new_session=True) as process,
     ):
         try:
-            deadline = time.monotonic() + START
+            deadline = time.monotonic() + _START
             while not answers(url):
                 if process.poll() is not None or time.monotonic() > deadline:
                     log.seek(0)

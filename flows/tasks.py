@@ -18,14 +18,14 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.concurrency.sync import concurrency
 
+from cinnabar.extraction.batch_failure import batch_failure
 from cinnabar.extraction.cluster.connection import Cluster
-from cinnabar.extraction.run import failure
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.schemas.errors import UsageError
 
-#: Documents of a task, where they are not those of one batch. A task costs client and server 30 ms: over
-#: 10,000 documents of fifty words the flow took 9% more of the processors' seconds with a task for each 16.
-TOGETHER = 64
+# Documents of a task, where they are not those of one batch. A task costs client and server 30 ms: over
+# 10,000 documents of fifty words the flow took 9% more of the processors' seconds with a task for each 16.
+_TOGETHER = 64
 
 
 class Begun(Protocol):
@@ -83,7 +83,7 @@ def work_on(begun: Begun, cluster: Cluster | None, gpu_limit: str | None = None)
         spread_batches(begun, cluster)
         return
     count = len(begun.batches)
-    together = max(1, TOGETHER // max(map(len, begun.batches), default=1))
+    together = max(1, _TOGETHER // max(map(len, begun.batches), default=1))
     for first in range(0, count, together):
         left = deque(range(first, min(first + together, count)))
         named = work_in_turn.with_options(task_run_name=f"batches {left[0]} to {left[-1]}")
@@ -92,4 +92,4 @@ def work_on(begun: Begun, cluster: Cluster | None, gpu_limit: str | None = None)
         except UsageError:
             raise
         except Exception as error:
-            raise failure(left[0], begun.batches[left[0]], error) from error
+            raise batch_failure(left[0], begun.batches[left[0]], error) from error

@@ -9,13 +9,13 @@ from typing import TypeVar
 from cinnabar.extraction.storage.files import is_locked
 from cinnabar.schemas.errors import InUse
 
-Begun = TypeVar("Begun")
+T = TypeVar("T")
 
 #: Seconds between two looks at a folder that another run is writing to.
 LOOK = 2.0
 
 
-def begun_alone(begin: Callable[[], Begun], wait: float, say: Callable[[str], object]) -> Begun:
+def begun_alone(begin: Callable[[], T], wait: float, say: Callable[[str], object]) -> T:
     """What `begin` gives once no other run is writing to its folder, for which it waits so many seconds.
 
     It begins anew after the wait, so that it sees what the other run has done. `say` is told once that it

@@ -27,12 +27,6 @@ BELOW = {
 }
 # schemas/ ends at bytes and knows no tensors; NumPy's arrays and Arrow's types are none.
 NO_TENSORS = {"torch", "triton", "safetensors", "tokenizers"}
-# Modules that import one another and are not yet taken apart.
-CIRCLES_LEFT = {
-    *(f"cinnabar.extraction.storage.{name}" for name in ("run", "store")),
-    *(f"cinnabar.extraction.cluster.{name}" for name in ("crew", "sending", "workers")),
-    *(f"cinnabar.extraction.{name}" for name in ("assignment", "run")),
-}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
 
@@ -101,10 +95,6 @@ def test_imports_only_go_down(folder: str) -> None:
     assert not wrong
 
 
-# Folders in which no public name stands for two things. Not done yet: those of extraction and flows.
-ONE_MEANING = sorted({p.parent for p in sources() if p.relative_to(ROOT).parts[0] in {"engine", "kernels", "schemas"}})
-
-
 def public_names(path: Path) -> set[str]:
     """The functions, classes and constants that a module defines for others."""
     names = set()
@@ -117,7 +107,7 @@ def public_names(path: Path) -> set[str]:
     return {name for name in names if not name.startswith("_")}
 
 
-@pytest.mark.parametrize("folder", ONE_MEANING, ids=lambda folder: str(folder.relative_to(ROOT)))
+@pytest.mark.parametrize("folder", sorted({path.parent for path in sources()}), ids=lambda folder: str(folder.relative_to(ROOT)))
 def test_no_name_stands_for_two_things_in_a_folder(folder: Path) -> None:
     where: dict[str, list[str]] = {}
     for path in sorted(folder.glob("*.py")):
@@ -152,7 +142,7 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
         module: {name if name in modules else name.rpartition(".")[0] for name in imported(path)} - {module}
         for module, path in modules.items()
     }
-    assert in_circles(imports) == CIRCLES_LEFT
+    assert in_circles(imports) == set()
 
 
 def test_reading_an_answer_does_not_depend_on_how_it_came() -> None:
@@ -163,6 +153,40 @@ def test_reading_an_answer_does_not_depend_on_how_it_came() -> None:
         if name.startswith("cinnabar.engine.models.remote")
     ]
     assert not wrong
+
+
+def test_nothing_but_the_command_line_imports_the_command_line() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in sources()
+        if path.relative_to(ROOT).parts[:2] != ("flows", "cli")
+        for name in imported(path)
+        if name.startswith("cinnabar.flows.cli")
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("folder", ["flows", "extraction"])
+def test_a_public_name_is_defined_once_in_a_folder(folder: str) -> None:
+    places: dict[str, list[str]] = {}
+    for path in sources():
+        if path.relative_to(ROOT).parts[0] == folder:
+            for name in defined(path):
+                places.setdefault(name, []).append(str(path.relative_to(ROOT)))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def defined(path: Path) -> Iterator[str]:
+    """The public names of a file's own classes, functions, constants and types."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            names = [node.name]
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)]
+        else:
+            names = []
+        yield from (name for name in names if not name.startswith("_"))
 
 
 def test_schemas_know_no_tensors() -> None:

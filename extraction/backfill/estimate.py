@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from cinnabar.extraction.backfill.outstanding import Item
 
-#: Documents that are read and filled, without storing anything, to tell how long all of them take.
-SAMPLE = 4
+# Documents that are read and filled, without storing anything, to tell how long all of them take.
+_SAMPLE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class BackfillEstimate:
     """What a backfill takes: `documents` to fill, their `tokens`, and `seconds` on this machine.
 
     `asked` are the places that are filled in each, `done` the documents that are done already, `lost` those
@@ -35,7 +35,7 @@ def measure(items: Sequence[Item], fill: Callable[[Sequence[Item]], int]) -> tup
     if not items:
         return 0, 0.0, 0
     order = sorted(items, key=lambda item: item.found.characters)
-    count = min(SAMPLE, len(order))
+    count = min(_SAMPLE, len(order))
     sample = [order[(2 * at + 1) * len(order) // (2 * count)] for at in range(count)]
     fill(sample[:1])  # so that the model and the parsers are warm
     # The first one's encoding is kept now, which tells nothing of the others.

@@ -8,7 +8,7 @@ from typing import Self
 
 from cinnabar.extraction.backfill.whereabouts import ELSEWHERE, Content, Whereabouts
 from cinnabar.extraction.storage.records import Outcome
-from cinnabar.extraction.storage.stored import CHANGED, GONE, Found
+from cinnabar.extraction.storage.stored import CHANGED, GONE, LatestRecord
 
 _KEPT = f"the record of the version before stays; {ELSEWHERE}"
 
@@ -19,7 +19,7 @@ class Item:
 
     name: str
     content: Content
-    found: Found
+    found: LatestRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Outstanding:
     items: list[Item] = field(default_factory=list)
 
     @classmethod
-    def of(cls, chosen: Sequence[Found], done: Collection[str], whereabouts: Whereabouts) -> Self:
+    def of(cls, chosen: Sequence[LatestRecord], done: Collection[str], whereabouts: Whereabouts) -> Self:
         """What is left of the chosen ones where the documents with these digests are done."""
         # An older content of a path that was read again since has a name of its own.
         self = cls([f.paths[0] if f.current else f"{f.paths[0]}@{f.document[:16]}" for f in chosen])
@@ -46,7 +46,7 @@ class Outstanding:
         return self
 
 
-def _lost(name: str, found: Found, whereabouts: Whereabouts) -> Outcome:
+def _lost(name: str, found: LatestRecord, whereabouts: Whereabouts) -> Outcome:
     changed = any(whereabouts.file_at(path) for path in found.paths)
     code = CHANGED if changed else GONE
     said = "holds other bytes than those of the record" if changed else "is not there any more"

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from cinnabar.extraction.backfill.outstanding import Item
-from cinnabar.extraction.batch_reader import Reader
+from cinnabar.extraction.batch_reader import BatchReader
 from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.storage.stored import Stored, stored
 from cinnabar.schemas.changes import Changes
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from cinnabar.extraction.backfill.refilling import Known
     from cinnabar.extraction.pipeline import Read
 
-#: Records that are fetched from the store at a time.
-FETCH = 512
+# Records that are fetched from the store at a time.
+_FETCH = 512
 
 
 class Rereader:
@@ -42,7 +42,7 @@ class Rereader:
         self._below = below
         #: The documents of each batch, as a run reads them.
         self.inputs = [[_input(item) for item in batch] for batch in batches]
-        self._reader = Reader(self.inputs, workers)
+        self._reader = BatchReader(self.inputs, workers)
         self._fetched: dict[str, Stored] = {}
 
     def __enter__(self) -> Self:
@@ -65,7 +65,7 @@ class Rereader:
 
     def known(self, number: int) -> Known:
         """What is stored of a batch's documents, fetched with that of the batches that follow."""
-        end = number + 1 + FETCH // len(self._batches[number])
+        end = number + 1 + _FETCH // len(self._batches[number])
         coming = [item for batch in self._batches[number + 1 : end] for item in batch]
         return self._records(self._batches[number], coming)
 

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from cinnabar.extraction.backfill.whereabouts import Whereabouts
+from cinnabar.extraction.batched_run import Summary
 from cinnabar.extraction.inputs import Input, Location, examine
 from cinnabar.extraction.mailboxes.address import password_of_environment
 from cinnabar.extraction.progress import Progress
-from cinnabar.extraction.run import Options, Summary, extract
+from cinnabar.extraction.run import extract
+from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import Source
 from cinnabar.extraction.storage.quarantine import Held, source_of
 
@@ -50,13 +52,13 @@ def retry(
             if found is None:
                 gone.append(one.path)
                 continue
-            known = {name: one.arguments[name] for name in Options.__slots__ if name in one.arguments}
+            known = {name: one.arguments[name] for name in RunOptions.model_fields if name in one.arguments}
             said = json.dumps(known | _ANEW, sort_keys=True)
             groups[one.schema_name, one.schema_fingerprint, said].append(found)
         for (name, fingerprint, said), inputs in groups.items():
             options: dict[str, Any] = json.loads(said)
             source = source_of(out, name, fingerprint)
-            runs.append(extract(inputs, source, out, model, Options(**options), progress))
+            runs.append(extract(inputs, source, out, model, RunOptions(**options), progress))
     return Retried(runs, gone)
 
 

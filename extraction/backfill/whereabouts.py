@@ -19,7 +19,7 @@ from cinnabar.extraction.inputs import Input, Location, check_account, examine, 
 from cinnabar.extraction.mailboxes.address import (
     ImapAddress,
     is_address,
-    parse_mail,
+    parse_mail_path,
     password_of_environment,
 )
 from cinnabar.extraction.mailboxes.files import (
@@ -120,7 +120,7 @@ class Whereabouts:
 
     def _mailbox_of(self, path: str) -> ImapAddress | None:
         """The mailbox of a mail behind IMAP, where its server may be told the password."""
-        if (mail := parse_mail(path, self._password)) is None:
+        if (mail := parse_mail_path(path, self._password)) is None:
             return None
         return mail[0] if not self._accounts or mail[0].account in self._accounts else None
 

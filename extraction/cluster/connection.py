@@ -20,8 +20,8 @@ from cinnabar.schemas.errors import ClusterGone, UsageError
 
 #: Seconds that a cluster may take to answer.
 JOIN_LIMIT = 20.0
-#: Bytes of the store that batches pass through, for a cluster that is started here. More goes to its disk.
-STORE = 512 << 20
+# Bytes of the store that batches pass through, for a cluster that is started here. More goes to its disk.
+_STORE = 512 << 20
 
 # What Ray reads when it is imported or started: it reports nothing to anybody.
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0"}
@@ -63,11 +63,11 @@ def joined(
     if address is None:
         yield None
         return
-    check(address, model, escalation, gpu_limit=gpu_limit)
+    check_cluster(address, model, escalation, gpu_limit=gpu_limit)
     ray = _imported(address)
     options: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
     if address == "local":
-        options |= {"include_dashboard": False, "object_store_memory": STORE, "num_cpus": processors}
+        options |= {"include_dashboard": False, "object_store_memory": _STORE, "num_cpus": processors}
     gone = False
     try:
         try:
@@ -86,7 +86,7 @@ def joined(
             ray.shutdown()
 
 
-def check(
+def check_cluster(
     address: str, model: Source, escalation: Escalation | None = None, *, gpu_limit: str | None = None
 ) -> None:
     """Raise UsageError for what is no address, where nobody answers, and for what does not go with it."""

@@ -9,13 +9,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from cinnabar.extraction.assignment import Assignment
+from cinnabar.extraction.batch_failure import batch_failure
 from cinnabar.extraction.cluster.connection import Cluster
 from cinnabar.extraction.cluster.pulse import Pulse
 from cinnabar.extraction.cluster.seats import Seat, parser_machines, seats
 from cinnabar.extraction.cluster.sending import letters, outfit, size_of
 from cinnabar.extraction.cluster.workers import Filling, Parsing
 from cinnabar.extraction.inputs import Input
-from cinnabar.extraction.run import failure
 from cinnabar.extraction.sources import ModelSource, Named, Place
 from cinnabar.schemas.errors import ModelError, RunError, UsageError
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from cinnabar.extraction.backfill.refilling import Known
     from cinnabar.extraction.pipeline import Batch
 
-#: Batches under way for each engine at most: one that is filled, one that waits for it, one that is parsed.
-WINDOW = 3
-#: Batches that an engine has at most, the one it fills among them.
-DEPTH = 2
-#: Bytes of documents under way at most, unless one batch alone has more.
-BYTES = 512 << 20
-#: How often a batch is tried, and a process started; the seconds before each further try of a batch that an
-#: error ended. After a death there is nothing to wait for.
-TRIES, DELAYS = 3, (1.0, 10.0)
-#: Seconds until the first engine has to be ready, for a cluster may be busy with other work.
-START_LIMIT = 300.0
+# Batches under way for each engine at most: one that is filled, one that waits for it, one that is parsed.
+_WINDOW = 3
+# Batches that an engine has at most, the one it fills among them.
+_DEPTH = 2
+# Bytes of documents under way at most, unless one batch alone has more.
+_BYTES = 512 << 20
+# How often a batch is tried, and a process started; the seconds before each further try of a batch that an
+# error ended. After a death there is nothing to wait for.
+_TRIES, _DELAYS = 3, (1.0, 10.0)
+# Seconds until the first engine has to be ready, for a cluster may be busy with other work.
+_START_LIMIT = 300.0
 # How often it is looked whether something that waits is due, in seconds.
 _LOOK = 1.0
 
@@ -111,9 +111,9 @@ class Crew:
             self._pulse.feel()
             if self._ready(Filling):
                 engaged = time.monotonic()
-            elif not done and time.monotonic() - engaged > START_LIMIT:
+            elif not done and time.monotonic() - engaged > _START_LIMIT:
                 raise RunError(
-                    f"no engine was ready within {START_LIMIT:g} s: the cluster may be busy, `ray status`"
+                    f"no engine was ready within {_START_LIMIT:g} s: the cluster may be busy, `ray status`"
                     " shows with what; nothing is lost, run it again"
                 )
             for ref in done:
@@ -172,7 +172,7 @@ class Crew:
         self, waiting: list[_Work], parsed: list[_Work], known: Callable[[int], Known] | None
     ) -> None:
         """Give the parsed batches to engines and the waiting ones to parsers, as many as there may be."""
-        while parsed and (engine := self._least_busy(Filling)) and len(engine.works) < DEPTH:
+        while parsed and (engine := self._least_busy(Filling)) and len(engine.works) < _DEPTH:
             work = parsed.pop(0)
             beside = None if known is None else known(work.number)
             self._give(engine, work, engine.actor.fill.remote(work.parsed, beside))
@@ -181,7 +181,7 @@ class Crew:
         engines = sum(hand.kind is Filling for hand in self._hands)
         for work in list(waiting):
             under_way = [*parsed, *(one for hand in self._hands for one in hand.works)]
-            full = len(under_way) >= WINDOW * engines or sum(one.size for one in under_way) >= BYTES
+            full = len(under_way) >= _WINDOW * engines or sum(one.size for one in under_way) >= _BYTES
             parser = self._least_busy(Parsing)
             if parser is None or (full and under_way):
                 return
@@ -231,7 +231,7 @@ class Crew:
             self._failed_starts.pop(hand.seat, None)
         else:
             self._failed_starts[hand.seat] = self._failed_starts.get(hand.seat, 0) + 1
-        if self._failed_starts.get(hand.seat, 0) < TRIES:
+        if self._failed_starts.get(hand.seat, 0) < _TRIES:
             self._take_on(hand.kind, hand.seat)
         elif not any(other.kind is hand.kind for other in self._hands):
             what = "parser" if hand.kind is Parsing else "engine"
@@ -245,14 +245,14 @@ class Crew:
         Where as many batches as one may have tries are given up, it is no batch's fault: RunError at once.
         """
         work.tries += 1
-        if work.tries >= TRIES:
-            error = failure(work.number, work.batch, cause)
+        if work.tries >= _TRIES:
+            error = batch_failure(work.number, work.batch, cause)
             error.__cause__ = cause
             self._given_up.append(error)
-            if len(self._given_up) >= TRIES:
+            if len(self._given_up) >= _TRIES:
                 raise self._given_up[0]
             return []
-        work.due = time.monotonic() + DELAYS[work.tries - 1] if delay else 0.0
+        work.due = time.monotonic() + _DELAYS[work.tries - 1] if delay else 0.0
         work.parsed = None
         return [work]
 

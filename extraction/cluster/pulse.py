@@ -9,7 +9,7 @@ from cinnabar.extraction.cluster.connection import Cluster, host_and_port
 from cinnabar.schemas.errors import ClusterGone
 
 #: Seconds that the head may be away, for it may be started again. Ray ends the process after 60.
-GRACE = 30.0
+HEAD_GRACE = 30.0
 # Seconds that an answer may take.
 _ANSWER = 2.0
 
@@ -34,8 +34,8 @@ class Pulse:
         problem, now = self._head and _problem(*self._head), time.monotonic()
         if not problem:
             self._heard = now
-        elif now - self._heard > GRACE:
-            raise self._lost(f"its head has not answered for {GRACE:g} s ({problem})")
+        elif now - self._heard > HEAD_GRACE:
+            raise self._lost(f"its head has not answered for {HEAD_GRACE:g} s ({problem})")
 
     def _lost(self, what: str) -> ClusterGone:
         advice = "what was committed stands, run the same command again once the cluster is there"

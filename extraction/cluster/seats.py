@@ -8,8 +8,8 @@ from typing import Any
 
 from cinnabar.schemas.errors import UsageError
 
-#: Bytes that an engine needs on a machine without a GPU: PyTorch, the weights, and a batch of long documents.
-ENGINE_MEMORY = 1 << 30
+# Bytes that an engine needs on a machine without a GPU: PyTorch, the weights, and a batch of long documents.
+_ENGINE_MEMORY = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def seats(machines: Sequence[Mapping[str, Any]], device: str = "auto") -> list[S
         if gpus and device != "cpu":
             found.append([Seat(machine["NodeID"], max(1, processors // gpus), 1)] * gpus)
         elif processors and device != "cuda":
-            room = int(offered.get("memory", ENGINE_MEMORY)) // ENGINE_MEMORY
+            room = int(offered.get("memory", _ENGINE_MEMORY)) // _ENGINE_MEMORY
             engines = max(1, min(processors, room))
             found.append([Seat(machine["NodeID"], processors // engines)] * engines)
     turns = max(map(len, found), default=0)

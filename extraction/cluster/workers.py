@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from cinnabar.extraction.pipeline import Batch, Job
     from cinnabar.extraction.sources import Place
 
-#: An input that was opened: its path, its digest, and its document or why there is none. Not `pipeline.Read`,
-#: which comes with torch: who parses has no use for that.
-Parsed = tuple[str, str, Document | DocumentError]
+# An input that was opened: its path, its digest, and its document or why there is none. Not `pipeline.Read`,
+# which comes with torch: who parses has no use for that.
+_Parsed = tuple[str, str, Document | DocumentError]
 
 
 class Parsing:
@@ -39,14 +39,14 @@ class Parsing:
     def start(self) -> None:
         """Nothing; it says that the process is there."""
 
-    def parse(self, batch: Sequence[Letter]) -> tuple[int, list[Parsed]]:
+    def parse(self, batch: Sequence[Letter]) -> tuple[int, list[_Parsed]]:
         """How many documents were parsed, and all inputs of the batch.
 
         Who waits asks for the number alone: the documents go to an engine without passing there.
         """
         sound = [letter.content for letter in batch if isinstance(letter.content, Sent)]
         found = iter(self._pool.parse_many(sound))
-        parsed: list[Parsed] = []
+        parsed: list[_Parsed] = []
         for letter in batch:
             content = letter.content
             got = content if isinstance(content, DocumentError) else next(found)[1]
@@ -80,7 +80,7 @@ class Filling:
         self._job = assignment.job(place)
         _ = assignment.compiled.form
 
-    def fill(self, parsed: Sequence[Parsed], known: Known | None = None) -> Batch:
+    def fill(self, parsed: Sequence[_Parsed], known: Known | None = None) -> Batch:
         """The outcomes of a batch; in a backfill with what is known of its documents."""
         from cinnabar.extraction.backfill.refilling import refill_batch
         from cinnabar.extraction.pipeline import Read, run_batch

@@ -17,9 +17,9 @@ from cinnabar.schemas.errors import DocumentError
 PARSE = "cinnabar.extraction.ingest.dispatch:parse"
 PARSE_CAREFULLY = "cinnabar.extraction.ingest.dispatch:parse_carefully"
 
-Parser = Callable[[bytes, str], Document]
+_Parser = Callable[[bytes, str], Document]
 
-SUFFIXES: dict[str, Parser] = {
+SUFFIXES: dict[str, _Parser] = {
     ".pdf": parse_pdf,
     ".eml": parse_mail,
     ".txt": parse_text,
@@ -68,7 +68,7 @@ def parse_carefully(data: bytes, path: str) -> Document:
     return _parse(data, path, SUFFIXES | {".eml": partial(parse_mail, attached_pdfs=False)})
 
 
-def _parse(data: bytes, path: str, parsers: dict[str, Parser]) -> Document:
+def _parse(data: bytes, path: str, parsers: dict[str, _Parser]) -> Document:
     suffix = PurePath(path).suffix.lower()
     if not data:
         raise DocumentError("empty", "the file has zero bytes")

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pypdfium2.raw as pdfium
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+_Floats = npt.NDArray[np.float64]
+_Ints = npt.NDArray[np.int64]
 
 OBLIQUE = 4
 
@@ -44,8 +44,8 @@ class PageWords:
     """
 
     text: list[str]
-    box: Floats
-    turn: Ints
+    box: _Floats
+    turn: _Ints
     rtl: npt.NDArray[np.bool_]
     vertical: bool
 
@@ -66,7 +66,7 @@ class Frame:
         width, height = self.right - self.left, self.top - self.bottom
         return (height, width) if self.rotation % 2 else (width, height)
 
-    def displayed(self, box: Floats) -> Floats:
+    def displayed(self, box: _Floats) -> _Floats:
         """box: [N, 4] (left, top, right, bottom) in user space, y upwards -> as displayed, y downwards."""
         x0, y1, x1, y0 = box.T
         if self.rotation == 1:
@@ -80,7 +80,7 @@ class Frame:
         return np.stack(found, axis=1)
 
 
-def turned(box: Floats, turn: Ints) -> Floats:
+def turned(box: _Floats, turn: _Ints) -> _Floats:
     """Boxes as seen by a reader who turns his head: text of `turn` quarter turns then runs to the right.
 
     box: [N, 4] as displayed; turn: [N]. The origin is arbitrary, the same for all boxes of one turn.
@@ -142,7 +142,7 @@ def page_words(text_page: Any, frame: Frame, limit: int) -> PageWords:
     )
 
 
-def _whole_characters(code: Ints) -> tuple[Ints, Ints]:
+def _whole_characters(code: _Ints) -> tuple[_Ints, _Ints]:
     """Join surrogate pairs; lone ones and codes that mean no character become U+FFFD.
 
     Gives the code points and, for each, the index of its first code unit.
@@ -163,7 +163,7 @@ def _whole_characters(code: Ints) -> tuple[Ints, Ints]:
     return np.where(bad, 0xFFFD, joined), owner
 
 
-def _quarter_turns(angle: Floats, rotation: int) -> Ints:
+def _quarter_turns(angle: _Floats, rotation: int) -> _Ints:
     """angle: radians clockwise in user space -> counter-clockwise quarter turns as displayed, or OBLIQUE."""
     quarters = -angle / (np.pi / 2) - rotation
     nearest = np.round(quarters)
@@ -171,7 +171,7 @@ def _quarter_turns(angle: Floats, rotation: int) -> Ints:
 
 
 def _breaks(
-    box: Floats, rtl: npt.NDArray[np.bool_], solid: npt.NDArray[np.bool_]
+    box: _Floats, rtl: npt.NDArray[np.bool_], solid: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.bool_], int]:
     """Where a character stands too far from the one before to belong to its word, though no blank lies there.
 

@@ -11,17 +11,17 @@ import numpy.typing as npt
 
 from cinnabar.extraction.ingest.glyphs import OBLIQUE, PageWords, turned
 
-Floats = npt.NDArray[np.float64]
+_Floats = npt.NDArray[np.float64]
 
-MAX_GAP = 8
+_MAX_GAP = 8
 # A gutter between columns of prose needs this many lines on each side, so many words a line, and lines that
 # fill so much of their column. Tables have cells of one to three words and stay row by row.
-MIN_COLUMN_LINES = 6
-MIN_COLUMN_WORDS = 4
-MIN_COLUMN_FILL = 0.6
-MAX_DIGITS = 0.3
-#: How much more of a word has to stand on a younger line than on an older one for it to belong there.
-CLEARLY = 0.1
+_MIN_COLUMN_LINES = 6
+_MIN_COLUMN_WORDS = 4
+_MIN_COLUMN_FILL = 0.6
+_MAX_DIGITS = 0.3
+# How much more of a word has to stand on a younger line than on an older one for it to belong there.
+_CLEARLY = 0.1
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ def linearise(page: PageWords) -> tuple[list[int], list[str]]:
     return order, gaps
 
 
-def _read(index: list[int], box: Floats, page: PageWords) -> tuple[list[int], list[str]]:
+def _read(index: list[int], box: _Floats, page: PageWords) -> tuple[list[int], list[str]]:
     rows = box.tolist()
     index = _without_doubles(index, rows, page.text)
     order: list[int] = []
@@ -78,7 +78,7 @@ def _read(index: list[int], box: Floats, page: PageWords) -> tuple[list[int], li
                 space, step = line.top - above.bottom, line.bottom - above.bottom
                 first = "\n\n" if space > 0.5 * height and step > 1.3 * pitch else "\n"
             indent = rows[words[0]][0] - left
-            first += " " * (min(MAX_GAP, round(indent / height)) if indent > 2.0 * height else 0)
+            first += " " * (min(_MAX_GAP, round(indent / height)) if indent > 2.0 * height else 0)
             order += words
             gaps.append(first)
             for before, after in pairwise(words):
@@ -92,7 +92,7 @@ def _blanks(gap: float, height: float) -> str:
     """One blank between words, two to eight where the gap is wider than a letter is high."""
     if gap <= 0.75 * height:
         return " "
-    return " " * max(2, min(MAX_GAP, 1 + round(gap / height)))
+    return " " * max(2, min(_MAX_GAP, 1 + round(gap / height)))
 
 
 def _pitch(lines: Sequence[Line]) -> float:
@@ -116,7 +116,7 @@ def _without_doubles(index: list[int], rows: list[list[float]], text: list[str])
     return kept
 
 
-def _segments(index: npt.NDArray[np.int64], box: Floats) -> list[npt.NDArray[np.int64]]:
+def _segments(index: npt.NDArray[np.int64], box: _Floats) -> list[npt.NDArray[np.int64]]:
     """Words that follow one another closely both in the content stream and on a line, in reading order.
 
     They save most of the search for lines, and keep a skewed line whole.
@@ -131,7 +131,7 @@ def _segments(index: npt.NDArray[np.int64], box: Floats) -> list[npt.NDArray[np.
     return np.split(index, np.flatnonzero(apart) + 1)
 
 
-def _lines(index: Sequence[int], box: Floats, rows: list[list[float]]) -> list[Line]:
+def _lines(index: Sequence[int], box: _Floats, rows: list[list[float]]) -> list[Line]:
     """Words whose extents overlap by half of the smaller one share a line, unless they cover each other."""
     segments = _segments(np.sort(np.asarray(index, np.int64)), box)
     sides = [
@@ -150,7 +150,7 @@ def _lines(index: Sequence[int], box: Floats, rows: list[list[float]]) -> list[L
             share = overlap / min(height, max(line.bottom - line.top, 0.1))
             # A word printed over another one begins a line of its own, about as high: what comes after it
             # belongs to the older line.
-            if share <= best_overlap + (CLEARLY if best >= 0 else 0.0):
+            if share <= best_overlap + (_CLEARLY if best >= 0 else 0.0):
                 continue
             if any(min(x1, b) - max(x0, a) > 0.5 * min(x1 - x0, b - a) for a, b in taken[candidate]):
                 continue
@@ -173,13 +173,13 @@ def _lines(index: Sequence[int], box: Floats, rows: list[list[float]]) -> list[L
 
 
 def _regions(
-    index: Sequence[int], box: Floats, rows: list[list[float]], text: list[str], depth: int
+    index: Sequence[int], box: _Floats, rows: list[list[float]], text: list[str], depth: int
 ) -> list[list[Line]]:
     """The page cut into pieces that are each read line by line, in reading order."""
     if not index:
         return []
     lines = _lines(index, box, rows)
-    if depth >= 6 or len(lines) < MIN_COLUMN_LINES:
+    if depth >= 6 or len(lines) < _MIN_COLUMN_LINES:
         return [lines]
     found = _gutter(lines, box, text)
     if found is None:
@@ -194,7 +194,7 @@ def _regions(
     return [region for piece in pieces for region in _regions(piece, box, rows, text, depth + 1)]
 
 
-def _gutter(lines: list[Line], box: Floats, text: list[str]) -> tuple[int, int, float] | None:
+def _gutter(lines: list[Line], box: _Floats, text: list[str]) -> tuple[int, int, float] | None:
     """A vertical gap with prose on both sides: the lines [first, last) that it parts, and its middle x."""
     words = np.array([i for line in lines for i in line.words])
     row = np.repeat(np.arange(len(lines)), [len(line.words) for line in lines])
@@ -222,7 +222,7 @@ def _gutter(lines: list[Line], box: Floats, text: list[str]) -> tuple[int, int, 
     score[:edge] = 0
     score[width - edge :] = 0
     peak = int(score.max())
-    if peak < MIN_COLUMN_LINES:
+    if peak < _MIN_COLUMN_LINES:
         return None
     at = np.flatnonzero(score == peak)
     # The middle of the first plateau.
@@ -237,7 +237,7 @@ def _gutter(lines: list[Line], box: Floats, text: list[str]) -> tuple[int, int, 
             last = row_
             break
     middle = left + x * step
-    sides = ([], []) if last - first < MIN_COLUMN_LINES else _sides(lines[first:last], box, middle)
+    sides = ([], []) if last - first < _MIN_COLUMN_LINES else _sides(lines[first:last], box, middle)
     if all(_is_prose(side, box, text, height, right - left) for side in sides):
         return first, last, middle
     return None
@@ -252,7 +252,7 @@ def _longest(free: npt.NDArray[np.bool_], both: npt.NDArray[np.bool_]) -> tuple[
     return int(walls[best]) + 1, int(walls[best + 1])
 
 
-def _sides(lines: Sequence[Line], box: Floats, x: float) -> tuple[list[list[int]], list[list[int]]]:
+def _sides(lines: Sequence[Line], box: _Floats, x: float) -> tuple[list[list[int]], list[list[int]]]:
     left: list[list[int]] = []
     right: list[list[int]] = []
     for line in lines:
@@ -265,22 +265,22 @@ def _sides(lines: Sequence[Line], box: Floats, x: float) -> tuple[list[list[int]
     return left, right
 
 
-def _is_prose(side: list[list[int]], box: Floats, text: list[str], height: float, page: float) -> bool:
+def _is_prose(side: list[list[int]], box: _Floats, text: list[str], height: float, page: float) -> bool:
     """Whether one side of a gutter is running text: full lines of several words with one left edge."""
-    if len(side) < MIN_COLUMN_LINES:
+    if len(side) < _MIN_COLUMN_LINES:
         return False
     starts = np.array([box[line[0], 0] for line in side])
     ends = np.array([box[line[-1], 2] for line in side])
     width = float(np.quantile(ends, 0.9) - np.quantile(starts, 0.1))
-    if width < 0.15 * page or float(np.median([len(line) for line in side])) < MIN_COLUMN_WORDS:
+    if width < 0.15 * page or float(np.median([len(line) for line in side])) < _MIN_COLUMN_WORDS:
         return False
-    if float(np.median(ends - starts)) < MIN_COLUMN_FILL * width:
+    if float(np.median(ends - starts)) < _MIN_COLUMN_FILL * width:
         return False
     edge = np.median(starts)
     if float(np.mean(np.abs(starts - edge) < 1.5 * height)) < 0.6:
         return False
     letters = "".join(text[i] for line in side for i in line)
-    return sum(map(str.isdigit, letters)) <= MAX_DIGITS * len(letters)
+    return sum(map(str.isdigit, letters)) <= _MAX_DIGITS * len(letters)
 
 
 def _as_streamed(page: PageWords) -> tuple[list[int], list[str]]:

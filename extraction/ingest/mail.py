@@ -14,7 +14,7 @@ from cinnabar.extraction.ingest.text import decode, html_to_text, tidy
 from cinnabar.schemas.errors import DocumentError
 
 # What a reader of the mail sees first, then what tells mails apart and where they came from.
-HEADERS = (
+_HEADERS = (
     "From",
     "To",
     "Cc",
@@ -147,7 +147,7 @@ def _is_body(entity: Entity) -> bool:
 
 def _headers(builder: DocumentBuilder, entity: Entity) -> None:
     lines = []
-    for header in HEADERS:
+    for header in _HEADERS:
         values = entity.values(header)
         if len(values) > 1 and header in _ONCE:
             builder.flags.add("duplicate_header")

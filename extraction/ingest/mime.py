@@ -18,12 +18,12 @@ from email.policy import compat32
 
 from cinnabar.extraction.ingest.text import decode, known_charset
 
-MAX_DEPTH = 50
+_MAX_DEPTH = 50
 MAX_PARTS = 2_000
-MAX_HEADER_BYTES = 1 << 20
+_MAX_HEADER_BYTES = 1 << 20
 # Lines, not fields: a mail that went far has some fifty fields with some three lines each.
-MAX_HEADERS = 10_000
-MAX_VALUE = 16_384
+_MAX_HEADERS = 10_000
+_MAX_VALUE = 16_384
 
 _PARSER = BytesHeaderParser(policy=compat32)
 # Blanks before the colon are obsolete syntax (RFC 5322, 4.5) that the standard library does not know.
@@ -79,7 +79,7 @@ class Entity:
             value, guessed = decode_header(raw)
             if guessed:
                 self.flags.add("charset_guess")
-            if len(raw) > MAX_VALUE:
+            if len(raw) > _MAX_VALUE:
                 self.flags.add("truncated")
             values.append(value)
         return values
@@ -120,13 +120,13 @@ def split(data: bytes) -> Entity:
             if not bodies and (guess := _PLAUSIBLE.search(entity.raw)):
                 root.flags.add("repaired")
                 bodies = _split(entity.raw, guess[1].decode("ascii", "surrogateescape"))
-            if not bodies and depth < MAX_DEPTH:
+            if not bodies and depth < _MAX_DEPTH:
                 # No delimiter at all: what there is, is text.
                 entity.children.append(Entity(_PARSER.parsebytes(b""), entity.raw))
                 continue
         else:
             continue
-        if depth >= MAX_DEPTH:
+        if depth >= _MAX_DEPTH:
             root.flags.add("depth_limit")
             continue
         default = "message/rfc822" if media_type == "multipart/digest" else "text/plain"
@@ -159,7 +159,7 @@ def decode_header(raw: str) -> tuple[str, bool]:
     Never fails: what is wrongly encoded stays as it is, or becomes U+FFFD. `raw` may hold bytes as
     surrogates.
     """
-    raw = _BETWEEN.sub(r"\1", _FOLD.sub(" ", raw[:MAX_VALUE]))
+    raw = _BETWEEN.sub(r"\1", _FOLD.sub(" ", raw[:_MAX_VALUE]))
     pieces: list[str] = []
     held: list[bytes] = []
     held_charset = ""
@@ -198,9 +198,9 @@ def _entity(data: bytes) -> Entity:
     head, body = (found[0], data[found.end() :]) if found else (b"", data)
     # The blank line between them; where there is none, the first line that is no field begins the body.
     body = body[2:] if body[:2] == b"\r\n" else body[1:] if body[:1] in (b"\r", b"\n") else body
-    if len(head) > MAX_HEADER_BYTES or head.count(b"\n") > MAX_HEADERS:
+    if len(head) > _MAX_HEADER_BYTES or head.count(b"\n") > _MAX_HEADERS:
         flags.add("truncated")
-        head = b"\n".join(head[:MAX_HEADER_BYTES].split(b"\n")[:MAX_HEADERS])
+        head = b"\n".join(head[:_MAX_HEADER_BYTES].split(b"\n")[:_MAX_HEADERS])
     return Entity(_PARSER.parsebytes(_LOOSE.sub(rb"\1:", head) + b"\n\n"), body, flags=flags)
 
 

@@ -21,9 +21,9 @@ from cinnabar.extraction.ingest.layout import linearise
 from cinnabar.schemas.errors import DocumentError
 
 MAX_PAGES = 5_000
-MAX_PAGE_CHARACTERS = 2_000_000
+_MAX_PAGE_CHARACTERS = 2_000_000
 # The second parser is slow and written in Python; it is tried on files up to this size.
-MAX_SECOND_OPINION = 8 << 20
+_MAX_SECOND_OPINION = 8 << 20
 
 _ACTIVE = re.compile(rb"/(?:JavaScript|JS|Launch|SubmitForm|ImportData|GoToR|GoToE|RichMedia|Movie)[\s/(<\[]")
 _STARTXREF = re.compile(rb"startxref\s+(\d{1,12})")
@@ -154,9 +154,9 @@ def _add_page(builder: DocumentBuilder, page: Any, number: int) -> int:
     try:
         if not text_page:
             return 0
-        if pdfium.FPDFText_CountChars(text_page) > MAX_PAGE_CHARACTERS:
+        if pdfium.FPDFText_CountChars(text_page) > _MAX_PAGE_CHARACTERS:
             builder.flags.add("truncated")
-        words = page_words(text_page, frame, MAX_PAGE_CHARACTERS)
+        words = page_words(text_page, frame, _MAX_PAGE_CHARACTERS)
         if not any(character.isalnum() for word in words.text for character in word):
             return 0
         order, gaps = linearise(words)
@@ -212,7 +212,7 @@ def _second_opinion(builder: DocumentBuilder, data: bytes, mark: int) -> bool:
     """Read with the second parser what pdfium refused; gives whether it found text (words without boxes)."""
     import pypdf
 
-    if len(data) > MAX_SECOND_OPINION:
+    if len(data) > _MAX_SECOND_OPINION:
         return False
     texts: list[str] = []
     try:

@@ -28,17 +28,17 @@ from cinnabar.schemas.errors import DocumentError, RunError
 MAX_FILE = 200 << 20
 # Documents that may be under way or waiting for their turn, for each worker.
 LOOK_AHEAD = 4
-START_LIMIT = 60.0
-#: Times that a worker is started before the run fails.
-STARTS = 5
+_START_LIMIT = 60.0
+# Times that a worker is started before the run fails.
+_STARTS = 5
 
 # After these a worker is of no further use, or not to be trusted with another document.
 _FATAL = ("worker_died", "timeout", "memory")
 
-Outcome = Document | DocumentError
-#: What is parsed: a file, a mail that lies in none, or bytes that were read elsewhere.
-Content = Path | Message | Sent
-SomeContent = TypeVar("SomeContent", bound=Content)
+_Outcome = Document | DocumentError
+# What is parsed: a file, a mail that lies in none, or bytes that were read elsewhere.
+_Content = Path | Message | Sent
+_SomeContent = TypeVar("_SomeContent", bound=_Content)
 
 
 class _Died(Exception):
@@ -66,7 +66,7 @@ class _Worker:
         self._poll.register(stdout, select.POLLIN)
         self.served = 0
         try:
-            greeting = self._read(len(MAGIC), time.monotonic() + START_LIMIT)
+            greeting = self._read(len(MAGIC), time.monotonic() + _START_LIMIT)
         except (_Died, _TimedOut) as error:
             self.stop()
             advice = f"try `{' '.join(command)}`"
@@ -75,7 +75,7 @@ class _Worker:
             self.stop()
             raise RunError(f"a parser's process began with {greeting!r}, expected {MAGIC!r}")
 
-    def ask(self, path: PurePath, data: bytes | None) -> Outcome:
+    def ask(self, path: PurePath, data: bytes | None) -> _Outcome:
         """The document in the file at `path`, or in `data` by that name.
 
         Raises _Died and _TimedOut; the worker is then of no further use.
@@ -135,7 +135,7 @@ class _Worker:
         return f"ended by signal {-status}" if status < 0 else f"ended with status {status}"
 
 
-def name_of(item: Content) -> PurePath:
+def name_of(item: _Content) -> PurePath:
     """The name that something is parsed by: its ending says what it is."""
     if isinstance(item, (Path, Sent)):
         return item if isinstance(item, Path) else item.path
@@ -203,13 +203,13 @@ class ParserPool:
         for worker in list(self._alive):
             self._end(worker)
 
-    def parse_many(self, items: Iterable[SomeContent]) -> Iterator[tuple[SomeContent, Outcome]]:
+    def parse_many(self, items: Iterable[_SomeContent]) -> Iterator[tuple[_SomeContent, _Outcome]]:
         """One outcome for each file and mail, in their order.
 
         At most LOOK_AHEAD documents for each worker are under way or waiting for their turn, so memory does
         not grow with their number. The workers go on while the caller is busy with an outcome.
         """
-        waiting: deque[tuple[SomeContent, Future[Outcome]]] = deque()
+        waiting: deque[tuple[_SomeContent, Future[_Outcome]]] = deque()
         try:
             for item in items:
                 waiting.append((item, self._threads.submit(self._parse, item)))
@@ -223,7 +223,7 @@ class ParserPool:
             for _, future in waiting:
                 future.cancel()
 
-    def _parse(self, item: Content) -> Outcome:
+    def _parse(self, item: _Content) -> _Outcome:
         path, data = name_of(item), None
         try:
             if isinstance(item, Sent):
@@ -255,7 +255,7 @@ class ParserPool:
             self._idle.put(worker)
 
     @staticmethod
-    def _ask(worker: _Worker, path: PurePath, data: bytes | None) -> Outcome:
+    def _ask(worker: _Worker, path: PurePath, data: bytes | None) -> _Outcome:
         try:
             return worker.ask(path, data)
         except _TimedOut:
@@ -273,7 +273,7 @@ class ParserPool:
 
     def _started(self, command: list[str]) -> _Worker:
         # What ends one worker as it starts, the kernel short of memory or a hand, need not end the next.
-        for _ in range(STARTS - 1):
+        for _ in range(_STARTS - 1):
             with suppress(RunError):
                 return _Worker(command, self.time_limit)
         return _Worker(command, self.time_limit)

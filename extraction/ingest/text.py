@@ -16,7 +16,7 @@ from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.builder import DocumentBuilder
 from cinnabar.schemas.errors import DocumentError
 
-MAX_HTML = 4_000_000
+_MAX_HTML = 4_000_000
 
 # Charsets that a file may name. The standard library also knows codecs that are none (hex, zlib, punycode)
 # and would run them on the content.
@@ -28,7 +28,7 @@ iso8859-11 iso8859-13 iso8859-14 iso8859-15 iso8859-16 koi8-r koi8-u mac-roman m
 big5 big5hkscs gb2312 gbk gb18030 hz euc-jp euc-kr johab iso2022_jp iso2022_jp_1 iso2022_jp_2 iso2022_kr
 shift_jis shift_jisx0213 shift_jis_2004
 """
-CHARSETS = frozenset(codecs.lookup(name).name for name in _NAMES.split())
+_CHARSETS = frozenset(codecs.lookup(name).name for name in _NAMES.split())
 _ALIASES = {
     "iso-8859-8-i": "iso8859-8",
     "iso-8859-8-e": "iso8859-8",
@@ -49,7 +49,7 @@ _HTML_CONFIG = ParserConfig(css=STRICT_CSS_PROFILE, display_images=False, displa
 
 
 def known_charset(name: str | None) -> str | None:
-    """The codec behind a charset's name, or None where it is not one of `CHARSETS`."""
+    """The codec behind a charset's name, or None where it is not one of `_CHARSETS`."""
     if not name:
         return None
     name = name.strip().strip("\"'").lower()
@@ -57,7 +57,7 @@ def known_charset(name: str | None) -> str | None:
         found = codecs.lookup(_ALIASES.get(name, name)).name
     except (LookupError, ValueError, UnicodeError):
         return None
-    return found if found in CHARSETS else None
+    return found if found in _CHARSETS else None
 
 
 def decode(data: bytes, charset: str | None = None, named: bool = False) -> tuple[str, bool]:
@@ -100,8 +100,8 @@ def html_to_text(markup: str) -> tuple[str, bool]:
     Nothing that the page names is fetched. Pages that are nested too deeply for the renderer lose their
     layout and keep their words.
     """
-    cut = len(markup) > MAX_HTML
-    markup = _XML_DECLARATION.sub("", markup[:MAX_HTML]).replace("\x00", "\ufffd")
+    cut = len(markup) > _MAX_HTML
+    markup = _XML_DECLARATION.sub("", markup[:_MAX_HTML]).replace("\x00", "\ufffd")
     if not markup.strip():
         return "", cut
     try:

@@ -27,7 +27,7 @@ from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.wire import MAGIC, pack
 from cinnabar.schemas.errors import DocumentError
 
-OPEN_FILES = 32
+_OPEN_FILES = 32
 
 
 def read_file(path: str, max_bytes: int) -> bytes:
@@ -98,7 +98,7 @@ def limit(memory: int) -> None:
     for kind, value in (
         (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_NOFILE, OPEN_FILES),
+        (resource.RLIMIT_NOFILE, _OPEN_FILES),
         (resource.RLIMIT_CORE, 0),
     ):
         _, hard = resource.getrlimit(kind)

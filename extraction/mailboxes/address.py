@@ -10,8 +10,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 from cinnabar.schemas.errors import UsageError
 
-#: Where the password is read from.
-VARIABLE = "CINNABAR_IMAP_PASSWORD"
+# Where the password is read from.
+_VARIABLE = "CINNABAR_IMAP_PASSWORD"
 _PORTS = {"imaps": 993, "imap": 143}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _MAIL = re.compile(r"(imaps?://.+);UIDVALIDITY=(\d+)/;UID=(\d+)", re.IGNORECASE)
@@ -19,8 +19,8 @@ _MAIL = re.compile(r"(imaps?://.+);UIDVALIDITY=(\d+)/;UID=(\d+)", re.IGNORECASE)
 
 def password_of_environment() -> str:
     """The password of the environment. Raises UsageError where there is none."""
-    if not (found := os.environ.get(VARIABLE, "")):
-        raise UsageError(f"expected the mailbox's password in {VARIABLE}, which is not set")
+    if not (found := os.environ.get(_VARIABLE, "")):
+        raise UsageError(f"expected the mailbox's password in {_VARIABLE}, which is not set")
     return found
 
 
@@ -64,7 +64,7 @@ def is_address(text: str) -> bool:
     return re.match(r"imaps?://", text, re.IGNORECASE) is not None
 
 
-def parse_mail(
+def parse_mail_path(
     path: str, password: Callable[[], str] = password_of_environment
 ) -> tuple[ImapAddress, int, int] | None:
     """The mailbox, UIDVALIDITY and UID in the path of a mail behind IMAP; None for any other path."""
@@ -85,7 +85,7 @@ def parse_address(text: str, password: Callable[[], str] = password_of_environme
     except ValueError as error:
         raise UsageError(f"{expected}, got a host or a port that cannot be read") from error
     if parts.password is not None:
-        raise UsageError(f"{scheme}://…@{host}: a password has no place in an address; put it in {VARIABLE}")
+        raise UsageError(f"{scheme}://…@{host}: a password has no place in an address; put it in {_VARIABLE}")
     if not host or not parts.username or parts.query or parts.fragment:
         raise UsageError(f"{expected}, with @ of the user as %40 and ? and # as %3F and %23, got {text}")
     user, mailbox = unquote(parts.username), unquote(parts.path.strip("/")) or "INBOX"

@@ -20,10 +20,10 @@ from cinnabar.extraction.ingest.sandbox import MAX_FILE
 from cinnabar.extraction.mailboxes.address import ImapAddress
 from cinnabar.schemas.errors import CinnabarError, DocumentError, NoMailbox, RunError, UsageError
 
-#: Seconds that the server may take for an answer.
-TIMEOUT = 60.0
-#: Bytes of mails that are kept between being hashed and being parsed; what is above is fetched twice.
-KEPT = 64 << 20
+# Seconds that the server may take for an answer.
+_TIMEOUT = 60.0
+# Bytes of mails that are kept between being hashed and being parsed; what is above is fetched twice.
+_KEPT = 64 << 20
 
 # What OpenSSL calls a certificate for another host, and for another IP address.
 _OTHER_NAME = (62, 64)
@@ -61,7 +61,7 @@ class ImapMailbox:
         self._address = address
         self._lock = threading.Lock()
         self._kept: dict[int, bytes] = {}
-        self._room = KEPT
+        self._room = _KEPT
         self._connection = self._connect()
         self._validity = self._selected()
 
@@ -138,9 +138,9 @@ class ImapMailbox:
         context = ssl.create_default_context()
         try:
             connection = (
-                imaplib.IMAP4_SSL(address.host, address.port, ssl_context=context, timeout=TIMEOUT)
+                imaplib.IMAP4_SSL(address.host, address.port, ssl_context=context, timeout=_TIMEOUT)
                 if address.encrypted
-                else imaplib.IMAP4(address.host, address.port, timeout=TIMEOUT)
+                else imaplib.IMAP4(address.host, address.port, timeout=_TIMEOUT)
             )
         except ssl.SSLError as error:
             raise UsageError(f"{address}: {_refusal(error)}") from error

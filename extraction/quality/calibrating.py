@@ -51,12 +51,12 @@ SIGNS: dict[Family, tuple[str, ...]] = {
     ),
     "rows": ("posterior", "values", "best", "count", "empty", "record", "there", "rows"),
 }  # fmt: skip
-#: Weight of the squared size of the weights, signs being scaled to a variance of one: this much at least, and
-#: for each leaf. Leaves of one kind of document are alike, so that many of them say less than as many others:
-#: judged by fits on other sets, the error of left-out sets fell from .166 to .159 with the second.
-SHRINKING, SHRINKING_A_LEAF = 5.0, 0.003
-#: Parts that the sets are cut into for cross-validation.
-FOLDS = 10
+# Weight of the squared size of the weights, signs being scaled to a variance of one: this much at least, and
+# for each leaf. Leaves of one kind of document are alike, so that many of them say less than as many others:
+# judged by fits on other sets, the error of left-out sets fell from .166 to .159 with the second.
+_SHRINKING, _SHRINKING_A_LEAF = 5.0, 0.003
+# Parts that the sets are cut into for cross-validation.
+_FOLDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def fit(seen: Sequence[Observation], model: str, prior: Calibration | None = Non
     groups = [one.name if len(names) > 1 else one.document for one in seen]
     parts = sorted(set(groups))
     order = np.random.default_rng(0).permutation(len(parts))
-    fold_of = {parts[at]: place % FOLDS for place, at in enumerate(order)}
+    fold_of = {parts[at]: place % _FOLDS for place, at in enumerate(order)}
     folds = np.array([fold_of[group] for group in groups])
     crossed = np.zeros(len(seen))
     scales: dict[str, Scale] = {}
@@ -106,7 +106,7 @@ def fit(seen: Sequence[Observation], model: str, prior: Calibration | None = Non
         right = np.array([seen[at].right for at in own], dtype=float)
         counts = Counter(seen[at].name for at in own)
         weight = np.array([counts[seen[at].name] ** -0.5 for at in own])
-        for fold in range(FOLDS):
+        for fold in range(_FOLDS):
             inside = folds[own] != fold
             if not inside.all():
                 scale = _fitted(signs, table[inside], right[inside], weight[inside], before)
@@ -137,7 +137,7 @@ def _fitted(
     weight = weight / weight.mean()
     start = np.append(before[:-1] * width, before[-1] + before[:-1] @ middle)
     # Without a prior the bias is free, so that a family is right on the whole.
-    strength = max(SHRINKING, SHRINKING_A_LEAF * len(table))
+    strength = max(_SHRINKING, _SHRINKING_A_LEAF * len(table))
     shrinking = np.append(np.full(len(names), strength), strength if prior else 0.0)
 
     def loss(at: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:

@@ -17,12 +17,12 @@ from typing import Any
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.storage.records import LeafRow, Record
 
-#: Values less certain than this deserve a look.
-CHECK_BELOW = 0.8
-#: Characters of the document that are shown on each side of a value.
-CONTEXT = 40
-#: Bytes of a document's name in the name of its draft: a file's name has 255 at most.
-NAME = 200
+# Values less certain than this deserve a look.
+_CHECK_BELOW = 0.8
+# Characters of the document that are shown on each side of a value.
+_CONTEXT = 40
+# Bytes of a document's name in the name of its draft: a file's name has 255 at most.
+_NAME = 200
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
@@ -113,13 +113,13 @@ class Draft:
 
 def deserves_a_look(leaf: LeafRow) -> bool:
     """Whether a person should look at this value first: little certain, or demanded and not found."""
-    return leaf.missing or leaf.confidence < CHECK_BELOW
+    return leaf.missing or leaf.confidence < _CHECK_BELOW
 
 
 def file_name(number: int, file: str, suffix: str) -> str:
     """The name of a draft: its place in the order, then the document's own name."""
     own = re.sub(r"[^\w.-]+", "_", Path(file).name)
-    return f"{number:03}-{own.encode()[:NAME].decode(errors='ignore')}{suffix}"
+    return f"{number:03}-{own.encode()[:_NAME].decode(errors='ignore')}{suffix}"
 
 
 def _value(leaf: LeafRow) -> Any:
@@ -129,7 +129,7 @@ def _value(leaf: LeafRow) -> Any:
 def _in_context(text: str, leaf: LeafRow) -> str:
     assert leaf.evidence is not None
     span = leaf.evidence.spans[0]
-    before, after = text[max(0, span.start - CONTEXT) : span.start], text[span.end : span.end + CONTEXT]
+    before, after = text[max(0, span.start - _CONTEXT) : span.start], text[span.end : span.end + _CONTEXT]
     return " ".join(f"{before}»{text[span.start : span.end]}«{after}".split())
 
 

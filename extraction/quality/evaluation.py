@@ -20,12 +20,12 @@ from cinnabar.extraction.quality.scoring import Figures, Prediction, Scoring, sp
 from cinnabar.extraction.records.validation import Validator, Violation
 from cinnabar.schemas.errors import UsageError
 
-#: A set's truth: {"file": …, "truth": record, "also_accepted": {top-level field: other right values}}.
-Truth = Mapping[str, Any]
+# A set's truth: {"file": …, "truth": record, "also_accepted": {top-level field: other right values}}.
+_Truth = Mapping[str, Any]
 
 
 def score(
-    truths: Sequence[Truth], predictions: Mapping[str, Prediction], zero_is_null: bool = False
+    truths: Sequence[_Truth], predictions: Mapping[str, Prediction], zero_is_null: bool = False
 ) -> Figures:
     """The figures of these predictions, by file name; a document without a record counts as all null.
 
@@ -43,7 +43,7 @@ def score(
     return figures | {"documents": len(truths), "answered": answered, "fields": by_field}
 
 
-def leaves_of(line: Truth, record: Any, zero_is_null: bool = False) -> Iterator[LeafPair]:
+def leaves_of(line: _Truth, record: Any, zero_is_null: bool = False) -> Iterator[LeafPair]:
     """Every leaf of a document's truth and of what was extracted from it, side by side."""
     truth = line["truth"]
     if zero_is_null:
@@ -54,7 +54,7 @@ def leaves_of(line: Truth, record: Any, zero_is_null: bool = False) -> Iterator[
     return leaf_pairs(truth, record, also)
 
 
-def best_constant(truths: Sequence[Truth], zero_is_null: bool = False) -> Figures:
+def best_constant(truths: Sequence[_Truth], zero_is_null: bool = False) -> Figures:
     """The figures of the best record that is the same for every document.
 
     Each field has its commonest value, and is left out where that does not lower f1.
@@ -110,7 +110,7 @@ def _has(figures: Figures, name: str) -> bool:
     return figures.get(name) is not None
 
 
-def broken_truths(truths: Sequence[Truth], validator: Validator) -> list[tuple[str, Violation]]:
+def broken_truths(truths: Sequence[_Truth], validator: Validator) -> list[tuple[str, Violation]]:
     """The documents whose truth its own schema does not allow, each with the first thing that is wrong."""
     found = ((line["file"], validator.check(json.dumps(line["truth"]))) for line in truths)
     return [(file, violations[0]) for file, violations in found if violations]
@@ -122,7 +122,7 @@ class EvaluationSet:
 
     name: str
     folder: Path
-    truths: tuple[Truth, ...]
+    truths: tuple[_Truth, ...]
     schema: dict[str, Any]
     options: dict[str, bool]
 

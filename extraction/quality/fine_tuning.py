@@ -39,16 +39,16 @@ from cinnabar.extraction.records.validation import Validator
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.errors import UsageError
 
-#: The fewest labelled documents of a set.
-FEWEST = 10
+# The fewest labelled documents of a set.
+_FEWEST = 10
 #: From so many documents on, those that say when to stop are others than those that are measured.
 APART = 50
 #: Documents of a set that say when to stop, and that are measured, at most: more say little more.
 STOPPING, MEASURED = 20, 30
-#: Values by which what is held back may be read better or worse by chance: one more or less says nothing.
-CHANCE = 1.5
-#: Parser processes.
-WORKERS = 2
+# Values by which what is held back may be read better or worse by chance: one more or less says nothing.
+_CHANCE = 1.5
+# Parser processes.
+_WORKERS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +131,9 @@ class _Own:
         reads = {read.path: read for read in read_set(self.labelled, pool)}
         self.readable = [file for file, read in reads.items() if isinstance(read.found, Document)]
         self.reads = reads
-        if len(self.readable) < FEWEST:
+        if len(self.readable) < _FEWEST:
             raise UsageError(
-                f"{folder}: expected at least {FEWEST} labelled documents that can be read, "
+                f"{folder}: expected at least {_FEWEST} labelled documents that can be read, "
                 f"found {len(self.readable)}"
             )
         self.parts = parts_of(self.readable)
@@ -179,7 +179,7 @@ def fine_tune(
             )
         below = base_of(below)
     network, wordpieces = load_network(bottom)
-    with ParserPool(WORKERS) as pool:
+    with ParserPool(_WORKERS) as pool:
         own = [_Own(folder, pool) for folder in folders]
     place = device_of(device)
 
@@ -192,7 +192,7 @@ def fine_tune(
     working = out / "training" / _key(folders, base, settings)
     shares = (len(one.parts.checked) / len(one.parts.measured) for one in own)
     values = sum(float(b["support"]) * share for b, share in zip(before, shares, strict=True))
-    stopping = Stopping(mean_f1, settings.patience, CHANCE / max(values, CHANCE))
+    stopping = Stopping(mean_f1, settings.patience, _CHANCE / max(values, _CHANCE))
     sources = [one.source(wordpieces) for one in own]
     train(network, sources, wordpieces, config, working, report, place, stopping)
     # Measured as it is stored.

@@ -29,8 +29,8 @@ from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.texts import read_schema, schema_text
 
-#: Parser processes.
-WORKERS = 2
+# Parser processes.
+_WORKERS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def label(
     job = Job(compile_schema(source.schema), Engine(model, effort), Validator(source), "guess")
     drafts: list[Draft] = []
     unread: dict[str, str] = {}
-    with ParserPool(WORKERS) as pool:
+    with ParserPool(_WORKERS) as pool:
         parsed = pool.parse_many(waiting)
         # Those that cannot be read do not count.
         while batch := list(islice(parsed, min(BATCH, count - len(drafts)))):

@@ -23,13 +23,13 @@ from scipy.optimize import linear_sum_assignment
 
 from cinnabar.schemas.pointers import escape
 
-#: Lists longer than this are paired in order; the assignment takes time cubic in their length.
-MAX_ASSIGNMENT = 300
-#: Numbers that are not integers may differ by this share.
-TOLERANCE = 1e-6
+# Lists longer than this are paired in order; the assignment takes time cubic in their length.
+_MAX_ASSIGNMENT = 300
+# Numbers that are not integers may differ by this share.
+_TOLERANCE = 1e-6
 
-#: Texts with more characters than this are not kept by the thousand.
-LONG = 4096
+# Texts with more characters than this are not kept by the thousand.
+_LONG = 4096
 
 _NUMBER = re.compile(r"\s*[-+]?\d+(\.\d+)?([eE][-+]?\d{1,3})?\s*")
 _DATE = re.compile(
@@ -113,7 +113,7 @@ def is_same(truth: Any, predicted: Any) -> bool:
             return False
         if isinstance(truth, int) or truth.is_integer():
             return number == truth
-        return abs(number - truth) <= TOLERANCE * abs(truth)
+        return abs(number - truth) <= _TOLERANCE * abs(truth)
     day = as_date(truth)
     if day is not None:
         return isinstance(predicted, str) and as_date(predicted) == day
@@ -144,15 +144,15 @@ def pair_items(
     """Each item's index once, with that of its partner; None for an item without one.
 
     The pairs have the most equal leaves that any assignment has, and at least one each. Where a list is
-    longer than MAX_ASSIGNMENT, identical items are paired first; what is left is assigned where it is short
+    longer than `_MAX_ASSIGNMENT`, identical items are paired first; what is left is assigned where it is short
     enough, else paired in order.
     """
     pairs: list[tuple[int, int]] = []
     left, right = list(range(len(truths))), list(range(len(predicted)))
-    if max(len(left), len(right)) > MAX_ASSIGNMENT:
+    if max(len(left), len(right)) > _MAX_ASSIGNMENT:
         pairs = _identical(truths, predicted)
         left, right = _without(left, (i for i, _ in pairs)), _without(right, (j for _, j in pairs))
-    if left and right and max(len(left), len(right)) <= MAX_ASSIGNMENT:
+    if left and right and max(len(left), len(right)) <= _MAX_ASSIGNMENT:
         gain = np.array([[agreement(truths[i], predicted[j], also) for j in right] for i in left])
         rows, columns = linear_sum_assignment(gain, maximize=True)
         pairs += [(left[r], right[c]) for r, c in zip(rows, columns, strict=True) if gain[r, c]]
@@ -229,7 +229,7 @@ def evidence_holds(value: Any, text: str) -> bool:
             or f"{day[0]:%d%m%Y}" in joined
         )
     folded = fold(value)
-    return bool(folded) and folded in (fold(text) if len(text) <= LONG else _fold_document(text))
+    return bool(folded) and folded in (fold(text) if len(text) <= _LONG else _fold_document(text))
 
 
 def _prints(value: float, printed: str) -> bool:
@@ -237,6 +237,6 @@ def _prints(value: float, printed: str) -> bool:
     for mark in ".,":
         digits = re.sub(rf"[^\d{re.escape(mark)}]", "", printed).rstrip(mark).replace(mark, ".", 1)
         number = as_number(digits)
-        if number is not None and abs(number - abs(value)) <= TOLERANCE * abs(value):
+        if number is not None and abs(number - abs(value)) <= _TOLERANCE * abs(value):
             return True
     return False

@@ -21,9 +21,9 @@ from cinnabar.extraction.quality.heldback import held_back_files, mark_of
 from cinnabar.extraction.records.merging import merge
 from cinnabar.schemas import compile_schema, load_schema
 
-#: Leaves and rows of one set, and characters, after which its further documents are not read: long tables say
-#: little new, and long contracts take long.
-ENOUGH, ENOUGH_TEXT = 3000, 600_000
+# Leaves and rows of one set, and characters, after which its further documents are not read: long tables say
+# little new, and long contracts take long.
+_ENOUGH, _ENOUGH_TEXT = 3000, 600_000
 Family = Literal["values", "absences", "rows"]
 
 
@@ -51,7 +51,7 @@ def unseen_files(labelled: EvaluationSet, about: Mapping[str, Any], recipe: Reci
 def observe(
     labelled: EvaluationSet, engine: Engine, pool: ParserPool, done: Callable[[int], None] = lambda _: None
 ) -> list[Observation]:
-    """What the engine makes of a set's documents that are read in one piece, until that is ENOUGH."""
+    """What the engine makes of a set's documents that are read in one piece, until that is enough."""
     source = load_schema(labelled.folder / "schema.json")
     form = compile_schema(source.schema).form
     files = {labelled.folder / line["file"]: line for line in labelled.truths}
@@ -59,7 +59,7 @@ def observe(
     found: list[Observation] = []
     for path, read in pool.parse_many(files):
         done(1)
-        if len(found) >= ENOUGH or characters >= ENOUGH_TEXT or not isinstance(read, Document):
+        if len(found) >= _ENOUGH or characters >= _ENOUGH_TEXT or not isinstance(read, Document):
             continue
         pieces = chunks_for(read, engine)
         if len(pieces) > 1:

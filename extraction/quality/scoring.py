@@ -34,8 +34,8 @@ from cinnabar.extraction.quality.matching import LeafPair, Path, evidence_holds,
 Prediction = Mapping[str, Any]
 Figures = dict[str, Any]
 
-#: The precision that `coverage95` asks for.
-WANTED_PRECISION = 0.95
+# The precision that `coverage95` asks for.
+_WANTED_PRECISION = 0.95
 CALIBRATION_BINS = 10
 
 
@@ -138,11 +138,11 @@ def calibration_error(rated: Sequence[tuple[float, bool]]) -> float:
 
 
 def coverage(rated: Sequence[tuple[float, bool]]) -> int:
-    """How many of the most confident leaves can be taken, with WANTED_PRECISION of them right."""
+    """How many of the most confident leaves can be taken, with `_WANTED_PRECISION` of them right."""
     right_so_far, best = 0, 0
     for taken, (_, right) in enumerate(sorted(rated, key=lambda leaf: -leaf[0]), 1):
         right_so_far += right
-        if right_so_far / taken >= WANTED_PRECISION:
+        if right_so_far / taken >= _WANTED_PRECISION:
             best = taken
     return best
 

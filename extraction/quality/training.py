@@ -23,7 +23,7 @@ from cinnabar.engine.training.trainer import CHECKPOINT, TrainingConfig, train
 from cinnabar.extraction.quality.labelled import training_source, truths_of
 from cinnabar.schemas.errors import UsageError
 
-Report = Callable[[dict[str, float]], None]
+_Report = Callable[[dict[str, float]], None]
 
 
 def shipped_sources(
@@ -63,7 +63,7 @@ def train_shipped(
     base: str | None,
     minutes: float,
     device: str,
-    report: Report,
+    report: _Report,
     say: Callable[[str], None],
     without: Collection[str] = (),
 ) -> None:

@@ -17,7 +17,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class DraftProblem:
     """Why a draft cannot be taken: its file in the set, the line, the place in the record, what is wrong."""
 
     draft: str
@@ -35,7 +35,7 @@ class Accepted:
 
     taken: int
     waiting: tuple[str, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[DraftProblem, ...]
     lines: int
 
 
@@ -52,7 +52,7 @@ def accept(folder: Path) -> Accepted:
     taken: dict[str, dict[str, Any]] = {}
     drafted: dict[str, str] = {}
     waiting: list[str] = []
-    problems: list[Problem] = []
+    problems: list[DraftProblem] = []
     for path in drafts_of(folder):
         name = path.relative_to(folder).as_posix()
         text = path.read_text(encoding="utf-8", errors="replace")
@@ -64,7 +64,7 @@ def accept(folder: Path) -> Accepted:
         file = draft["file"]
         if file in drafted:
             problems.append(
-                Problem(name, line_of(text, "/file"), "", f"{drafted[file]} is a draft of {file} too")
+                DraftProblem(name, line_of(text, "/file"), "", f"{drafted[file]} is a draft of {file} too")
             )
         drafted[file] = name
         if draft["checked"]:
@@ -131,29 +131,29 @@ def _values(text: str) -> Iterator[tuple[tuple[str | int, ...], int]]:
                 path.append(None if objects[-1] else 0)
 
 
-def _problems(folder: Path, name: str, text: str, validator: Validator) -> Iterator[Problem]:
+def _problems(folder: Path, name: str, text: str, validator: Validator) -> Iterator[DraftProblem]:
     try:
         exact(text)
         draft = json.loads(text)
     except json.JSONDecodeError as error:
-        yield Problem(name, error.lineno, "", f"not JSON: {error.msg} (column {error.colno})")
+        yield DraftProblem(name, error.lineno, "", f"not JSON: {error.msg} (column {error.colno})")
         return
     except (ValueError, RecursionError) as error:
-        yield Problem(name, 1, "", f"expected JSON, got {error}")
+        yield DraftProblem(name, 1, "", f"expected JSON, got {error}")
         return
     if not isinstance(draft, dict) or not isinstance(draft.get("file"), str) or "truth" not in draft:
-        yield Problem(name, 1, "", "expected an object with file, checked and truth")
+        yield DraftProblem(name, 1, "", "expected an object with file, checked and truth")
         return
     if not isinstance(draft.get("checked"), bool):
-        yield Problem(name, line_of(text, "/checked"), "", 'expected "checked": true or false')
+        yield DraftProblem(name, line_of(text, "/checked"), "", 'expected "checked": true or false')
         return
     file = draft["file"]
     if not (folder / file).is_file():
-        yield Problem(name, line_of(text, "/file"), "", f"there is no file {file} in the set")
+        yield DraftProblem(name, line_of(text, "/file"), "", f"there is no file {file} in the set")
     if draft["checked"]:
         for violation in validator.check(json.dumps(draft["truth"])):
             line = line_of(text, f"/truth{violation.pointer}")
-            yield Problem(name, line, violation.pointer, violation.message)
+            yield DraftProblem(name, line, violation.pointer, violation.message)
 
 
 def _truths(folder: Path) -> list[dict[str, Any]]:

@@ -19,19 +19,19 @@ from cinnabar.engine.models.reader.inputs.questions import Question, form_questi
 from cinnabar.engine.request import Leaf
 from cinnabar.schemas.form.form import Form
 
-Spans = tuple[tuple[int, int], ...]
+_Spans = tuple[tuple[int, int], ...]
 #: Characters that words which belong together stand within, and characters of a document that are looked
 #: through.
-CLOSE, FARTHEST = 80, 400_000
-#: Values with more letters than this are not looked for as a whole.
-LONGEST = 120
-#: Fewest letters of a word in an option's name, and in a description, that says something.
-NAME_LETTERS, NOTE_LETTERS = 4, 5
+_CLOSE, FARTHEST = 80, 400_000
+# Values with more letters than this are not looked for as a whole.
+_LONGEST = 120
+# Fewest letters of a word in an option's name, and in a description, that says something.
+_NAME_LETTERS, _NOTE_LETTERS = 4, 5
 _WORD = re.compile(r"[^\W_]+")
 _BETWEEN = r"[\W_]*"
 
 
-def words_behind(form: Form, leaf: Leaf, text: str, region: tuple[int, int]) -> Spans:
+def words_behind(form: Form, leaf: Leaf, text: str, region: tuple[int, int]) -> _Spans:
     """The spans of a leaf, [start, end) in characters of the document; looked for where it has none.
 
     `region` is the leaf's row, or the whole text. Absence and `false` say nothing, so nothing stands behind
@@ -69,17 +69,17 @@ def row_region(pointer: str, rows: Mapping[str, tuple[int, float]], length: int)
     return start, min(end, length)
 
 
-def _printed(value: str, text: str, start: int, end: int, label: str) -> Spans:
+def _printed(value: str, text: str, start: int, end: int, label: str) -> _Spans:
     """Where the value is printed; the first place behind words of the label, else the first one."""
     plain = str(json.loads(value))
     letters = "".join(_WORD.findall(plain))
-    if not letters or len(letters) > LONGEST:
+    if not letters or len(letters) > _LONGEST:
         return ()
     # Short ones are whole words: "no" is not printed in "November".
-    closing = r"(?![^\W_])" if len(letters) < NAME_LETTERS or letters.isdecimal() else ""
+    closing = r"(?![^\W_])" if len(letters) < _NAME_LETTERS or letters.isdecimal() else ""
     pattern = re.compile(r"(?<![^\W_])" + _BETWEEN.join(map(re.escape, letters)) + closing, re.IGNORECASE)
     stems = _stems(label, 3)
-    first: Spans = ()
+    first: _Spans = ()
     for found in pattern.finditer(text, start, end):
         before = _stems(text[max(0, found.start() - NEAR) : found.start()], 3)
         if not stems or stems & before:
@@ -88,15 +88,15 @@ def _printed(value: str, text: str, start: int, end: int, label: str) -> Spans:
     return first
 
 
-def _close_words(text: str, region: tuple[int, int], asked: Question) -> Spans:
+def _close_words(text: str, region: tuple[int, int], asked: Question) -> _Spans:
     """The stretch in which most words of a name and its description stand together; () where too few do."""
-    names, notes = _stems(asked.label, NAME_LETTERS), _stems(asked.note, NOTE_LETTERS)
+    names, notes = _stems(asked.label, _NAME_LETTERS), _stems(asked.note, _NOTE_LETTERS)
     places = list(_places(text, region, names | notes))
     often = Counter(stem for _, _, stem in places)
     best, first = 0.0, 0
-    spans: Spans = ()
+    spans: _Spans = ()
     for last, (_, end, _) in enumerate(places):
-        while end - places[first][0] > CLOSE:
+        while end - places[first][0] > _CLOSE:
             first += 1
         together = {stem for _, _, stem in places[first : last + 1]}
         if not together & names and len(together) < 2:

@@ -8,8 +8,8 @@ import numpy as np
 
 from cinnabar.extraction.documents import Box, Document, Evidence, Span
 
-#: Two words stand on one line where they share this part of the lower one's height.
-SAME_LINE = 0.5
+# Two words stand on one line where they share this part of the lower one's height.
+_SAME_LINE = 0.5
 
 
 def evidence_of(document: Document, spans: Sequence[tuple[int, int]]) -> Evidence | None:
@@ -56,4 +56,4 @@ def _boxes(document: Document, span: Span) -> Iterable[Box]:
 
 def _beside(line: Box, top: float, bottom: float) -> bool:
     shared = min(line.bottom, bottom) - max(line.top, top)
-    return shared >= SAME_LINE * min(line.bottom - line.top, bottom - top)
+    return shared >= _SAME_LINE * min(line.bottom - line.top, bottom - top)

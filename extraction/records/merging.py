@@ -25,8 +25,8 @@ from cinnabar.engine.request import Filled, Leaf
 from cinnabar.engine.writing import Value, Writer
 from cinnabar.extraction.chunking import Chunk
 from cinnabar.extraction.records.parts import (
-    Found,
-    Part,
+    FoundRow,
+    RecordPart,
     Spans,
     joined_leaves,
     part_of,
@@ -66,15 +66,15 @@ def merge(form: Form, chunks: Sequence[Chunk], filled: Sequence[Filled]) -> Fill
     )
 
 
-def _join(before: Part, after: Part, start: int, end: int) -> Part:
+def _join(before: RecordPart, after: RecordPart, start: int, end: int) -> RecordPart:
     """What two chunks found that share the characters [start, end)."""
-    joined = Part(joined_leaves(before, after))
+    joined = RecordPart(joined_leaves(before, after))
     for array in sorted({*before.rows, *after.rows}):
         joined.rows[array] = _join_rows(before.rows.get(array, []), after.rows.get(array, []), start, end)
     return joined
 
 
-def _join_rows(before: list[Found], after: list[Found], start: int, end: int) -> list[Found]:
+def _join_rows(before: list[FoundRow], after: list[FoundRow], start: int, end: int) -> list[FoundRow]:
     same = _pairs(before, after, start, end)
     middle = (start + end + 1) // 2
     rows = []
@@ -83,7 +83,7 @@ def _join_rows(before: list[Found], after: list[Found], start: int, end: int) ->
             other = after[same[at]]
             part = _join(row.part, other.part, start, end)
             chance = max(row.probability, other.probability)
-            rows.append(Found(min(row.anchor, other.anchor), chance, part))
+            rows.append(FoundRow(min(row.anchor, other.anchor), chance, part))
         elif row.anchor < middle:
             rows.append(row)
     paired = set(same.values())
@@ -91,7 +91,7 @@ def _join_rows(before: list[Found], after: list[Found], start: int, end: int) ->
     return sorted(rows, key=lambda row: row.anchor)
 
 
-def _pairs(before: list[Found], after: list[Found], start: int, end: int) -> dict[int, int]:
+def _pairs(before: list[FoundRow], after: list[FoundRow], start: int, end: int) -> dict[int, int]:
     """Which rows of the first chunk are which ones of the second.
 
     Those with one anchor, first; then those of which half of the values, or more, were read at the same
@@ -122,7 +122,7 @@ def _pairs(before: list[Found], after: list[Found], start: int, end: int) -> dic
     return same
 
 
-def _reaches(row: Found, spans: Spans, start: int) -> bool:
+def _reaches(row: FoundRow, spans: Spans, start: int) -> bool:
     """Whether a row has anything from this character on."""
     return row.anchor >= start or any(end > start for own in spans.values() for _, end in own)
 
@@ -130,7 +130,7 @@ def _reaches(row: Found, spans: Spans, start: int) -> bool:
 _Written = tuple[Mapping[str, Leaf], Mapping[str, tuple[int, float]], str]
 
 
-def _write(form: Form, whole: Part) -> _Written | None:
+def _write(form: Form, whole: RecordPart) -> _Written | None:
     """The leaves, the rows and the text of a record, as the engine writes them; None if it is not allowed."""
     found = list(_flat(whole))
     # The place in `found` stands in for the anchor, so that rows are known again after `max_items` took some.
@@ -161,7 +161,7 @@ def _fullest(filled: Sequence[Filled]) -> _Written:
     return best.leaves, best.rows, best.record
 
 
-def _flat(whole: Part) -> Iterator[tuple[int, int, Found]]:
+def _flat(whole: RecordPart) -> Iterator[tuple[int, int, FoundRow]]:
     """All rows with their array and the place of the row around them, parents before their children."""
     waiting = [(-1, whole)]
     count = 0

@@ -16,23 +16,23 @@ Spans = dict[int, list[tuple[int, int]]]
 
 
 @dataclass(slots=True)
-class Part:
+class RecordPart:
     """What was found in the record, or in one row but for rows within it: leaves by slot, rows by array."""
 
     leaves: dict[int, Leaf] = field(default_factory=dict)
-    rows: dict[int, list[Found]] = field(default_factory=lambda: defaultdict(list))
+    rows: dict[int, list[FoundRow]] = field(default_factory=lambda: defaultdict(list))
 
 
 @dataclass(slots=True)
-class Found:
+class FoundRow:
     """A row: its anchor in characters of the document, and what was found in it."""
 
     anchor: int
     probability: float
-    part: Part
+    part: RecordPart
 
 
-def part_of(form: Form, filled: Filled) -> Part:
+def part_of(form: Form, filled: Filled) -> RecordPart:
     """A record taken apart; fillers, which have no anchor, are not among its rows."""
     pointers = sorted(filled.leaves)
 
@@ -42,14 +42,14 @@ def part_of(form: Form, filled: Filled) -> Part:
         inner = pointers[bisect_left(pointers, f"{pointer}/") : bisect_left(pointers, f"{pointer}0")]
         return [filled.leaves[at] for at in (pointer, *inner) if at in filled.leaves]
 
-    whole = Part()
-    parts: dict[int, Part | None] = {-1: whole}
+    whole = RecordPart()
+    parts: dict[int, RecordPart | None] = {-1: whole}
     selectors = {choice.selector.index for choice in form.choices}
     keys = {array.key.index for array in form.arrays if array.key is not None}
     for at in walk_record(form, parse(filled.record)):
         if isinstance(at, RecordRow):
             around, place = parts[at.parent], filled.rows.get(at.pointer)
-            found = None if around is None or place is None else Found(*place, Part())
+            found = None if around is None or place is None else FoundRow(*place, RecordPart())
             parts[at.number] = None if found is None else found.part
             if around is not None and found is not None:
                 around.rows[at.array.index].append(found)
@@ -68,7 +68,7 @@ def part_of(form: Form, filled: Filled) -> Part:
     return whole
 
 
-def joined_leaves(one: Part, other: Part) -> dict[int, Leaf]:
+def joined_leaves(one: RecordPart, other: RecordPart) -> dict[int, Leaf]:
     """The leaves of two parts that are about the same thing: of each slot the one that counts."""
     leaves = dict(one.leaves)
     for slot, leaf in other.leaves.items():
@@ -103,7 +103,7 @@ def rank(leaf: Leaf) -> int:
     return 1 if leaf.missing else 0 if leaf.origin in NONE else 2
 
 
-def spans_of(part: Part) -> Spans:
+def spans_of(part: RecordPart) -> Spans:
     """Where the values of a row, and of rows within it, were read, by slot."""
     found: Spans = defaultdict(list)
     for slot, leaf in part.leaves.items():

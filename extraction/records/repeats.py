@@ -25,16 +25,16 @@ from dataclasses import dataclass
 
 from cinnabar.engine.readings.align import folded
 from cinnabar.engine.request import Filled
-from cinnabar.extraction.records.parts import Found, Part, Spans, joined_leaves, rank, shared, spans_of
+from cinnabar.extraction.records.parts import FoundRow, RecordPart, Spans, joined_leaves, rank, shared, spans_of
 
-#: Least share of values that were read at the same places.
-SAME_PLACES = 0.5
-#: A place that more rows share than this is the place of a group of rows.
-OWN = 2
-#: Lists of more rows than this are tables: their rows need not complete each other.
-FEW = 4
-#: Rows with one text are compared with so many others that have it: a list of thousands takes linear time.
-COMPARED = 32
+# Least share of values that were read at the same places.
+_SAME_PLACES = 0.5
+# A place that more rows share than this is the place of a group of rows.
+_OWN = 2
+# Lists of more rows than this are tables: their rows need not complete each other.
+_FEW = 4
+# Rows with one text are compared with so many others that have it: a list of thousands takes linear time.
+_COMPARED = 32
 
 
 def is_known(filled: Filled) -> bool:
@@ -42,14 +42,14 @@ def is_known(filled: Filled) -> bool:
     return any(leaf.origin == "known" for leaf in filled.leaves.values())
 
 
-def without_repeats(part: Part) -> Part:
+def without_repeats(part: RecordPart) -> RecordPart:
     """The same with one row for rows that are about the same thing, at the anchor of the first."""
     rows = {array: [_inner(row) for row in own] for array, own in part.rows.items()}
-    return Part(dict(part.leaves), {array: _united(own) for array, own in rows.items()})
+    return RecordPart(dict(part.leaves), {array: _united(own) for array, own in rows.items()})
 
 
-def _inner(row: Found) -> Found:
-    return Found(row.anchor, row.probability, without_repeats(row.part))
+def _inner(row: FoundRow) -> FoundRow:
+    return FoundRow(row.anchor, row.probability, without_repeats(row.part))
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ class _Read:
     words: bool
 
     @classmethod
-    def of(cls, part: Part) -> _Read:
+    def of(cls, part: RecordPart) -> _Read:
         texts = {
             slot: leaf.text
             for slot, leaf in part.leaves.items()
@@ -85,12 +85,12 @@ class _Read:
     def own(self, count: Counter[Hashable]) -> Spans:
         """Its places without those of its group."""
         return {
-            slot: [span for span in spans if count[(slot, *span)] <= OWN]
+            slot: [span for span in spans if count[(slot, *span)] <= _OWN]
             for slot, spans in self.places.items()
         }
 
 
-def _united(rows: Sequence[Found]) -> list[Found]:
+def _united(rows: Sequence[FoundRow]) -> list[FoundRow]:
     """The rows in their order, each with what later ones say of the same thing."""
     read = [_Read.of(row.part) for row in rows]
     count = Counter(mark for one in read for mark in one.marks())
@@ -98,7 +98,7 @@ def _united(rows: Sequence[Found]) -> list[Found]:
     united = list(rows)
     having: dict[Hashable, list[int]] = defaultdict(list)
     for at in range(len(rows)):
-        near = dict.fromkeys(other for mark in read[at].marks() for other in having[mark][:COMPARED])
+        near = dict.fromkeys(other for mark in read[at].marks() for other in having[mark][:_COMPARED])
         first = next((other for other in sorted(near) if _same(read[other], read[at], count)), None)
         if first is None:
             kept.append(at)
@@ -110,12 +110,12 @@ def _united(rows: Sequence[Found]) -> list[Found]:
             if first not in having[mark][-1:]:
                 having[mark].append(first)
     found = [united[at] for at in kept]
-    return _completed(found) if len(rows) <= FEW else found
+    return _completed(found) if len(rows) <= _FEW else found
 
 
-def _completed(rows: Sequence[Found]) -> list[Found]:
+def _completed(rows: Sequence[FoundRow]) -> list[FoundRow]:
     """The rows of a short list, one for those that complete each other."""
-    found: list[Found] = []
+    found: list[FoundRow] = []
     for row in rows:
         if found and _complete(_Read.of(found[-1].part), _Read.of(row.part)):
             found[-1] = _both(found[-1], row)
@@ -137,13 +137,13 @@ def _same(one: _Read, other: _Read, count: Counter[Hashable]) -> bool:
         if both and all(one.texts[slot] == other.texts[slot] for slot in both):
             return True
     mine, theirs = one.own(count), other.own(count)
-    return min(shared(one.places, other.places), shared(mine, theirs)) >= SAME_PLACES
+    return min(shared(one.places, other.places), shared(mine, theirs)) >= _SAME_PLACES
 
 
-def _both(one: Found, other: Found) -> Found:
+def _both(one: FoundRow, other: FoundRow) -> FoundRow:
     """One row of two, its values those that count, the rows within both in the order of anchors."""
-    part = Part(joined_leaves(one.part, other.part))
+    part = RecordPart(joined_leaves(one.part, other.part))
     for array in sorted({*one.part.rows, *other.part.rows}):
         within = [*one.part.rows.get(array, ()), *other.part.rows.get(array, ())]
         part.rows[array] = sorted(within, key=lambda row: row.anchor)
-    return Found(min(one.anchor, other.anchor), max(one.probability, other.probability), part)
+    return FoundRow(min(one.anchor, other.anchor), max(one.probability, other.probability), part)

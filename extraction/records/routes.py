@@ -13,10 +13,10 @@ from typing import Any
 from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.judging.resources import Documents, Place
 
-#: Ways at most: 2**16 of them take half a second to prepare.
-MAX_WAYS = 1 << 16
-#: Schemas nested at one value that are followed; of more there is no form (docs/json-schema.md).
-DEEPEST = 200
+# Ways at most: 2**16 of them take half a second to prepare.
+_MAX_WAYS = 1 << 16
+# Schemas nested at one value that are followed; of more there is no form (docs/json-schema.md).
+_DEEPEST = 200
 _LISTS = ("allOf", "anyOf", "oneOf")
 _SINGLE = ("not", "if", "then", "else")
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
@@ -34,8 +34,8 @@ def check_routes(schema: Any) -> None:
         place = pending.pop()
         if isinstance(place.value, dict):
             for keyword in _ASKING:
-                if keyword in place.value and _ways(place, documents, counted) > MAX_WAYS:
-                    reason = f"more than {MAX_WAYS:,} ways lead through what stands beside it"
+                if keyword in place.value and _ways(place, documents, counted) > _MAX_WAYS:
+                    reason = f"more than {_MAX_WAYS:,} ways lead through what stands beside it"
                     advice = "describe the parts once, without alternatives that lead to the same ones"
                     raise UnsupportedSchema(f"{place.pointer}/{keyword}", keyword, reason, advice)
         pending += reversed(list(_children(place)))
@@ -57,8 +57,8 @@ def _asks(schema: Any) -> bool:
 
 def _ways(place: Place, documents: Documents, counted: dict[int, int], deep: int = 0) -> int:
     """The ways from here into parts at the same value, this one among them; of a loop one round."""
-    if deep > DEEPEST:
-        return MAX_WAYS + 1
+    if deep > _DEEPEST:
+        return _MAX_WAYS + 1
     if id(place) not in counted:
         counted[id(place)] = 1
         parts = _beside(place, documents)

@@ -43,47 +43,47 @@ class Escalated:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """A document as the cheap model filled it."""
+class MergedRecord:
+    """A document and its record, merged from its chunks, before anything goes up."""
 
     document: Document
     filled: Filled
 
 
 def escalate(
-    drafts: Sequence[Draft], form: Form, tier: Tier, context: int | None = None
+    merged: Sequence[MergedRecord], form: Form, tier: Tier, context: int | None = None
 ) -> tuple[list[Result], Escalated]:
-    """The drafts, in their order, with what was not sure answered by the stronger model.
+    """The records, in their order, with what was not sure answered by the stronger model.
 
-    `context` is the most tokens of a chunk, where fewer than the model's are wanted. A draft of which nothing
+    `context` is the most tokens of a chunk, where fewer than the model's are wanted. A record of which nothing
     is in doubt stays as it is; one of which a chunk failed is that failure.
     """
     raised: dict[int, _Raised] = {}
     finals: dict[int, Result] = {}
     escalated = Escalated()
-    for at, draft in enumerate(drafts):
-        if _is_sure(draft.filled, tier.below):
+    for at, lower in enumerate(merged):
+        if _is_sure(lower.filled, tier.below):
             continue
         try:
-            pieces = chunks_for(draft.document, tier.filler, context)
-            frozen = freeze(form, draft.filled, tier.below, lists=len(pieces) == 1)
+            pieces = chunks_for(lower.document, tier.filler, context)
+            frozen = freeze_sure(form, lower.filled, tier.below, lists=len(pieces) == 1)
         except Exception as error:
-            finals[at] = _internal(draft, error)
+            finals[at] = _internal(lower, error)
             continue
-        raised[at] = _Raised(draft, pieces, form, frozen)
+        raised[at] = _Raised(lower, pieces, form, frozen)
         escalated.documents += 1
-        escalated.fields += len(draft.filled.leaves.keys() - frozen.keys())
+        escalated.fields += len(lower.filled.leaves.keys() - frozen.keys())
     results = iter(tier.filler.fill([request for one in raised.values() for request in one.requests]))
     for at, one in raised.items():
         answers = [next(results) for _ in one.pieces]
         try:
             finals[at] = one.merged(answers)
         except Exception as error:
-            finals[at] = _internal(one.draft, error)
-    return [finals.get(at, draft.filled) for at, draft in enumerate(drafts)], escalated
+            finals[at] = _internal(one.lower, error)
+    return [finals.get(at, lower.filled) for at, lower in enumerate(merged)], escalated
 
 
-def freeze(form: Form, filled: Filled, below: float, lists: bool = True) -> dict[str, str | None]:
+def freeze_sure(form: Form, filled: Filled, below: float, lists: bool = True) -> dict[str, str | None]:
     """What is sure of a record, by pointer, as `Request.known` takes it; nothing in lists unless told so."""
     walk = _Walk(filled, below, lists, sorted(filled.leaves))
     walk.visit(form.root, parse(filled.record), "")
@@ -99,9 +99,9 @@ def _unsure(leaf: Leaf, below: float) -> bool:
     return leaf.missing or leaf.confidence < below
 
 
-def _internal(draft: Draft, error: Exception) -> Failed:
+def _internal(lower: MergedRecord, error: Exception) -> Failed:
     """A fault of ours with one document, which harms no other."""
-    return Failed(draft.filled.id, "internal_error", f"{type(error).__name__}: {error}"[:2000])
+    return Failed(lower.filled.id, "internal_error", f"{type(error).__name__}: {error}"[:2000])
 
 
 @dataclass(slots=True)
@@ -182,14 +182,14 @@ def is_plain(node: Node) -> bool:
 class _Raised:
     """A document that goes up, in its chunks, with what is frozen."""
 
-    draft: Draft
+    lower: MergedRecord
     pieces: list[Chunk]
     form: Form
     frozen: dict[str, str | None]
 
     @property
     def requests(self) -> list[Request]:
-        document = self.draft.document
+        document = self.lower.document
         return [
             Request(
                 f"{document.digest}:{c.start}", self.form, passage_of(document, c.start, c.end), self.frozen
@@ -203,7 +203,7 @@ class _Raised:
         if failed is not None:
             return failed
         filled = merge(self.form, self.pieces, [r for r in results if isinstance(r, Filled)])
-        own = self.draft.filled
+        own = self.lower.filled
         leaves = {
             at: own.leaves[at] if at in self.frozen and at in own.leaves else leaf
             for at, leaf in filled.leaves.items()

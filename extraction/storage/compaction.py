@@ -19,8 +19,8 @@ from cinnabar.extraction.storage.manifest import Manifest, StoredFile
 
 #: Batches that are merged at a time.
 FAN = 64
-#: Rows are gathered up to this size, in bytes of memory, before they are written as a row group.
-ROW_GROUP = 16 << 20
+# Rows are gathered up to this size, in bytes of memory, before they are written as a row group.
+_ROW_GROUP = 16 << 20
 
 
 def due(committed: Sequence[Manifest]) -> list[Manifest]:
@@ -34,7 +34,7 @@ def due(committed: Sequence[Manifest]) -> list[Manifest]:
     return []
 
 
-def merge(out: Path, group: Sequence[Manifest], number: int) -> Manifest:
+def merge_batches(out: Path, group: Sequence[Manifest], number: int) -> Manifest:
     """Write the files of these batches as one batch; it counts once its manifest is committed.
 
     Raises RunError where a file has changed since it was committed: a merge would give it a new checksum.
@@ -70,7 +70,7 @@ def _merge_files(out: Path, folder: str, parts: Sequence[StoredFile], number: in
                 for batch in pq.ParquetFile(out / part.path).iter_batches():
                     waiting.append(_fitted(pa.Table.from_batches([batch]), schema))
                     size += batch.nbytes
-                    if size >= ROW_GROUP:
+                    if size >= _ROW_GROUP:
                         writer.write_table(pa.concat_tables(waiting))
                         waiting, size = [], 0
             if waiting:

@@ -21,11 +21,11 @@ from cinnabar.extraction.storage.reading import connect, distinct, question
 from cinnabar.schemas.errors import UsageError
 
 FORMATS = ("csv", "jsonl", "parquet")
-#: The endings of file names by which a format is known.
-SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+# The endings of file names by which a format is known.
+_SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 #: What a spreadsheet takes for a formula (OWASP, CSV Injection), also behind the apostrophes that defuse it.
 FORMULA = re.compile("'*[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]")
-#: A number in words, as the view `fields` has it, is none.
+# A number in words, as the view `fields` has it, is none.
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
 #: Stands before a formula, and makes it a text that is shown as it is; taking one away gives the text again.
 DEFUSED = "'"
@@ -39,7 +39,7 @@ def format_of(path: Path | None, named: str | None) -> str:
         if named not in FORMATS:
             raise UsageError(f"--format: expected one of {', '.join(FORMATS)}, got {named!r}")
         return named
-    found = None if path is None else SUFFIXES.get(path.suffix.lower())
+    found = None if path is None else _SUFFIXES.get(path.suffix.lower())
     if found is None:
         raise UsageError(
             f"--format: expected one of {', '.join(FORMATS)}, or --to with the ending of one of them"
@@ -74,10 +74,10 @@ def export(
         return _to_file(to, answer, write)
 
 
-Writer = Callable[[pa.RecordBatchReader, BinaryIO], int]
+_Writer = Callable[[pa.RecordBatchReader, BinaryIO], int]
 
 
-def _to_file(to: Path, answer: pa.RecordBatchReader, write: Writer) -> int:
+def _to_file(to: Path, answer: pa.RecordBatchReader, write: _Writer) -> int:
     rows = 0
 
     def fill(temporary: Path) -> None:
@@ -110,7 +110,7 @@ def _lines(answer: pa.RecordBatchReader, stream: BinaryIO) -> int:
     return rows
 
 
-def _csv(formulas: bool) -> Writer:
+def _csv(formulas: bool) -> _Writer:
     shown: Callable[[Any], str] = _plain if formulas else _safe
 
     def write(answer: pa.RecordBatchReader, stream: BinaryIO) -> int:

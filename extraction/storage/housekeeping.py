@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cinnabar.extraction.storage import manifest as manifests
-from cinnabar.extraction.storage.compaction import merge
+from cinnabar.extraction.storage.compaction import merge_batches
 from cinnabar.extraction.storage.files import failures, is_locked
 from cinnabar.extraction.storage.manifest import Manifest
 from cinnabar.extraction.storage.reading import connect
@@ -149,7 +149,7 @@ def compact(out: Path) -> Compacted:
         with failures(f"{out}: could not merge batches"):
             for group in groups.values():
                 if len(group) > 1:
-                    store.replace(partial(merge, store.out, group))
+                    store.replace(partial(merge_batches, store.out, group))
         store.publish()
         after = store.committed()
     return Compacted(len(before), len(after), *_size(before, after))

@@ -14,9 +14,9 @@ import orjson
 from cinnabar.extraction.storage.files import TEMPORARY, write_bytes
 from cinnabar.schemas.errors import RunError, UsageError
 
-FORMAT = 1
+_FORMAT = 1
 FOLDER = "manifest"
-MEND = "restore it, or have `cinnabar verify` set its batch aside, which the next run fills again"
+_MEND = "restore it, or have `cinnabar verify` set its batch aside, which the next run fills again"
 #: The folders that hold Parquet files, by table.
 TABLES = ("data", "fields", "documents", "outcomes", "runs")
 _NAME = re.compile(r"batch-(\d{10})\.json")
@@ -70,7 +70,7 @@ class BrokenManifest(RunError):
 
     def __init__(self, path: Path, why: str) -> None:
         self.detail = f"expected a manifest of Cinnabar, found something else ({why})"
-        super().__init__(f"{path}: {self.detail}; {MEND}")
+        super().__init__(f"{path}: {self.detail}; {_MEND}")
 
 
 def batch_name(number: int) -> str:
@@ -87,7 +87,7 @@ def number_of(path: Path) -> int | None:
 def commit(out: Path, manifest: Manifest) -> None:
     """Make this commit count, in one atomic rename; its files are on disk already."""
     content = {
-        "format": FORMAT,
+        "format": _FORMAT,
         "number": manifest.number,
         "level": manifest.level,
         "created": manifest.created.isoformat(),
@@ -113,9 +113,9 @@ def read(path: Path) -> Manifest:
         content = orjson.loads(path.read_bytes())
         if not isinstance(content, dict):
             raise ValueError("expected a JSON object")
-        if content["format"] != FORMAT:
+        if content["format"] != _FORMAT:
             raise UsageError(
-                f"{path}: written by another version of Cinnabar (format {content['format']}, not {FORMAT})"
+                f"{path}: written by another version of Cinnabar (format {content['format']}, not {_FORMAT})"
             )
         return Manifest(
             number=content["number"],
@@ -200,7 +200,7 @@ def check_sizes(out: Path, manifests: Iterable[Manifest]) -> None:
             size = path.stat().st_size if path.is_file() else None
             if size != file.bytes:
                 seen = "it is missing" if size is None else f"it has {size}"
-                raise RunError(f"{path}: committed with {file.bytes} bytes, but {seen}; {MEND}")
+                raise RunError(f"{path}: committed with {file.bytes} bytes, but {seen}; {_MEND}")
 
 
 def check_digests(out: Path, manifests: Iterable[Manifest]) -> None:
@@ -212,7 +212,7 @@ def check_digests(out: Path, manifests: Iterable[Manifest]) -> None:
             found = describe_file(out, file.table, out / file.path, file.rows).sha256
             if found != file.sha256:
                 raise RunError(
-                    f"{out / file.path}: its SHA-256 is {found}, committed was {file.sha256}; {MEND}"
+                    f"{out / file.path}: its SHA-256 is {found}, committed was {file.sha256}; {_MEND}"
                 )
 
 

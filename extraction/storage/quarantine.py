@@ -12,6 +12,7 @@ from typing import Any
 from cinnabar.extraction.records.validation import Validator, exact
 from cinnabar.extraction.storage.reading import connect
 from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
+from cinnabar.extraction.storage.run import Run
 from cinnabar.extraction.storage.store import Store
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.canonical import json_text
@@ -20,8 +21,8 @@ from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.texts import read_schema
 
-#: The flag of a record that a person let through.
-RELEASED = "released"
+# The flag of a record that a person let through.
+_RELEASED = "released"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ def release(out: Path, chosen: Sequence[Held]) -> Released:
         with Store.open(out) as store:
             arguments = {"release": paths}
             compiled = compile_schema(source.schema)
-            run = store.begin_run(source, compiled, engine, arguments, inputs=paths, retry_quarantined=True)
+            run = Run(store, source, compiled, engine, arguments, inputs=paths, retry_quarantined=True)
             run.commit_batch(outcomes)
             run.finish()
         released += paths
@@ -165,7 +166,7 @@ def _outcome(out: Path, one: Held) -> Outcome:
     leaves = tuple(
         LeafRow(pointer, json_text(value), 0.0, "known") for pointer, value in _leaves(exact(one.record_json))
     )
-    record = Record(one.record_json, leaves, 0.0, tuple(sorted({*flags, RELEASED})))
+    record = Record(one.record_json, leaves, 0.0, tuple(sorted({*flags, _RELEASED})))
     return Outcome(one.path, "written", digest=one.document, document=info, record=record)
 
 

@@ -9,8 +9,8 @@ from typing import Literal
 from cinnabar.engine.request import Origin
 from cinnabar.extraction.documents import Document, Evidence
 
-Status = Literal["written", "quarantined", "skipped"]
-STATUSES: tuple[Status, ...] = ("written", "quarantined", "skipped")
+_Status = Literal["written", "quarantined", "skipped"]
+STATUSES: tuple[_Status, ...] = ("written", "quarantined", "skipped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Outcome:
     """
 
     path: str
-    status: Status
+    status: _Status
     code: str = ""
     detail: str = ""
     digest: str = ""

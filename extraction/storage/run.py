@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 import pyarrow as pa
@@ -20,15 +20,13 @@ from cinnabar.extraction.storage import tables
 from cinnabar.extraction.storage.files import failures, reading, write_bytes
 from cinnabar.extraction.storage.names import identifier
 from cinnabar.extraction.storage.records import STATUSES, Outcome
+from cinnabar.extraction.storage.store import Store
 from cinnabar.extraction.storage.tables import Key, RecordColumns
 from cinnabar.schemas.arrow import arrow_schema
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.loading import SchemaSource
 from cinnabar.schemas.texts import schema_text
-
-if TYPE_CHECKING:
-    from cinnabar.extraction.storage.store import Store
 
 #: What is committed is in the snapshot after so many seconds, while a run goes on. A snapshot takes 0.1 s.
 PUBLISH_EVERY = 2.0
@@ -52,8 +50,10 @@ class RunSummary:
 
 
 class Run:
-    """A run that has begun; made by `Store.begin_run`.
+    """A run over these inputs, which has begun.
 
+    With `inputs` (the paths as their outcomes will name them) `finish` checks that each has exactly one
+    outcome. With `retry_quarantined` what is in quarantine with this same key does not count as done.
     Raises UsageError where the output folder has this schema with other column types.
     """
 
@@ -64,8 +64,9 @@ class Run:
         compiled: CompiledSchema,
         engine_fingerprint: str,
         arguments: Mapping[str, Any],
-        inputs: Collection[str] | None,
-        retry_quarantined: bool,
+        *,
+        inputs: Collection[str] | None = None,
+        retry_quarantined: bool = False,
     ) -> None:
         self._store = store
         self._record_schema = arrow_schema(compiled)

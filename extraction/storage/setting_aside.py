@@ -23,9 +23,9 @@ from cinnabar.extraction.storage.files import FolderLock, failures, make_folder,
 from cinnabar.extraction.storage.manifest import Manifest
 from cinnabar.extraction.storage.store import Store
 
-#: Where what is broken is kept.
-ASIDE = "aside"
-#: The tables whose columns are the same in every folder, which a batch that is set aside leaves empty.
+# Where what is broken is kept.
+_ASIDE = "aside"
+# The tables whose columns are the same in every folder, which a batch that is set aside leaves empty.
 _FIXED = {
     "fields": tables.FIELDS,
     "documents": tables.DOCUMENTS,
@@ -35,7 +35,7 @@ _FIXED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class FileProblem:
     """What is wrong with a file of a batch. `batch` is 0 where no batch is to blame."""
 
     batch: int
@@ -48,7 +48,7 @@ def within(out: Path, path: Path) -> str:
     return path.relative_to(out).as_posix()
 
 
-def set_aside(out: Path, problems: Sequence[Problem]) -> list[str]:
+def set_aside(out: Path, problems: Sequence[FileProblem]) -> list[str]:
     """Make the batches that are to blame count no more, and keep copies of their files in `aside/`.
 
     The snapshot is behind then: who opens the store next builds it, once all is set aside that has to be.
@@ -89,8 +89,8 @@ def _move_unknown(out: Path, number: int) -> str:
 
 
 def _folder(out: Path, name: str) -> Path:
-    taken = Counter(path.name.split(".")[0] for path in (out / ASIDE).glob("*"))
-    return out / ASIDE / (f"{name}.{taken[name] + 1}" if taken[name] else name)
+    taken = Counter(path.name.split(".")[0] for path in (out / _ASIDE).glob("*"))
+    return out / _ASIDE / (f"{name}.{taken[name] + 1}" if taken[name] else name)
 
 
 def _copy(out: Path, folder: Path, paths: Sequence[str]) -> None:

@@ -5,21 +5,20 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cinnabar.extraction.storage import manifest as manifests
-from cinnabar.extraction.storage.compaction import due, merge
+from cinnabar.extraction.storage.compaction import due, merge_batches
 from cinnabar.extraction.storage.files import FolderLock, failures, make_folder, reading, write_whole
 from cinnabar.extraction.storage.manifest import Manifest, StoredFile
-from cinnabar.extraction.storage.run import Run
 from cinnabar.extraction.storage.snapshot import publish, published_number
 from cinnabar.extraction.storage.tables import RecordColumns
 from cinnabar.extraction.storage.uniting import stored_columns
@@ -30,7 +29,7 @@ from cinnabar.schemas.loading import SchemaSource
 from cinnabar.schemas.uniting import united_columns
 
 #: How long the files of a replaced batch stay, for readers that hold an older snapshot: a working day.
-GRACE = timedelta(days=1)
+KEEP_REPLACED = timedelta(days=1)
 
 
 #: The code of documents whose model behind a server could not be reached: no fault of theirs.
@@ -85,7 +84,7 @@ class Store:
         self._next = max((entry.number for entry in found), default=0) + 1
         if self._trusting:
             self.publish_if_stale()
-        for entry in manifests.replaced(found, before=manifests.now() - GRACE):
+        for entry in manifests.replaced(found, before=manifests.now() - KEEP_REPLACED):
             manifests.remove(self.out, entry)
 
     def __enter__(self) -> Self:
@@ -109,23 +108,6 @@ class Store:
     def committed(self) -> list[Manifest]:
         """The commits that count, in order."""
         return [self._manifests[number] for number in sorted(self._manifests)]
-
-    def begin_run(
-        self,
-        source: SchemaSource,
-        compiled: CompiledSchema,
-        engine_fingerprint: str,
-        arguments: Mapping[str, Any],
-        *,
-        inputs: Collection[str] | None = None,
-        retry_quarantined: bool = False,
-    ) -> Run:
-        """Begin a run over these inputs.
-
-        With `inputs` (the paths as their outcomes will name them) `Run.finish` checks that each has exactly
-        one outcome. With `retry_quarantined` what is in quarantine with this same key does not count as done.
-        """
-        return Run(self, source, compiled, engine_fingerprint, arguments, inputs, retry_quarantined)
 
     def check_united(self, source: SchemaSource, compiled: CompiledSchema) -> None:
         """Raise NotUnited where the records of another version of this schema and its own are no one table.
@@ -249,7 +231,7 @@ class Store:
         with self.mutex:
             with failures(f"{self.out}: could not merge batches"):
                 while group := due(self.committed()):
-                    self.replace(partial(merge, self.out, group))
+                    self.replace(partial(merge_batches, self.out, group))
             self._stop_waiting()
             publish(self.out)
             self._published = time.monotonic()

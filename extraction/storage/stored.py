@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 
 from cinnabar.extraction.documents import Box, Evidence, Span
-from cinnabar.extraction.mailboxes.address import is_address, parse_address, parse_mail
+from cinnabar.extraction.mailboxes.address import is_address, parse_address, parse_mail_path
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.names import quoted
 from cinnabar.extraction.storage.reading import connect, question
@@ -55,7 +55,7 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LatestRecord:
     """The latest record of a document: which it is, and the characters and bytes (`size`) of its document.
 
     `paths` are all under which these bytes were read, that of the record first. `current` says that no later
@@ -79,8 +79,8 @@ class Stored:
     fields: dict[str, str]
 
 
-#: Columns that are named where one is asked for that is not there.
-NAMED = 40
+# Columns that are named where one is asked for that is not there.
+_NAMED = 40
 _UNKNOWN = re.compile(r"Referenced column (\".*?\") not found")
 # What follows the name of a file in its own path, of a folder, an mbox and a mailbox behind IMAP in those of
 # what lies in them.
@@ -91,7 +91,7 @@ _LATEST = (
 )
 
 
-def select(out: Path, name: str, chosen: Selection) -> list[Found]:
+def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
     """The latest record of each document under any version of this schema, where it was chosen, by path.
 
     Raises UsageError where there is no folder, and where the SQL is wrong.
@@ -137,14 +137,14 @@ def select(out: Path, name: str, chosen: Selection) -> list[Found]:
         )
         rows = connection.execute(sql, [name, *values]).fetchall()
     return [
-        Found(document, (path, *(p for p in paths if p != path)), *rest)
+        LatestRecord(document, (path, *(p for p in paths if p != path)), *rest)
         for document, path, paths, *rest in rows
     ]
 
 
 def _plain(source: str) -> str:
     """A path or an address as the paths of documents begin with it."""
-    if is_address(source) and parse_mail(source) is None:
+    if is_address(source) and parse_mail_path(source) is None:
         return str(parse_address(source))
     return source.removeprefix("./").rstrip("/")
 
@@ -169,15 +169,15 @@ def _predicate(connection: duckdb.DuckDBPyConnection, out: Path, name: str, wher
         if (unknown := _UNKNOWN.search(str(error))) is None:
             raise
         columns = [row[0] for row in connection.execute(f"DESCRIBE {quoted(view)}").fetchall()]
-        more = f" and {len(columns) - NAMED} more" if len(columns) > NAMED else ""
+        more = f" and {len(columns) - _NAMED} more" if len(columns) > _NAMED else ""
         raise UsageError(
             f"--where {where}: there is no column {unknown[1]}, expected one of"
-            f" {', '.join(columns[:NAMED])}{more}"
+            f" {', '.join(columns[:_NAMED])}{more}"
         ) from error
     return source
 
 
-def stored(out: Path, found: Sequence[Found]) -> dict[str, Stored]:
+def stored(out: Path, found: Sequence[LatestRecord]) -> dict[str, Stored]:
     """The records of these documents, by digest."""
     wanted = [[one.document, one.run_id] for one in found]
     if not wanted:

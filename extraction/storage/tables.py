@@ -24,8 +24,8 @@ def _columns(columns: Sequence[tuple[str, pa.DataType]]) -> pa.Schema:
     return pa.schema([pa.field(name, kind) for name, kind in columns])
 
 
-#: The columns that every table of records has beside those of its schema.
-SYSTEM_COLUMNS = _columns(
+# The columns that every table of records has beside those of its schema.
+_SYSTEM_COLUMNS = _columns(
     [
         ("path", pa.string()),
         ("document", pa.string()),
@@ -134,7 +134,7 @@ class RecordColumns:
     @classmethod
     def of(cls, record: pa.Schema) -> RecordColumns:
         """The columns for records of this Arrow schema: the path first, then the record's, then the rest."""
-        taken = {name.casefold() for name in SYSTEM_COLUMNS.names}
+        taken = {name.casefold() for name in _SYSTEM_COLUMNS.names}
         names: dict[str, str] = {}
         for name in record.names:
             column = name or "_"
@@ -143,7 +143,7 @@ class RecordColumns:
             taken.add(column.casefold())
             names[name] = column
         own = [record.field(name).with_name(names[name]) for name in record.names]
-        system = list(SYSTEM_COLUMNS)
+        system = list(_SYSTEM_COLUMNS)
         return cls(names, pa.schema([system[0], *own, *system[1:]]))
 
 
@@ -158,7 +158,7 @@ def _escape(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def parse(text: str) -> Any:
+def parse_exact(text: str) -> Any:
     """The value of a JSON text, with numbers exact."""
     return json.loads(text, parse_float=Decimal)
 
@@ -172,7 +172,7 @@ def record_row(
     column.
     """
     assert outcome.record is not None
-    value = parse(outcome.record.text)
+    value = parse_exact(outcome.record.text)
     if not isinstance(value, dict):
         value = {record_schema.names[0]: value}
     row: dict[str, Any] = {
@@ -194,7 +194,7 @@ def record_row(
 def field_rows(outcome: Outcome, key: Key) -> pa.Table:
     """A row for each leaf of a written outcome."""
     assert outcome.record is not None
-    value = parse(outcome.record.text)
+    value = parse_exact(outcome.record.text)
     return pa.Table.from_pylist(
         [_field_row(leaf, outcome.record, value, outcome.digest, key) for leaf in outcome.record.leaves],
         FIELDS,

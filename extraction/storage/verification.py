@@ -18,7 +18,7 @@ from cinnabar.extraction.records.validation import Validator
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.files import is_locked
 from cinnabar.extraction.storage.manifest import BrokenManifest, Manifest, StoredFile
-from cinnabar.extraction.storage.setting_aside import Problem, set_aside, within
+from cinnabar.extraction.storage.setting_aside import FileProblem, set_aside, within
 from cinnabar.extraction.storage.store import Store
 from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.errors import RunError, UsageError
@@ -37,7 +37,7 @@ class Verified:
     batches: int
     files: int
     records: int
-    problems: list[Problem]
+    problems: list[FileProblem]
     aside: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     leftovers: list[str] = field(default_factory=list)
@@ -94,12 +94,12 @@ def check(out: Path) -> Verified:
             records += _check_rows(out, entry, validators[entry.schema_fingerprint], keys, problems)
         except (OSError, pa.ArrowException) as error:
             path = entry.files[0].path if entry.files else entry.name
-            problems.append(Problem(entry.number, path, f"cannot be read: {error}"))
+            problems.append(FileProblem(entry.number, path, f"cannot be read: {error}"))
     problems += keys.unmatched()
     return Verified(len(live), sum(len(entry.files) for entry in live), records, problems)
 
 
-def _manifests(out: Path) -> tuple[list[Manifest], list[Problem]]:
+def _manifests(out: Path) -> tuple[list[Manifest], list[FileProblem]]:
     found, problems = [], []
     for path in sorted((out / manifests.FOLDER).glob("batch-*.json")):
         number = manifests.number_of(path)
@@ -110,53 +110,53 @@ def _manifests(out: Path) -> tuple[list[Manifest], list[Problem]]:
         except FileNotFoundError:
             continue  # replaced, and removed by the writer since the folder was listed
         except BrokenManifest as error:
-            problems.append(Problem(number, within(out, path), error.detail))
+            problems.append(FileProblem(number, within(out, path), error.detail))
             continue
         except OSError as error:
-            problems.append(Problem(number, within(out, path), f"cannot be read: {error.strerror or error}"))
+            problems.append(FileProblem(number, within(out, path), f"cannot be read: {error.strerror or error}"))
             continue
         if entry.number != number:
-            problems.append(Problem(number, within(out, path), f"says that it is number {entry.number}"))
+            problems.append(FileProblem(number, within(out, path), f"says that it is number {entry.number}"))
         else:
             found.append(entry)
     return found, problems
 
 
-def _check_file(out: Path, entry: Manifest, file: StoredFile) -> Problem | None:
+def _check_file(out: Path, entry: Manifest, file: StoredFile) -> FileProblem | None:
     path = out / file.path
     if not path.is_file():
-        return Problem(entry.number, file.path, "it is missing")
+        return FileProblem(entry.number, file.path, "it is missing")
     size = path.stat().st_size
     if size != file.bytes:
-        return Problem(entry.number, file.path, f"it has {size} bytes, committed were {file.bytes}")
+        return FileProblem(entry.number, file.path, f"it has {size} bytes, committed were {file.bytes}")
     digest = manifests.describe_file(out, file.table, path, file.rows).sha256
     if digest != file.sha256:
-        return Problem(entry.number, file.path, f"its SHA-256 is {digest}, committed was {file.sha256}")
+        return FileProblem(entry.number, file.path, f"its SHA-256 is {digest}, committed was {file.sha256}")
     try:
         rows = pq.read_metadata(path).num_rows
     except (OSError, pa.ArrowException) as error:
-        return Problem(entry.number, file.path, f"no Parquet file: {error}")
+        return FileProblem(entry.number, file.path, f"no Parquet file: {error}")
     if rows != file.rows:
-        return Problem(entry.number, file.path, f"it has {rows} rows, committed were {file.rows}")
+        return FileProblem(entry.number, file.path, f"it has {rows} rows, committed were {file.rows}")
     return None
 
 
-def _validator(out: Path, name: str, problems: list[Problem]) -> Validator | None:
+def _validator(out: Path, name: str, problems: list[FileProblem]) -> Validator | None:
     path = out / "schemas" / f"{name}.json"
     advice = "the next run with this schema writes it again"
     try:
         schema = read_schema(path.read_text(encoding="utf-8")) if path.is_file() else None
         if schema is None:
-            problems.append(Problem(0, within(out, path), f"it is missing; {advice}"))
+            problems.append(FileProblem(0, within(out, path), f"it is missing; {advice}"))
             return None
         if fingerprint(schema) != name:
             problems.append(
-                Problem(0, within(out, path), f"it is another schema than its name says; {advice}")
+                FileProblem(0, within(out, path), f"it is another schema than its name says; {advice}")
             )
             return None
         return Validator(SchemaSource(name[:12], schema, None, name))
     except (OSError, ValueError, UsageError) as error:
-        problems.append(Problem(0, within(out, path), f"cannot be used: {error}; {advice}"))
+        problems.append(FileProblem(0, within(out, path), f"cannot be used: {error}; {advice}"))
         return None
 
 
@@ -168,27 +168,27 @@ class _Keys:
         self._records: dict[tuple[str, str, str], tuple[int, str]] = {}
         self._outcomes: dict[tuple[str, str, str], tuple[int, str]] = {}
 
-    def outcome(self, entry: Manifest, path: str, row: dict[str, Any]) -> Problem | None:
+    def outcome(self, entry: Manifest, path: str, row: dict[str, Any]) -> FileProblem | None:
         """Take note of a row of `outcomes`."""
         if self._paths.setdefault((row["run_id"], row["path"]), entry.number) != entry.number:
-            return Problem(entry.number, path, f"{row['path']}: a second outcome in run {row['run_id']}")
+            return FileProblem(entry.number, path, f"{row['path']}: a second outcome in run {row['run_id']}")
         return self._note(self._outcomes, entry, path, row) if row["outcome"] == "written" else None
 
-    def record(self, entry: Manifest, path: str, row: dict[str, Any]) -> Problem | None:
+    def record(self, entry: Manifest, path: str, row: dict[str, Any]) -> FileProblem | None:
         """Take note of a record."""
         return self._note(self._records, entry, path, row)
 
     @staticmethod
     def _note(
         seen: dict[tuple[str, str, str], tuple[int, str]], entry: Manifest, path: str, row: dict[str, Any]
-    ) -> Problem | None:
+    ) -> FileProblem | None:
         key = (row["document"], row["schema_fingerprint"], row["engine_fingerprint"])
         if key in seen:
-            return Problem(entry.number, path, f"document {key[0][:16]}: written twice with the same engine")
+            return FileProblem(entry.number, path, f"document {key[0][:16]}: written twice with the same engine")
         seen[key] = (entry.number, path)
         return None
 
-    def unmatched(self) -> Iterator[Problem]:
+    def unmatched(self) -> Iterator[FileProblem]:
         """Records without an outcome, and outcomes without their record."""
         for seen, other, what in (
             (self._records, self._outcomes, "a record without its outcome"),
@@ -196,11 +196,11 @@ class _Keys:
         ):
             for key, (number, path) in seen.items():
                 if key not in other:
-                    yield Problem(number, path, f"document {key[0][:16]}: {what}")
+                    yield FileProblem(number, path, f"document {key[0][:16]}: {what}")
 
 
 def _check_rows(
-    out: Path, entry: Manifest, validator: Validator | None, keys: _Keys, problems: list[Problem]
+    out: Path, entry: Manifest, validator: Validator | None, keys: _Keys, problems: list[FileProblem]
 ) -> int:
     """Check the outcomes and the records of a batch whose files are sound; how many records these are."""
     columns = ["document", "schema_fingerprint", "engine_fingerprint"]
@@ -219,7 +219,7 @@ def _check_rows(
                 if violations:
                     said = f"{violations[0].pointer or '/'}: {violations[0].message}"
                     detail = f"document {row['document'][:16]}: breaks its schema at {said}"
-                    problems.append(Problem(entry.number, file.path, detail))
+                    problems.append(FileProblem(entry.number, file.path, detail))
     return records
 
 

@@ -9,34 +9,23 @@ from contextlib import redirect_stdout
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cinnabar.flows.cli.options import (
-    AsJson,
-    Device,
-    DeviceOption,
-    EffortName,
-    EffortOption,
-    FromOption,
-    Missing,
-    MissingOption,
-    RayOption,
-    WorkersOption,
-)
+from cinnabar.extraction.run_options import RunOptions
+from cinnabar.flows.cli.options import AsJson, DeviceOption, FromOption, RayOption, run_options
 from cinnabar.schemas.errors import UsageError
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.backfill.backfill import Backfill
-    from cinnabar.extraction.backfill.estimate import Estimate
-    from cinnabar.extraction.cluster.connection import Cluster
-    from cinnabar.extraction.run import Summary
+    from cinnabar.extraction.backfill.estimate import BackfillEstimate
+    from cinnabar.extraction.batched_run import Summary
 
 #: Lost documents that are named at the end.
 NAMED = 20
 
 
+@run_options("effort", "on_missing", "limit", "workers", "retry_quarantined")
 def backfill(
     schema: Annotated[
         str,
@@ -68,17 +57,11 @@ def backfill(
     model: Annotated[
         str, typer.Option(metavar="M", help="What fills: `default`, or a folder made by train.")
     ] = "default",
-    device: DeviceOption = Device.AUTO,
-    effort: EffortOption = EffortName.MEDIUM,
-    on_missing: MissingOption = Missing.QUARANTINE,
-    limit: Annotated[int | None, typer.Option(metavar="N", help="The first N records only.")] = None,
-    workers: WorkersOption = 2,
+    device: DeviceOption = "auto",
     others: FromOption = None,
-    retry_quarantined: Annotated[
-        bool, typer.Option("--retry-quarantined", help="Try again what a backfill put into quarantine.")
-    ] = False,
     ray: RayOption = None,
     as_json: AsJson = False,
+    **said: Any,
 ) -> None:
     """Fill the new and changed fields of a new version of a schema, and keep all else as it stands.
 
@@ -105,7 +88,6 @@ def backfill(
     from cinnabar.extraction.backfill.backfill import Backfill
     from cinnabar.extraction.cluster.connection import joined
     from cinnabar.extraction.inputs import located
-    from cinnabar.extraction.run import Options
     from cinnabar.extraction.sources import model_source
     from cinnabar.extraction.storage.stored import Selection, names
     from cinnabar.flows.cli.console import Bar
@@ -125,16 +107,10 @@ def backfill(
         below=below,
         where=where,
     )
-    options = Options(
-        effort=effort.value,
-        on_missing=on_missing.value,
-        limit=limit,
-        workers=workers,
-        retry_quarantined=retry_quarantined,
-    )
+    options = RunOptions(**said)
     version = load_schema(schema)
     summary = None
-    filler = model_source(model, device.value)
+    filler = model_source(model, device)
     lying = located(others or [])
     with (
         joined(ray, filler) as cluster,
@@ -145,23 +121,14 @@ def backfill(
         if not as_json:
             _tell(found, version.name, names(out))
         if not (dry_run or begun.empty):
-            _work(begun, cluster)
-            summary = begun.finish()
+            # Standard output is for the result. Ray prints there whom it lost.
+            with redirect_stdout(sys.stderr):
+                summary = begun.work_through(cluster)
     if as_json:
         ended = None if summary is None else asdict(summary)
         print(json.dumps({"estimate": asdict(found), "summary": ended, "out": str(out)}))
     elif summary is not None:
         _report(summary, out)
-
-
-def _work(begun: Backfill, cluster: Cluster | None) -> None:
-    if cluster is None:
-        for number in range(len(begun.batches)):
-            begun.work(number)
-        return
-    # Standard output is for the result. Ray prints there whom it lost.
-    with redirect_stdout(sys.stderr):
-        begun.spread(cluster)
 
 
 def _moment(text: str, option: str, end: bool = False) -> datetime:
@@ -182,7 +149,7 @@ def _fingerprint(model: str) -> str:
     return fingerprint_of(model) if model == "default" or Path(model).is_dir() else model
 
 
-def _tell(found: Estimate, name: str, there: list[str]) -> None:
+def _tell(found: BackfillEstimate, name: str, there: list[str]) -> None:
     from cinnabar.flows.cli.console import harmless
 
     if not (found.documents or found.done or found.lost):

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from cinnabar.flows.cli.options import AsJson, Device, DeviceOption, WorkersOption
+from cinnabar.extraction.run_options import RunOptions
+from cinnabar.flows.cli.options import AsJson, DeviceOption, run_options
 from cinnabar.schemas.errors import UsageError
 
 
+@run_options("workers")
 def calibrate(
     sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Labelled sets, or folders of sets.")],
     model: Annotated[
@@ -29,9 +31,9 @@ def calibrate(
     diagram: Annotated[
         Path | None, typer.Option(metavar="SVG", help="Draw confidence against the share of right leaves.")
     ] = None,
-    device: DeviceOption = Device.AUTO,
-    workers: WorkersOption = 2,
+    device: DeviceOption = "auto",
     as_json: AsJson = False,
+    **said: Any,
 ) -> None:
     """Fit a model's confidence on labelled documents, leaving out those that its weights were trained on.
 
@@ -45,6 +47,7 @@ def calibrate(
     """
     from cinnabar.engine.models.identity import model_folder
 
+    workers = RunOptions(**said).workers
     if limit < 1:
         raise UsageError(f"--limit: expected at least 1, got {limit}")
     _check_writable(model_folder(model) / "calibration.json", "--model")
@@ -71,7 +74,7 @@ def calibrate(
         raise UsageError("expected sets with different names, found " + (", ".join(sorted(names)) or "none"))
     with Bar() as bar:
         bar.begin(sum(min(limit, len(one.truths)) for one in chosen))
-        result = fit_confidence(chosen, model, device.value, cache, limit, workers, bar.step)
+        result = fit_confidence(chosen, model, device, cache, limit, workers, bar.step)
 
     found = frozenset(names)
     groups = {"all sets": found}

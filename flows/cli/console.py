@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from cinnabar.extraction.estimate import Estimate
+    from cinnabar.extraction.cost_estimate import CostEstimate
     from cinnabar.extraction.storage.records import Outcome
 
 #: Characters of a value in a preview.
-CELL = 48
+CELL_WIDTH = 48
+# The beginning of a number that stands at the end of a text, and the characters that go on with it.
+_NUMBER_AT_END = re.compile(r"(?<![\w.])-?\d[\d.eE+-]*$")
+_DIGITS = frozenset("0123456789.eE+-")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -55,28 +58,42 @@ def counted(count: int, one: str, more: str = "") -> str:
 
 
 def cell(value: Any) -> str:
-    """A value as it stands in a table, on one line."""
+    """A value as it stands in a table, on one line; a number has all its digits."""
     if value is None:
         return ""
     if isinstance(value, str):
         text = value
-    elif isinstance(value, float):
-        text = f"{value:.4g}" if abs(value) < 1e4 else str(value)
     elif isinstance(value, Decimal):
         text = f"{value:f}"  # never 0E-12
     elif isinstance(value, (dict, list, tuple)):
-        text = json.dumps(value, ensure_ascii=False, default=str)
+        text = _json(value)
     else:
         text = str(value)
     return harmless(" ".join(text.split()))
 
 
+def _json(value: Any) -> str:
+    """A value as JSON, in which a Decimal is a number with all its digits."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_json(str(name))}: {_json(part)}" for name, part in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_json, value)) + "]"
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
 def short(value: Any) -> str:
-    """A value as it stands in a preview."""
+    """A value as it stands in a preview: a long text ends in an ellipsis, a number is always whole."""
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return f"{len(value)} rows"
     text = cell(value)
-    return text if len(text) <= CELL else f"{text[: CELL - 1]}…"
+    if len(text) <= CELL_WIDTH or isinstance(value, (int, float, Decimal)):
+        return text
+    kept = text[: CELL_WIDTH - 1]
+    if not isinstance(value, str):  # JSON, in which a number may be cut: it is left out
+        kept = _NUMBER_AT_END.sub("", kept) if text[CELL_WIDTH - 1] in _DIGITS else kept
+    return f"{kept}…"
 
 
 class Bar:
@@ -113,7 +130,7 @@ class Bar:
     ) -> None:
         self._progress.stop()
 
-    def estimated(self, estimate: Estimate) -> None:
+    def estimated(self, estimate: CostEstimate) -> None:
         """Say what a server's answers will cost; on standard error, seen or not."""
         print(f"cinnabar: {estimate}", file=sys.stderr)
 

@@ -11,26 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cinnabar.flows.cli.options import (
-    AsJson,
-    BaseUrl,
-    ContextOption,
-    Device,
-    DeviceOption,
-    EffortName,
-    EffortOption,
-    ModelOption,
-    PricesOption,
-    StepsOption,
-    WorkersOption,
-)
-from cinnabar.flows.cli.remote import check
+from cinnabar.extraction.run_options import RunOptions
+from cinnabar.flows.cli.options import AsJson, BaseUrl, DeviceOption, ModelOption, PricesOption, run_options
 from cinnabar.schemas.errors import UsageError
 
 if TYPE_CHECKING:
     from cinnabar.extraction.quality.evaluation import EvaluationSet
     from cinnabar.extraction.records.validation import Violation
-    from cinnabar.extraction.run import Options
     from cinnabar.extraction.sources import Source
 
 _SHOWN = (
@@ -47,13 +34,11 @@ _SHOWN = (
 )
 
 
+@run_options("effort", "steps", "context", "workers")
 def evaluate(
     sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Sets, or folders of sets.")],
     model: ModelOption = "default",
-    device: DeviceOption = Device.AUTO,
-    effort: EffortOption = EffortName.MEDIUM,
-    steps: StepsOption = None,
-    context: ContextOption = None,
+    device: DeviceOption = "auto",
     limit: Annotated[int | None, typer.Option(metavar="N", help="The first N documents of each set.")] = None,
     files: Annotated[
         Path | None, typer.Option(metavar="LIST", help="Only the documents that this file names, one a line.")
@@ -71,7 +56,6 @@ def evaluate(
         Path | None,
         typer.Option(metavar="FILE", help="Write what was predicted; a folder where there are several sets."),
     ] = None,
-    workers: WorkersOption = 2,
     base_url: BaseUrl = None,
     budget: Annotated[
         str | None, typer.Option(metavar="USD", help="Ask a server for no more than this.")
@@ -82,6 +66,7 @@ def evaluate(
         typer.Option(metavar="RULE", help="Switch off this rule beside the network; may be given repeatedly."),
     ] = None,
     as_json: AsJson = False,
+    **said: Any,
 ) -> None:
     """Score the whole path on sets of documents with known answers (schema.json, truth.jsonl, documents).
 
@@ -96,22 +81,19 @@ def evaluate(
       cinnabar eval data/samples --without label_prior --without proximity
     """
     from cinnabar.extraction.quality.evaluation import summarise
-    from cinnabar.extraction.run import Options
-    from cinnabar.extraction.sources import model_source, settings_of
+    from cinnabar.extraction.sources import check_models, model_source, settings_of
 
+    options = RunOptions(on_missing="guess", **said)
     remote = {"base_url": base_url, "budget": budget, "prices": prices}
-    settings = settings_of(remote | {"context": context})
-    check(model, None, None, steps, remote)
+    settings = settings_of(remote | {"context": options.context})
+    check_models(model, None, None, options.steps, remote)
     chosen = _select(sets, files, held_back, limit)
     if predictions is not None and not constant:
         _check_writable(predictions, several=len(chosen) > 1)
     if constant:
         figures = {one.name: one.best_constant() for one in chosen}
     else:
-        options = Options(
-            effort=effort.value, steps=steps, on_missing="guess", context=context, workers=workers
-        )
-        source = model_source(model, device.value, settings, without or ())
+        source = model_source(model, device, settings, without or ())
         found = _predict(chosen, source, options)
         figures = {one.name: one.score(found[one.name]) for one in chosen}
         if predictions is not None:
@@ -163,7 +145,7 @@ def _select(
 
 
 def _predict(
-    chosen: Sequence[EvaluationSet], model: Source, options: Options
+    chosen: Sequence[EvaluationSet], model: Source, options: RunOptions
 ) -> dict[str, dict[str, dict[str, Any]]]:
     from cinnabar.extraction.ingest.sandbox import ParserPool
     from cinnabar.extraction.quality.evaluation import broken_truths

@@ -7,35 +7,31 @@ from typing import Annotated, Any
 
 import typer
 
+from cinnabar.extraction.run_options import RunOptions
 from cinnabar.flows.cli.options import (
-    Device,
     DeviceOption,
     Documents,
-    EffortName,
-    EffortOption,
-    MinConfidence,
-    Missing,
-    MissingOption,
     ModelOption,
     OutOption,
     RayOption,
     SchemaOption,
-    WorkersOption,
+    run_options,
 )
 from cinnabar.schemas.errors import UsageError
 
-app = typer.Typer(help="Run on a schedule, with Prefect.")
+flows_app = typer.Typer(help="Run on a schedule, with Prefect.")
 
 
-@app.callback(invoke_without_command=True)
-def group(context: typer.Context) -> None:
+@flows_app.callback(invoke_without_command=True)
+def flows_group(context: typer.Context) -> None:
     """Run on a schedule, with Prefect."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
 
-@app.command()
-def serve(
+@flows_app.command("serve")
+@run_options("effort", "on_missing", "min_confidence", "workers")
+def serve_schedule(
     paths: Documents,
     schema: SchemaOption,
     out: OutOption,
@@ -48,11 +44,7 @@ def serve(
         str | None, typer.Option(metavar="ZONE", help="The time zone of the schedule, UTC if not said.")
     ] = None,
     model: ModelOption = "default",
-    device: DeviceOption = Device.AUTO,
-    effort: EffortOption = EffortName.MEDIUM,
-    on_missing: MissingOption = Missing.QUARANTINE,
-    min_confidence: MinConfidence = 0.0,
-    workers: WorkersOption = 2,
+    device: DeviceOption = "auto",
     max_error_rate: Annotated[
         float | None,
         typer.Option(metavar="SHARE", help="A run fails where more of what was read is in quarantine."),
@@ -68,6 +60,7 @@ def serve(
     ] = 3600,
     ray: RayOption = None,
     port: Annotated[int, typer.Option(metavar="N", help="Where Prefect's server is, or is started.")] = 4200,
+    **said: Any,
 ) -> None:
     """Run `extract` on a schedule on this machine, until stopped; no work pool, no worker.
 
@@ -81,22 +74,20 @@ def serve(
     """
     from contextlib import ExitStack
 
-    from cinnabar.extraction.cluster.connection import check
+    from cinnabar.extraction.cluster.connection import check_cluster
     from cinnabar.extraction.inputs import gather, located
-    from cinnabar.extraction.run import Options
     from cinnabar.extraction.sources import model_source
     from cinnabar.flows.prefect_server import check_limit, secret, server
-    from cinnabar.flows.serve import schedule_of
-    from cinnabar.flows.serve import serve as serve_flow
+    from cinnabar.flows.serve import schedule_of, serve
     from cinnabar.schemas import compile_schema, load_schema
 
     # What is wrong with the use is told now, not at night.
     schedule = schedule_of(every, cron, timezone)
-    Options(effort.value, on_missing=on_missing.value, min_confidence=min_confidence, workers=workers)
+    RunOptions(**said)
     _ = compile_schema(load_schema(schema).schema).form
-    chosen = model_source(model, device.value)
+    chosen = model_source(model, device)
     if ray is not None:
-        check(ray, chosen, gpu_limit=gpu_limit)
+        check_cluster(ray, chosen, gpu_limit=gpu_limit)
     if wait < 0:
         raise UsageError(f"--wait: expected seconds, 0 or more, got {wait:g}")
     locations = located(paths)
@@ -108,11 +99,8 @@ def serve(
         "record_schema": schema,
         "out": str(out),
         "model": model,
-        "device": device.value,
-        "effort": effort.value,
-        "on_missing": on_missing.value,
-        "min_confidence": min_confidence,
-        "workers": workers,
+        "device": device,
+        **said,
         "max_error_rate": max_error_rate,
         "password_block": password_block,
         "gpu_limit": gpu_limit,
@@ -128,7 +116,7 @@ def serve(
             check_limit(gpu_limit)
         told = f"{name}: {schedule_text(every, cron)}; see {url.removesuffix('/api')}, stop with Ctrl-C"
         print(f"cinnabar: {told}", file=sys.stderr, flush=True)
-        serve_flow(name, {k: v for k, v in parameters.items() if v is not None}, schedule)
+        serve(name, {k: v for k, v in parameters.items() if v is not None}, schedule)
 
 
 def schedule_text(every: float | None, cron: str | None) -> str:

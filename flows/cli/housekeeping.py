@@ -8,9 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from cinnabar.flows.cli.options import AsJson
 from cinnabar.flows.cli.results import Out
-
-AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output, for programs.")]
 
 
 def runs(

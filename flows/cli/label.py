@@ -6,35 +6,30 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from cinnabar.flows.cli.options import (
-    AsJson,
-    Device,
-    DeviceOption,
-    EffortName,
-    EffortOption,
-    SchemaOption,
-)
+from cinnabar.extraction.run_options import RunOptions
+from cinnabar.flows.cli.options import AsJson, DeviceOption, SchemaOption, run_options
 from cinnabar.schemas.errors import UsageError
 
-#: Documents that are drafted where nobody says how many, and the fewest that training takes.
-DOCUMENTS, FEWEST = 30, 10
+# Documents that are drafted where nobody says how many, and the fewest that training takes.
+_DOCUMENTS, _FEWEST = 30, 10
 
 
+@run_options("effort")
 def label(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders to draw from.")],
     schema: SchemaOption,
     out: Annotated[Path, typer.Option(metavar="SET", help="The folder of the set; more is added to it.")],
-    documents: Annotated[int, typer.Option(metavar="N", help="How many documents to draft.")] = DOCUMENTS,
+    documents: Annotated[int, typer.Option(metavar="N", help="How many documents to draft.")] = _DOCUMENTS,
     model: Annotated[
         str, typer.Option(metavar="M", help="`default`, or a folder made by train.")
     ] = "default",
-    device: DeviceOption = Device.AUTO,
-    effort: EffortOption = EffortName.MEDIUM,
+    device: DeviceOption = "auto",
     as_json: AsJson = False,
+    **said: Any,
 ) -> None:
     """Draft a labelled set: records to correct, what the model was unsure of first.
 
@@ -51,6 +46,7 @@ def label(
     from cinnabar.engine.models.identity import fingerprint_of
     from cinnabar.schemas import compile_schema, load_schema
 
+    effort = RunOptions(**said).effort
     source = load_schema(schema)
     _ = compile_schema(source.schema).form
     fingerprint_of(model)
@@ -59,7 +55,7 @@ def label(
     from cinnabar.flows.cli.console import Bar, harmless
 
     with Bar() as bar:
-        done = draft(paths, source, out, load_model(model, device.value), documents, effort.value, bar)
+        done = draft(paths, source, out, load_model(model, device), documents, effort, bar)
     if as_json:
         print(json.dumps(asdict(done) | {"out": str(out)}))
         return
@@ -105,7 +101,7 @@ def truth(
     )
     if done.waiting:
         print(f"next: {folder / done.waiting[0]}")
-    if done.lines >= FEWEST:
+    if done.lines >= _FEWEST:
         print(f"train on them with: cinnabar train {folder} --out MODEL")
     else:
-        print(f"training takes at least {FEWEST} of them")
+        print(f"training takes at least {_FEWEST} of them")

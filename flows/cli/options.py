@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from pydantic.fields import FieldInfo
 
+from cinnabar.extraction.run_options import Device
+from cinnabar.flows.parameters import Function, takes_run_options
 
-class Device(StrEnum):
-    """Where the model runs."""
-
-    AUTO = "auto"
-    CPU = "cpu"
-    CUDA = "cuda"
-
-
-class EffortName(StrEnum):
-    """How many denoising steps a record is worth."""
-
-    INSTANT = "instant"
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
-
-
-class Missing(StrEnum):
-    """What becomes of a record that lacks a value which its schema demands."""
-
-    QUARANTINE = "quarantine"
-    GUESS = "guess"
-
+# The names that the help has for the values of the options of a run.
+_METAVARS = {
+    "steps": "N",
+    "min_confidence": "P",
+    "limit": "N",
+    "context": "TOKENS",
+    "workers": "N",
+    "batch": "N",
+}
 
 Documents = Annotated[
     list[str], typer.Argument(metavar="PATH...", help="Files, folders and mailboxes to read.")
@@ -44,24 +33,12 @@ ModelOption = Annotated[
     str, typer.Option(metavar="M", help="`default`, a folder made by train, mercury-2, or openai:NAME.")
 ]
 DeviceOption = Annotated[Device, typer.Option(help="Where the model runs.")]
-EffortOption = Annotated[EffortName, typer.Option(help="At most 1, 2, 3 or 16 steps.")]
-StepsOption = Annotated[int | None, typer.Option(metavar="N", help="Denoising steps instead of these.")]
-MissingOption = Annotated[
-    Missing, typer.Option(help="What becomes of a record without a value that the schema demands.")
-]
-MinConfidence = Annotated[
-    float, typer.Option(metavar="P", help="Quarantine records with anything that is less sure than this.")
-]
-ContextOption = Annotated[
-    int | None, typer.Option(metavar="TOKENS", help="Read documents in chunks of at most so many tokens.")
-]
 FromOption = Annotated[
     list[str] | None,
     typer.Option(
         "--from", metavar="PATH", help="A file, folder or mailbox to look in for what is not where it was."
     ),
 ]
-WorkersOption = Annotated[int, typer.Option(metavar="N", help="Processes that parse files.")]
 BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="Where mercury-2 or openai:NAME is served.")]
 PricesOption = Annotated[
     str | None,
@@ -71,4 +48,17 @@ RayOption = Annotated[
     str | None,
     typer.Option(metavar="ADDRESS", help="Spread the work over a Ray cluster: auto, HOST:PORT or local."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output, for programs.")]
+
+
+def run_options(*names: str) -> Callable[[Function], Function]:
+    """Give a command these options of `RunOptions`, which it takes as its `**` parameter."""
+    return takes_run_options(*names, annotate=_option)
+
+
+def _option(name: str, field: FieldInfo) -> Any:
+    # A name of its own, so that a flag has no opposite.
+    named = f"--{name.replace('_', '-')}"
+    return Annotated[
+        field.annotation, typer.Option(named, metavar=_METAVARS.get(name), help=field.description)
+    ]

@@ -9,28 +9,27 @@ from typing import Annotated
 
 import typer
 
-from cinnabar.flows.cli.housekeeping import AsJson
-from cinnabar.flows.cli.options import Device, DeviceOption, FromOption
+from cinnabar.flows.cli.options import AsJson, DeviceOption, FromOption
 from cinnabar.flows.cli.results import Out
 
-app = typer.Typer(help="See, retry and release what is in quarantine.")
+quarantine_app = typer.Typer(help="See, retry and release what is in quarantine.")
 
-Documents = Annotated[
+_HeldDocuments = Annotated[
     list[str] | None,
     typer.Argument(metavar="DOCUMENT...", help="Paths, ends of paths or digests; all where none is given."),
 ]
-Codes = Annotated[list[str] | None, typer.Option("--code", metavar="C", help="Only this reason, or these.")]
+_Codes = Annotated[list[str] | None, typer.Option("--code", metavar="C", help="Only this reason, or these.")]
 
 
-@app.callback(invoke_without_command=True)
-def group(context: typer.Context) -> None:
+@quarantine_app.callback(invoke_without_command=True)
+def quarantine_group(context: typer.Context) -> None:
     """See, retry and release what is in quarantine."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
 
-@app.command("list")
-def show(out: Out, documents: Documents = None, codes: Codes = None, as_json: AsJson = False) -> None:
+@quarantine_app.command("list")
+def list_held(out: Out, documents: _HeldDocuments = None, codes: _Codes = None, as_json: AsJson = False) -> None:
     """List what is in quarantine now, and why.
 
     \b
@@ -52,15 +51,15 @@ def show(out: Out, documents: Documents = None, codes: Codes = None, as_json: As
     console.print(f"{len(found)} in quarantine" + (f": {reasons}" if reasons else ""))
 
 
-@app.command()
+@quarantine_app.command()
 def retry(
     out: Out,
-    documents: Documents = None,
-    codes: Codes = None,
+    documents: _HeldDocuments = None,
+    codes: _Codes = None,
     model: Annotated[
         str, typer.Option(metavar="M", help="`default`, or a folder made by train.")
     ] = "default",
-    device: DeviceOption = Device.AUTO,
+    device: DeviceOption = "auto",
     others: FromOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -83,7 +82,7 @@ def retry(
     from cinnabar.flows.cli.console import Bar, harmless
 
     chosen = held(out, documents or (), codes or ())
-    source = model_source(model, device.value)
+    source = model_source(model, device)
     with Bar() as bar:
         done = again(out, chosen, source, bar, located(others or []))
     if as_json:
@@ -97,11 +96,11 @@ def retry(
         print("nothing was tried again")
 
 
-@app.command()
+@quarantine_app.command()
 def release(
     out: Out,
-    documents: Documents = None,
-    codes: Codes = None,
+    documents: _HeldDocuments = None,
+    codes: _Codes = None,
     every: Annotated[bool, typer.Option("--all", help="All that is in quarantine.")] = False,
     as_json: AsJson = False,
 ) -> None:

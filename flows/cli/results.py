@@ -114,7 +114,7 @@ def _print(one: Shown, console: Console) -> None:
         (
             field["pointer"],
             field["value_json"],
-            f"{field['confidence']:.2f}",
+            field["confidence"],
             field["origin"],
             ", ".join(field["flags"] or ()),
             field["page"],

@@ -6,18 +6,18 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="Check schemas.")
+schema_app = typer.Typer(help="Check schemas.")
 
 
-@app.callback(invoke_without_command=True)
-def group(context: typer.Context) -> None:
+@schema_app.callback(invoke_without_command=True)
+def schema_group(context: typer.Context) -> None:
     """Check schemas."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
 
-@app.command()
-def check(
+@schema_app.command("check")
+def check_schema(
     schema: Annotated[
         str, typer.Argument(metavar="S", help="A name of the library, a JSON Schema file, or module:Class.")
     ],

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Self
 import typer
 
 from cinnabar.engine.models.identity import fingerprint_of
-from cinnabar.flows.cli.options import AsJson, Device
+from cinnabar.extraction.run_options import Device
+from cinnabar.flows.cli.options import AsJson
 from cinnabar.schemas.errors import UsageError
 
 if TYPE_CHECKING:
     from cinnabar.extraction.quality.fine_tuning import FineTuned
 
-#: Minutes of `--recipe` where nobody says.
-RECIPE_MINUTES = 240.0
+# Minutes of `--recipe` where nobody says.
+_RECIPE_MINUTES = 240.0
 
 
 def train(
@@ -31,7 +32,7 @@ def train(
         str | None,
         typer.Option(metavar="BASE", help="The model to start from; the shipped one, or its encoder alone."),
     ] = None,
-    device: Annotated[Device, typer.Option(help="Where training runs.")] = Device.AUTO,
+    device: Annotated[Device, typer.Option(help="Where training runs.")] = "auto",
     minutes: Annotated[
         float | None,
         typer.Option(metavar="N", help="How long training takes at most; 4 to 12, by the documents."),
@@ -83,8 +84,8 @@ def train(
     if recipe:
         from cinnabar.extraction.quality.training import train_shipped
 
-        most = minutes or RECIPE_MINUTES
-        train_shipped(sets[0], out, model, most, device.value, _Lines(most), print, without or ())
+        most = minutes or _RECIPE_MINUTES
+        train_shipped(sets[0], out, model, most, device, _Lines(most), print, without or ())
         print(f"measure the new weights with: cinnabar eval SETS --model {out / 'model'}")
         return
     from cinnabar.extraction.quality.fine_tuning import FineTuning, fine_tune
@@ -93,7 +94,7 @@ def train(
     for folder in sets:
         _tell_truths(folder)
     with _Watch() as watch:
-        done = fine_tune(sets, base, out, FineTuning(minutes), device.value, watch)
+        done = fine_tune(sets, base, out, FineTuning(minutes), device, watch)
     if as_json:
         print(json.dumps(asdict(done) | {"out": str(out) if done.kept else None}))
     else:

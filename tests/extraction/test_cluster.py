@@ -24,14 +24,15 @@ from reading_model import ReadingModel
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.backfill.backfill import Backfill
 from cinnabar.extraction.cluster import connection, pulse
-from cinnabar.extraction.cluster.connection import Cluster, check, joined
+from cinnabar.extraction.cluster.connection import Cluster, check_cluster, joined
 from cinnabar.extraction.cluster.pulse import Pulse
 from cinnabar.extraction.cluster.seats import Seat, parser_machines, seats
 from cinnabar.extraction.cluster.sending import letters, outfit
 from cinnabar.extraction.ingest.message import Sent
 from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.progress import Silent
-from cinnabar.extraction.run import Options, extract
+from cinnabar.extraction.run import extract
+from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import Escalation, ModelSource, model_source
 from cinnabar.extraction.storage.reading import query
 from cinnabar.extraction.storage.records import Outcome
@@ -159,7 +160,7 @@ class Killer(Silent):
 def test_whoever_is_killed_the_rows_are_those_of_one_machine(
     cluster: Cluster, folder: Path, tmp_path: Path
 ) -> None:
-    options, killer = Options(workers=1, batch=3), Killer()
+    options, killer = RunOptions(workers=1, batch=3), Killer()
     alone = extract([folder], SOURCE, tmp_path / "alone", source(), options)
     spread = extract([folder], SOURCE, tmp_path / "spread", source(), options, killer, cluster=cluster)
     assert sorted(killer.killed) == sorted(Killer.kinds)
@@ -173,7 +174,7 @@ def test_whoever_is_killed_the_rows_are_those_of_one_machine(
 def test_a_backfill_over_a_cluster_writes_the_rows_of_one_machine_whoever_is_killed(
     cluster: Cluster, folder: Path, tmp_path: Path
 ) -> None:
-    options, killer, rows, steps = Options(workers=1, batch=3), Killer(), list[Any](), list[int]()
+    options, killer, rows, steps = RunOptions(workers=1, batch=3), Killer(), list[Any](), list[int]()
     extract([folder], EARLIER, tmp_path / "before", source(), options)
     model = source(Keeping, encodings=1 << 20)
     for out, spread in (("alone", False), ("spread", True)):
@@ -206,7 +207,7 @@ def test_a_batch_that_keeps_killing_its_engine_is_named_and_the_rest_stands(
     for name in ("a", "b", "poison"):
         (tmp_path / f"{name}.txt").write_text("DIE\n" if name == "poison" else f"name={name}\n")
     paths, out = [*tmp_path.glob("*.txt")], tmp_path / "out"
-    options = Options(workers=1, batch=1)
+    options = RunOptions(workers=1, batch=1)
     said = r"batch 2 of 1 documents \(.*poison\.txt\) failed three times: .*Died"
     with pytest.raises(RunError, match=said):
         extract(paths, SOURCE, out, source(), options, cluster=cluster)
@@ -232,7 +233,7 @@ def test_a_cluster_that_is_gone_is_told_in_one_line(
         nowhere = server.getsockname()
     monkeypatch.setattr(felt, "_head", nowhere)
     felt.feel()  # it may come back
-    monkeypatch.setattr(pulse, "GRACE", -1.0)
+    monkeypatch.setattr(pulse, "HEAD_GRACE", -1.0)
     with pytest.raises(RunError, match=r"the cluster is gone: its head has not answered .*refused.*again"):
         felt.feel()
     monkeypatch.setattr(felt, "_here", nowhere)
@@ -242,7 +243,7 @@ def test_a_cluster_that_is_gone_is_told_in_one_line(
 
 def test_a_cluster_is_joined_by_its_address(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "JOIN_LIMIT", 120.0)  # a busy machine is no failure
-    check(cluster.ray.get_runtime_context().gcs_address, source())
+    check_cluster(cluster.ray.get_runtime_context().gcs_address, source())
 
 
 @pytest.mark.parametrize(
@@ -279,18 +280,18 @@ def test_a_wrong_address_is_one_line_and_nothing_is_begun(
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "find_spec", lambda _: None)
     with pytest.raises(UsageError, match=re.escape("pip install 'cinnabar-extract[ray]'")):
-        check("local", source())
+        check_cluster("local", source())
 
 
 def test_what_belongs_in_one_place_is_not_spread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INCEPTION_API_KEY", "key")
     remote = model_source("mercury-2")
     with pytest.raises(UsageError, match=r"^--ray: .* got --model with one behind a server"):
-        check("auto", remote)
+        check_cluster("auto", remote)
     with pytest.raises(UsageError, match=r"^--ray: .* got --escalate-to with one behind a server"):
-        check("auto", source(), Escalation(remote, 0.8))
+        check_cluster("auto", source(), Escalation(remote, 0.8))
     with pytest.raises(UsageError, match=r"^gpu-limit: "):
-        check("auto", source(), gpu_limit="gpu")
+        check_cluster("auto", source(), gpu_limit="gpu")
 
 
 def machine(name: str, alive: bool = True, **resources: float) -> dict[str, Any]:
@@ -329,7 +330,7 @@ def test_a_pydantic_class_of_ones_own_goes_along(tmp_path: Path, monkeypatch: py
         "        if number == 7:\n            raise ValueError('seven is taken')\n        return number\n"
     )
     monkeypatch.chdir(tmp_path)
-    assignment = Assignment(load_schema("claims:Claim"), model_source(), Options())
+    assignment = Assignment(load_schema("claims:Claim"), model_source(), RunOptions())
     (tmp_path / "outfit").write_bytes(outfit(assignment, cloudpickle))
     (tmp_path / "claims.py").unlink()
     monkeypatch.delitem(sys.modules, "claims")
@@ -342,7 +343,7 @@ def test_a_pydantic_class_of_ones_own_goes_along(tmp_path: Path, monkeypatch: py
 
 
 def test_what_was_made_of_an_assignment_stays_behind() -> None:
-    assignment = Assignment(SOURCE, model_source(), Options(effort="high"))
+    assignment = Assignment(SOURCE, model_source(), RunOptions(effort="high"))
     assert assignment.compiled.form and assignment.validator
     there = pickle.loads(pickle.dumps(assignment))
     assert there == assignment and set(vars(there)) == {"source", "model", "options", "escalation"}

@@ -10,7 +10,8 @@ import pytest
 from reading_model import ReadingModel
 
 from cinnabar.extraction.inputs import examine, expand
-from cinnabar.extraction.run import Extraction, Options, extract
+from cinnabar.extraction.run import Extraction, extract
+from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ModelSource, model_source
 from cinnabar.extraction.storage.reading import query
 from cinnabar.schemas import load_schema
@@ -66,7 +67,7 @@ def records(out: Path) -> list[tuple[Any, ...]]:
 
 def test_every_input_has_an_outcome_and_a_second_run_loads_no_model(folder: Path, tmp_path: Path) -> None:
     out, loads = tmp_path / "out", Loads()
-    first = extract([folder], SOURCE, out, loads.source(), Options(workers=1))
+    first = extract([folder], SOURCE, out, loads.source(), RunOptions(workers=1))
     assert (first.inputs, first.written, first.quarantined, first.skipped) == (8, 5, 2, 1)
     assert loads.count == 1 and first.steps > 0
     found = outcomes(out, first.run_id)
@@ -76,12 +77,12 @@ def test_every_input_has_an_outcome_and_a_second_run_loads_no_model(folder: Path
     assert found["broken.pdf"][0] == "quarantined"
 
     again = Loads()
-    second = extract([folder], SOURCE, out, again.source(), Options(workers=1))
+    second = extract([folder], SOURCE, out, again.source(), RunOptions(workers=1))
     assert (second.inputs, second.written, second.quarantined, second.skipped) == (8, 0, 0, 8)
     assert (again.count, second.steps, again.model.passages) == (0, 0, 0)
 
     (folder / "new.txt").write_text("name=New\n")
-    third = extract([folder], SOURCE, out, loads.source(), Options(workers=1, retry_quarantined=True))
+    third = extract([folder], SOURCE, out, loads.source(), RunOptions(workers=1, retry_quarantined=True))
     assert (third.written, third.quarantined, third.skipped) == (1, 2, 6)
 
 
@@ -90,9 +91,9 @@ def test_records_do_not_depend_on_workers_batches_or_the_order_of_inputs(
 ) -> None:
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     ways = [
-        ([folder], Options(workers=1)),
-        (paths[::-1], Options(workers=3, batch=2)),
-        ([paths[3], *paths], Options(workers=2, batch=1)),
+        ([folder], RunOptions(workers=1)),
+        (paths[::-1], RunOptions(workers=3, batch=2)),
+        ([paths[3], *paths], RunOptions(workers=2, batch=1)),
     ]
     seen = []
     for number, (inputs, options) in enumerate(ways):
@@ -106,26 +107,26 @@ def test_records_do_not_depend_on_workers_batches_or_the_order_of_inputs(
 def test_another_way_to_read_is_other_work(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     one = folder / "deep" / "nameless.txt"
-    extract([one], SOURCE, out, Loads().source(), Options(workers=1))
-    guessed = extract([one], SOURCE, out, Loads().source(), Options(workers=1, on_missing="guess"))
+    extract([one], SOURCE, out, Loads().source(), RunOptions(workers=1))
+    guessed = extract([one], SOURCE, out, Loads().source(), RunOptions(workers=1, on_missing="guess"))
     assert guessed.written == 1
     prints = {
-        Options(**changed).fingerprint("m")
+        RunOptions(**changed).fingerprint("m")
         for changed in ({}, {"effort": "high"}, {"steps": 5}, {"context": 100}, {"on_missing": "guess"})
     }
-    assert len(prints | {Options().fingerprint("other")}) == 6
-    alike = Options(workers=7, batch=3, limit=1, min_confidence=0.5)
-    assert alike.fingerprint("m") == Options().fingerprint("m")
+    assert len(prints | {RunOptions().fingerprint("other")}) == 6
+    alike = RunOptions(workers=7, batch=3, limit=1, min_confidence=0.5)
+    assert alike.fingerprint("m") == RunOptions().fingerprint("m")
 
 
 def test_a_version_of_other_types_is_refused_before_any_work(folder: Path, tmp_path: Path) -> None:
     out, one = tmp_path / "out", folder / "1.txt"
-    extract([one], SOURCE, out, Loads().source(), Options(workers=1))
+    extract([one], SOURCE, out, Loads().source(), RunOptions(workers=1))
     properties = {"name": {"type": "string", "format": "date"}, "total": {"type": "number"}}
     dated = load_schema({"title": "note", "type": "object", "properties": properties})
     loads = Loads()
     with pytest.raises(NotUnited, match=r"/name: was a text and is now a date.* another name.*--out"):
-        extract([one], dated, out, loads.source(), Options(workers=1))
+        extract([one], dated, out, loads.source(), RunOptions(workers=1))
     assert loads.count == 0 and query(out, "select count(*) from runs").rows == [(1,)]
 
 
@@ -135,21 +136,21 @@ def test_what_waited_for_review_is_released_and_nothing_else_is_read_again(
     out, loads = tmp_path / "out", Loads()
     (folder / "unsure.txt").write_text("name=U\n")
     loads.model.doubted = "name=U"
-    strict = extract([folder], SOURCE, out, loads.source(), Options(workers=1, min_confidence=0.9))
+    strict = extract([folder], SOURCE, out, loads.source(), RunOptions(workers=1, min_confidence=0.9))
     assert (strict.written, strict.reasons["low_confidence"]) == (5, 1)
     assert strict.inputs == strict.written + strict.quarantined + strict.skipped
     (row,) = query(out, "select pointers, record_json from quarantine where code = 'low_confidence'").rows
     assert row == (["/name"], '{"name":"U","total":null}')
-    waiting = extract([folder], SOURCE, out, loads.source(), Options(workers=1, min_confidence=0.9))
+    waiting = extract([folder], SOURCE, out, loads.source(), RunOptions(workers=1, min_confidence=0.9))
     assert waiting.written == 0 and waiting.skipped == waiting.inputs
-    free = extract([folder], SOURCE, out, loads.source(), Options(workers=1, retry_quarantined=True))
+    free = extract([folder], SOURCE, out, loads.source(), RunOptions(workers=1, retry_quarantined=True))
     assert (free.written, "low_confidence" in free.reasons) == (1, False)
     assert query(out, "select count(*) from note").rows == [(6,)]
 
 
 def test_a_run_that_is_broken_off_goes_on_where_it_stopped(folder: Path, tmp_path: Path) -> None:
     out, loads = tmp_path / "out", Loads()
-    options = Options(workers=1, batch=2)
+    options = RunOptions(workers=1, batch=2)
     with (
         pytest.raises(KeyboardInterrupt),
         Extraction([folder], SOURCE, out, loads.source(), options) as begun,
@@ -166,7 +167,7 @@ def test_a_run_that_is_broken_off_goes_on_where_it_stopped(folder: Path, tmp_pat
 def test_a_batch_may_be_worked_on_twice_and_a_run_with_one_left_out_fails(
     folder: Path, tmp_path: Path
 ) -> None:
-    options = Options(workers=1, batch=4)
+    options = RunOptions(workers=1, batch=4)
     with Extraction([folder], SOURCE, tmp_path / "out", Loads().source(), options) as begun:
         begun.work(1)
         with pytest.raises(RunError, match="no outcome"):
@@ -177,7 +178,7 @@ def test_a_batch_may_be_worked_on_twice_and_a_run_with_one_left_out_fails(
 
 
 def test_limit_takes_the_first_inputs(folder: Path, tmp_path: Path) -> None:
-    summary = extract([folder], SOURCE, tmp_path / "out", Loads().source(), Options(workers=1, limit=2))
+    summary = extract([folder], SOURCE, tmp_path / "out", Loads().source(), RunOptions(workers=1, limit=2))
     assert (summary.inputs, summary.written) == (2, 2)
 
 
@@ -189,7 +190,7 @@ def test_of_the_same_bytes_the_name_that_a_parser_knows_is_read(tmp_path: Path) 
         SOURCE,
         tmp_path / "out",
         Loads().source(),
-        Options(workers=1),
+        RunOptions(workers=1),
     )
     assert (summary.written, summary.skipped) == (1, 1)
 
@@ -206,7 +207,7 @@ def test_progress_is_told_of_every_outcome(folder: Path, tmp_path: Path) -> None
             self.outcomes += len(outcomes)
 
     seen = Seen()
-    extract([folder], SOURCE, tmp_path / "out", Loads().source(), Options(workers=1, batch=3), seen)
+    extract([folder], SOURCE, tmp_path / "out", Loads().source(), RunOptions(workers=1, batch=3), seen)
     assert (seen.inputs, seen.outcomes) == (8, 8)
 
 
@@ -263,11 +264,11 @@ def test_wrong_use_is_told_before_anything_is_made(folder: Path, tmp_path: Path)
     with pytest.raises(UsageError, match="cannot be written"):
         extract([folder], SOURCE, folder / "0.txt", loads.source())
     with pytest.raises(UsageError, match="workers"):
-        Options(workers=0)
+        RunOptions(workers=0)
     with pytest.raises(UsageError, match="min-confidence: expected 0 to 1, got 80"):
-        Options(min_confidence=80)
+        RunOptions(min_confidence=80)
     with pytest.raises(UsageError, match="instant, low"):
-        Options(effort="huge")
+        RunOptions(effort="huge")
     with pytest.raises(UsageError, match=r"model\.json"):
         model_source(str(tmp_path))
     with pytest.raises(UsageError, match="auto, cpu, cuda"):

@@ -61,6 +61,25 @@ def test_documents_are_read_at_a_cost_that_is_told_before_and_after(
     assert json.loads(capsys.readouterr().out)["skipped"] == 6 and len(server.bodies) == 6
 
 
+def test_amounts_are_printed_with_all_their_digits(
+    tmp_path: Path, server: mercury.Server, capsys: Captured
+) -> None:
+    docs, out = tmp_path / "docs", str(tmp_path / "out")
+    docs.mkdir()
+    (docs / "1.txt").write_text("total=4904.94\nfee=0.123456789\n")
+    (tmp_path / "bill.json").write_text(
+        '{"title": "bill", "type": "object", "properties": {"total": {"type": "number", "multipleOf": 0.01},'
+        '"fee": {"type": ["number", "null"]}}, "required": ["total", "fee"]}'
+    )
+    asked = ["extract", str(docs), "--schema", str(tmp_path / "bill.json"), "--out", out]
+    assert run([*asked, *MERCURY, "--base-url", server.url]) == 0
+    assert run(["sql", "select total, fee from bill", "--out", out]) == 0
+    assert run(["show", "1.txt", "--out", out]) == 0
+    said = capsys.readouterr().out
+    assert said.count("4904.94") == said.count("0.123456789") and said.count("4904.94") >= 3
+    assert "4905" not in said
+
+
 def test_a_budget_stops_cleanly_and_another_run_goes_on(
     letters: Path, server: mercury.Server, capsys: Captured
 ) -> None:

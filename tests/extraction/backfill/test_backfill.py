@@ -17,7 +17,9 @@ from reading_model import ReadingModel
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.models.base import Row, Scores
 from cinnabar.extraction.backfill.backfill import Backfill, backfill
-from cinnabar.extraction.run import Options, Summary, extract
+from cinnabar.extraction.batched_run import Summary
+from cinnabar.extraction.run import extract
+from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ModelSource
 from cinnabar.extraction.storage.reading import query
 from cinnabar.extraction.storage.stored import Selection, select
@@ -107,7 +109,7 @@ def whole(docs: Path) -> Path:
 
 
 def read(docs: Path, source: SchemaSource, out: Path, model: ReadingModel | None = None) -> Summary:
-    return extract([docs], source, out, of(model or ReadingModel()), Options(workers=1))
+    return extract([docs], source, out, of(model or ReadingModel()), RunOptions(workers=1))
 
 
 def of(model: ReadingModel) -> ModelSource:
@@ -117,7 +119,7 @@ def of(model: ReadingModel) -> ModelSource:
 def fill(
     out: Path, source: SchemaSource = NEW, model: ReadingModel | None = None, chosen: Selection | None = None
 ) -> Summary | None:
-    return backfill(source, out, of(model or ReadingModel()), chosen, Options(workers=1, batch=2))
+    return backfill(source, out, of(model or ReadingModel()), chosen, RunOptions(workers=1, batch=2))
 
 
 def rows(out: Path, sql: str) -> list[tuple[Any, ...]]:
@@ -296,7 +298,7 @@ def test_what_the_schema_no_longer_allows_together_is_asked_as_a_whole(out: Path
 
 
 def test_what_it_takes_is_told_before_and_nothing_is_stored(out: Path) -> None:
-    with Backfill(NEW, out, of(ReadingModel()), options=Options(workers=1)) as begun:
+    with Backfill(NEW, out, of(ReadingModel()), options=RunOptions(workers=1)) as begun:
         found = begun.estimate()
     assert (found.documents, found.done, found.lost) == (5, 0, 0)
     assert found.asked == ("/day", "/lines/*/vat") and found.dropped == ("/na",)
@@ -309,10 +311,10 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 sys.path[:0] = sys.argv[3:]
-import test_backfilling as t
+import test_backfill as t
 from cinnabar.extraction.backfill.backfill import Backfill
-from cinnabar.extraction.run import Options
-chosen = t.Backfill(t.NEW, Path(sys.argv[1]), t.of(t.ReadingModel()), options=Options(workers=1, batch=2))
+from cinnabar.extraction.run_options import RunOptions
+chosen = t.Backfill(t.NEW, Path(sys.argv[1]), t.of(t.ReadingModel()), options=RunOptions(workers=1, batch=2))
 with chosen as begun:
     for number in range(int(sys.argv[2])):
         begun.work(number)
@@ -322,7 +324,7 @@ with chosen as begun:
 
 def test_killed_in_the_middle_it_goes_on_and_the_rows_are_the_same(out: Path, filled: Path) -> None:
     here, batches = Path(__file__).parent, 1
-    command = [sys.executable, "-c", KILLED, str(out), str(batches), str(here), str(here.parent)]
+    command = [sys.executable, "-c", KILLED, str(out), str(batches), str(here), str(here.parents[1])]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
     model = Counting()
     fill(out, model=model)

@@ -9,7 +9,8 @@ import pytest
 from reading_model import ReadingModel
 
 from cinnabar.extraction.backfill.retrying import retry
-from cinnabar.extraction.run import Options, extract
+from cinnabar.extraction.run import extract
+from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ModelSource
 from cinnabar.extraction.storage.quarantine import held, release
 from cinnabar.extraction.storage.reading import query
@@ -39,7 +40,7 @@ def done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (docs / "good.txt").write_text("name=A\ntotal=1.50\n")
     (docs / "nameless.txt").write_text("total=2\n")
     (docs / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
-    extract([docs], SOURCE, tmp_path / "out", model(), Options(workers=1))
+    extract([docs], SOURCE, tmp_path / "out", model(), RunOptions(workers=1))
     return tmp_path / "out"
 
 
@@ -87,7 +88,7 @@ def test_a_record_that_its_schema_allows_is_released_and_done(done: Path) -> Non
     (total,) = query(done, "SELECT value FROM fields WHERE confidence = 0 AND field = '/total'").rows
     assert total == ("2",)
     assert verify(done).problems == []
-    again = extract([Path(chosen[1].path)], SOURCE, done, model(), Options(workers=1))
+    again = extract([Path(chosen[1].path)], SOURCE, done, model(), RunOptions(workers=1))
     assert (again.skipped, release(done, []).released) == (1, [])
 
 

@@ -16,7 +16,8 @@ from cinnabar.extraction.backfill import whereabouts
 from cinnabar.extraction.backfill.backfill import backfill
 from cinnabar.extraction.backfill.retrying import retry
 from cinnabar.extraction.backfill.whereabouts import Whereabouts
-from cinnabar.extraction.run import Options, extract
+from cinnabar.extraction.run import extract
+from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ModelSource
 from cinnabar.extraction.storage.folders import FILE, KEPT, remember, remembered
 from cinnabar.extraction.storage.quarantine import held
@@ -24,7 +25,7 @@ from cinnabar.extraction.storage.reading import query
 from cinnabar.schemas import SchemaSource, load_schema
 from cinnabar.schemas.errors import UsageError
 
-ONE = Options(workers=1)
+ONE = RunOptions(workers=1)
 
 
 def schema(*names: str) -> SchemaSource:

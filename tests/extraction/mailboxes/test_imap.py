@@ -12,10 +12,12 @@ import pytest
 from imap_server import PASSWORD, Server, mail
 from reading_model import ReadingModel
 
+from cinnabar.extraction.batched_run import Summary
 from cinnabar.extraction.inputs import gather, located
 from cinnabar.extraction.mailboxes.address import parse_address
 from cinnabar.extraction.mailboxes.imap import ImapMailbox
-from cinnabar.extraction.run import Extraction, Options, Summary
+from cinnabar.extraction.run import Extraction
+from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ModelSource
 from cinnabar.extraction.storage.reading import query
 from cinnabar.flows.cli.main import run
@@ -46,7 +48,7 @@ def password(monkeypatch: pytest.MonkeyPatch) -> None:
 def opened(address: str, out: Path, batch: int = 16) -> Extraction:
     model = ReadingModel()
     source = ModelSource(model.fingerprint, lambda: model)
-    return Extraction(located([address]), SOURCE, out, source, Options(workers=1, batch=batch))
+    return Extraction(located([address]), SOURCE, out, source, RunOptions(workers=1, batch=batch))
 
 
 def read(address: str, out: Path) -> Summary:

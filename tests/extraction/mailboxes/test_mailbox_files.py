@@ -12,7 +12,8 @@ from reading_model import ReadingModel
 
 from cinnabar.extraction.inputs import gather, path_of
 from cinnabar.extraction.mailboxes.files import is_mbox, mbox_messages
-from cinnabar.extraction.run import Options, extract
+from cinnabar.extraction.run import extract
+from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ModelSource
 from cinnabar.extraction.storage.reading import query
 from cinnabar.schemas import load_schema
@@ -39,7 +40,7 @@ def mail(number: int) -> EmailMessage:
 def read(folder: Path, out: Path, **options: int) -> tuple[int, int, int, int]:
     model = ReadingModel()
     source = ModelSource(model.fingerprint, lambda: model)
-    found = extract([folder], SOURCE, out, source, Options(workers=1, **options))
+    found = extract([folder], SOURCE, out, source, RunOptions(workers=1, **options))
     return found.inputs, found.written, found.quarantined, found.skipped
 
 

@@ -20,9 +20,11 @@ from cinnabar.engine.request import Passage
 from cinnabar.extraction.backfill.backfill import backfill
 from cinnabar.extraction.backfill.retrying import retry
 from cinnabar.extraction.backfill.whereabouts import Whereabouts
+from cinnabar.extraction.batched_run import Summary
 from cinnabar.extraction.inputs import Location, located
 from cinnabar.extraction.mailboxes.imap import ImapMailbox
-from cinnabar.extraction.run import Options, Summary, extract
+from cinnabar.extraction.run import extract
+from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ModelSource
 from cinnabar.extraction.storage.quarantine import held
 from cinnabar.extraction.storage.reading import query
@@ -40,7 +42,7 @@ def schema(**properties: Any) -> SchemaSource:
 
 
 OLD, NEW = schema(), schema(day={"type": ["string", "null"]})
-ONE = Options(workers=1)
+ONE = RunOptions(workers=1)
 
 
 @pytest.fixture(scope="module")

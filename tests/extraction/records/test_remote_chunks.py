@@ -14,7 +14,8 @@ from cinnabar.engine.answers.record import read_answer
 from cinnabar.engine.answers.wire import Wire
 from cinnabar.engine.models.remote.serving import Settings
 from cinnabar.engine.request import Filled
-from cinnabar.extraction.run import Options, extract
+from cinnabar.extraction.run import extract
+from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import model_source
 from cinnabar.extraction.storage.reading import query
 from cinnabar.schemas import load_schema
@@ -31,7 +32,7 @@ def test_rows_of_all_chunks_are_there_once_and_in_order(
     (tmp_path / "long.txt").write_text(text)
     with mercury.running(mercury.Server()) as server:
         source = model_source("mercury-2", settings=Settings(base_url=server.url))
-        options = Options(workers=1, context=120)
+        options = RunOptions(workers=1, context=120)
         summary = extract([tmp_path / "long.txt"], load_schema(schema), tmp_path / "out", source, options)
     assert summary.written == 1 and len(server.bodies) > 4
     ((record,),) = query(tmp_path / "out", "select record_json from note").rows

@@ -17,8 +17,10 @@ from remote_forms import NOTE, form_of, request
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.remote.serving import Settings
 from cinnabar.engine.request import Filled, Leaf
-from cinnabar.extraction.records.tiers import freeze
-from cinnabar.extraction.run import Extraction, Options, Summary, extract
+from cinnabar.extraction.batched_run import Summary
+from cinnabar.extraction.records.tiers import freeze_sure
+from cinnabar.extraction.run import Extraction, extract
+from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import Escalation, ModelSource, RemoteSource, model_source
 from cinnabar.extraction.storage.reading import query
 from cinnabar.schemas import load_schema
@@ -71,7 +73,7 @@ def upper(server: mercury.Server, **changed: Any) -> RemoteSource:
 def run(docs: Path, out: Path, source: RemoteSource, **options: Any) -> Summary:
     lower = ModelSource("unsure", Unsure)
     escalation = Escalation(source, 0.8)
-    return extract([docs], SOURCE, out, lower, Options(workers=1, **options), escalation=escalation)
+    return extract([docs], SOURCE, out, lower, RunOptions(workers=1, **options), escalation=escalation)
 
 
 def test_only_unsure_fields_of_unsure_documents_go_up(docs: Path, tmp_path: Path, server: Any) -> None:
@@ -97,7 +99,7 @@ def test_a_run_that_is_broken_off_pays_for_nothing_twice(docs: Path, tmp_path: P
     escalation = Escalation(source, 0.8)
     with (
         pytest.raises(KeyboardInterrupt),
-        Extraction([docs], SOURCE, out, lower, Options(workers=1, batch=2), escalation=escalation) as begun,
+        Extraction([docs], SOURCE, out, lower, RunOptions(workers=1, batch=2), escalation=escalation) as begun,
     ):
         begun._run.commit_batch = lambda _batch: (_ for _ in ()).throw(KeyboardInterrupt)  # type: ignore
         begun.work(0)
@@ -166,20 +168,20 @@ LINES = [{"what": "a", "price": 1}, {"what": "b", "price": 2}]
 def test_what_is_sure_is_frozen_absence_too() -> None:
     form = form_of(NOTE)
     draft = filled({"name": "Ada", "day": None, "lines": []}, {"/name": 0.5, "/paid": 0.1})
-    assert freeze(form, draft, 0.8) == {"/day": "null", "/kind": None, "/seller/city": None}
+    assert freeze_sure(form, draft, 0.8) == {"/day": "null", "/kind": None, "/seller/city": None}
 
 
 def test_rows_that_are_sure_are_frozen_value_by_value_and_other_lists_go_up_whole() -> None:
     form = form_of(NOTE)
     record = {"name": "Ada", "day": None, "lines": LINES}
     unsure = {"/lines/1/price": 0.3}
-    frozen = freeze(form, filled(record, unsure), 0.8)
+    frozen = freeze_sure(form, filled(record, unsure), 0.8)
     assert {at for at in frozen if "lines" in at} == {"/lines/0/what", "/lines/0/price", "/lines/1/what"}
     doubtful = filled(record, unsure, {"/lines/0": 0.9, "/lines/1": 0.4})
-    assert not any("lines" in at for at in freeze(form, doubtful, 0.8))
+    assert not any("lines" in at for at in freeze_sure(form, doubtful, 0.8))
     nothing = filled(record, {"/lines/1/price": 0.3, "/lines/1/what": 0.3})
-    assert not any("lines" in at for at in freeze(form, nothing, 0.8))
-    assert not any("lines" in at for at in freeze(form, filled(record, unsure), 0.8, lists=False))
+    assert not any("lines" in at for at in freeze_sure(form, nothing, 0.8))
+    assert not any("lines" in at for at in freeze_sure(form, filled(record, unsure), 0.8, lists=False))
 
 
 def test_freezing_a_list_of_thousands_of_rows_takes_no_longer_for_each_than_a_short_one() -> None:
@@ -195,7 +197,7 @@ def test_freezing_a_list_of_thousands_of_rows_takes_no_longer_for_each_than_a_sh
     absent = [f"/lines/{at}/{name}" for at in range(3000) for name in ("note", "from/city")]
     leaves = dict(draft.leaves) | {at: Leaf(None, 0.95, origin="absent") for at in absent}
     begin = time.process_time()
-    frozen = freeze(form, replace(draft, leaves=leaves), 0.8)
+    frozen = freeze_sure(form, replace(draft, leaves=leaves), 0.8)
     assert time.process_time() - begin < 5
     assert len([at for at in frozen if "lines" in at]) == 12_000 and frozen["/lines/2999/from/city"] is None
 

@@ -219,7 +219,7 @@ def test_many_batches_are_merged_and_nothing_changes(out, workload, monkeypatch)
     )
     assert before == after and len(after[0]) == 20
 
-    monkeypatch.setattr(store_module, "GRACE", timedelta(0))
+    monkeypatch.setattr(store_module, "KEEP_REPLACED", timedelta(0))
     with Store.open(out) as store:
         kept = {out / file.path for entry in store.committed() for file in entry.files}
         assert set(out.rglob("batch-*.parquet")) == kept

@@ -21,6 +21,7 @@ import duckdb
 
 from cinnabar.extraction.documents import Box, Evidence, Span
 from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
+from cinnabar.extraction.storage.run import Run
 from cinnabar.extraction.storage.store import Store
 from cinnabar.schemas import compile_schema, load_schema
 
@@ -51,7 +52,7 @@ def written(path, record=None, content=None, confidence=0.75):
 def begin(store, schema=SCHEMA, engine=ENGINE, **options):
     """A run with this schema."""
     source = load_schema(schema)
-    return store.begin_run(source, compile_schema(source.schema), engine, {"effort": "low"}, **options)
+    return Run(store, source, compile_schema(source.schema), engine, {"effort": "low"}, **options)
 
 
 def batches():

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from cinnabar.extraction.ingest.message import Message
     from cinnabar.extraction.ingest.sandbox import ParserPool
 
-#: Documents that are read for it, evenly from all.
-SAMPLE = 24
+# Documents that are read for it, evenly from all.
+_SAMPLE = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CostEstimate:
     """About what so many documents take, asked once each; `read` of them were looked at.
 
     `cost` is in dollars, and `dearest` what one request can cost at most, which a budget must have room for;
@@ -56,19 +56,19 @@ class Estimate:
         return f"{self.documents} documents, {about} ${self.cost:.4f} {told}; {room}"
 
 
-def estimate(
+def estimate_cost(
     items: Sequence[Path | Message],
     form: Form,
     pool: ParserPool,
     served: Served,
     context: int | None,
     at_most: bool = False,
-) -> Estimate:
+) -> CostEstimate:
     """The estimate for these documents: a sample of them is parsed, and its tokens are counted by bytes.
 
     `context` are the tokens of a passage that are wanted; there are no more than the model has room for.
     """
-    step = max(1, -(-len(items) // SAMPLE))
+    step = max(1, -(-len(items) // _SAMPLE))
     sample = items[::step]
     found = [read for _, read in pool.parse_many(sample)]
     documents = [read for read in found if isinstance(read, Document)]
@@ -80,7 +80,7 @@ def estimate(
     tokens = Tokens(int(inputs * scale), 0, int(outputs * scale))
     cost = None if served.prices is None else served.prices.cost(tokens)
     most = None if served.prices is None else dearest(served, requests)
-    return Estimate(len(items), len(sample), tokens.input, tokens.output, cost, most, at_most)
+    return CostEstimate(len(items), len(sample), tokens.input, tokens.output, cost, most, at_most)
 
 
 def _requests(document: Document, form: Form, limit: int) -> list[Request]:

@@ -1,0 +1,192 @@
+"""The part that an extraction and a backfill share: batches are filled, here or on a cluster, and committed."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from cinnabar.extraction.assignment import Assignment
+from cinnabar.extraction.progress import Progress, Silent
+from cinnabar.extraction.sources import Place
+from cinnabar.extraction.storage.records import Outcome
+from cinnabar.extraction.storage.run import Run, RunSummary
+from cinnabar.extraction.storage.store import Store
+
+# Torch takes seconds to import, which a run that finds its work done does not pay.
+if TYPE_CHECKING:
+    from cinnabar.extraction.cluster.connection import Cluster
+    from cinnabar.extraction.cluster.crew import Crew
+    from cinnabar.extraction.pipeline import Batch, Job
+
+# Outcomes of skipped inputs that are committed together.
+_SKIPS = 5000
+# The place of documents that are filled before their run begins: to tell what a backfill takes.
+_ESTIMATE = "estimate"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A finished run; `inputs = written + quarantined + skipped`.
+
+    `steps` counts the denoising steps of all documents read, 0 where the model had nothing to do. `reasons`
+    counts the codes of what is in quarantine. `usage` is what models behind a server took, None where none
+    was asked for: requests, tokens, `cost` in dollars as decimal text, `left`, the documents that were not
+    asked about for lack of budget (they are among the skipped), and with tiers what went up:
+    `escalated_documents`, `escalated_fields`.
+    """
+
+    run_id: str
+    schema: str
+    inputs: int
+    written: int
+    quarantined: int
+    skipped: int
+    seconds: float
+    steps: int
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    usage: Mapping[str, Any] | None = None
+
+    @classmethod
+    def of(cls, ended: RunSummary, steps: int, usage: Mapping[str, Any] | None = None) -> Self:
+        """The summary of a run as the store ended it."""
+        return cls(
+            run_id=ended.run_id,
+            schema=ended.schema_name,
+            inputs=ended.inputs,
+            written=ended.written,
+            quarantined=ended.quarantined,
+            skipped=ended.skipped,
+            seconds=round(ended.seconds, 3),
+            steps=steps,
+            reasons=ended.reasons,
+            usage=usage,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a run begins with: the store, the names of its inputs, and the fingerprint of what reads them.
+
+    `about` is stored with the run, beside its options. `settled` are outcomes that are known beforehand.
+    """
+
+    store: Store
+    names: Sequence[str]
+    fingerprint: str
+    about: Mapping[str, Any]
+    settled: Sequence[Outcome] = ()
+
+
+class BatchedRun(ABC):
+    """A run with a known list of inputs, of which `batches` are left to be filled.
+
+    A context manager. Batches are worked on one by one, in any order, each as often as it takes; the next one
+    is parsed meanwhile. A class that inherits it sets `batches`, `_opening` and `_stack`.
+    """
+
+    batches: Sequence[Sequence[Any]]
+    _opening: Opening
+    _stack: ExitStack
+
+    def __init__(self, assignment: Assignment, progress: Progress | None) -> None:
+        # A schema under which nothing can be written is refused now, not document by document.
+        _ = assignment.compiled.form, assignment.validator
+        self.assignment, self._progress = assignment, progress or Silent()
+        self._run: Run | None = None
+        self._job: Job | None = None
+        self._steps = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def work_through(self, cluster: Cluster | None = None) -> Summary:
+        """Work on all batches, here or by a cluster, and end the run."""
+        if cluster is not None:
+            self.spread(cluster)
+        else:
+            for number in range(len(self.batches)):
+                self.work(number)
+        return self.finish()
+
+    def work(self, number: int) -> list[Outcome]:
+        """Read, fill and commit a batch, while the next one is parsed; a second call changes nothing."""
+        self._begun()
+        return self.commit(self._fill(number))
+
+    def spread(self, cluster: Cluster) -> None:
+        """Have a cluster read and fill all batches; each is committed here, as it comes back.
+
+        Raises RunError where a batch keeps failing, UsageError where the machines do not fit.
+        """
+        from cinnabar.extraction.cluster.crew import Crew
+
+        self._begun()
+        with Crew(cluster, self.assignment, self._place) as crew:
+            for batch in self._fill_all(crew):
+                self.commit(batch)
+
+    def commit(self, batch: Batch) -> list[Outcome]:
+        """Make the outcomes of a batch count, whoever filled it; a second call changes nothing."""
+        self._begun().commit_batch(batch.outcomes)
+        self._steps += batch.steps
+        self._progress.advance(batch.outcomes)
+        return batch.outcomes
+
+    def finish(self) -> Summary:
+        """End the run, once every batch was worked on. Raises RunError where an input has no outcome."""
+        usage = self._usage()
+        return Summary.of(self._begun().finish(usage), self._steps, usage)
+
+    @abstractmethod
+    def _fill(self, number: int) -> Batch:
+        """Read and fill the batch with this number."""
+
+    @abstractmethod
+    def _fill_all(self, crew: Crew) -> Iterator[Batch]:
+        """Have a cluster read and fill all batches."""
+
+    def _usage(self) -> Mapping[str, Any] | None:
+        """What models behind a server took; None where none was asked."""
+        return None
+
+    def _begun(self) -> Run:
+        """The run in the store, which the first call begins."""
+        if self._run is None:
+            opening, options = self._opening, self.assignment.options
+            self._run = Run(opening.store, self.assignment.source,
+                self.assignment.compiled,
+                opening.fingerprint,
+                options.model_dump() | dict(opening.about) | {"model": self.assignment.model.fingerprint},
+                inputs=opening.names,
+                retry_quarantined=options.retry_quarantined,
+            )
+            self._progress.begin(len(opening.names))
+            self._settle(opening.settled)
+        return self._run
+
+    def _settle(self, outcomes: Sequence[Outcome]) -> None:
+        """Commit the outcomes of inputs that no model has to read."""
+        run = self._begun()
+        for start in range(0, len(outcomes), _SKIPS):
+            some = outcomes[start : start + _SKIPS]
+            run.commit_batch(some)
+            self._progress.advance(some)
+
+    @property
+    def _place(self) -> Place:
+        return Place(self._opening.store.out, _ESTIMATE if self._run is None else self._run.id)
+
+    def _whole_job(self) -> Job:
+        """The job, whose models the first call loads."""
+        if self._job is None:
+            self._job = self.assignment.job(self._place)
+        return self._job

@@ -1,0 +1,81 @@
+"""The options of a run: their defaults, ranges and descriptions, which the commands and the flows take from here."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic.fields import FieldInfo
+
+from cinnabar.engine.effort import effort_of
+from cinnabar.engine.fingerprint import engine_fingerprint
+from cinnabar.extraction.chunking import LEAST_LIMIT
+from cinnabar.schemas.errors import UsageError
+
+EffortName = Literal["instant", "low", "medium", "high"]
+OnMissing = Literal["quarantine", "guess"]
+Device = Literal["auto", "cpu", "cuda"]
+
+# Raised when parsing, chunking, merging or evidence change, so that records made before are made anew.
+_VERSION = 2
+
+
+class RunOptions(BaseModel):
+    """How a run reads its documents. Raises UsageError for what is out of range."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    effort: EffortName = Field(default="medium", description="At most 1, 2, 3 or 16 denoising steps.")
+    steps: int | None = Field(default=None, ge=1, le=64, description="Denoising steps instead of those of the effort.")
+    on_missing: OnMissing = Field(
+        default="quarantine", description="What becomes of a record without a value that its schema demands."
+    )
+    # No part of a record's key: what is written stays, and what waits is released by `retry_quarantined` with
+    # a lower one.
+    min_confidence: float = Field(
+        default=0.0, ge=0, le=1, description="Quarantine records with anything that is less sure than this."
+    )
+    limit: int | None = Field(default=None, ge=1, description="The first so many documents only.")
+    context: int | None = Field(
+        default=None, ge=LEAST_LIMIT, description="Read documents in chunks of at most so many tokens."
+    )
+    workers: int = Field(default=2, ge=1, description="Processes that parse files.")
+    batch: int = Field(default=16, ge=1, description="Documents that are read, filled and committed together.")
+    retry_quarantined: bool = Field(default=False, description="Try again what is in quarantine.")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _told(cls, said: Any, check: ModelWrapValidatorHandler[RunOptions]) -> RunOptions:
+        """The options. Raises UsageError, which names the command's option, for one that is out of range."""
+        try:
+            return check(said)
+        except ValidationError as error:
+            wrong = error.errors(include_url=False)[0]
+            name = str(wrong["loc"][0])
+            if name not in cls.model_fields:
+                raise UsageError(f"{name}: expected one of {', '.join(cls.model_fields)}") from None
+            option = f"--{name.replace('_', '-')}"
+            wanted = _expected(cls.model_fields[name])
+            raise UsageError(f"{option}: expected {wanted}, got {wrong['input']!r}") from None
+
+    def fingerprint(self, model: str) -> str:
+        """What a record's key says of everything that read it but the parser's workers and the device."""
+        engine = engine_fingerprint(model, effort_of(self.effort, self.steps))
+        parts = repr((_VERSION, engine, self.on_missing, self.context))
+        return hashlib.sha256(parts.encode()).hexdigest()[:16]
+
+
+DEFAULT_OPTIONS = RunOptions()
+
+
+def _expected(field: FieldInfo) -> str:
+    """The values that a field may have, for an error."""
+    names = get_args(field.annotation) if isinstance(field.default, str) else ()
+    if names:
+        return f"one of {', '.join(names)}"
+    least = next((one.ge for one in field.metadata if hasattr(one, "ge")), None)
+    most = next((one.le for one in field.metadata if hasattr(one, "le")), None)
+    if most is not None:
+        return f"{least} to {most}"
+    return f"at least {least}" if least is not None else "true or false"

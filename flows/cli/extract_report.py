@@ -1,0 +1,64 @@
+"""The report of `cinnabar extract`: what became of the documents, and the first of the records."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cinnabar.flows.cli.remote import spent
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.batched_run import Summary
+    from cinnabar.schemas import SchemaSource
+
+# Rows and columns of the preview.
+_PREVIEW_ROWS, _PREVIEW_COLUMNS = 5, 6
+
+
+def print_report(summary: Summary, source: SchemaSource, out: Path) -> None:
+    """Print the counts of a run, what a server took, and a preview of its records."""
+    from cinnabar.flows.cli.console import short, standard_output, table
+
+    console = standard_output()
+    reasons = ", ".join(f"{code} {count}" for code, count in summary.reasons.items())
+    rate = (summary.written + summary.quarantined) / max(summary.seconds, 1e-3)
+    left = summary.usage["left"] if summary.usage else 0
+    again = "done before, or the same bytes as another input; --retry-quarantined reads quarantine again"
+    before = again if summary.skipped > left else ""
+    if left:
+        why = (summary.usage or {}).get("stopped")
+        before += f"{'; ' if before else ''}{left} left for lack of budget{f': {why}' if why else ''}"
+    rows = [
+        ("inputs", summary.inputs, ""),
+        ("written", summary.written, ""),
+        ("quarantined", summary.quarantined, reasons),
+        ("skipped", summary.skipped, before),
+        ("seconds", summary.seconds, f"{rate:.1f} documents/s, {summary.steps} denoising steps"),
+    ]
+    console.print(table(("", summary.schema, ""), [*rows, *spent(summary.usage or {})]))
+    columns, records, more = _preview(source, out)
+    if records:
+        shown = [[path, *map(short, values)] for path, *values in records]
+        title = f"{len(records)} of the records" + (f"; {more} more fields each" if more else "")
+        console.print(table(("document", *columns), shown, title))
+    console.print(f"Results: {out} (cinnabar sql, cinnabar show, or {out / 'cinnabar.duckdb'} in DuckDB)")
+
+
+def _preview(source: SchemaSource, out: Path) -> tuple[list[str], list[list[Any]], int]:
+    """The first fields of some of the latest records, and how many more fields there are."""
+    from cinnabar.extraction.storage.reading import connect
+
+    sql = (
+        "SELECT path, record_json FROM records WHERE latest AND schema_fingerprint = ?"
+        " ORDER BY run_id DESC, path LIMIT ?"
+    )
+    with connect(out) as connection:
+        found = connection.execute(sql, [source.fingerprint, _PREVIEW_ROWS]).fetchall()
+    records = [(Path(path).name, json.loads(text, parse_float=Decimal)) for path, text in found]
+    rows = [(name, record if isinstance(record, dict) else {"value": record}) for name, record in records]
+    fields = list(dict.fromkeys(field for _, record in rows for field in record))
+    columns = fields[:_PREVIEW_COLUMNS]
+    values = [[name, *(record.get(column) for column in columns)] for name, record in rows]
+    return columns, values, len(fields) - len(columns)
