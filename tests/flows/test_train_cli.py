@@ -13,6 +13,8 @@ from cinnabar.flows.cli.main import run
 WRONG = [
     (["{set}", "--out", "{out}", "--minutes", "0"], "--minutes: expected more than 0"),
     (["{set}", "--out", "{out}", "--minutes", "nan"], "--minutes: expected more than 0"),
+    (["{set}", "--out", "{out}", "--steps", "0"], "--steps: expected at least 1"),
+    (["{set}", "--out", "{out}", "--steps", "9", "--minutes", "1"], "--steps: expected at least 1, without --minutes"),
     (["{none}", "--out", "{out}"], "none: expected folders"),
     (["{empty}", "--out", "{out}"], "empty: expected folders; a set has schema.json"),
     (["{set}", "--out", "{file}"], "expected a folder that can be written"),
