@@ -18,8 +18,9 @@ MEASURING = 0.1
 class Patience:
     """When to measure, and when to stop.
 
-    every: seconds, or steps where the schedule counts them, between two measurements. checks: measurements without a better one after which the
-    learning rates begin to fall; what falls late in a schedule falls sooner then, in proportion.
+    every: seconds, or steps where the schedule counts them, between two measurements. checks: measurements
+    without a better one after which the learning rates begin to fall; what falls late in a schedule falls
+    sooner then, in proportion.
     """
 
     every: float = 15.0

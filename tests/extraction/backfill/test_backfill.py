@@ -308,7 +308,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 sys.path[:0] = sys.argv[3:]
-import test_backfilling as t
+import test_backfill as t
 from cinnabar.extraction.backfill.backfill import Backfill
 from cinnabar.extraction.run import Options
 chosen = t.Backfill(t.NEW, Path(sys.argv[1]), t.of(t.ReadingModel()), options=Options(workers=1, batch=2))
@@ -319,6 +319,7 @@ with chosen as begun:
 """
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_it_goes_on_and_the_rows_are_the_same(out: Path, filled: Path) -> None:
     here, batches = Path(__file__).parent, 1
     command = [sys.executable, "-c", KILLED, str(out), str(batches), str(here), str(here.parent)]

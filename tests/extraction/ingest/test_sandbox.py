@@ -198,6 +198,7 @@ def test_a_folder_of_documents_is_no_folder_of_modules(
         assert shown(outcome_of(pool, path)) == "words"
 
 
+@pytest.mark.slow
 def test_a_parser_that_does_not_start_stops_the_run(tmp_path: Path) -> None:
     (path,) = files(tmp_path, "words")
     with ParserPool(1, parser="no_such_module:parse") as pool, pytest.raises(RunError, match="not start"):

@@ -163,6 +163,7 @@ def test_the_base_is_not_written_over(base: Path, tmp_path: Path) -> None:
         tuned(folder, base, base)
 
 
+@pytest.mark.slow
 def test_what_the_base_was_made_from_is_not_written_over(base: Path, tmp_path: Path) -> None:
     folder = write_set(tmp_path / "letters", {"kind": wanted(base)})
     assert tuned(folder, base, tmp_path / "first").kept
