@@ -24,8 +24,9 @@ def loop(monkeypatch: pytest.MonkeyPatch):
     return fault_loop
 
 
-def test_a_run_that_is_broken_anywhere_ends_with_the_same_rows(loop, tmp_path: Path) -> None:
-    assert loop.fault_loop(tmp_path, documents=5, every=53) == []
+@pytest.mark.parametrize("every", [211, pytest.param(53, marks=pytest.mark.slow)])
+def test_a_run_that_is_broken_anywhere_ends_with_the_same_rows(loop, tmp_path: Path, every: int) -> None:
+    assert loop.fault_loop(tmp_path, documents=5, every=every) == []
 
 
 def test_every_way_to_the_disk_is_broken(loop, tmp_path: Path) -> None:

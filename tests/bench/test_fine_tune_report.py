@@ -31,6 +31,7 @@ def letters(folder: Path, kind: str, count: int = 14) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_table_has_a_row_for_each_set_and_their_mean(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
