@@ -227,6 +227,7 @@ def test_a_batch_that_keeps_killing_its_engine_is_named_and_the_rest_stands(
     assert gone("ray::Filling", "ray::Parsing", "ingest.worker")
 
 
+@pytest.mark.slow
 def test_a_model_that_does_not_fit_is_told_as_on_one_machine(cluster: Cluster, tmp_path: Path) -> None:
     def load() -> ReadingModel:
         raise ModelError("its weights are not there")
