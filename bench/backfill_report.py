@@ -22,10 +22,11 @@ from typing import Any
 
 from bench.mixture import marked
 from bench.reporting import machine, table
+from cinnabar.engine.canvas import Canvas
 
 # The engine has a word to say before torch is loaded (engine/__init__.py).
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.base import Canvas, Model, Row, Scores
+from cinnabar.engine.models.base import Model, Row, Scores
 from cinnabar.engine.models.encodings import Remembering
 from cinnabar.extraction.backfill.backfill import backfill
 from cinnabar.extraction.run import Options, extract

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from cinnabar.engine.training.family import family_names, load
+from cinnabar.engine.training.family import family_names, load_family
 from cinnabar.engine.training.generator import generate
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.library import LIBRARY
@@ -57,4 +57,4 @@ def marked(data: bytes, suffix: str, number: int) -> bytes:
 def _families(kind: str) -> list[str]:
     """The families of the generator that print documents of this schema."""
     model = LIBRARY[kind]
-    return [name for name in family_names() if load(name).library == f"{model.__module__}:{model.__name__}"]
+    return [name for name in family_names() if load_family(name).library == f"{model.__module__}:{model.__name__}"]

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import torch
 
+from cinnabar.engine.canvas import MASK, VOCABULARY
 from cinnabar.engine.constraint import Constraint
 from cinnabar.engine.lifting import BYTES, lift
-from cinnabar.engine.models.base import MASK, VOCABULARY
-from cinnabar.kernels.class_logits import LEAST, class_logits
+from cinnabar.kernels.class_logits import class_logits
+from cinnabar.kernels.tables import LEAST
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import Slot
 

@@ -1,4 +1,4 @@
-"""The canvas of a batch: the slots of its requests as tensors, what is committed on them, their records."""
+"""The state of a batch: its canvas, what the engine knows of each slot, and its records as they stand."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 
 import torch
 
+from cinnabar.engine.canvas import MASK, Canvas, SlotInstance
 from cinnabar.engine.constraint import first_length
 from cinnabar.engine.layout import lay_out
-from cinnabar.engine.models.base import MASK, Canvas, Row, SlotInstance
+from cinnabar.engine.models.base import Row
 from cinnabar.engine.repair import Alternatives, repaired
 from cinnabar.engine.request import Filled, Leaf, Request
 from cinnabar.engine.tokenizer import text_of
@@ -48,10 +49,10 @@ class Kept:
     filled: bool = True
 
 
-class Board:
+class BatchState:
     """The canvas of a batch and what the engine knows of each of its S slots.
 
-    Requests that are done leave the canvas; `active` maps its requests to those of the batch.
+    Requests that are done leave the canvas; `active` maps the canvas' requests to those of the batch.
     request: [S] int64, into `active`.
     excusable, known, closed: [S] bool: may go without a value; frozen from the start; committed as a whole.
     firm: [S, L] bool, positions committed by choice, not because nothing else was possible.

@@ -13,21 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from cinnabar.engine.lifting import BYTES, Lifted, Vocabulary, lift
-from cinnabar.kernels.class_logits import LEAST, ClassTables, class_logits
-from cinnabar.kernels.constrained_scan import (
-    FLOOR,
-    POSSIBLE,
-    Backend,
-    Edges,
-    ScanTables,
-    constrained_scan,
-    segment_max,
-    segment_sum,
-)
+from cinnabar.engine.lifting import BYTES, Ints, Lifted, Vocabulary, lift
+from cinnabar.kernels.class_logits import class_logits
+from cinnabar.kernels.constrained_scan import constrained_scan, segment_max, segment_sum
+from cinnabar.kernels.tables import FLOOR, LEAST, POSSIBLE, Backend, ClassTables, Edges, ScanTables
 from cinnabar.schemas.form.form import Slot
-
-Ints = npt.NDArray[np.int64]
 
 #: Positions of a slot at first, and at most after growing.
 FIRST_LENGTH, LONGEST = 16, 64
@@ -73,9 +63,18 @@ class Outlook:
     runner_up: torch.Tensor
     choices: torch.Tensor
 
+    def put(self, at: torch.Tensor, part: Outlook) -> None:
+        """Write the outlook of the slots `at` ([G] int64), which may have fewer positions, in place."""
+        for field in fields(Outlook):
+            whole, found = getattr(self, field.name), getattr(part, field.name)
+            if found.dim() > 1:
+                whole[at, : found.shape[1]] = found
+            else:
+                whole[at] = found
 
-def _nothing(slots: int, positions: int, pad: int, device: torch.device) -> Outlook:
-    """What there is beyond the ends of slots."""
+
+def blank_outlook(slots: int, positions: int, pad: int, device: torch.device) -> Outlook:
+    """The outlook of slots that are not spelled out, and of the positions beyond the end of one."""
     shape = (slots, positions)
     return Outlook(
         log_mass=torch.full((slots,), FLOOR, device=device),
@@ -130,18 +129,11 @@ class Constraint:
         if len(slots) * longest < APART:
             return self._outlook(slots, tokens, length, token_logits)
         # A few long slots would make all others as long as themselves.
-        result = _nothing(len(slots), longest, self.vocabulary.pad, tokens.device)
+        result = blank_outlook(len(slots), longest, self.vocabulary.pad, tokens.device)
         for size in sorted(set(length.tolist())):
             at = (length == size).nonzero().squeeze(1)
             own = [slots[i] for i in at.tolist()]
-            part = self._outlook(own, tokens[at], length[at], token_logits[at, :size])
-            for field in fields(Outlook):
-                found = getattr(part, field.name)
-                whole = getattr(result, field.name)
-                if found.dim() > 1:
-                    whole[at, :size] = found
-                else:
-                    whole[at] = found
+            result.put(at, self._outlook(own, tokens[at], length[at], token_logits[at, :size]))
         return result
 
     def _outlook(

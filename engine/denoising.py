@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import torch
 
-from cinnabar.kernels.constrained_scan import FLOOR, POSSIBLE
+from cinnabar.kernels.tables import FLOOR, POSSIBLE
 
 #: Scores of whole values are cut to this range, so that they stay apart from FLOOR.
 WIDEST = 1.0e6

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from cinnabar.engine.batch_state import Board, Reopenings
+from cinnabar.engine.batch_state import BatchState, Reopenings
 from cinnabar.engine.constraint import FIRST_LENGTH, Constraint
 from cinnabar.engine.effort import Effort, effort_of
 from cinnabar.engine.fingerprint import engine_fingerprint
@@ -86,23 +86,23 @@ class Engine:
             memories = self.model.encode([request.passage for request in requests])
         with self._timed("rows"):
             rows = self._rows(requests, memories)
-            board = Board(requests, memories, rows, self.model.device)
-        board.judge()
-        board.finish()
+            state = BatchState(requests, memories, rows, self.model.device)
+        state.judge()
+        state.finish()
         step = 0
-        _show(board, step, observer)
-        while board.active:
+        _show(state, step, observer)
+        while state.active:
             with self._timed("score"):
-                scores = self.model.score(board.forms, board.memories, board.rows, board.canvas)
+                scores = self.model.score(state.forms, state.memories, state.rows, state.canvas)
             with self._timed("constrain"):
-                judgement = constrain(board, scores, self.constraint)
+                judgement = constrain(state, scores, self.constraint)
             with self._timed("commit"):
-                board.judge(commit(board, judgement, self.effort))
-                board.finish()
+                state.judge(commit(state, judgement, self.effort))
+                state.finish()
             step += 1
-            _show(board, step, observer)
-        self.reopenings.add(board.reopenings)
-        filled = [result for result in board.results if result is not None]
+            _show(state, step, observer)
+        self.reopenings.add(state.reopenings)
+        filled = [result for result in state.results if result is not None]
         calibration = self.model.calibration
         if calibration is None:
             return list(filled)
@@ -145,11 +145,11 @@ def _with_known(request: Request, found: Sequence[Row]) -> list[Row]:
     return rows
 
 
-def _show(board: Board, step: int, observer: Observer | None) -> None:
+def _show(state: BatchState, step: int, observer: Observer | None) -> None:
     """Hand the records as they stand to the observer; its failure is not a request's."""
     if observer is None:
         return
-    states = board.records()
+    states = state.records()
     try:
         observer(step, states)
     except Exception as error:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.engine.tokenizer import PAD
+from cinnabar.engine.canvas import PAD
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.errors import ModelError
 

@@ -1,4 +1,8 @@
-"""One denoising step: what the model's scores mean under the constraint, and what is committed for it."""
+"""One denoising step: what the model's scores mean under the constraint, and what is committed for it.
+
+`decide` says what each slot would be, `choose` what is committed, opened again or grown of it now, and `apply`
+writes that on the batch state. The first two change nothing.
+"""
 
 from __future__ import annotations
 
@@ -6,159 +10,190 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from cinnabar.engine.batch_state import Board
-from cinnabar.engine.constraint import LONGEST, Constraint
+from cinnabar.engine.batch_state import BatchState
+from cinnabar.engine.canvas import MASK, PAD
+from cinnabar.engine.constraint import LONGEST, Constraint, Outlook, blank_outlook
 from cinnabar.engine.denoising import Shares, doubted, rounded, select, weigh
 from cinnabar.engine.effort import Effort
 from cinnabar.engine.models.base import Candidate, Scores
 from cinnabar.engine.repair import Alternatives
-from cinnabar.engine.tokenizer import PAD, spell, text_of
+from cinnabar.engine.tokenizer import spell, text_of
 from cinnabar.engine.writing import Value
-from cinnabar.kernels.constrained_scan import FLOOR
 from cinnabar.schemas.errors import EngineFailure
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Judgement:
-    """Scores under the constraint, for all S slots of the board at L positions.
+    """Scores under the constraint, for all S slots of the batch at L positions.
 
-    Slots that are not spelled out have log_mass FLOOR. The fields are those of `constraint.Outlook`.
+    spelled_logit: [S] float32, that the value is to be spelled out; -inf where it is not offered. outlook: of
+    all slots; those that are not spelled out have log_mass FLOOR.
     """
 
     scores: Scores
     spelled_logit: torch.Tensor
-    log_mass: torch.Tensor
-    complete: torch.Tensor
-    more: torch.Tensor
-    witness: torch.Tensor
-    posterior: torch.Tensor
-    runner_up: torch.Tensor
-    choices: torch.Tensor
+    outlook: Outlook
 
     def shares(self, ruled_out: torch.Tensor) -> Shares:
         """The posterior over what each slot may be; ruled_out: [S, K + 2] bool."""
-        s = self.scores
-        return weigh(
-            s.absent_logit, s.candidate_logits, self.spelled_logit, self.log_mass, s.refused_logit, ruled_out
-        )
+        s, mass = self.scores, self.outlook.log_mass
+        return weigh(s.absent_logit, s.candidate_logits, self.spelled_logit, mass, s.refused_logit, ruled_out)
 
 
-def constrain(board: Board, scores: Scores, constraint: Constraint) -> Judgement:
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What each of the S slots would be, once the values that are doubted are open again.
+
+    shares: posterior over the K + 2 choices of each slot. choice, sure: [S] int64 and float32, the choice that
+    a slot would take, -1 for none, and its posterior. given_up: [S] bool, slots whose value is doubted.
+    closed, firm, tokens: those of the state, with these slots open.
+    """
+
+    judged: Judgement
+    shares: Shares
+    choice: torch.Tensor
+    sure: torch.Tensor
+    given_up: torch.Tensor
+    closed: torch.Tensor
+    firm: torch.Tensor
+    tokens: torch.Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What is done now: [S] bool for slots, [S, L] bool for positions.
+
+    spelled: slots that are spelled out and not grown. growing: slots whose value goes on. whole: slots whose
+    value is committed. picked: positions that are committed by choice. taken: all positions that get the
+    witness's token. tail: open positions that hold PAD if a PAD is before them. shaky: positions that are
+    opened again.
+    """
+
+    spelled: torch.Tensor
+    growing: torch.Tensor
+    whole: torch.Tensor
+    picked: torch.Tensor
+    taken: torch.Tensor
+    tail: torch.Tensor
+    shaky: torch.Tensor
+
+
+def constrain(state: BatchState, scores: Scores, constraint: Constraint) -> Judgement:
     """The constrained posterior and witness of every slot that the model offers to spell out.
 
     Raises EngineFailure where the scores are not numbers.
     """
-    canvas, at, token_logits = board.canvas, scores.generating, scores.token_logits
+    canvas, at, token_logits = state.canvas, scores.generating, scores.token_logits
     slots, width = canvas.tokens.shape
     spelled = scores.generate_logit.new_full((slots,), float("-inf"))
     spelled[at] = scores.generate_logit[at]
     whole = torch.cat([scores.absent_logit, spelled, scores.candidate_logits.flatten(), scores.refused_logit])
     if bool(whole.isnan().any()) or not bool(scores.token_logits.amax(-1).isfinite().all()):
         raise EngineFailure("model", "expected finite scores, got NaN or infinity")
-    result = Judgement(
-        scores=scores,
-        spelled_logit=spelled,
-        log_mass=spelled.new_full((slots,), FLOOR, dtype=torch.float32),
-        complete=torch.zeros(slots, dtype=torch.bool, device=board.device),
-        more=torch.zeros(slots, device=board.device),
-        witness=torch.full((slots, width), PAD, dtype=torch.long, device=board.device),
-        posterior=torch.zeros(slots, width, device=board.device),
-        runner_up=torch.zeros(slots, width, device=board.device),
-        choices=torch.ones(slots, width, device=board.device),
-    )
-    frozen = board.known[at]
+    outlook = blank_outlook(slots, width, PAD, state.device)
+    frozen = state.known[at]
     if bool(frozen.any()):
         at, token_logits = at[~frozen], token_logits[~frozen]
-    if not len(at):
-        return result
-    offered = [canvas.instances[i].slot for i in at.tolist()]
-    outlook = constraint.outlook(offered, canvas.tokens[at], canvas.length[at], token_logits)
-    longest = outlook.witness.shape[1]
-    for name in ("log_mass", "complete", "more"):
-        getattr(result, name)[at] = getattr(outlook, name)
-    for name in ("witness", "posterior", "runner_up", "choices"):
-        getattr(result, name)[at, :longest] = getattr(outlook, name)
-    return result
+    if len(at):
+        offered = [canvas.instances[i].slot for i in at.tolist()]
+        outlook.put(at, constraint.outlook(offered, canvas.tokens[at], canvas.length[at], token_logits))
+    return Judgement(scores, spelled, outlook)
 
 
-def commit(board: Board, judged: Judgement, effort: Effort) -> Alternatives:
+def commit(state: BatchState, judged: Judgement, effort: Effort) -> Alternatives:
     """Open again what is doubted, commit what is certain or due, and let slots grow whose value goes on.
 
-    Positions are committed from the witness only, so that what is committed can always be completed. Gives
-    what each slot might be as well.
+    Gives what each slot might be as well.
     """
-    canvas, scores = board.canvas, judged.scores
-    last = scores.candidate_logits.shape[1] + 1
-    left = [max(effort.steps - board.steps[batch], 1) for batch in board.active]
-    remaining = torch.tensor(left, device=board.device)
-    # Steps beyond the effort are there for values that grow; nothing else is begun in them.
-    over = torch.tensor([board.steps[batch] >= effort.steps for batch in board.active], device=board.device)
-    for batch in board.active:
-        board.steps[batch] += 1
+    proposal = decide(state, judged, effort)
+    apply(state, proposal, choose(state, proposal, effort))
+    return lambda slot: _alternatives(state, judged.scores, proposal.shares, slot)
 
-    no_absence = torch.zeros(len(canvas.instances), last + 1, dtype=torch.bool, device=board.device)
-    no_absence[:, 0] = ~board.excusable
-    ruled_out = _reopen_values(board, judged, effort, no_absence, over[board.request])
-    shares = judged.shares(_contradicting(board, scores, ruled_out))
-    choice, sure = _decide(shares, _defaults(scores, shares), board.excusable, effort.answer)
-    _note_values(board, judged, shares, choice)
 
-    opened = ~board.closed
-    spelled = opened & (choice == last)
-    growing = spelled & (~judged.complete | (rounded(judged.more) > 0.5)) & (canvas.length < LONGEST)
+def decide(state: BatchState, judged: Judgement, effort: Effort) -> Proposal:
+    """What each slot would be now, given all that stays committed."""
+    scores = judged.scores
+    given_up, ruled_out = _given_up(state, judged, effort)
+    closed, firm = state.closed & ~given_up, state.firm & ~given_up.unsqueeze(1)
+    tokens = torch.where(given_up.unsqueeze(1), MASK, state.canvas.tokens)
+    ruled_out = ruled_out | _contradicting(scores, closed, firm, tokens)
+    shares = judged.shares(ruled_out)
+    choice, sure = _best(shares, _defaults(scores, shares), state.excusable, effort.answer)
+    return Proposal(judged, shares, choice, sure, given_up, closed, firm, tokens)
+
+
+def choose(state: BatchState, proposal: Proposal, effort: Effort) -> Update:
+    """What is committed, opened again and grown now.
+
+    Positions are committed from the witness only, so that what is committed can always be completed.
+    """
+    canvas, outlook, choice, sure = state.canvas, proposal.judged.outlook, proposal.choice, proposal.sure
+    left = [max(effort.steps - state.steps[batch], 1) for batch in state.active]
+    remaining = torch.tensor(left, device=state.device)
+    opened = ~proposal.closed
+    spelled = opened & (choice == _last(proposal.shares))
+    growing = spelled & (~outlook.complete | (rounded(outlook.more) > 0.5)) & (canvas.length < LONGEST)
     spelled &= ~growing
-    blank = (canvas.tokens < 0) & board.within & spelled.unsqueeze(1)
-    due = (remaining == 1)[board.request]
+    blank = (proposal.tokens < 0) & state.within & spelled.unsqueeze(1)
+    due = (remaining == 1)[state.request]
     shaky = (
-        board.firm
+        proposal.firm
         & (spelled & ~due).unsqueeze(1)
-        & doubted(judged.posterior, judged.runner_up, effort.reopen, effort.margin)
-        & (board.position_reopened < effort.reopenings)
+        & doubted(outlook.posterior, outlook.runner_up, effort.reopen, effort.margin)
+        & (state.position_reopened < effort.reopenings)
     )
     # Only the first PAD ends a value; those after it follow from it.
     tail = torch.zeros_like(blank)
-    tail[:, 1:] = (judged.witness[:, 1:] == PAD) & (judged.witness[:, :-1] == PAD)
-    forced = blank & (judged.choices < 1.5)
+    tail[:, 1:] = (outlook.witness[:, 1:] == PAD) & (outlook.witness[:, :-1] == PAD)
+    forced = blank & (outlook.choices < 1.5)
     eligible = blank & ~forced & ~tail
     entire = opened & ~growing & (~spelled | ~(eligible | shaky).any(1))
-    certainty = rounded(torch.cat([sure.unsqueeze(1), sure.unsqueeze(1) * judged.posterior], 1))
+    certainty = rounded(torch.cat([sure.unsqueeze(1), sure.unsqueeze(1) * outlook.posterior], 1))
     chosen = select(
         torch.cat([entire.unsqueeze(1), eligible], 1),
         certainty,
         choice <= 0,
-        board.request,
+        state.request,
         remaining,
         effort.threshold,
     )
-
-    due_now, picked = chosen[:, 0], chosen[:, 1:]
-    board.firm |= picked
-    board.sureness = torch.where(picked, rounded(judged.posterior), board.sureness)
+    whole, picked = chosen[:, 0], chosen[:, 1:]
     # What is forced is shown to the model once something was chosen: until then it may be absent.
-    begun = (board.firm.any(1) | due_now).unsqueeze(1)
-    taken = picked | (forced & begun) | (blank & due_now.unsqueeze(1))
-    canvas.tokens = torch.where(taken, judged.witness, canvas.tokens)
-    ended = spelled & (canvas.tokens == PAD).any(1)
-    canvas.tokens = torch.where(blank & tail & ended.unsqueeze(1), PAD, canvas.tokens)
-    if bool(shaky.any()):
-        board.reopen_positions(shaky)
+    begun = ((proposal.firm | picked).any(1) | whole).unsqueeze(1)
+    taken = picked | (forced & begun) | (blank & whole.unsqueeze(1))
+    return Update(spelled, growing, whole, picked, taken, blank & tail, shaky)
 
-    finished = spelled & ((canvas.tokens >= 0) | ~board.within).all(1)
-    certain = sure.tolist()
+
+def apply(state: BatchState, proposal: Proposal, chosen: Update) -> None:
+    """Change the batch state as was chosen, and note for every slot the value that it would take."""
+    canvas, outlook = state.canvas, proposal.judged.outlook
+    for batch in state.active:
+        state.steps[batch] += 1
+    if bool(proposal.given_up.any()):
+        state.reopen(proposal.given_up)
+    _note_values(state, proposal)
+    state.firm |= chosen.picked
+    state.sureness = torch.where(chosen.picked, rounded(outlook.posterior), state.sureness)
+    canvas.tokens = torch.where(chosen.taken, outlook.witness, canvas.tokens)
+    ended = chosen.spelled & (canvas.tokens == PAD).any(1)
+    canvas.tokens = torch.where(chosen.tail & ended.unsqueeze(1), PAD, canvas.tokens)
+    if bool(chosen.shaky.any()):
+        state.reopen_positions(chosen.shaky)
+    finished = chosen.spelled & ((canvas.tokens >= 0) | ~state.within).all(1)
+    certain = proposal.sure.tolist()
     for slot in finished.nonzero().squeeze(1).tolist():
-        board.spelled(slot, certain[slot])
-    whole = due_now & ~spelled
+        state.spelled(slot, certain[slot])
+    whole = chosen.whole & ~chosen.spelled
     for slot in whole.nonzero().squeeze(1).tolist():
-        board.settle(slot)
-    board.closed |= whole | finished
-    if bool(growing.any()):
-        board.grow(growing)
-    return lambda slot: _alternatives(board, scores, shares, slot)
+        state.settle(slot)
+    state.closed |= whole | finished
+    if bool(chosen.growing.any()):
+        state.grow(chosen.growing)
 
 
-def _alternatives(board: Board, scores: Scores, shares: Shares, slot: int) -> list[tuple[float, Value]]:
+def _alternatives(state: BatchState, scores: Scores, shares: Shares, slot: int) -> list[tuple[float, Value]]:
     """What a slot might be, with the posterior of each, the best text that was noted for it among them."""
-    noted, form_slot = board.values[slot], board.canvas.instances[slot].slot
+    noted, form_slot = state.values[slot], state.canvas.instances[slot].slot
     posterior = shares.posterior[slot].tolist()
     found = [(posterior[0], replace(noted, absent=True, absent_confidence=posterior[0]))]
     for chance, candidate in zip(posterior[1:-1], scores.candidates[slot], strict=False):
@@ -185,7 +220,7 @@ def _defaults(scores: Scores, shares: Shares) -> torch.Tensor:
     return result
 
 
-def _decide(
+def _best(
     shares: Shares, defaults: torch.Tensor, excusable: torch.Tensor, answer: float
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """(index, posterior), each [S], of what each slot is now: its best value, or none if that is poor.
@@ -200,73 +235,76 @@ def _decide(
     return torch.where(absent, none, value), torch.where(absent, chance, sure)
 
 
-def _reopen_values(
-    board: Board, judged: Judgement, effort: Effort, no_absence: torch.Tensor, over: torch.Tensor
-) -> torch.Tensor:
-    """Open again the slots whose value is doubted; [S, K + 2] bool, the choices that were so given up.
+def _last(shares: Shares) -> int:
+    """The choice to spell a value out."""
+    return shares.posterior.shape[1] - 1
 
-    over: [S] bool, the slots for which it is too late.
-    """
-    canvas, scores = board.canvas, judged.scores
-    last = no_absence.shape[1] - 1
-    ruled_out = torch.zeros_like(no_absence)
-    started = board.firm.any(1)
-    judgeable = (board.closed | started) & ~board.known & ~over & (board.value_reopened < effort.reopenings)
+
+def _given_up(state: BatchState, judged: Judgement, effort: Effort) -> tuple[torch.Tensor, torch.Tensor]:
+    """[S] bool, the slots whose value is doubted, and [S, K + 2] bool, the choices that are so given up."""
+    scores = judged.scores
+    slots, last = len(state.canvas.instances), scores.candidate_logits.shape[1] + 1
+    nothing = torch.zeros(slots, last + 1, dtype=torch.bool, device=state.device)
+    # Steps beyond the effort are there for values that grow; nothing else is begun in them.
+    over = torch.tensor([state.steps[batch] >= effort.steps for batch in state.active], device=state.device)
+    judgeable = (state.closed | state.firm.any(1)) & ~state.known & ~over[state.request]
+    judgeable &= state.value_reopened < effort.reopenings
     if not bool(judgeable.any()):
-        return ruled_out
-    held = torch.full((len(canvas.instances),), -1, dtype=torch.long)
+        return judgeable, nothing
+    held = torch.full((slots,), -1, dtype=torch.long)
     for slot in judgeable.nonzero().squeeze(1).tolist():
-        held[slot] = _index_of(board, scores.candidates[slot], slot, last)
-    held = held.to(board.device)
+        held[slot] = _index_of(state, scores.candidates[slot], slot, last)
+    held = held.to(state.device)
     # A model need not spell out again what is committed; then there is nothing to judge it by.
     spelling = torch.zeros_like(judgeable)
     spelling[scores.generating] = True
-    judgeable &= ~(board.closed & (held == last) & ~spelling)
+    judgeable &= ~(state.closed & (held == last) & ~spelling)
     at = held.clamp_min(0).unsqueeze(1)
-    shares = judged.shares(ruled_out)
+    shares = judged.shares(nothing)
     now = shares.posterior.gather(1, at).squeeze(1)
-    weakest = torch.where(board.firm, judged.posterior, 1.0).amin(1)
-    now = torch.where(board.closed & (held == last), now * weakest, now)
+    weakest = torch.where(state.firm, judged.outlook.posterior, 1.0).amin(1)
+    now = torch.where(state.closed & (held == last), now * weakest, now)
     now = torch.where(held < 0, 0.0, now)
-    ours = torch.zeros_like(ruled_out).scatter_(1, at, (held >= 0).unsqueeze(1))
-    _, other = shares.best(no_absence | ours)
+    ours = torch.zeros_like(nothing).scatter_(1, at, (held >= 0).unsqueeze(1))
+    excluded = ours.clone()
+    excluded[:, 0] |= ~state.excusable
+    _, other = shares.best(excluded)
     given_up = judgeable & doubted(now, other, effort.reopen, effort.margin)
-    if bool(given_up.any()):
-        board.reopen(given_up)
-    return ours & given_up.unsqueeze(1)
+    return given_up, ours & given_up.unsqueeze(1)
 
 
-def _index_of(board: Board, candidates: list[Candidate], slot: int, last: int) -> int:
+def _index_of(state: BatchState, candidates: list[Candidate], slot: int, last: int) -> int:
     """The choice that the committed value is: 0 absent, 1 … K a candidate, `last` spelled out, -1 none."""
-    text = board.canvas.values[slot]
-    if board.canvas.left_out[slot]:
+    text = state.canvas.values[slot]
+    if state.canvas.left_out[slot]:
         return 0
-    if text is None or board.values[slot].origin == "generated":
+    if text is None or state.values[slot].origin == "generated":
         return last
     return next((k for k, candidate in enumerate(candidates, 1) if candidate.text == text), -1)
 
 
-def _contradicting(board: Board, scores: Scores, ruled_out: torch.Tensor) -> torch.Tensor:
-    """`ruled_out` and the choices that contradict committed positions: other texts, and none at all."""
-    canvas = board.canvas
-    placed = (canvas.tokens >= 0) & ~board.closed.unsqueeze(1)
-    result = ruled_out.clone()
-    result[:, 0] |= board.firm.any(1) & ~board.closed
-    width = placed.shape[1]
+def _contradicting(
+    scores: Scores, closed: torch.Tensor, firm: torch.Tensor, tokens: torch.Tensor
+) -> torch.Tensor:
+    """[S, K + 2] bool, the choices of open slots that contradict committed positions: other texts, and none."""
+    placed = (tokens >= 0) & ~closed.unsqueeze(1)
+    slots, width = placed.shape
+    result = placed.new_zeros(slots, scores.candidate_logits.shape[1] + 2)
+    result[:, 0] = firm.any(1) & ~closed
     for slot in placed.any(1).nonzero().squeeze(1).tolist():
-        texts = spell([candidate.text for candidate in scores.candidates[slot]], width).to(board.device)
-        other = ((texts != canvas.tokens[slot]) & placed[slot]).any(1)
-        result[slot, 1 : len(texts) + 1] |= other
+        texts = spell([candidate.text for candidate in scores.candidates[slot]], width).to(tokens.device)
+        result[slot, 1 : len(texts) + 1] = ((texts != tokens[slot]) & placed[slot]).any(1)
     return result
 
 
-def _note_values(board: Board, judged: Judgement, shares: Shares, choice: torch.Tensor) -> None:
+def _note_values(state: BatchState, proposal: Proposal) -> None:
     """Write down, for every open slot, the value that it would take now.
 
     Where the scores offer none, or none that fits the slot as long as it is, the value noted before stands:
     it agrees with everything committed, since nothing was committed against it.
     """
-    scores, last = judged.scores, shares.posterior.shape[1] - 1
+    scores, outlook = proposal.judged.scores, proposal.judged.outlook
+    shares, choice, last = proposal.shares, proposal.choice, _last(proposal.shares)
     only_absent = torch.zeros_like(shares.possible)
     only_absent[:, 0] = True
     best, _ = shares.best(only_absent)
@@ -276,16 +314,16 @@ def _note_values(board: Board, judged: Judgement, shares: Shares, choice: torch.
     taken = torch.zeros_like(only_absent).scatter_(1, guess.clamp_min(0).unsqueeze(1), True)
     _, second = shares.best(only_absent | taken)
     rivals = second.tolist()
-    open_slots = (~board.closed).nonzero().squeeze(1).tolist()
+    open_slots = (~state.closed).nonzero().squeeze(1).tolist()
     chosen, guesses, sure = choice.tolist(), guess.tolist(), certainty.tolist()
     nothing, mass = shares.posterior[:, 0].tolist(), shares.log_allowed.tolist()
-    complete = judged.complete.tolist()
-    free = (board.excusable & ~board.firm.any(1)).tolist()
-    demanded = (~board.excusable).tolist()
-    witness = judged.witness.tolist()
+    complete = outlook.complete.tolist()
+    free = (state.excusable & ~state.firm.any(1)).tolist()
+    demanded = (~state.excusable).tolist()
+    witness = outlook.witness.tolist()
     for slot in open_slots:
         value = replace(
-            board.values[slot],
+            state.values[slot],
             absent=free[slot] and chosen[slot] <= 0,
             confidence=round(sure[slot], 4),
             absent_confidence=round(nothing[slot], 4),
@@ -295,11 +333,11 @@ def _note_values(board: Board, judged: Judgement, shares: Shares, choice: torch.
         )
         if 0 < guesses[slot] < last:
             candidate = scores.candidates[slot][guesses[slot] - 1]
-            form_slot = board.canvas.instances[slot].slot
+            form_slot = state.canvas.instances[slot].slot
             if not form_slot.accepts(candidate.text):
                 text = candidate.text.decode(errors="replace")
                 raise EngineFailure("model", f"{form_slot.path}: the candidate {text} is not allowed here")
             value = replace(value, text=candidate.text, spans=candidate.spans, origin=candidate.origin)
         elif guesses[slot] == last and complete[slot]:
             value = replace(value, text=text_of(witness[slot]), spans=(), origin="generated")
-        board.values[slot] = value
+        state.values[slot] = value

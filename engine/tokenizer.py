@@ -1,4 +1,4 @@
-"""The slot alphabet of a byte model, and texts as rows of tokens."""
+"""Texts as rows of tokens of the slot alphabet."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from cinnabar.engine.models.base import MASK, MORE, PAD, VOCABULARY
-
-__all__ = ["MASK", "MORE", "PAD", "VOCABULARY", "spell", "text_of"]
+from cinnabar.engine.canvas import PAD
 
 
 def spell(texts: Sequence[bytes], length: int) -> torch.Tensor:

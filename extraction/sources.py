@@ -14,9 +14,9 @@ from cinnabar.engine.models.remote.prices import Prices
 from cinnabar.engine.models.remote.serving import (
     Served,
     Settings,
+    api_key,
     check_installed,
     is_remote,
-    key_of,
     served,
 )
 from cinnabar.schemas.errors import UsageError
@@ -125,7 +125,7 @@ class RemoteSource:
         from cinnabar.engine.models.remote.journal import Journal
 
         journal = Journal(*((None, "") if place is None else (self._journal(place), place.run_id)))
-        key = "" if self.settings.budget == 0 else key_of(self.served)
+        key = "" if self.settings.budget == 0 else api_key(self.served)
         return RemoteFiller(self.served, self.settings, effort, key or "none", journal)
 
     def settle(self, place: Place) -> None:
@@ -184,7 +184,7 @@ def _remote(name: str, settings: Settings) -> RemoteSource:
     check_installed(name)
     found = served(name, settings)
     if settings.budget != 0:
-        key_of(found)
+        api_key(found)
     return RemoteSource(found, settings)
 
 

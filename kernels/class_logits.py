@@ -2,27 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 
-from cinnabar.kernels.constrained_scan import Backend, segment_logsumexp, segment_max
-
-#: The least log score that a token may have: far from `constrained_scan.FLOOR` even 64 times over.
-LEAST = -1.0e5
-
-
-@dataclass(frozen=True, slots=True)
-class ClassTables:
-    """The members of the token classes of G slots, a run of neighbours for each class.
-
-    member: [T] int64, slot * vocabulary + token. segment: [T] int64, the class of each, ascending.
-    offsets: [C + 1] int64, where the members of class c begin and end.
-    """
-
-    member: torch.Tensor
-    segment: torch.Tensor
-    offsets: torch.Tensor
+from cinnabar.kernels.constrained_scan import segment_logsumexp, segment_max
+from cinnabar.kernels.tables import Backend, ClassTables
 
 
 def class_logits(
@@ -35,7 +18,7 @@ def class_logits(
     if scores.dim() != 3 or scores.dtype != torch.float32:
         raise ValueError(f"scores: expected float32 [G, L, V], got {scores.dtype} {tuple(scores.shape)}")
     if backend == "triton":
-        from cinnabar.kernels.triton_classes import class_logits_triton
+        from cinnabar.kernels.class_logits_triton import class_logits_triton
 
         return class_logits_triton(scores, tables)
     return class_logits_reference(scores, tables)

@@ -7,76 +7,9 @@ batch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
-
 import torch
 
-#: The definition in plain PyTorch, or the Triton kernels beside it (on CUDA, or in Triton's interpreter).
-Backend = Literal["reference", "triton"]
-
-#: Stands for minus infinity: finite, so that differences of impossible scores are numbers.
-FLOOR = -1.0e9
-#: Scores above this are possible. Token scores are cut off at -1e5 (`class_logits.LEAST`), so that 64
-#: positions of the least likely tokens stay far above it.
-POSSIBLE = FLOOR / 2
-
-
-@dataclass(frozen=True, slots=True)
-class Edges:
-    """The edges of all slots in one order, cut into segments of neighbours.
-
-    source, target, label: [E] int64, states and classes numbered over the whole batch. segment: [E] int64,
-    the segment of each edge, ascending. offsets: [K + 1] int64, where segment k begins and ends.
-    """
-
-    source: torch.Tensor
-    target: torch.Tensor
-    label: torch.Tensor
-    segment: torch.Tensor
-    offsets: torch.Tensor
-
-
-@dataclass(frozen=True, slots=True)
-class ScanTables:
-    """The automata of G slots, longest slot first, as one graph of N states, E edges and C classes.
-
-    by_target, by_source: segments are states; by_label: segments are classes.
-    start: [G] int64 states. final: [N] float32, 0 where a text may end, else FLOOR.
-    state_offsets, class_offsets: [G + 1] int64; class_slot: [C], state_slot: [N] int64.
-    length: [G] int64, descending. active: for each position (slots, states, classes, edges) of the slots that
-        reach it; those slots are a prefix.
-    """
-
-    by_target: Edges
-    by_source: Edges
-    by_label: Edges
-    start: torch.Tensor
-    final: torch.Tensor
-    state_offsets: torch.Tensor
-    state_slot: torch.Tensor
-    class_offsets: torch.Tensor
-    class_slot: torch.Tensor
-    length: torch.Tensor
-    active: tuple[tuple[int, int, int, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Scan:
-    """What the pass found.
-
-    log_mass: [G] float32, logarithm of the sum over all allowed texts; at most POSSIBLE where there is none.
-    posterior: [L, C] float32, log share of each class at each position given what is fixed at all *other*
-        positions; FLOOR beyond a slot's end.
-    path: [L, G] int64, the class of the best text at each position, -1 beyond a slot's end.
-    best: [G] float32, the score of that text; at most POSSIBLE where there is none (then `path` means
-    nothing).
-    """
-
-    log_mass: torch.Tensor
-    posterior: torch.Tensor
-    path: torch.Tensor
-    best: torch.Tensor
+from cinnabar.kernels.tables import FLOOR, Backend, Edges, Scan, ScanTables
 
 
 def segment_max(values: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
@@ -118,7 +51,7 @@ def constrained_scan(
             got = f"{emission.dtype} {tuple(emission.shape)}"
             raise ValueError(f"{name}: expected float32 {shape}, got {got}")
     if backend == "triton":
-        from cinnabar.kernels.triton_scan import constrained_scan_triton
+        from cinnabar.kernels.constrained_scan_triton import constrained_scan_triton
 
         return constrained_scan_triton(tables, fixed, free, best)
     return constrained_scan_reference(tables, fixed, free, best)

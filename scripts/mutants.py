@@ -28,22 +28,18 @@ from mutant_tests import outcome, stages
 
 ROOT = Path(__file__).resolve().parents[1]
 #: The automata and what is laid out with them, the cuts, and what commits.
-FILES = (
-    *(f"schemas/{name}.py" for name in (
-        "algebra", "annotations", "applicators", "automaton", "boolean", "canonical", "codepoints", "compile",
-        "concatenation", "containers", "counts", "ecma", "fitting", "form", "formats", "hosts", "instances",
-        "language", "layout", "literals", "machine", "matcher", "minimise", "named_types", "normalise",
-        "numbers", "reader", "regex", "scalars", "spelling", "strings", "times", "uris",
-    )),
-    *(f"schemas/judging/{name}.py" for name in (
-        "applicators", "assertions", "building", "checks", "containers", "dialects", "judge", "resources",
-        "values",
-    )),
-    *(f"engine/{name}.py" for name in (
-        "canvas", "constraint", "denoising", "layout", "lifting", "repair", "steps", "writing",
-    )),
-    *(f"kernels/{name}.py" for name in ("class_logits", "constrained_scan")),
-)  # fmt: skip
+_MODULES = {
+    "schemas": "canonical compile",
+    "schemas/automata": "automaton boolean concatenation literals minimise numbers spelling strings",
+    "schemas/form": "fitting form instances layout record_walk",
+    "schemas/formats": "formats hosts times uris",
+    "schemas/judging": "applicators assertions building checks containers dialects judge resources values",
+    "schemas/reading": "algebra annotations applicators containers language named_types normalise scalars shape_reader",
+    "schemas/regex": "codepoints counts ecma machine matcher patterns",
+    "engine": "batch_state constraint denoising layout lifting repair step writing",
+    "kernels": "class_logits constrained_scan",
+}
+FILES = tuple(f"{folder}/{name}.py" for folder, names in _MODULES.items() for name in names.split())
 
 
 def forget_bytecode(file: Path) -> None:

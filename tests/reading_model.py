@@ -12,7 +12,8 @@ from typing import Any
 
 import torch
 
-from cinnabar.engine.models.base import VOCABULARY, Candidate, Canvas, Row, Scores, SlotInstance
+from cinnabar.engine.canvas import VOCABULARY, Canvas, SlotInstance
+from cinnabar.engine.models.base import Candidate, Row, Scores
 from cinnabar.engine.request import Passage
 from cinnabar.schemas.canonical import scalar_text
 from cinnabar.schemas.form.form import Form

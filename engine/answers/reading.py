@@ -1,4 +1,4 @@
-"""A server's answer walked along the form that it answers: what it says of each place, and what is wrong."""
+"""A model's answer walked along the form that it answers: what it says of each place, and what is wrong."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, 
 from cinnabar.schemas.pointers import escape
 
 #: Characters of what came instead that a problem names.
-SHOWN = 60
+_SHOWN = 60
 
 
 @dataclass(slots=True)
@@ -24,7 +24,7 @@ class Taken:
     problems: list[str] = field(default_factory=list)
 
 
-class Reader:
+class AnswerReader:
     """One walk over an answer, along the form."""
 
     def __init__(self, wire: Wire, taken: Taken) -> None:
@@ -127,7 +127,7 @@ class Reader:
         for option, branch in zip(node.selector.options, node.branches, strict=True):
             taken = Taken(list(self.taken.rows), dict(self.taken.texts))
             taken.texts[node.selector.index, row] = node.selector, option
-            Reader(self.wire, taken).read(branch, answer, pointer, row)
+            AnswerReader(self.wire, taken).read(branch, answer, pointer, row)
             tries.append(taken)
         best = min(tries, key=lambda taken: len(taken.problems))
         self.taken.rows, self.taken.texts = best.rows, best.texts
@@ -194,4 +194,4 @@ def shown(answer: Any) -> str:
     """A part of an answer, cut, for a person."""
     text = scalar_text(answer) if isinstance(answer, str) else str(answer)
     text = "null" if answer is None else text
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
 
+from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.request import Filled, Origin, Passage
-from cinnabar.schemas.form.form import Form, Slot
-
-#: The slot alphabet of a byte model: the 256 bytes, then PAD (after the end of a value) and MORE (the value
-#: goes on beyond the last position of the slot).
-PAD, MORE, VOCABULARY = 256, 257, 258
-#: In `Canvas.tokens`: a position that is not committed.
-MASK = -1
+from cinnabar.schemas.form.form import Form
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,39 +38,6 @@ class Row:
     parent: int
     anchor: int
     probability: float
-
-
-@dataclass(frozen=True, slots=True)
-class SlotInstance:
-    """A slot of the form, once for each row that it lies in. `row` indexes the request's rows, -1 outside."""
-
-    request: int
-    slot: Slot
-    row: int
-
-
-@dataclass(slots=True)
-class Canvas:
-    """The open and committed slots of a batch of requests.
-
-    instances: S of them, those of a request together, in document order.
-    values: for each instance the committed text, or None while it is open.
-    left_out: for each instance, whether it was committed as absent (then its value is `null` or nothing).
-    tokens: [S, L] int64, the committed positions of open slots, MASK where open; only the first `length[s]`
-        positions of a slot count.
-    length: [S] int64, positions of each slot, a power of two.
-    spans: for each instance the spans (characters of the passage) of a committed value, () where it has none.
-    known: for each instance, whether it was frozen from the start: it is there to be looked at, and what a
-        model says of it is not asked for.
-    """
-
-    instances: list[SlotInstance]
-    values: list[bytes | None]
-    left_out: list[bool]
-    tokens: torch.Tensor
-    length: torch.Tensor
-    spans: list[tuple[tuple[int, int], ...]] = field(default_factory=list)
-    known: list[bool] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -19,7 +19,8 @@ import safetensors
 import safetensors.torch
 import torch
 
-from cinnabar.engine.models.base import Calibrator, Canvas, Model, Row, Scores
+from cinnabar.engine.canvas import Canvas
+from cinnabar.engine.models.base import Calibrator, Model, Row, Scores
 from cinnabar.engine.request import Passage
 from cinnabar.schemas.form.form import Form
 

@@ -18,7 +18,7 @@ from cinnabar.engine.models.reader.inputs.windows import Window, phrases, sheet
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.training.canvases import (
     IGNORE,
-    Spans,
+    Places,
     draw_slots,
     hint_of,
     show_value,
@@ -37,7 +37,7 @@ from cinnabar.engine.training.targets import SlotTarget
 
 #: True spans that are kept of a slot (a value may be printed several times).
 GOLD = 6
-ROWS, BOOLEAN = KINDS.index("rows"), KINDS.index("boolean")
+_ROWS, _BOOLEAN = KINDS.index("rows"), KINDS.index("boolean")
 
 
 @dataclass(slots=True)
@@ -153,7 +153,7 @@ class _Collation:
         shows = self.rng.random() < 0.5
         ratio = self.rng.random() * 0.7
         for j, target in enumerate(slots):
-            kind = ROWS if isinstance(target, RowsTarget) else target.kind
+            kind = _ROWS if isinstance(target, RowsTarget) else target.kind
             asked = self.wording.of(target.question, kind)
             self.board.mask[i, j] = True
             self.board.kind[i, j] = kind
@@ -183,7 +183,7 @@ class _Collation:
         if not (seen.whole or target.anchor >= 0 or is_held(target, seen.window)):
             return
         self.absent[i, j] = float(target.absent)
-        if target.kind == BOOLEAN:
+        if target.kind == _BOOLEAN:
             self.boolean[i, j] = target.option if target.option >= 0 else IGNORE
             return
         kept = some_options(target, self.rng)
@@ -192,7 +192,7 @@ class _Collation:
         true = kept.index(target.option) if target.option >= 0 else IGNORE
         self.choices.append(_Choice((i, j), options, printed, true))
 
-    def _point(self, seen: _Seen, j: int, target: SlotTarget, own: Spans) -> None:
+    def _point(self, seen: _Seen, j: int, target: SlotTarget, own: Places) -> None:
         i = seen.index
         if target.allowed is None:
             self.starts[i, j] = seen.word_start
@@ -211,7 +211,7 @@ class _Collation:
             hint = hint_of(seen.passage, target, own, self.rng)
             self.spells.append(((i, j), (target.spelled, hint)))
 
-    def _default(self, i: int, j: int, target: SlotTarget, asked: Question, own: Spans) -> None:
+    def _default(self, i: int, j: int, target: SlotTarget, asked: Question, own: Places) -> None:
         """What stands for an absent value is told where the question, as it is asked, names any."""
         if own and target.unsigned is not None:
             self.unsigned[i, j] = float(target.unsigned)

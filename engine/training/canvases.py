@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from cinnabar.engine.models.base import MASK, MORE, PAD
+from cinnabar.engine.canvas import MASK, MORE, PAD
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, STATES, Board
 from cinnabar.engine.models.reader.inputs.windows import Window
 from cinnabar.engine.models.reader.network.speller import HINT_BYTES
@@ -16,16 +16,16 @@ from cinnabar.engine.training.examples import LabelledPassage, RowsTarget, is_he
 from cinnabar.engine.training.targets import SlotTarget
 
 #: Slots of one training window.
-SCALARS, ARRAYS, ROWS, ROW_SLOTS = 14, 3, 5, 8
+_SCALARS, _ARRAYS, _ROWS, _ROW_SLOTS = 14, 3, 5, 8
 #: Options of a choice beside the true one.
-OPTIONS = 12
+_OPTIONS = 12
 #: Positions of the speller in training; two pads at most count in its loss.
 SPELLED, PADS = 32, 2
 #: A target that does not count.
 IGNORE = -100
 
 #: Places of a window, (first, last), both inclusive.
-Spans = list[tuple[int, int]]
+Places = list[tuple[int, int]]
 
 
 def draw_slots(
@@ -41,27 +41,27 @@ def draw_slots(
     for x in rng.sample(passage.scalars, len(passage.scalars)):
         there = not x.absent and (is_held(x, window) or not (x.spans or x.chosen))
         (held if there else others).append(x)
-    held = held[: rng.randint(SCALARS // 2, SCALARS)]
+    held = held[: rng.randint(_SCALARS // 2, _SCALARS)]
     scalars = held + others[: max(2, len(held) // 2)]
     rng.shuffle(scalars)
-    arrays = rng.sample(passage.arrays, min(len(passage.arrays), ARRAYS))
+    arrays = rng.sample(passage.arrays, min(len(passage.arrays), _ARRAYS))
     seen = [r for r in passage.rows if window.first <= r[0].anchor < window.last]
-    picked = sorted(rng.sample(range(len(seen)), min(len(seen), ROWS)))
-    in_rows = [x for k in picked for x in rng.sample(seen[k], min(len(seen[k]), ROW_SLOTS))]
+    picked = sorted(rng.sample(range(len(seen)), min(len(seen), _ROWS)))
+    in_rows = [x for k in picked for x in rng.sample(seen[k], min(len(seen[k]), _ROW_SLOTS))]
     return [*scalars, *arrays, *in_rows]
 
 
 def some_options(target: SlotTarget, rng: random.Random) -> list[int]:
     """The true option among others; of a long list some, and those that the text names."""
     others = [o for o in range(len(target.options)) if o != target.option]
-    if len(others) > OPTIONS:
-        named = [o for o in others if target.printed[o]][: OPTIONS // 2]
-        others = named + rng.sample([o for o in others if o not in named], OPTIONS - len(named))
+    if len(others) > _OPTIONS:
+        named = [o for o in others if target.printed[o]][: _OPTIONS // 2]
+        others = named + rng.sample([o for o in others if o not in named], _OPTIONS - len(named))
     return sorted([target.option, *others] if target.option >= 0 else others)
 
 
 def show_value(
-    board: Board, i: int, j: int, target: SlotTarget, own: Spans, size: int, rng: random.Random
+    board: Board, i: int, j: int, target: SlotTarget, own: Places, size: int, rng: random.Random
 ) -> None:
     """Put the true value on the canvas, a tenth of them corrupted so that doubting is learned."""
     if not target.known:
@@ -87,7 +87,7 @@ def show_value(
         board.words[i, j, : len(target.words)] = torch.tensor(target.words)
 
 
-def hint_of(passage: LabelledPassage, target: SlotTarget, own: Spans, rng: random.Random) -> bytes:
+def hint_of(passage: LabelledPassage, target: SlotTarget, own: Places, rng: random.Random) -> bytes:
     """The bytes of the span that the pointer would choose; at times none, for the pointer may be wrong."""
     if not own or rng.random() < 0.3:
         return b""

@@ -158,7 +158,7 @@ def _pool(data: Any) -> Mapping[str, str]:
 
 
 @lru_cache(maxsize=512)
-def load(name: str) -> Family:
+def load_family(name: str) -> Family:
     """The family in this folder; FamilyError says what is wrong with its data."""
     folder = FAMILIES_FOLDER / name
     if not (folder / "family.toml").is_file():

@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from cinnabar.engine.training import random_forms, random_pages, random_sections
 from cinnabar.engine.training.drawing import Drawing
-from cinnabar.engine.training.family import Family, family_names, load
+from cinnabar.engine.training.family import Family, family_names, load_family
 from cinnabar.engine.training.locale import locales
-from cinnabar.engine.training.records import Source, make_record
+from cinnabar.engine.training.records import PrintedDrawing, make_record
 from cinnabar.engine.training.rendering import render
 from cinnabar.engine.training.schema_plan import library_plan, to_schema
 from cinnabar.engine.training.schema_variation import draw_plan
@@ -55,9 +55,9 @@ class Example:
 FAMILIES: tuple[str, ...] = family_names()
 #: How the fields and the layout of a family without layouts are drawn.
 GENERIC = {
-    "random_form": random_forms.draw_family,
-    "random_pages": random_pages.draw_family,
-    "random_sections": random_sections.draw_family,
+    "random_form": random_forms.draw_form_family,
+    "random_pages": random_pages.draw_page_family,
+    "random_sections": random_sections.draw_section_family,
 }
 
 
@@ -72,12 +72,12 @@ def _draw_layout(r: random.Random, family: Family) -> Drawing:
 def make_example(name: str, seed: int | str) -> Example:
     """The example of this family and seed; the same for ever as long as the data stays."""
     r = random.Random(f"{name}/{seed}")
-    family = load(name)
+    family = load_family(name)
     if family.generic:
         family = GENERIC[family.name](r, family)
     drawing = _draw_layout(r, family)
     laid, spans, broken = render(drawing)
-    source = Source(drawing, laid.text, spans, broken, laid.rows)
+    source = PrintedDrawing(drawing, laid.text, spans, broken, laid.rows)
     if family.library and r.random() < 0.33:
         plan, schema = library_plan(family.library, name)
     else:
@@ -93,8 +93,8 @@ def make_example(name: str, seed: int | str) -> Example:
 def generate(seed: int, families: Sequence[str] | None = None) -> Iterator[Example]:
     """Examples without end, deterministic in seed and families; by default all families that are not held
     out."""
-    names = tuple(families) if families is not None else tuple(n for n in FAMILIES if not load(n).held_out)
-    weights = [float(load(n).extra.get("weight", 1.0)) for n in names]
+    names = tuple(families) if families is not None else tuple(n for n in FAMILIES if not load_family(n).held_out)
+    weights = [float(load_family(n).extra.get("weight", 1.0)) for n in names]
     r = random.Random(seed)
     while True:
         name = r.choices(names, weights)[0]
@@ -138,7 +138,7 @@ def main() -> None:
     if a.show == "all":
         for name in FAMILIES:
             problems = [x for i in range(a.count) for x in check(make_example(name, a.seed + i))]
-            layouts = len(load(name).layouts)
+            layouts = len(load_family(name).layouts)
             print(
                 f"{name:28} {layouts:2} layouts  {len(problems)} problems {problems[:2] if problems else ''}"
             )

@@ -7,17 +7,16 @@ values stand together, in the order of the record (a dynamic programme over cand
 from __future__ import annotations
 
 import bisect
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 from cinnabar.engine.readings.align import find_value
 from cinnabar.engine.readings.locale import Locale, document_locale
 from cinnabar.engine.readings.scan import Mention, scan
-from cinnabar.schemas.form.fitting import branch_of, group_of
-from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
-from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.form.form import ArrayNode, Form, Node, Slot
+from cinnabar.schemas.form.record_walk import RecordLeaf, record_parts, record_rows, walk_record
 
 #: How far behind a row's anchor its values are looked for, in characters.
 ROW_REACH = 400
@@ -90,62 +89,20 @@ def label_by_pointers(
 ) -> Labels:
     """Labels of a document whose printed places are known by JSON pointer."""
     labels = Labels()
-
-    def visit(node: Node, value: Any, pointer: str, row: int) -> None:
-        if isinstance(node, Slot):
-            labels.leaves.append(LabelledLeaf(node, value, list(spans.get(pointer, [])), row))
-            return
-        if isinstance(node, ArrayNode):
-            items = list(_rows_of(node, value))
-            fixed = len(node.prefix)
-            places = [anchors.get(f"{pointer}/{fixed + i}", -1) for i in range(len(items))]
-            limit = labels.rows[row].until if row >= 0 else len(text)
-            for i, (parts, anchor) in enumerate(zip(items, places, strict=True)):
-                after = [a for a in places[i + 1 :] if a > anchor]
-                labels.rows.append(LabelledRow(node, row, anchor, min(after, default=limit)))
-                for part, item in parts:
-                    visit(part, item, f"{pointer}/{fixed + i}", len(labels.rows) - 1)
-        for token, part, below in _parts(node, value):
-            visit(part, below, f"{pointer}/{escape(token)}" if token is not None else pointer, row)
-
-    visit(form.root, truth, "", -1)
+    siblings: dict[tuple[int, int], list[LabelledRow]] = {}
+    for at in walk_record(form, truth):
+        if isinstance(at, RecordLeaf):
+            labels.leaves.append(LabelledLeaf(at.slot, at.value, list(spans.get(at.pointer, [])), at.row))
+        else:
+            row = LabelledRow(at.array, at.parent, anchors.get(at.pointer, -1), len(text))
+            labels.rows.append(row)
+            siblings.setdefault((at.array.index, at.parent), []).append(row)
+    # Parents come before their children, so that the end of a row is known where one within it is looked at.
+    for (_, parent), rows in siblings.items():
+        for number, row in enumerate(rows, 1):
+            after = [other.anchor for other in rows[number:] if other.anchor > row.anchor]
+            row.until = min(after, default=labels.rows[parent].until if parent >= 0 else len(text))
     return labels
-
-
-def _parts(node: Node, value: Any) -> Iterator[tuple[str | None, Node, Any]]:
-    """The nodes below this one that are not in rows, each with its token of the pointer and its value.
-
-    Of a choice these are the selector and the branch that holds the value; of the others nothing is known.
-    """
-    if isinstance(node, ObjectNode):
-        known = value if isinstance(value, Mapping) else {}
-        yield from ((p.name, p.node, known.get(p.name)) for p in node.properties)
-        declared = {p.name for p in node.properties}
-        held = {k: group_of(node, k, v) for k, v in known.items() if k not in declared}
-        for rest in node.rest:
-            yield None, rest, {k: known[k] for k, group in held.items() if group is rest}
-    elif isinstance(node, ArrayNode):
-        items = value if isinstance(value, list) else []
-        yield from (
-            (str(at), part, items[at] if at < len(items) else None) for at, part in enumerate(node.prefix)
-        )
-    elif isinstance(node, ChoiceNode):
-        branch = None if value is None else branch_of(node, value)
-        yield None, node.selector, None if branch is None else json.loads(node.selector.options[branch])
-        if branch is not None:
-            yield None, node.branches[branch], value
-
-
-def _rows_of(node: ArrayNode, value: Any) -> Iterator[list[tuple[Node, Any]]]:
-    """For each row of an array what is in it: its item, before that its name where it has one."""
-    if node.item is None:
-        return
-    if node.key is not None:
-        for name, item in value.items() if isinstance(value, Mapping) else ():
-            yield [(node.key, name), (node.item, item)]
-    elif isinstance(value, list):
-        for item in value[len(node.prefix) :]:
-            yield [(node.item, item)]
 
 
 def _walk(node: Node, value: Any, row: int, region: tuple[int, int], labels: Labels, finder: Finder) -> None:
@@ -155,7 +112,7 @@ def _walk(node: Node, value: Any, row: int, region: tuple[int, int], labels: Lab
         labels.leaves.append(LabelledLeaf(node, value, _within(spans, region) if row >= 0 else spans, row))
         return
     if isinstance(node, ArrayNode):
-        rows = list(_rows_of(node, value))
+        rows = [parts for _, parts in record_rows(node, value)]
         anchors = _anchors(rows, region, finder)
         for i, (parts, anchor) in enumerate(zip(rows, anchors, strict=True)):
             until = next((a for a in anchors[i + 1 :] if a >= 0), region[1])
@@ -164,7 +121,7 @@ def _walk(node: Node, value: Any, row: int, region: tuple[int, int], labels: Lab
             at = len(labels.rows) - 1
             for part, item in parts:
                 _walk(part, item, at, inner, labels, finder)
-    for _, part, below in _parts(node, value):
+    for _, part, below in record_parts(node, value):
         _walk(part, below, row, region, labels, finder)
 
 
@@ -181,10 +138,10 @@ def _leaves_of(node: Node, value: Any) -> list[tuple[Slot, Any]]:
     if isinstance(node, Slot):
         usable = value is not None and not node.options and not isinstance(value, bool | dict | list)
         return [(node, value)] if usable else []
-    found = [leaf for _, part, below in _parts(node, value) for leaf in _leaves_of(part, below)]
+    found = [leaf for _, part, below in record_parts(node, value) for leaf in _leaves_of(part, below)]
     if isinstance(node, ArrayNode):
-        rows = list(_rows_of(node, value))[:3]
-        found += [leaf for parts in rows for part, item in parts for leaf in _leaves_of(part, item)]
+        rows = islice(record_rows(node, value), 3)
+        found += [leaf for _, parts in rows for part, item in parts for leaf in _leaves_of(part, item)]
     return found
 
 

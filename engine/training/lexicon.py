@@ -22,7 +22,7 @@ from cinnabar.engine.models.reader.inputs.letter_ngrams import BUCKETS, spelt_na
 from cinnabar.engine.models.reader.inputs.questions import words_of
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.network.phrase_vectors import VALUES, name_vectors
-from cinnabar.engine.training.family import family_names, load
+from cinnabar.engine.training.family import family_names, load_family
 
 #: The languages of the lexicon's columns, behind that of the names for schemas.
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt", "pl")
@@ -46,7 +46,7 @@ def columns() -> list[dict[str, list[str]]]:
     ]
     concepts = [dict(zip(keys, line, strict=True)) for line in lines]
     for family, table in (("random_pages", "concepts"), ("random_sections", "roles")):
-        concepts += load(family).extra[table].values()
+        concepts += load_family(family).extra[table].values()
     return [{key: _names(words.get(key, ""), key == "names") for key in keys} for words in concepts]
 
 
@@ -63,7 +63,7 @@ def _names(column: str, of_schemas: bool) -> list[str]:
 
 def names_of_fields() -> Concepts:
     """The names that fields of families go by, of those that have several."""
-    families = [family for name in family_names() if not (family := load(name)).held_out]
+    families = [family for name in family_names() if not (family := load_family(name)).held_out]
     fields = [f for family in families for f in family.fields.values()]
     return [[words_of(name) for name in f.names] for f in fields if len(f.names) > 1]
 

@@ -14,7 +14,7 @@ from cinnabar.engine.models.reader.network.support import SIGNS, Statements, str
 from cinnabar.engine.training.batches import Batch
 from cinnabar.engine.training.canvases import IGNORE
 
-BOOLEAN = KINDS.index("boolean")
+_BOOLEAN = KINDS.index("boolean")
 #: Weight of each part of the loss.
 WEIGHTS = {
     "start": 1.0, "end": 0.7, "absent": 1.0, "choice": 0.7, "boolean": 0.7, "rows": 1.5, "row_ranks": 0.5,
@@ -127,7 +127,7 @@ def _supported(
         i, j = targets.choice_at.unbind(-1)
         real = torch.where(targets.choice_options[..., None] >= 0, options, 0.0)
         whole = whole.index_put((i, j), real.amax(1))
-    asked_at = (board.mask & (board.kind == BOOLEAN)).nonzero()
+    asked_at = (board.mask & (board.kind == _BOOLEAN)).nonzero()
     if len(asked_at):
         i, j = asked_at.unbind(-1)
         whole = whole.index_put((i, j), found(asked_at, board.question[i, j][:, None])[:, 0])

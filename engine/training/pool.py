@@ -23,7 +23,7 @@ class Source:
     shared_schema: bool = True
 
 
-def save(source: Source, folder: Path) -> None:
+def save_source(source: Source, folder: Path) -> None:
     """Write a source's passages (pickle: our own files, never a stranger's)."""
     folder.mkdir(parents=True, exist_ok=True)
     temporary = folder / f"{source.name}.tmp"
@@ -31,7 +31,7 @@ def save(source: Source, folder: Path) -> None:
     temporary.rename(folder / f"{source.name}.pickle")
 
 
-def load(folder: Path) -> list[Source]:
+def load_sources(folder: Path) -> list[Source]:
     """All sources of a folder, by name."""
     return [pickle.loads(p.read_bytes()) for p in sorted(folder.glob("*.pickle"))]
 

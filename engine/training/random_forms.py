@@ -23,7 +23,7 @@ def _label(r: random.Random, words: tuple[str, ...], heads: tuple[str, ...]) -> 
     return f"{r.choice(heads)} {r.choice('ABCDXYZ')}{r.choice(('', str(r.randint(1, 9))))}"
 
 
-def draw_family(r: random.Random, base: Family) -> Family:
+def draw_form_family(r: random.Random, base: Family) -> Family:
     """A family of one document: fields with random labels, and a layout that prints some of them."""
     data: dict[str, Any] = dict(base.extra)
     language = r.choice(tuple(data["heads"]))

@@ -11,30 +11,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cinnabar.engine.training.family import Family, Field, load
+from cinnabar.engine.training.family import Family, Field, load_family
 from cinnabar.engine.training.locale import common, split
 from cinnabar.engine.training.random_sections import around, draw_blocks, field_of, layout_of
 
 #: The share of fields that are not printed, of labels with nothing behind them, of labels that nobody asks
 #: for, and of pages with blocks of parties.
-UNPRINTED, EMPTY, UNASKED, PARTIES = 0.12, 0.06, 0.2, 0.35
+_UNPRINTED, _EMPTY, _UNASKED, _PARTIES = 0.12, 0.06, 0.2, 0.35
 #: How the labels and values of a part stand.
 STYLES = (
     "lines", "lines", "even", "even", "strip", "strip", "two", "above", "dots", "running", "table",
 )  # fmt: skip
-Words = Mapping[str, Any]
+_Words = Mapping[str, Any]
 #: A label and what is printed as its value.
-Line = tuple[str, str]
+_Line = tuple[str, str]
 
 
-def draw_family(r: random.Random, base: Family) -> Family:
+def draw_page_family(r: random.Random, base: Family) -> Family:
     """A family of one document: concepts of an area as fields, and a page that prints most of them."""
-    concepts: Mapping[str, Words] = base.extra["concepts"]
+    concepts: Mapping[str, _Words] = base.extra["concepts"]
     language = r.choice(("en", "en", "de", "de", "fr", "fr", "es", "it", "nl", "pt", "pl"))
     areas = r.sample(sorted({words["area"] for words in concepts.values()}), r.choice((1, 1, 2)))
     known = [name for name, words in concepts.items() if words["area"] in areas]
     fields: dict[str, Field] = {}
-    lines: list[Line] = []
+    lines: list[_Line] = []
     used: set[str] = set()
     for at, name in enumerate(r.sample(known, min(len(known), r.choice((4, 6, 8, 10, 12, 16))))):
         words, path = concepts[name], f"k{at}"
@@ -44,19 +44,19 @@ def draw_family(r: random.Random, base: Family) -> Family:
         used.add(label.lower())
         field = field_of(r, path, words, 0.0)
         fate = r.random()
-        if fate < UNASKED and fields:
+        if fate < _UNASKED and fields:
             lines.append((label, "{{=" + field.spec.partition("|")[0] + "}}"))
             continue
         if r.random() < 0.15:
             field = replace(field, names=(label.lower(), *field.names))
         fields[path] = field
-        if UNASKED < fate < UNASKED + UNPRINTED:
+        if _UNASKED < fate < _UNASKED + _UNPRINTED:
             continue
-        lines.append((label, "" if r.random() < EMPTY else "{{" + path + "}}"))
+        lines.append((label, "" if r.random() < _EMPTY else "{{" + path + "}}"))
     body = _sections(r, lines, language)
     groups = {}
-    if language not in ("pt", "pl") and r.random() < PARTIES:
-        blocks = draw_blocks(r, load("random_sections").extra, language)
+    if language not in ("pt", "pl") and r.random() < _PARTIES:
+        blocks = draw_blocks(r, load_family("random_sections").extra, language)
         fields |= blocks.fields
         groups = blocks.groups
         body.insert(r.randint(0, len(body)), blocks.lines)
@@ -65,7 +65,7 @@ def draw_family(r: random.Random, base: Family) -> Family:
     return replace(base, fields=fields, arrays={}, groups=groups, layouts=(layout,), title="page")
 
 
-def _sections(r: random.Random, lines: Sequence[Line], language: str) -> list[list[str]]:
+def _sections(r: random.Random, lines: Sequence[_Line], language: str) -> list[list[str]]:
     """The lines in some parts of the page, each part in a style of its own, in any order."""
     rest = list(lines)
     r.shuffle(rest)
@@ -79,7 +79,7 @@ def _sections(r: random.Random, lines: Sequence[Line], language: str) -> list[li
     return parts
 
 
-def _styled(r: random.Random, part: Sequence[Line]) -> list[str]:
+def _styled(r: random.Random, part: Sequence[_Line]) -> list[str]:
     style = r.choice(STYLES)
     if style == "strip":
         wide = max(r.choice((16, 20, 26)), 2 + max(len(k) for k, _ in part))

@@ -16,7 +16,7 @@ from cinnabar.engine.training.values import kind_of
 ADDRESS = ("name", "contact", "street", "postcode", "city")
 #: The share of blocks that lack a part, and of documents that ask for a party that they do not have.
 LACKING, MISSING = 0.15, 0.4
-Words = Mapping[str, Any]
+_Words = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Blocks:
     lines: list[str]
 
 
-def draw_family(r: random.Random, base: Family) -> Family:
+def draw_section_family(r: random.Random, base: Family) -> Family:
     """A family of one document: parties as groups of fields, and a layout that prints a block for each."""
     language = r.choice(("en", "en", "en", "de", "de", "fr", "fr", "es", "it", "nl"))
     blocks = draw_blocks(r, base.extra, language)
@@ -54,7 +54,7 @@ def draw_family(r: random.Random, base: Family) -> Family:
 def draw_blocks(r: random.Random, data: Mapping[str, Any], language: str) -> Blocks:
     """Blocks about two to five parties in any order; one may be asked for and not printed."""
     roles = _roles(r, data["roles"], language)
-    parts: dict[str, Words] = {"name": data["parts"]["name"]}
+    parts: dict[str, _Words] = {"name": data["parts"]["name"]}
     more = [p for p in data["parts"] if p != "name"]
     parts |= {p: data["parts"][p] for p in more if r.random() < (0.75 if p in ADDRESS else 0.25)}
     labels = {p: r.choice(split(words[language])) for p, words in parts.items()}
@@ -92,7 +92,7 @@ def _text(lines: Sequence[str]) -> str:
     return "".join(out)
 
 
-def _roles(r: random.Random, roles: Mapping[str, Words], language: str) -> dict[str, Words]:
+def _roles(r: random.Random, roles: Mapping[str, _Words], language: str) -> dict[str, _Words]:
     """Two to five parties that the language has words for, mostly such as meet in one document."""
     roles = {name: words for name, words in roles.items() if language in words}
     if r.random() < 0.75:
@@ -104,7 +104,7 @@ def _roles(r: random.Random, roles: Mapping[str, Words], language: str) -> dict[
 
 
 def _called(
-    r: random.Random, role: str, words: Words, language: str
+    r: random.Random, role: str, words: _Words, language: str
 ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """A party's heading, and its names and descriptions in the schema."""
     heading = r.choice(split(words[language]))
@@ -117,7 +117,7 @@ def _called(
     return heading, tuple(dict.fromkeys((first, *names))), tuple(split(words["d"]))
 
 
-def field_of(r: random.Random, path: str, said: Words, absent: float) -> Field:
+def field_of(r: random.Random, path: str, said: _Words, absent: float) -> Field:
     """The field that is told so: a generator, names and descriptions among the ones given."""
     spec = r.choice(split(said["v"].replace("¦", "\0"))).replace("\0", "|")
     names, notes = split(said["names"]), split(said["d"])

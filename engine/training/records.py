@@ -23,7 +23,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PrintedDrawing:
     """What a record is made from: the drawing, its text, the intervals of printings, and what is in
     pieces."""
 
@@ -34,7 +34,7 @@ class Source:
     row_starts: Mapping[str, int]
 
 
-def make_record(plan: Plan, source: Source) -> Record:
+def make_record(plan: Plan, source: PrintedDrawing) -> Record:
     """The record that the printed document has under this plan."""
     record = Record(None)
     record.truth = _truth(plan, source, (), "", record)
@@ -51,7 +51,7 @@ def _pointer(parent: str, key: str) -> str:
     return f"{parent}/{key.replace('~', '~0').replace('/', '~1')}"
 
 
-def _truth(plan: Plan, s: Source, indices: tuple[int, ...], pointer: str, record: Record) -> Any:
+def _truth(plan: Plan, s: PrintedDrawing, indices: tuple[int, ...], pointer: str, record: Record) -> Any:
     if plan.kind == "object":
         out = {}
         for c in plan.children:
@@ -78,7 +78,7 @@ def _truth(plan: Plan, s: Source, indices: tuple[int, ...], pointer: str, record
     return abs(value) if plan.unsigned and not isinstance(value, str) else value
 
 
-def _leaf_truth(plan: Plan, s: Source, path: str, pointer: str, record: Record) -> Any:
+def _leaf_truth(plan: Plan, s: PrintedDrawing, path: str, pointer: str, record: Record) -> Any:
     found = s.spans.get(path)
     if found is None and plan.fallback and path not in s.drawing.told:
         path = _concrete(plan.fallback, ())

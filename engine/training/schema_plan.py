@@ -8,7 +8,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from cinnabar.engine.training.family import Family, load
+from cinnabar.engine.training.family import Family, load_family
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ def library_plan(reference: str, family_name: str) -> tuple[Plan, dict[str, Any]
     module, _, name = reference.partition(":")
     model = getattr(import_module(module), name)
     schema: dict[str, Any] = model.model_json_schema()
-    return _from_schema(schema, schema, "", "", load(family_name)), schema
+    return _from_schema(schema, schema, "", "", load_family(family_name)), schema
 
 
 def _resolve(schema: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.training.examples import LabelledPassage, labelled_passage
-from cinnabar.engine.training.family import load
+from cinnabar.engine.training.family import load_family
 from cinnabar.engine.training.generator import Example, generate
 from cinnabar.engine.training.labels import label_by_pointers
 from cinnabar.engine.training.mining import mine
@@ -26,7 +26,7 @@ def synthetic_source(
 ) -> Source:
     """`count` documents of one family, each with a schema of its own; a held-out family is only measured."""
     source = Source(f"synthetic_{family}", weight, [], shared_schema=False)
-    kept = source.held_back if load(family).held_out else source.train
+    kept = source.held_back if load_family(family).held_out else source.train
     for example in generate(seed, [family]):
         kept.append(_labelled(example, wordpieces))
         if len(kept) >= count:

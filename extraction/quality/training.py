@@ -42,19 +42,19 @@ def shipped_sources(
     for name, settings in recipe.sets.items():
         if name not in without and not (cache / f"{name}.pickle").exists():
             truths_of(data / name)
-            pool.save(training_source(data / name, wordpieces, settings), cache)
+            pool.save_source(training_source(data / name, wordpieces, settings), cache)
             say(f"prepared {name}")
     for family in FAMILIES:
         if not (cache / f"synthetic_{family}.pickle").exists():
             made = recipe.family(family)
-            pool.save(synthetic_source(family, made.documents, 1, wordpieces, made.weight), cache)
+            pool.save_source(synthetic_source(family, made.documents, 1, wordpieces, made.weight), cache)
             say(f"generated {family}")
     for name, path in texts.items():
         if name not in without and not (cache / f"mined_{name}.pickle").exists():
-            pool.save(mined_source(path, recipe.mined, wordpieces), cache)
+            pool.save_source(mined_source(path, recipe.mined, wordpieces), cache)
             say(f"mined {path.name}")
     left_out = {*without, *(f"mined_{name}" for name in without)}
-    return [source for source in pool.load(cache) if source.name not in left_out]
+    return [source for source in pool.load_sources(cache) if source.name not in left_out]
 
 
 def train_shipped(

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from cinnabar.engine.models.reader.calibration import NONE
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.schemas.canonical import parse, scalar_text
-from cinnabar.schemas.form.fitting import branch_of, group_of
-from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
-from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.form.record_walk import RecordRow, walk_record
 
 Spans = dict[int, list[tuple[int, int]]]
 
@@ -45,44 +42,29 @@ def part_of(form: Form, filled: Filled) -> Part:
         inner = pointers[bisect_left(pointers, f"{pointer}/") : bisect_left(pointers, f"{pointer}0")]
         return [filled.leaves[at] for at in (pointer, *inner) if at in filled.leaves]
 
-    def visit(node: Node, value: Any, pointer: str, part: Part) -> None:
-        if isinstance(node, Slot):
-            if pointer in filled.leaves:
-                part.leaves[node.index] = filled.leaves[pointer]
-        elif isinstance(node, ObjectNode):
-            known = value if isinstance(value, Mapping) else {}
-            for member in node.properties:
-                visit(member.node, known.get(member.name), f"{pointer}/{escape(member.name)}", part)
-            declared = {member.name for member in node.properties}
-            for name in known.keys() - declared:
-                rest = group_of(node, name, known[name])
-                if rest is not None:
-                    row(rest, known[name], f"{pointer}/{escape(name)}", part, name)
-        elif isinstance(node, ChoiceNode):
-            branch = None if value is None else branch_of(node, value)
-            if branch is not None:
-                sure = max((x.confidence for x in within(pointer) if rank(x) == 2), default=0.0)
-                part.leaves[node.selector.index] = Leaf(node.selector.options[branch], sure, origin="chosen")
-                visit(node.branches[branch], value, pointer, part)
-        else:
-            items = value if isinstance(value, list) else []
-            for at, (place, item) in enumerate(zip(node.prefix, items, strict=False)):
-                visit(place, item, f"{pointer}/{at}", part)
-            for at, item in enumerate(items[len(node.prefix) :], len(node.prefix)):
-                row(node, item, f"{pointer}/{at}", part, None)
-
-    def row(node: ArrayNode, value: Any, pointer: str, part: Part, name: str | None) -> None:
-        place = filled.rows.get(pointer)
-        if place is None or node.item is None:
-            return
-        found = Found(*place, Part())
-        part.rows[node.index].append(found)
-        if node.key is not None and name is not None:
-            found.part.leaves[node.key.index] = Leaf(scalar_text(name), place[1])
-        visit(node.item, value, pointer, found.part)
-
     whole = Part()
-    visit(form.root, parse(filled.record), "", whole)
+    parts: dict[int, Part | None] = {-1: whole}
+    selectors = {choice.selector.index for choice in form.choices}
+    keys = {array.key.index for array in form.arrays if array.key is not None}
+    for at in walk_record(form, parse(filled.record)):
+        if isinstance(at, RecordRow):
+            around, place = parts[at.parent], filled.rows.get(at.pointer)
+            found = None if around is None or place is None else Found(*place, Part())
+            parts[at.number] = None if found is None else found.part
+            if around is not None and found is not None:
+                around.rows[at.array.index].append(found)
+            continue
+        part, slot = parts[at.row], at.slot.index
+        if part is None:
+            continue
+        if slot in keys:
+            part.leaves[slot] = Leaf(scalar_text(at.value), filled.rows[at.pointer][1])
+        elif slot in selectors:
+            if at.value is not None:
+                sure = max((x.confidence for x in within(at.pointer) if rank(x) == 2), default=0.0)
+                part.leaves[slot] = Leaf(scalar_text(at.value), sure, origin="chosen")
+        elif at.pointer in filled.leaves:
+            part.leaves[slot] = filled.leaves[at.pointer]
     return whole
 
 

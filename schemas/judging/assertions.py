@@ -18,7 +18,7 @@ from cinnabar.schemas.canonical import decimal, parse
 from cinnabar.schemas.errors import RegexError, SchemaError, UnsupportedSchema
 from cinnabar.schemas.formats.formats import FORMATS, is_format
 from cinnabar.schemas.judging.checks import Check, Test
-from cinnabar.schemas.judging.dialects import Draft
+from cinnabar.schemas.judging.dialects import Dialect
 from cinnabar.schemas.judging.resources import Place
 from cinnabar.schemas.judging.scope import Scope
 from cinnabar.schemas.judging.values import (
@@ -69,7 +69,7 @@ class Type(Check):
         self.wanted = " or ".join(names)
         self.integer: Test | None = None
         if "integer" in names and "number" not in names:
-            self.integer = _digits_alone if place.resource.draft is Draft.DRAFT_4 else _whole
+            self.integer = _digits_alone if place.resource.dialect is Dialect.DRAFT_4 else _whole
 
     def tests(self, kind: type) -> tuple[Test, ...]:
         if kind not in self.allowed:
@@ -289,14 +289,14 @@ def format_of(place: Place, keyword: str) -> Check | None:
 
 def encoding(place: Place, keyword: str) -> Check | None:
     """`contentEncoding`, which draft 7 lets assert and later drafts made an annotation: base64 (RFC 4648)."""
-    if place.resource.draft is not Draft.DRAFT_7 or place.value != "base64":
+    if place.resource.dialect is not Dialect.DRAFT_7 or place.value != "base64":
         return None
     return Assertion(place, keyword, STRING, lambda text: _decoded(text) is not None, "a string in base64")
 
 
 def media_type(place: Place, encoded: bool) -> Check | None:
     """`contentMediaType` of draft 7 for JSON, which may be in base64."""
-    if place.resource.draft is not Draft.DRAFT_7 or place.value != "application/json":
+    if place.resource.dialect is not Dialect.DRAFT_7 or place.value != "application/json":
         return None
 
     def is_json(text: str) -> bool:

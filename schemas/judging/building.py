@@ -13,7 +13,7 @@ from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.judging import applicators as apply
 from cinnabar.schemas.judging import assertions, containers
 from cinnabar.schemas.judging.checks import Check, Node
-from cinnabar.schemas.judging.dialects import Draft, Entry, modern
+from cinnabar.schemas.judging.dialects import Dialect, Entry, modern
 from cinnabar.schemas.judging.resources import RECURSIVE, Documents, Place, Resource
 
 MAX_BESIDE = 100
@@ -73,7 +73,7 @@ class Builder:
         place = node.place
         if isinstance(place.value, bool):
             return [] if place.value else [assertions.Never(place)]
-        entries = modern(place.value, place.resource.draft)
+        entries = modern(place.value, place.resource.dialect)
         found = (make(self, node, entries, keyword) for keyword, make in MAKERS.items() if keyword in entries)
         return [check for check in found if check is not None]
 
@@ -211,7 +211,7 @@ def _contains(builder: Builder, node: Node, entries: Entries, keyword: str) -> C
     place = _at(node, entries, keyword)
     least = assertions.natural(_at(node, entries, "minContains")) if "minContains" in entries else 1
     most = assertions.natural(_at(node, entries, "maxContains")) if "maxContains" in entries else None
-    evaluates = node.place.resource.draft >= Draft.DRAFT_2020_12
+    evaluates = node.place.resource.dialect >= Dialect.DRAFT_2020_12
     return containers.Contains(place, builder.one(place), least, most, evaluates)
 
 

@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import Any
 
 
-class Draft(IntEnum):
+class Dialect(IntEnum):
     """The drafts that are read, in their order; OPENAPI is 2020-12 with the `nullable` of OpenAPI 3.0."""
 
     DRAFT_4 = 4
@@ -24,18 +24,18 @@ class Draft(IntEnum):
     @property
     def id_keyword(self) -> str:
         """The keyword that names a schema."""
-        return "id" if self is Draft.DRAFT_4 else "$id"
+        return "id" if self is Dialect.DRAFT_4 else "$id"
 
     @property
     def ref_stands_alone(self) -> bool:
         """Whether all that stands beside a `$ref` is ignored."""
-        return self <= Draft.DRAFT_7
+        return self <= Dialect.DRAFT_7
 
 
-DEFAULT = Draft.OPENAPI
+DEFAULT = Dialect.OPENAPI
 """What a schema without `$schema` is written in: there, `nullable` cannot mean anything else."""
 
-_NUMBERED = {"4": Draft.DRAFT_4, "6": Draft.DRAFT_6, "7": Draft.DRAFT_7}
+_NUMBERED = {"4": Dialect.DRAFT_4, "6": Dialect.DRAFT_6, "7": Dialect.DRAFT_7}
 _NAME = re.compile(
     r"https?://json-schema\.org/(?:draft-0?(?P<number>[467])/(?:hyper-)?schema"
     r"|draft/(?P<year>2019-09|2020-12)/(?:hyper-)?schema|schema)#?"
@@ -43,14 +43,14 @@ _NAME = re.compile(
 _OPENAPI_31 = re.compile(r"https://spec\.openapis\.org/oas/3\.1/dialect/[^#]*#?")
 
 
-def draft_named(uri: str) -> Draft | None:
+def dialect_named(uri: str) -> Dialect | None:
     """The draft whose meta-schema has this URI, with or without an empty fragment; None for any other."""
     found = _NAME.fullmatch(uri)
     if found is None:
-        return Draft.DRAFT_2020_12 if _OPENAPI_31.fullmatch(uri) else None
+        return Dialect.DRAFT_2020_12 if _OPENAPI_31.fullmatch(uri) else None
     if found["number"]:
         return _NUMBERED[found["number"]]
-    return Draft.DRAFT_2019_09 if found["year"] == "2019-09" else Draft.DRAFT_2020_12
+    return Dialect.DRAFT_2019_09 if found["year"] == "2019-09" else Dialect.DRAFT_2020_12
 
 
 Entry = tuple[str, Any]
@@ -58,41 +58,41 @@ Entry = tuple[str, Any]
 
 # The first draft that knows each keyword which draft 4 does not have.
 _SINCE = {
-    "const": Draft.DRAFT_6,
-    "contains": Draft.DRAFT_6,
-    "propertyNames": Draft.DRAFT_6,
-    "contentEncoding": Draft.DRAFT_7,
-    "contentMediaType": Draft.DRAFT_7,
-    "if": Draft.DRAFT_7,
-    "then": Draft.DRAFT_7,
-    "else": Draft.DRAFT_7,
-    "dependentRequired": Draft.DRAFT_2019_09,
-    "dependentSchemas": Draft.DRAFT_2019_09,
-    "minContains": Draft.DRAFT_2019_09,
-    "maxContains": Draft.DRAFT_2019_09,
-    "unevaluatedItems": Draft.DRAFT_2019_09,
-    "unevaluatedProperties": Draft.DRAFT_2019_09,
-    "prefixItems": Draft.DRAFT_2020_12,
-    "$dynamicRef": Draft.DRAFT_2020_12,
+    "const": Dialect.DRAFT_6,
+    "contains": Dialect.DRAFT_6,
+    "propertyNames": Dialect.DRAFT_6,
+    "contentEncoding": Dialect.DRAFT_7,
+    "contentMediaType": Dialect.DRAFT_7,
+    "if": Dialect.DRAFT_7,
+    "then": Dialect.DRAFT_7,
+    "else": Dialect.DRAFT_7,
+    "dependentRequired": Dialect.DRAFT_2019_09,
+    "dependentSchemas": Dialect.DRAFT_2019_09,
+    "minContains": Dialect.DRAFT_2019_09,
+    "maxContains": Dialect.DRAFT_2019_09,
+    "unevaluatedItems": Dialect.DRAFT_2019_09,
+    "unevaluatedProperties": Dialect.DRAFT_2019_09,
+    "prefixItems": Dialect.DRAFT_2020_12,
+    "$dynamicRef": Dialect.DRAFT_2020_12,
 }
 
 
-def modern(schema: Mapping[str, Any], draft: Draft) -> dict[str, Entry]:
+def modern(schema: Mapping[str, Any], dialect: Dialect) -> dict[str, Entry]:
     """What the keywords of this one schema object mean in 2020-12: by keyword there, what stands here.
 
     Subschemas are left as they are, for each may be of its own draft. `dependencies` is split and keeps its
     place; later drafts read it too, as their appendix on compatibility and their suite have it.
     """
-    if draft.ref_stands_alone and isinstance(schema.get("$ref"), str):
+    if dialect.ref_stands_alone and isinstance(schema.get("$ref"), str):
         return {"$ref": ("$ref", schema["$ref"])}
-    found = {k: (k, v) for k, v in schema.items() if _SINCE.get(k, Draft.DRAFT_4) <= draft}
-    if draft is Draft.DRAFT_4:
+    found = {k: (k, v) for k, v in schema.items() if _SINCE.get(k, Dialect.DRAFT_4) <= dialect}
+    if dialect is Dialect.DRAFT_4:
         _exclusive_flags(found)
-    if draft < Draft.DRAFT_2020_12:
+    if dialect < Dialect.DRAFT_2020_12:
         _lists_of_items(found)
-    if draft is not Draft.DRAFT_2019_09:
+    if dialect is not Dialect.DRAFT_2019_09:
         found.pop("$recursiveRef", None)
-    if draft is Draft.OPENAPI and schema.get("nullable") is True and "type" in schema:
+    if dialect is Dialect.OPENAPI and schema.get("nullable") is True and "type" in schema:
         kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
         found["type"] = ("type", [*kinds, "null"])
     dependencies = schema.get("dependencies")

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 from cinnabar.schemas.errors import SchemaError, UnsupportedSchema
-from cinnabar.schemas.judging.dialects import DEFAULT, Draft, draft_named
+from cinnabar.schemas.judging.dialects import DEFAULT, Dialect, dialect_named
 from cinnabar.schemas.pointers import escape, unescape
 
 # Keywords whose value is one schema, a list of schemas, or schemas by name. An older draft knows fewer; an
@@ -38,12 +38,12 @@ RECURSIVE = ""
 
 
 class Resource:
-    """A schema with a URI of its own, and the anchors within it; `draft` is what it is written in."""
+    """A schema with a URI of its own, and the anchors within it; `dialect` is what it is written in."""
 
-    __slots__ = ("anchors", "draft", "dynamic", "root", "uri")
+    __slots__ = ("anchors", "dialect", "dynamic", "root", "uri")
 
-    def __init__(self, uri: str, draft: Draft) -> None:
-        self.uri, self.draft = uri, draft
+    def __init__(self, uri: str, dialect: Dialect) -> None:
+        self.uri, self.dialect = uri, dialect
         self.root: Place
         self.anchors: dict[str, Place] = {}
         self.dynamic: dict[str, Place] = {}
@@ -98,7 +98,7 @@ class Documents:
         resource = Resource(uri, DEFAULT)
         root = resource.root = Place(schema, None, "", resource, document)
         if isinstance(schema, dict) and "$schema" in schema:
-            resource.draft = _draft_of(root)
+            resource.dialect = _dialect_of(root)
         self.resources[uri] = resource
         self._index(root)
         return root
@@ -115,29 +115,29 @@ class Documents:
             pending.extend(_subschemas(place))
 
     def _name(self, place: Place) -> None:
-        schema, draft = place.value, place.resource.draft
+        schema, dialect = place.value, place.resource.dialect
         if "$schema" in schema and place.parent is not None:
             # An embedded schema of another draft is recognised by that draft's own keyword.
-            draft = draft_named(str(schema["$schema"])) or draft
-        name = schema.get(draft.id_keyword)
-        if isinstance(name, str) and not (draft.ref_stands_alone and isinstance(schema.get("$ref"), str)):
+            dialect = dialect_named(str(schema["$schema"])) or dialect
+        name = schema.get(dialect.id_keyword)
+        if isinstance(name, str) and not (dialect.ref_stands_alone and isinstance(schema.get("$ref"), str)):
             head, _, fragment = name.partition("#")
             if head:
                 self._open(place, joined(place.resource.uri, head, place))
-            if fragment and draft <= Draft.DRAFT_7:
+            if fragment and dialect <= Dialect.DRAFT_7:
                 place.resource.anchors.setdefault(fragment, place)
-        if draft >= Draft.DRAFT_2019_09:
+        if dialect >= Dialect.DRAFT_2019_09:
             self._anchor(place, place.resource)
 
     def _open(self, place: Place, uri: str) -> None:
         """Begin a resource here, whose URI is this."""
         resource = place.resource
         if resource.root is not place:
-            resource = Resource(uri, resource.draft)
+            resource = Resource(uri, resource.dialect)
             resource.root = place
             place.resource = resource
             if "$schema" in place.value:
-                resource.draft = _draft_of(place)
+                resource.dialect = _dialect_of(place)
         resource.uri = uri
         if self.resources.setdefault(uri, resource) is not resource:
             self._ambiguous.add(uri)
@@ -146,7 +146,7 @@ class Documents:
         schema = place.value
         if isinstance(schema.get("$anchor"), str):
             resource.anchors.setdefault(schema["$anchor"], place)
-        if resource.draft is Draft.DRAFT_2019_09:
+        if resource.dialect is Dialect.DRAFT_2019_09:
             if schema.get("$recursiveAnchor") is True and resource.root is place:
                 resource.dynamic[RECURSIVE] = place
         elif isinstance(schema.get("$dynamicAnchor"), str):
@@ -233,11 +233,11 @@ def joined(base: str, reference: str, place: Place) -> str:
         raise SchemaError(f"{where}: expected a URI, got {reference!r:.80}: {problem}") from None
 
 
-def _draft_of(root: Place) -> Draft:
+def _dialect_of(root: Place) -> Dialect:
     name, where = root.value["$schema"], f"{root.pointer}/$schema"
     if not isinstance(name, str):
         raise SchemaError(f"{where}: expected a URI, got {type(name).__name__}")
-    found = draft_named(name)
+    found = dialect_named(name)
     if found is None:
         reason = f"expected a draft of JSON Schema from 4 to 2020-12, got {name:.80}"
         raise UnsupportedSchema(where, "$schema", reason, "name one of them, or none for 2020-12")

@@ -7,15 +7,12 @@ one another by two routes each would otherwise take twice as long with every ste
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cinnabar.schemas.judging.resources import Resource
 
-if TYPE_CHECKING:
-    from cinnabar.schemas.judging.checks import Node
-
 #: A node and the identity of a value, which lives as long as the judgement does.
-Asked = tuple["Node", int]
+Asked = tuple[object, int]
 
 
 class Scope:

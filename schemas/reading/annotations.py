@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cinnabar.schemas.formats.formats import format_content
-from cinnabar.schemas.judging.dialects import Draft
+from cinnabar.schemas.judging.dialects import Dialect
 from cinnabar.schemas.reading.schema_object import SchemaObject
 
 #: What draft 7 asserts of the content of strings, as patterns to write by; the judge knows exactly.
@@ -36,4 +36,4 @@ def content_pattern(schema: SchemaObject) -> str | None:
 def _asserted(schema: SchemaObject, keyword: str) -> bool:
     """Whether this keyword about the content of strings asserts anything, as it does in draft 7."""
     named = schema.get(keyword)
-    return schema.place.resource.draft is Draft.DRAFT_7 and (keyword, str(named)) in CONTENT
+    return schema.place.resource.dialect is Dialect.DRAFT_7 and (keyword, str(named)) in CONTENT

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from cinnabar.schemas.errors import NoValue
 from cinnabar.schemas.judging.resources import Place
 from cinnabar.schemas.reading.algebra import forbidden, intersect, restrict, types_of, union
-from cinnabar.schemas.reading.containers import CUT, TooMany
 from cinnabar.schemas.reading.denial import Denial
 from cinnabar.schemas.reading.named_types import ANY_TYPE
+from cinnabar.schemas.reading.reading_state import CUT, ReadingState, TooMany
 from cinnabar.schemas.reading.scalars import constant_meaning, located
 from cinnabar.schemas.reading.schema_object import SchemaObject, annotation
 from cinnabar.schemas.reading.shape import (
@@ -27,19 +26,16 @@ from cinnabar.schemas.reading.shape import (
     with_notes,
 )
 
-if TYPE_CHECKING:
-    from cinnabar.schemas.reading.shape_reader import Reader
-
 
 def alternatives(
-    reader: Reader, schema: SchemaObject, keyword: str, types: frozenset[str], level: int
+    reader: ReadingState, schema: SchemaObject, keyword: str, types: frozenset[str], level: int
 ) -> Shape | None:
     """What may be written under `anyOf` or `oneOf`."""
     places = (schema.below(keyword, str(at)) for at in range(len(schema.get(keyword))))
     return union([constant_meaning(part) for part in _either(reader, places, types, level)])
 
 
-def _either(reader: Reader, places: Iterable[Place], types: frozenset[str], level: int) -> list[Shape]:
+def _either(reader: ReadingState, places: Iterable[Place], types: frozenset[str], level: int) -> list[Shape]:
     """The shapes of those places under which something can be written."""
     before = reader.problem
     found: list[Shape] = []
@@ -59,7 +55,7 @@ def _either(reader: Reader, places: Iterable[Place], types: frozenset[str], leve
     return found
 
 
-def condition(reader: Reader, schema: SchemaObject, types: frozenset[str], level: int) -> Shape | None:
+def condition(reader: ReadingState, schema: SchemaObject, types: frozenset[str], level: int) -> Shape | None:
     """What meets the condition and its consequence, or else the other one: the judge tells them apart."""
     met = reader.optional(schema.below("if"), types, level)
     parts = [
@@ -72,7 +68,7 @@ def condition(reader: Reader, schema: SchemaObject, types: frozenset[str], level
 
 
 def dependent(
-    reader: Reader, schema: SchemaObject, keyword: str, name: str, types: frozenset[str], level: int
+    reader: ReadingState, schema: SchemaObject, keyword: str, name: str, types: frozenset[str], level: int
 ) -> Shape | None:
     """Objects that have the property and what depends on it, or that do not have it; and all else."""
     part = reader.optional(schema.below(keyword, name), types, level)
@@ -83,7 +79,7 @@ def dependent(
     return union([s for s in (both, without, others) if s is not None])
 
 
-def with_unevaluated(reader: Reader, shape: Shape, schema: SchemaObject, level: int) -> Shape:
+def with_unevaluated(reader: ReadingState, shape: Shape, schema: SchemaObject, level: int) -> Shape:
     """The shape with what is neither declared in it nor described as the schema says it has to be."""
     for keyword, kind in (("unevaluatedProperties", Object), ("unevaluatedItems", Array)):
         if keyword not in schema:
@@ -105,7 +101,7 @@ def _closed(shape: Shape, value: Shape | None) -> Shape:
     return shape
 
 
-def without_denied(reader: Reader, shape: Shape, schema: SchemaObject, level: int) -> Shape | None:
+def without_denied(reader: ReadingState, shape: Shape, schema: SchemaObject, level: int) -> Shape | None:
     """The shape without what `not` denies, as far as that is types or choices."""
     denied = schema.get("not", False)
     left: Shape | None = shape

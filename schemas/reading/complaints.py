@@ -10,7 +10,7 @@ import jsonschema_rs
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.texts import schema_text
 
-TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
+_TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 #: What types are called elsewhere.
 OTHERWISE = {
     "str": "string", "text": "string", "char": "string", "varchar": "string", "int": "integer",
@@ -40,7 +40,7 @@ def complaint(problem: jsonschema_rs.ValidationError) -> str:
 
 def _expected(keyword: str, problem: jsonschema_rs.ValidationError) -> str:
     if keyword == "type":
-        return f"{', '.join(TYPES[:-1])} or {TYPES[-1]}, or a list of different ones of these"
+        return f"{', '.join(_TYPES[:-1])} or {_TYPES[-1]}, or a list of different ones of these"
     about: Any = problem.kind
     match type(about).__name__:
         case "Type" if set(about.types) == {"boolean", "object"}:
@@ -69,7 +69,7 @@ def _advice(keyword: str, value: Any) -> str:
             return f'write "type": "string", "format": "{FORMATS[word]}"'
         if word in ("any", "*"):
             return "leave `type` out where any value is allowed"
-        near = [OTHERWISE[word]] if word in OTHERWISE else get_close_matches(word, TYPES, 1, 0.5)
+        near = [OTHERWISE[word]] if word in OTHERWISE else get_close_matches(word, _TYPES, 1, 0.5)
         return f'did you mean "{near[0]}"?' if near else ""
     if keyword == "type" and isinstance(value, list) and len(set(map(str, value))) < len(value):
         return "name each type once"

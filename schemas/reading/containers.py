@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from cinnabar.schemas.errors import NoValue, UnsupportedSchema
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.reading.algebra import forbidden, intersect, undeclared
 from cinnabar.schemas.reading.named_types import ANY_TYPE
+from cinnabar.schemas.reading.reading_state import CUT, ReadingState, TooMany
 from cinnabar.schemas.reading.scalars import located, whole
 from cinnabar.schemas.reading.schema_object import SchemaObject
 from cinnabar.schemas.reading.shape import Anything, Array, Field, Object, Shape
 
-if TYPE_CHECKING:
-    from cinnabar.schemas.reading.shape_reader import Reader
-
 #: Rows that an array may demand; a form with more of them is none that anybody fills.
 MAX_MIN_ITEMS = 512
-CUT = "left out, for the form is as large as it gets"
 
 
-class TooMany(Exception):
-    """More values than a form is laid out from; `pointer` is where the reading stopped."""
-
-    def __init__(self, pointer: str) -> None:
-        self.pointer = pointer
-        super().__init__(pointer)
-
-
-def array_shape(reader: Reader, schema: SchemaObject, level: int) -> Shape | None:
+def array_shape(reader: ReadingState, schema: SchemaObject, level: int) -> Shape | None:
     low, high = _whole(schema, "minItems") or 0, _whole(schema, "maxItems")
     if high is not None and low > high:
         reason = f"no array has both {low} items or more and {high} or fewer"
@@ -73,7 +61,7 @@ def _whole(schema: SchemaObject, keyword: str) -> int | None:
     return whole(schema.values, keyword, schema.pointer())
 
 
-def object_shape(reader: Reader, schema: SchemaObject, level: int) -> Shape | None:
+def object_shape(reader: ReadingState, schema: SchemaObject, level: int) -> Shape | None:
     declared = schema.get("properties", {})
     required = {name: None for name in schema.get("required", ()) if isinstance(name, str)}
     last = level >= reader.levels
@@ -124,7 +112,7 @@ def object_shape(reader: Reader, schema: SchemaObject, level: int) -> Shape | No
     return replace(frame, fields=tuple(fields), patterns=patterns, min_properties=low, max_properties=high)
 
 
-def _property(reader: Reader, schema: SchemaObject, name: str, frame: Object, level: int) -> Shape | None:
+def _property(reader: ReadingState, schema: SchemaObject, name: str, frame: Object, level: int) -> Shape | None:
     """The shape of a property under all that its object says of its name; None where there may be none."""
     own: Shape | None = Anything()
     if name in schema.get("properties", {}):
@@ -137,7 +125,7 @@ def _property(reader: Reader, schema: SchemaObject, name: str, frame: Object, le
         return None if own is None or matched is None else intersect(own, matched)
 
 
-def _rest(reader: Reader, schema: SchemaObject, last: bool, level: int) -> Shape | None:
+def _rest(reader: ReadingState, schema: SchemaObject, last: bool, level: int) -> Shape | None:
     """The shape of undeclared properties that match no pattern, None where there are none.
 
     What other keywords declare is not known here, so `unevaluatedProperties` says nothing of the rest.

@@ -52,7 +52,7 @@ class Denial:
             return None
         if deep >= DEEPEST:
             return Anything()
-        schema = SchemaObject(place, modern(place.value, place.resource.draft))
+        schema = SchemaObject(place, modern(place.value, place.resource.dialect))
         parts = [part for part in self._parts(schema, deep + 1) if part is not None]
         known: list[Shape] = [part for part in parts if not isinstance(part, Anything)]
         return union(known) if known else Anything()

@@ -8,17 +8,17 @@ from typing import Any
 import jsonschema_rs
 
 from cinnabar.schemas.errors import SchemaError
-from cinnabar.schemas.judging.dialects import Draft, draft_named
+from cinnabar.schemas.judging.dialects import Dialect, dialect_named
 from cinnabar.schemas.reading.complaints import complaint
 from cinnabar.schemas.reading.limits import check_limits
 from cinnabar.schemas.texts import schema_text
 
 META_SCHEMAS = {
-    Draft.DRAFT_4: "http://json-schema.org/draft-04/schema#",
-    Draft.DRAFT_6: "http://json-schema.org/draft-06/schema#",
-    Draft.DRAFT_7: "http://json-schema.org/draft-07/schema#",
-    Draft.DRAFT_2019_09: "https://json-schema.org/draft/2019-09/schema",
-    Draft.DRAFT_2020_12: "https://json-schema.org/draft/2020-12/schema",
+    Dialect.DRAFT_4: "http://json-schema.org/draft-04/schema#",
+    Dialect.DRAFT_6: "http://json-schema.org/draft-06/schema#",
+    Dialect.DRAFT_7: "http://json-schema.org/draft-07/schema#",
+    Dialect.DRAFT_2019_09: "https://json-schema.org/draft/2019-09/schema",
+    Dialect.DRAFT_2020_12: "https://json-schema.org/draft/2020-12/schema",
 }
 
 
@@ -30,11 +30,11 @@ def check_schema(schema: dict[str, Any] | bool, name: str = "schema") -> None:
     """
     check_limits(schema, name)
     if isinstance(schema, dict) and isinstance(schema.get("$schema"), str):
-        draft = draft_named(schema["$schema"])
-        if draft is None:
+        dialect = dialect_named(schema["$schema"])
+        if dialect is None:
             wanted = "the meta-schema of a draft of JSON Schema from 4 to 2020-12"
             raise SchemaError(f"{name}: /$schema: expected {wanted}, got {schema['$schema']:.80}")
-        schema = {**schema, "$schema": META_SCHEMAS[draft]}
+        schema = {**schema, "$schema": META_SCHEMAS[dialect]}
     try:
         jsonschema_rs.meta.validate(schema)
     except jsonschema_rs.ValidationError as problem:

@@ -31,7 +31,7 @@ class NamedTypes:
             # What leads back to itself names nothing more.
             found = self._found[place] = ANY_TYPE
             if isinstance(place.value, Mapping):
-                schema = SchemaObject(place, modern(place.value, place.resource.draft))
+                schema = SchemaObject(place, modern(place.value, place.resource.dialect))
                 for part in self._naming(schema):
                     if not part | {"integer"} >= ANY_TYPE:
                         found = common(found, part)

@@ -14,10 +14,10 @@ from typing import Any
 
 from cinnabar.schemas.errors import NoValue, UnsupportedSchema
 from cinnabar.schemas.judging.resources import LISTS, MAPS, Documents
-from cinnabar.schemas.reading.containers import TooMany
 from cinnabar.schemas.reading.named_types import ANY_TYPE
+from cinnabar.schemas.reading.reading_state import MAX_DEMANDED, TooMany
 from cinnabar.schemas.reading.shape import Shape
-from cinnabar.schemas.reading.shape_reader import MAX_DEMANDED, Reader
+from cinnabar.schemas.reading.shape_reader import ShapeReader
 
 #: Containers within containers that are followed, the most first; at the last one only what is required is.
 LEVELS = (40, 7, 5, 4, 3, 2, 1)
@@ -49,7 +49,7 @@ def normalise(schema: dict[str, Any] | bool, denying: bool = False) -> Normalise
         for levels, sparing in (*((levels, False) for levels in LEVELS), (LEVELS[-1], True)):
             if levels > deepest and not sparing:
                 continue  # It would be read as before.
-            reader = Reader(documents, levels, unrolled, denying, sparing)
+            reader = ShapeReader(documents, levels, unrolled, denying, sparing)
             try:
                 shape = reader.read(documents.root, ANY_TYPE, 0)
             except TooMany as stopped:

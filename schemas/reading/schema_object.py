@@ -58,7 +58,7 @@ class SchemaObject:
         return {keyword: value for keyword, (_, value) in self.entries.items()}
 
 
-def notes_of(schema: Mapping[str, Any]) -> Notes:
+def schema_notes(schema: Mapping[str, Any]) -> Notes:
     """What the schema's annotations say of its values."""
     examples = schema.get("examples", [schema["example"]] if "example" in schema else [])
     texts = [annotation(example) for example in examples] if isinstance(examples, list) else []

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from cinnabar.schemas.errors import NoValue, UnsupportedSchema
 from cinnabar.schemas.judging.dialects import modern
-from cinnabar.schemas.judging.resources import RECURSIVE, Documents, Place, Resource
+from cinnabar.schemas.judging.resources import RECURSIVE, Place, Resource
 from cinnabar.schemas.reading.algebra import TYPES, anything_of, intersect, restrict, types_of, union
 from cinnabar.schemas.reading.annotations import content_pattern, unchecked
 from cinnabar.schemas.reading.applicators import (
@@ -17,41 +17,29 @@ from cinnabar.schemas.reading.applicators import (
     with_unevaluated,
     without_denied,
 )
-from cinnabar.schemas.reading.containers import TooMany, array_shape, object_shape
+from cinnabar.schemas.reading.containers import array_shape, object_shape
 from cinnabar.schemas.reading.language import smallest
 from cinnabar.schemas.reading.named_types import ANY_TYPE, NamedTypes, common, left
+from cinnabar.schemas.reading.reading_state import ReadingState
 from cinnabar.schemas.reading.scalars import choices_shape, located, number_shape, string_shape
-from cinnabar.schemas.reading.schema_object import ABOUT, SchemaObject, notes_of
+from cinnabar.schemas.reading.schema_object import ABOUT, SchemaObject, schema_notes
 from cinnabar.schemas.reading.shape import Anything, Shape, branches, is_scalar, with_notes
 
-#: Shapes that a form is laid out from; references are inlined, so schemas may grow without bound. Up to the
-#: second number where even the optional values of the root are more, for what is demanded beside them.
-MAX_SHAPES, MAX_DEMANDED = 2_000, 4_000
 #: Conditions on the presence of properties that become alternatives of their own.
-MAX_DEPENDENT = 3
+_MAX_DEPENDENT = 3
 
 
 @dataclass(slots=True)
-class Reader:
-    """One walk over one schema, with what it may not go beyond."""
+class ShapeReader(ReadingState):
+    """The walk over one schema that knows all of its keywords."""
 
-    documents: Documents
-    levels: int
-    unrolled: int
-    denying: bool = False
-    #: Whether what is optional is left out from where it would be too much, and not refused.
-    sparing: bool = False
-    left_out: list[tuple[str, str]] = field(default_factory=list)
+    #: The references on the way here, each by the identity of its place.
     following: list[int] = field(default_factory=list)
     #: The resources on the way here, each once, the outermost first.
     scope: list[Resource] = field(default_factory=list)
-    shapes: int = 0
-    #: The pointer of the last value that was read.
-    reached: str = ""
     #: Containers within containers, as far as was read.
     deepest: int = 0
     stopped: bool = False
-    problem: UnsupportedSchema | None = None
     named: NamedTypes = field(init=False)
 
     def __post_init__(self) -> None:
@@ -72,7 +60,7 @@ class Reader:
                 return None
             if not isinstance(place.value, Mapping) or not place.value:
                 return Anything() if types == ANY_TYPE else restrict(Anything(), types)
-            schema = SchemaObject(place, modern(place.value, place.resource.draft))
+            schema = SchemaObject(place, modern(place.value, place.resource.dialect))
             self.left_out.extend(unchecked(schema))
             if "type" in schema:
                 named = schema.get("type")
@@ -97,39 +85,10 @@ class Reader:
                 return None
             found = with_unevaluated(self, found, schema, level)
             found = without_denied(self, found, schema, level)
-            return None if found is None else with_notes(found, notes_of(place.value))
+            return None if found is None else with_notes(found, schema_notes(place.value))
         finally:
             if entered:
                 self.scope.pop()
-
-    @property
-    def full(self) -> bool:
-        """Whether nothing is read any more that may be left out."""
-        return self.sparing and self.shapes >= MAX_SHAPES
-
-    def go_on_without(self, stopped: TooMany, needed: bool) -> None:
-        """Leave room for what is demanded beside a part that is too large; raises again if it is needed."""
-        if needed or not self.sparing:
-            raise stopped
-        self.shapes = MAX_SHAPES
-
-    def count(self, pointer: str) -> None:
-        """One value more, at this place of the schema."""
-        self.shapes += 1
-        self.reached = pointer
-        if self.shapes > (MAX_DEMANDED if self.sparing else MAX_SHAPES):
-            raise TooMany(pointer)
-
-    def nothing(self, problem: UnsupportedSchema) -> None:
-        """Why nothing can be written here; the first reason is the one that is told."""
-        self.problem = self.problem or problem
-
-    def optional(self, place: Place, types: frozenset[str], level: int) -> Shape | None:
-        """The shape of a place that need not be written under."""
-        before = self.problem
-        found = self.read(place, types, level)
-        self.problem = before
-        return found
 
     def _parts(
         self, schema: SchemaObject, types: frozenset[str], level: int
@@ -181,7 +140,7 @@ class Reader:
         if "if" in schema and ("then" in schema or "else" in schema):
             yield "if", condition(self, schema, types, level)
         for keyword in ("dependentSchemas", "dependencies:dependentSchemas"):
-            for name in list(schema.get(keyword, {}))[:MAX_DEPENDENT]:
+            for name in list(schema.get(keyword, {}))[:_MAX_DEPENDENT]:
                 yield keyword, dependent(self, schema, keyword, name, types, level)
 
     def _reference(

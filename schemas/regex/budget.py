@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from cinnabar.schemas.errors import TooMuchWork
 
 # Threads of machines and moves of tables: some five seconds, and as much for the last pattern.
-MAX_WORK = 4_000_000
+MAX_SPENT = 4_000_000
 
 
 class Work:
@@ -42,7 +42,7 @@ def one_schema() -> Iterator[None]:
 def go_on_with(pattern: str) -> None:
     """Raise TooMuchWork where no work is left for one more pattern."""
     done = _current.get()
-    if done is not None and pattern not in done.patterns and done.spent > MAX_WORK:
+    if done is not None and pattern not in done.patterns and done.spent > MAX_SPENT:
         raise TooMuchWork(len(done.patterns))
 
 

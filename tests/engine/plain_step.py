@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 
-from cinnabar.engine.batch_state import Board
+from cinnabar.engine.batch_state import BatchState
+from cinnabar.engine.canvas import MASK, PAD
 from cinnabar.engine.effort import Effort
-from cinnabar.engine.models.base import MASK, PAD
 from cinnabar.engine.step import Judgement
 
 #: Positions up to which a slot grows.
@@ -29,21 +29,21 @@ def text_of(tokens: list[int]) -> bytes:
 
 
 class PlainSlot:
-    """What a board knows of one slot, copied."""
+    """What the batch state knows of one slot, copied."""
 
-    def __init__(self, board: Board, at: int) -> None:
-        canvas = board.canvas
+    def __init__(self, state: BatchState, at: int) -> None:
+        canvas = state.canvas
         self.at, self.slot, self.request = at, canvas.instances[at].slot, canvas.instances[at].request
         self.tokens: list[int] = canvas.tokens[at].tolist()
         self.length = int(canvas.length[at])
-        self.firm: list[bool] = board.firm[at].tolist()
-        self.sureness: list[float] = board.sureness[at].tolist()
-        self.tried: list[int] = board.position_reopened[at].tolist()
-        self.given_up = int(board.value_reopened[at])
-        self.closed, self.known = bool(board.closed[at]), bool(board.known[at])
-        self.excusable = bool(board.excusable[at])
+        self.firm: list[bool] = state.firm[at].tolist()
+        self.sureness: list[float] = state.sureness[at].tolist()
+        self.tried: list[int] = state.position_reopened[at].tolist()
+        self.given_up = int(state.value_reopened[at])
+        self.closed, self.known = bool(state.closed[at]), bool(state.known[at])
+        self.excusable = bool(state.excusable[at])
         self.text, self.left_out = canvas.values[at], canvas.left_out[at]
-        self.noted = board.values[at]
+        self.noted = state.values[at]
 
     def same(self) -> tuple[Any, ...]:
         """What is compared."""
@@ -56,10 +56,10 @@ class PlainSlot:
         )  # fmt: skip
 
 
-def plain_step(board: Board, judged: Judgement, effort: Effort) -> list[PlainSlot]:
-    """Every slot as it is after the step; the board is left as it is."""
-    slots = [PlainSlot(board, at) for at in range(len(board.canvas.instances))]
-    scores, steps = judged.scores, [board.steps[batch] for batch in board.active]
+def plain_step(state: BatchState, judged: Judgement, effort: Effort) -> list[PlainSlot]:
+    """Every slot as it is after the step; the batch state is left as it is."""
+    slots = [PlainSlot(state, at) for at in range(len(state.canvas.instances))]
+    scores, steps = judged.scores, [state.steps[batch] for batch in state.active]
     last = scores.candidate_logits.shape[1] + 1
     ruled_out = torch.zeros(len(slots), last + 1, dtype=torch.bool)
     before = _best_of(judged, ruled_out)
@@ -72,7 +72,7 @@ def plain_step(board: Board, judged: Judgement, effort: Effort) -> list[PlainSlo
         _rule_out(s, judged, ruled_out)
     now = _best_of(judged, ruled_out)
     offered = [_offered(s, judged, effort, now, last, effort.steps - steps[s.request] <= 1) for s in slots]
-    for request in range(len(board.active)):
+    for request in range(len(state.active)):
         _choose([o for o in offered if o.slot.request == request], effort, effort.steps - steps[request])
     for one in offered:
         _apply(one, judged)
@@ -120,7 +120,7 @@ def _reopened(s: PlainSlot, judged: Judgement, effort: Effort, before: Any, last
     now = posterior[s.at][held] if held >= 0 else 0
     if s.closed and held == last:
         weakest = min(
-            [1.0, *(p for p, firm in zip(judged.posterior[s.at].tolist(), s.firm, strict=True) if firm)]
+            [1.0, *(p for p, firm in zip(judged.outlook.posterior[s.at].tolist(), s.firm, strict=True) if firm)]
         )
         now = round(now * weakest)
     _, other = best(s.at, {held} if s.excusable else {held, 0})
@@ -172,19 +172,19 @@ def _offered(s: PlainSlot, judged: Judgement, effort: Effort, now: Any, last: in
     _note(s, judged, now, one, last)
     one.spelled = choice == last
     if one.spelled:
-        goes_on = not bool(judged.complete[s.at]) or float(judged.more[s.at]) > 0.50005
+        goes_on = not bool(judged.outlook.complete[s.at]) or float(judged.outlook.more[s.at]) > 0.50005
         one.growing = goes_on and s.length < LONGEST
         one.spelled = not one.growing
     if one.spelled:
-        witness, sureness = judged.witness[s.at].tolist(), judged.posterior[s.at].tolist()
+        witness, sureness = judged.outlook.witness[s.at].tolist(), judged.outlook.posterior[s.at].tolist()
         one.blank = [p for p in range(s.length) if s.tokens[p] == MASK]
         for p in one.blank:
             follows = p > 0 and witness[p] == witness[p - 1] == PAD
-            if not follows and float(judged.choices[s.at, p]) >= 1.5:
+            if not follows and float(judged.outlook.choices[s.at, p]) >= 1.5:
                 one.eligible.append(p)
                 one.units.append((grains(one.sure / 10_000 * sureness[p]), p))
         for p in range(len(s.tokens)):
-            here, other = grains(sureness[p]), grains(float(judged.runner_up[s.at, p]))
+            here, other = grains(sureness[p]), grains(float(judged.outlook.runner_up[s.at, p]))
             doubted = here < grains(effort.reopen) and other - here >= grains(effort.margin)
             if s.firm[p] and doubted and not due and s.tried[p] < effort.reopenings:
                 one.shaky.append(p)
@@ -211,8 +211,8 @@ def _note(s: PlainSlot, judged: Judgement, now: Any, one: Offer, last: int) -> N
     if 0 < guess < last:
         candidate = judged.scores.candidates[s.at][guess - 1]
         s.noted = replace(s.noted, text=candidate.text, spans=candidate.spans, origin=candidate.origin)
-    elif guess == last and bool(judged.complete[s.at]):
-        text = text_of(judged.witness[s.at].tolist())
+    elif guess == last and bool(judged.outlook.complete[s.at]):
+        text = text_of(judged.outlook.witness[s.at].tolist())
         s.noted = replace(s.noted, text=text, spans=(), origin="generated")
 
 
@@ -232,14 +232,14 @@ def _choose(offers: list[Offer], effort: Effort, remaining: int) -> None:
 def _apply(one: Offer, judged: Judgement) -> None:
     """Write on the slot what was chosen of it."""
     s = one.slot
-    witness, sureness = judged.witness[s.at].tolist(), judged.posterior[s.at].tolist()
+    witness, sureness = judged.outlook.witness[s.at].tolist(), judged.outlook.posterior[s.at].tolist()
     whole = -1 in one.chosen
     for p in one.chosen - {-1}:
         s.firm[p], s.sureness[p] = True, grains(sureness[p]) / 10_000
     follows = [p for p in one.blank if p > 0 and witness[p] == witness[p - 1] == PAD]
     begun = whole or any(s.firm)
     for p in one.blank:
-        forced = float(judged.choices[s.at, p]) < 1.5
+        forced = float(judged.outlook.choices[s.at, p]) < 1.5
         if p in one.chosen or (forced and begun) or whole:
             s.tokens[p] = witness[p]
     if one.spelled and PAD in s.tokens:

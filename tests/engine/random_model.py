@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from cinnabar.engine.models.base import MORE, PAD, VOCABULARY, Candidate, Canvas, Row, Scores, SlotInstance
+from cinnabar.engine.canvas import MORE, PAD, VOCABULARY, Canvas, SlotInstance
+from cinnabar.engine.models.base import Candidate, Row, Scores
 from cinnabar.engine.request import Passage, Request
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.canonical import scalar_text

@@ -10,7 +10,8 @@ import torch
 from random_model import RandomModel, request
 from random_schemas import forms as random_forms
 
-from cinnabar.engine.models.base import VOCABULARY, Candidate, Canvas, Scores
+from cinnabar.engine.canvas import VOCABULARY, Canvas
+from cinnabar.engine.models.base import Candidate, Scores
 from cinnabar.engine.request import Filled, Request, Result
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import Form

@@ -11,8 +11,9 @@ import pytest
 from random_model import RandomModel, request
 from scripted_model import Scripted, filled, form_of
 
+from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.base import Canvas, Scores
+from cinnabar.engine.models.base import Scores
 
 
 def test_a_doubted_value_is_opened_again_and_takes_the_better_one() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 
+from cinnabar.engine.canvas import MASK, MORE, PAD, VOCABULARY
 from cinnabar.engine.constraint import LONGEST, Constraint, Outlook, first_length, shortest
-from cinnabar.engine.models.base import MASK, MORE, PAD, VOCABULARY
 from cinnabar.engine.tokenizer import text_of
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import Slot

@@ -13,8 +13,9 @@ import torch
 from random_model import RandomModel, request
 from scripted_model import form_of
 
+from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.base import Canvas, Row, Scores
+from cinnabar.engine.models.base import Row, Scores
 from cinnabar.engine.request import Failed, Filled
 from cinnabar.schemas.form.form import Form
 

@@ -10,8 +10,9 @@ from random_model import request
 from reading_model import ReadingModel
 from tiny_network import tiny_model
 
+from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.base import Canvas, Row, Scores
+from cinnabar.engine.models.base import Row, Scores
 from cinnabar.engine.request import Filled, Passage, Request
 from cinnabar.schemas import compile_schema
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.engine import lifting
+from cinnabar.engine.canvas import MORE, PAD
 from cinnabar.engine.lifting import BYTES, Lifted, Vocabulary, lift
-from cinnabar.engine.tokenizer import MORE, PAD
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.automaton import Automaton, empty
 from cinnabar.schemas.errors import ModelError

@@ -12,8 +12,9 @@ import torch
 from random_model import SteeredModel, request
 from scripted_model import Spelling, filled, form_of
 
+from cinnabar.engine.canvas import PAD, VOCABULARY, Canvas
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.base import PAD, VOCABULARY, Candidate, Canvas, Scores
+from cinnabar.engine.models.base import Candidate, Scores
 
 
 def test_a_spelled_out_value_stands_when_the_model_no_longer_spells_it() -> None:

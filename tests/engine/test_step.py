@@ -10,10 +10,11 @@ import pytest
 import torch
 from random_model import request
 
-from cinnabar.engine.batch_state import Board
+from cinnabar.engine.batch_state import BatchState
+from cinnabar.engine.canvas import MASK, MORE, PAD, VOCABULARY
 from cinnabar.engine.constraint import Constraint
 from cinnabar.engine.effort import effort_of
-from cinnabar.engine.models.base import MASK, MORE, PAD, VOCABULARY, Candidate, Scores
+from cinnabar.engine.models.base import Candidate, Scores
 from cinnabar.engine.repair import Alternatives
 from cinnabar.engine.step import commit, constrain
 from cinnabar.engine.writing import Value
@@ -27,17 +28,17 @@ SPAN = ((2, 5),)
 Offer = dict[str, float]
 
 
-def board_of(required: Sequence[str] = (), **properties: Any) -> Board:
+def state_of(required: Sequence[str] = (), **properties: Any) -> BatchState:
     schema = {"type": "object", "properties": properties, "required": list(required)}
-    return Board([request(compile_schema(schema).form)], ["m"], [[]], CPU)
+    return BatchState([request(compile_schema(schema).form)], ["m"], [[]], CPU)
 
 
 def scores_of(
-    board: Board, *offers: Offer, spelled: dict[int, tuple[str, float]] | None = None, refused: float = -INF
+    state: BatchState, *offers: Offer, spelled: dict[int, tuple[str, float]] | None = None, refused: float = -INF
 ) -> Scores:
     """Candidates by their logits; `spelled` has for a slot the text that its tokens are peaked on."""
     spelled = spelled or {}
-    size, width = board.canvas.tokens.shape
+    size, width = state.canvas.tokens.shape
     texts = [[text for text in offer if text] for offer in offers]
     logits = torch.full((size, max(map(len, texts))), -INF)
     for row, (offer, own) in enumerate(zip(offers, texts, strict=True)):
@@ -46,7 +47,7 @@ def scores_of(
     tokens = torch.zeros(len(spelled), width, VOCABULARY)
     for row, (slot, (text, logit)) in enumerate(sorted(spelled.items())):
         generate[slot] = logit
-        length = int(board.canvas.length[slot])
+        length = int(state.canvas.length[slot])
         for at in range(length):
             tokens[row, at, text.encode()[at] if at < len(text) else PAD] = 40.0
         if len(text) > length:
@@ -62,60 +63,60 @@ def scores_of(
     )
 
 
-def step(board: Board, scores: Scores, effort: str = "medium", **more: Any) -> Alternatives:
-    return commit(board, constrain(board, scores, Constraint(CPU)), effort_of(effort, **more))
+def step(state: BatchState, scores: Scores, effort: str = "medium", **more: Any) -> Alternatives:
+    return commit(state, constrain(state, scores, Constraint(CPU)), effort_of(effort, **more))
 
 
 def test_the_surest_value_is_committed_and_all_are_noted() -> None:
-    board = board_of(["a"], a=TEXT, b={"type": "integer"})
-    step(board, scores_of(board, {"": 0, '"A"': 2, '"B"': 1}, {"": math.log(1.2), "5": 0}))
-    assert board.values == [
+    state = state_of(["a"], a=TEXT, b={"type": "integer"})
+    step(state, scores_of(state, {"": 0, '"A"': 2, '"B"': 1}, {"": math.log(1.2), "5": 0}))
+    assert state.values == [
         Value(b'"A"', False, 0.6652, 0.09, SPAN, "copied", rival=0.2447),
         Value(b"5", True, 0.4545, 0.5455, SPAN, "copied"),
     ]
-    assert board.closed.tolist() == [True, False] and board.steps == [1]
-    assert board.canvas.values == [b'"A"', None] and board.canvas.spans == [SPAN, ()]
-    step(board, scores_of(board, {'"A"': 9}, {"": 0, "5": math.log(2)}), "low")
-    assert board.closed.tolist() == [True, True] and board.canvas.values[1] == b"5" and board.steps == [2]
+    assert state.closed.tolist() == [True, False] and state.steps == [1]
+    assert state.canvas.values == [b'"A"', None] and state.canvas.spans == [SPAN, ()]
+    step(state, scores_of(state, {'"A"': 9}, {"": 0, "5": math.log(2)}), "low")
+    assert state.closed.tolist() == [True, True] and state.canvas.values[1] == b"5" and state.steps == [2]
 
 
 @pytest.mark.parametrize(("share", "given"), [(0.29, False), (0.54, False), (0.55, True)])
 def test_what_may_be_absent_is_given_from_a_little_above_one_half_on(share: float, given: bool) -> None:
-    board = board_of(a=TEXT)
-    step(board, scores_of(board, {"": math.log(1 - share), '"A"': math.log(share)}), "instant")
-    assert board.values[0].absent == (not given) and not board.values[0].missing
-    found = (board.values[0].confidence, board.values[0].absent_confidence)
+    state = state_of(a=TEXT)
+    step(state, scores_of(state, {"": math.log(1 - share), '"A"': math.log(share)}), "instant")
+    assert state.values[0].absent == (not given) and not state.values[0].missing
+    found = (state.values[0].confidence, state.values[0].absent_confidence)
     assert found == pytest.approx((share, 1 - share))
-    assert board.canvas.values == [b'"A"' if given else b""] and board.canvas.left_out == [not given]
+    assert state.canvas.values == [b'"A"' if given else b""] and state.canvas.left_out == [not given]
 
 
 @pytest.mark.parametrize(("share", "missing"), [(0.51, False), (0.5, False), (0.49, True)])
 def test_what_is_demanded_is_missing_where_absence_is_likelier_than_not(share: float, missing: bool) -> None:
-    board = board_of(["a"], a=TEXT)
-    step(board, scores_of(board, {"": math.log(1 - share), '"A"': math.log(share)}), "instant")
-    assert board.values == [Value(b'"A"', False, share, 1 - share, SPAN, "copied", missing)]
+    state = state_of(["a"], a=TEXT)
+    step(state, scores_of(state, {"": math.log(1 - share), '"A"': math.log(share)}), "instant")
+    assert state.values == [Value(b'"A"', False, share, 1 - share, SPAN, "copied", missing)]
 
 
 def test_where_nothing_is_offered_the_value_noted_before_stands() -> None:
-    board = board_of(["a"], a=TEXT, b=TEXT)
-    step(board, scores_of(board, {"": -INF}, {"": -INF}), "instant")
-    assert [(v.text, v.absent, v.missing, v.confidence) for v in board.values] == [
+    state = state_of(["a"], a=TEXT, b=TEXT)
+    step(state, scores_of(state, {"": -INF}, {"": -INF}), "instant")
+    assert [(v.text, v.absent, v.missing, v.confidence) for v in state.values] == [
         (b'""', False, True, 0.0),
         (b'""', True, False, 0.0),
     ]
 
 
 def test_the_allowed_mass_is_what_the_automata_left() -> None:
-    board = board_of(["a", "b"], a=TEXT, b={"type": "integer"})
-    step(board, scores_of(board, {'"A"': 0}, {"7": 0}, refused=0.0))
-    assert [value.allowed_mass for value in board.values] == [-0.6931, -0.6931]
-    assert board.values[0].confidence == 1.0
+    state = state_of(["a", "b"], a=TEXT, b={"type": "integer"})
+    step(state, scores_of(state, {'"A"': 0}, {"7": 0}, refused=0.0))
+    assert [value.allowed_mass for value in state.values] == [-0.6931, -0.6931]
+    assert state.values[0].confidence == 1.0
 
 
 def test_the_alternatives_are_absence_the_candidates_and_the_least() -> None:
-    board = board_of(["a"], a={**TEXT, "minLength": 1}, b={"type": "integer"})
+    state = state_of(["a"], a={**TEXT, "minLength": 1}, b={"type": "integer"})
     offers = {"": 0.0, '"A"': 2.0, '"B"': 1.0, '""': 0.5}, {"": 3.0, "5": 0.0}
-    others = step(board, scores_of(board, *offers))
+    others = step(state, scores_of(state, *offers))
     shares = torch.tensor([0.0, 2.0, 1.0, 0.5]).softmax(0).tolist()
     found = others(0)
     assert [(value.text, value.absent, value.origin) for _, value in found] == [
@@ -135,9 +136,9 @@ def test_the_alternatives_are_absence_the_candidates_and_the_least() -> None:
 
 
 def test_all_that_is_offered_for_a_slot_is_among_its_alternatives() -> None:
-    board = board_of(["a"], a=TEXT, b={"enum": ["x", "y"]})
+    state = state_of(["a"], a=TEXT, b={"enum": ["x", "y"]})
     offers = {"": 0.0, '"A"': 2.0, '"B"': 1.0, '"C"': 0.5, '"D"': 0.1}, {'"y"': 0.0}
-    others = step(board, scores_of(board, *offers, spelled={0: ('"C"', 0.0)}))
+    others = step(state, scores_of(state, *offers, spelled={0: ('"C"', 0.0)}))
     assert [value.text for chance, value in others(0) if value.origin == "copied" and not value.absent] == [
         b'"A"', b'"B"', b'"C"', b'"D"',
     ]  # fmt: skip
@@ -146,63 +147,63 @@ def test_all_that_is_offered_for_a_slot_is_among_its_alternatives() -> None:
 
 
 def test_what_is_spelled_out_is_its_own_alternative() -> None:
-    board = board_of(["a"], a=TEXT)
-    others = step(board, scores_of(board, {"": 0.0}, spelled={0: ('"xy"', 2.0)}), "instant")
+    state = state_of(["a"], a=TEXT)
+    others = step(state, scores_of(state, {"": 0.0}, spelled={0: ('"xy"', 2.0)}), "instant")
     share = round(math.exp(2) / (1 + math.exp(2)), 4)
-    assert board.canvas.values == [b'"xy"'] and board.values[0].origin == "generated"
-    assert board.values[0].confidence == share and board.values[0].absent_confidence == round(1 - share, 4)
+    assert state.canvas.values == [b'"xy"'] and state.values[0].origin == "generated"
+    assert state.values[0].confidence == share and state.values[0].absent_confidence == round(1 - share, 4)
     assert [(value.text, value.origin) for _, value in others(0)][1:] == [
         (b'"xy"', "generated"), (b'""', "minimal"),
     ]  # fmt: skip
 
 
 def test_a_candidate_that_is_not_allowed_fails_only_where_it_is_the_best() -> None:
-    board = board_of(["a"], a=TEXT)
-    step(board, scores_of(board, {"12": 0.0, '"A"': 1.0}))
+    state = state_of(["a"], a=TEXT)
+    step(state, scores_of(state, {"12": 0.0, '"A"': 1.0}))
     with pytest.raises(EngineFailure, match="/a: the candidate 12"):
-        step(board_of(["a"], a=TEXT), scores_of(board, {"12": 1.0, '"A"': 0.0}))
+        step(state_of(["a"], a=TEXT), scores_of(state, {"12": 1.0, '"A"': 0.0}))
 
 
 @pytest.mark.parametrize(("length", "grows"), [(16, True), (32, True), (64, False)])
 def test_a_slot_grows_where_its_value_goes_on_up_to_the_longest(length: int, grows: bool) -> None:
-    board = board_of(["a"], a=TEXT)
-    while int(board.canvas.length[0]) < length:
-        board.grow(torch.tensor([True]))
-    step(board, scores_of(board, {"": 0.0}, spelled={0: (f'"{"x" * 90}"', 9.0)}), "instant")
-    assert int(board.canvas.length[0]) == (2 * length if grows else length)
-    assert board.closed.tolist() == [not grows]
+    state = state_of(["a"], a=TEXT)
+    while int(state.canvas.length[0]) < length:
+        state.grow(torch.tensor([True]))
+    step(state, scores_of(state, {"": 0.0}, spelled={0: (f'"{"x" * 90}"', 9.0)}), "instant")
+    assert int(state.canvas.length[0]) == (2 * length if grows else length)
+    assert state.closed.tolist() == [not grows]
     if grows:
-        assert bool((board.canvas.tokens == MASK).all()) and not bool(board.firm.any())
+        assert bool((state.canvas.tokens == MASK).all()) and not bool(state.firm.any())
     else:
-        assert board.canvas.values == [b'"' + b"x" * 62 + b'"']
+        assert state.canvas.values == [b'"' + b"x" * 62 + b'"']
 
 
 def test_in_the_last_step_all_is_committed_and_before_it_a_share() -> None:
     for steps, closed in ((1, 4), (2, 2), (3, 2), (4, 1)):
-        board = board_of(**dict.fromkeys("abcd", TEXT))
-        step(board, scores_of(board, *[{'"A"': 0.0, '"B"': 0.0}] * 4), "medium", steps=steps)
-        assert int(board.closed.sum()) == closed
+        state = state_of(**dict.fromkeys("abcd", TEXT))
+        step(state, scores_of(state, *[{'"A"': 0.0, '"B"': 0.0}] * 4), "medium", steps=steps)
+        assert int(state.closed.sum()) == closed
 
 
-def committed(effort: str = "medium") -> Board:
-    """A board of two steps' work, of which the first slot's value is committed."""
-    board = board_of(["a", "b"], a=TEXT, b=TEXT)
-    step(board, scores_of(board, {'"A"': 5, '"B"': 0}, {'"A"': 0, '"B"': 0}), effort)
-    assert board.closed.tolist() == [True, False]
-    return board
+def committed(effort: str = "medium") -> BatchState:
+    """A state of two steps' work, of which the first slot's value is committed."""
+    state = state_of(["a", "b"], a=TEXT, b=TEXT)
+    step(state, scores_of(state, {'"A"': 5, '"B"': 0}, {'"A"': 0, '"B"': 0}), effort)
+    assert state.closed.tolist() == [True, False]
+    return state
 
 
 @pytest.mark.parametrize(
     ("now", "opened"), [((0.2, 0.8), True), ((0.31, 0.69), False), ((0.4, 0.6), False), ((0.2, 0.2), False)]
 )
 def test_a_value_is_doubted_where_another_is_clearly_likelier(now: tuple[float, float], opened: bool) -> None:
-    board = committed()
+    state = committed()
     rest = {'"C"': math.log(0.3), '"D"': math.log(0.3)} if sum(now) < 0.9 else {}
     logits = {'"A"': math.log(now[0]), '"B"': math.log(now[1]), **rest}
-    step(board, scores_of(board, logits, {'"A"': 0, '"B"': 0}))
-    assert board.reopenings.values == int(opened)
+    step(state, scores_of(state, logits, {'"A"': 0, '"B"': 0}))
+    assert state.reopenings.values == int(opened)
     # What was given up is not taken in the step that gave it up.
-    assert board.values[0].text == (b'"B"' if opened else b'"A"')
+    assert state.values[0].text == (b'"B"' if opened else b'"A"')
 
 
 def test_nothing_is_opened_again_beyond_the_steps_of_an_effort_or_too_often() -> None:
@@ -222,39 +223,39 @@ def test_nothing_is_opened_again_beyond_the_steps_of_an_effort_or_too_often() ->
 
 
 def test_a_value_that_is_no_longer_offered_is_opened_again() -> None:
-    board = committed()
-    step(board, scores_of(board, {'"B"': 1, '"C"': 0}, {'"A"': 0, '"B"': 0}))
-    assert board.reopenings.values == 1 and board.values[0].text == b'"B"'
+    state = committed()
+    step(state, scores_of(state, {'"B"': 1, '"C"': 0}, {'"A"': 0, '"B"': 0}))
+    assert state.reopenings.values == 1 and state.values[0].text == b'"B"'
 
 
 def test_known_values_are_never_judged() -> None:
     schema = {"type": "object", "properties": {"a": TEXT, "b": TEXT}, "required": ["a", "b"]}
-    board = Board([request(compile_schema(schema).form, known={"/a": '"A"'})], ["m"], [[]], CPU)
-    scores = scores_of(board, {'"B"': 5}, {'"B"': 0, '"C"': 0}, spelled={0: ('"xy"', 9.0)})
-    step(board, scores)
-    assert board.reopenings.values == 0 and board.canvas.values[0] == b'"A"'
+    state = BatchState([request(compile_schema(schema).form, known={"/a": '"A"'})], ["m"], [[]], CPU)
+    scores = scores_of(state, {'"B"': 5}, {'"B"': 0, '"C"': 0}, spelled={0: ('"xy"', 9.0)})
+    step(state, scores)
+    assert state.reopenings.values == 0 and state.canvas.values[0] == b'"A"'
 
 
 @pytest.mark.parametrize("field", ["absent_logit", "candidate_logits", "generate_logit", "refused_logit"])
 def test_scores_that_are_no_numbers_are_refused(field: str) -> None:
-    board = board_of(a=TEXT, b=TEXT)
-    scores = scores_of(board, {"": 0, '"A"': 0}, {"": 0, '"A"': 0}, spelled={1: ('"x"', 0.0)})
+    state = state_of(a=TEXT, b=TEXT)
+    scores = scores_of(state, {"": 0, '"A"': 0}, {"": 0, '"A"': 0}, spelled={1: ('"x"', 0.0)})
     getattr(scores, field)[1] = float("nan")
     with pytest.raises(EngineFailure, match="expected finite scores"):
-        constrain(board, scores, Constraint(CPU))
+        constrain(state, scores, Constraint(CPU))
     for value in (float("nan"), INF):
-        scores = scores_of(board, {"": 0, '"A"': 0}, {"": 0, '"A"': 0}, spelled={1: ('"x"', 0.0)})
+        scores = scores_of(state, {"": 0, '"A"': 0}, {"": 0, '"A"': 0}, spelled={1: ('"x"', 0.0)})
         scores.token_logits[0, 3, 65] = value
         with pytest.raises(EngineFailure, match="expected finite scores"):
-            constrain(board, scores, Constraint(CPU))
+            constrain(state, scores, Constraint(CPU))
 
 
 def test_what_is_not_spelled_out_has_no_outlook() -> None:
-    board = board_of(["a", "b"], a=TEXT, b=TEXT)
-    judged = constrain(board, scores_of(board, {"": 0}, {"": 0}, spelled={1: ('"x"', 1.0)}), Constraint(CPU))
-    assert judged.spelled_logit.tolist() == [-INF, 1.0] and judged.complete.tolist() == [False, True]
-    assert judged.witness[0].tolist() == [PAD] * 16
-    assert judged.witness[1].tolist() == [*b'"x"', *[PAD] * 13]
-    assert float(judged.log_mass[0]) < -1e8 and float(judged.log_mass[1]) > -1
-    assert judged.posterior[0].tolist() == judged.runner_up[0].tolist() == [0.0] * 16
-    assert judged.choices[0].tolist() == [1.0] * 16 and judged.more[0] == 0.0
+    state = state_of(["a", "b"], a=TEXT, b=TEXT)
+    judged = constrain(state, scores_of(state, {"": 0}, {"": 0}, spelled={1: ('"x"', 1.0)}), Constraint(CPU))
+    assert judged.spelled_logit.tolist() == [-INF, 1.0] and judged.outlook.complete.tolist() == [False, True]
+    assert judged.outlook.witness[0].tolist() == [PAD] * 16
+    assert judged.outlook.witness[1].tolist() == [*b'"x"', *[PAD] * 13]
+    assert float(judged.outlook.log_mass[0]) < -1e8 and float(judged.outlook.log_mass[1]) > -1
+    assert judged.outlook.posterior[0].tolist() == judged.outlook.choices[0].tolist() == [1.0] * 16
+    assert judged.outlook.runner_up[0].tolist() == [0.0] * 16 and judged.outlook.more[0] == 0.0

@@ -11,10 +11,11 @@ from effort import first
 from plain_step import PlainSlot, plain_step
 from random_model import random_text, request
 
-from cinnabar.engine.batch_state import Board
+from cinnabar.engine.batch_state import BatchState
+from cinnabar.engine.canvas import MORE, PAD, VOCABULARY
 from cinnabar.engine.constraint import Constraint
 from cinnabar.engine.effort import Effort
-from cinnabar.engine.models.base import MORE, PAD, VOCABULARY, Candidate, Scores
+from cinnabar.engine.models.base import Candidate, Scores
 from cinnabar.engine.step import commit, constrain
 from cinnabar.schemas import compile_schema
 
@@ -30,7 +31,7 @@ KINDS: list[dict[str, Any]] = [
 ]
 
 
-def board_of(draw: random.Random) -> Board:
+def state_of(draw: random.Random) -> BatchState:
     requests = []
     for name in ("r0", "r1", "r2")[: draw.randint(1, 3)]:
         names = "abcde"[: draw.randint(1, 5)]
@@ -44,7 +45,7 @@ def board_of(draw: random.Random) -> Board:
         if draw.random() < 0.2:
             known = {form.slots[0].path: random_text(form.slots[0].automaton, draw, 8).decode()}
         requests.append(request(form, name, known))
-    return Board(requests, [None] * len(requests), [[]] * len(requests), CPU)
+    return BatchState(requests, [None] * len(requests), [[]] * len(requests), CPU)
 
 
 def logits(draw: random.Random, count: int) -> list[float]:
@@ -53,9 +54,9 @@ def logits(draw: random.Random, count: int) -> list[float]:
     return [NONE if draw.random() < 0.1 else draw.gauss(0, spread) for _ in range(count)]
 
 
-def scores_of(board: Board, pools: dict[int, list[bytes]], draw: random.Random) -> Scores:
+def scores_of(state: BatchState, pools: dict[int, list[bytes]], draw: random.Random) -> Scores:
     """A model that wavers between a few texts of each slot from step to step, at each of its positions."""
-    size, width = board.canvas.tokens.shape
+    size, width = state.canvas.tokens.shape
     offered = [draw.sample(pools[at], draw.randint(0, len(pools[at]))) for at in range(size)]
     table = torch.full((size, max(1, *map(len, offered))), NONE)
     absent, spelled, generating, tokens = [], [], list[int](), list[torch.Tensor]()
@@ -68,7 +69,7 @@ def scores_of(board: Board, pools: dict[int, list[bytes]], draw: random.Random) 
         if draw.random() < 0.7:
             spelled[at] = second + draw.choice((0.0, 3.0))
             generating.append(at)
-            tokens.append(_peaked(pools[at], int(board.canvas.length[at]), width, draw))
+            tokens.append(_peaked(pools[at], int(state.canvas.length[at]), width, draw))
     return Scores(
         candidates=[
             [
@@ -99,14 +100,14 @@ def _peaked(pool: list[bytes], length: int, width: int, draw: random.Random) -> 
     return found
 
 
-def texts_for(board: Board, draw: random.Random) -> dict[int, list[bytes]]:
+def texts_for(state: BatchState, draw: random.Random) -> dict[int, list[bytes]]:
     """A few texts of each slot, none of which is null."""
     return {
         at: sorted(
             {random_text(i.slot.automaton, draw, draw.choice((4, 10, 40))) for _ in range(4)} - {b"null"}
         )
         or [i.slot.automaton.shortest_texts(2)[-1]]
-        for at, i in enumerate(board.canvas.instances)
+        for at, i in enumerate(state.canvas.instances)
     }
 
 
@@ -115,15 +116,15 @@ def test_a_step_does_to_each_slot_what_plain_python_does(seed: int) -> None:
     constraint = Constraint(CPU)
     for number in range(8):
         draw = random.Random(100 * seed + number)
-        board = board_of(draw)
-        pools = texts_for(board, draw)
+        state = state_of(draw)
+        pools = texts_for(state, draw)
         steps = draw.choice((1, 2, 3, 5, 8))
         effort = Effort("some", steps, draw.choice((0.5, 0.9, 0.97)), reopenings=draw.choice((0, 1, 2)))
         for _ in range(steps + 2):
-            judged = constrain(board, scores_of(board, pools, draw), constraint)
-            expected = plain_step(board, judged, effort)
-            done = list(board.steps)
-            commit(board, judged, effort)
+            judged = constrain(state, scores_of(state, pools, draw), constraint)
+            expected = plain_step(state, judged, effort)
+            done = list(state.steps)
+            commit(state, judged, effort)
             for at, slot in enumerate(expected):
-                assert PlainSlot(board, at).same() == slot.same(), (number, at)
-            assert board.steps == [count + 1 for count in done]
+                assert PlainSlot(state, at).same() == slot.same(), (number, at)
+            assert state.steps == [count + 1 for count in done]

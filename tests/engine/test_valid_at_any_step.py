@@ -12,9 +12,9 @@ from random_model import RandomModel, SteeredModel, request
 from random_schemas import forms, random_schema, writable
 from steps_of_a_fill import EFFORTS, fill_at_random, in_the_forms_way, independent, objections, present
 
+from cinnabar.engine.canvas import MASK, VOCABULARY
 from cinnabar.engine.constraint import Constraint, first_length, shortest
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.base import MASK, VOCABULARY
 from cinnabar.engine.request import Failed, Filled
 from cinnabar.engine.tokenizer import text_of
 from cinnabar.schemas import compile_schema

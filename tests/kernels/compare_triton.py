@@ -10,12 +10,13 @@ import random
 import numpy as np
 import torch
 
+from cinnabar.engine.canvas import VOCABULARY
 from cinnabar.engine.constraint import Constraint
-from cinnabar.engine.models.base import VOCABULARY
-from cinnabar.kernels.class_logits import LEAST, class_logits_reference
-from cinnabar.kernels.constrained_scan import FLOOR, POSSIBLE, constrained_scan_reference
-from cinnabar.kernels.triton_classes import class_logits_triton
-from cinnabar.kernels.triton_scan import constrained_scan_triton
+from cinnabar.kernels.class_logits import class_logits_reference
+from cinnabar.kernels.class_logits_triton import class_logits_triton
+from cinnabar.kernels.constrained_scan import constrained_scan_reference
+from cinnabar.kernels.constrained_scan_triton import constrained_scan_triton
+from cinnabar.kernels.tables import FLOOR, LEAST, POSSIBLE
 from cinnabar.schemas.automata.automaton import Automaton, from_dfa
 from cinnabar.schemas.form.form import Slot
 

@@ -8,7 +8,8 @@ from types import ModuleType
 import pytest
 import torch
 
-from cinnabar.kernels.class_logits import LEAST, ClassTables, class_logits
+from cinnabar.kernels.class_logits import class_logits
+from cinnabar.kernels.tables import LEAST, ClassTables
 
 # slots, positions, vocabulary, class sizes: the reason.
 SHAPES = [
@@ -49,7 +50,7 @@ def test_classes_have_the_sum_and_the_maximum_of_their_members(
 
 
 def test_each_kernel_is_the_one_that_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel = ModuleType("cinnabar.kernels.triton_classes")
+    kernel = ModuleType("cinnabar.kernels.class_logits_triton")
     kernel.class_logits_triton = lambda *given: given  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, kernel.__name__, kernel)
     scores = torch.zeros(1, 1, 2)

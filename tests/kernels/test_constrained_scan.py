@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
+from cinnabar.engine.canvas import MASK, MORE, PAD, VOCABULARY
 from cinnabar.engine.constraint import FIRST_LENGTH, Constraint
 from cinnabar.engine.lifting import lift
-from cinnabar.engine.models.base import MASK, MORE, PAD, VOCABULARY
 from cinnabar.kernels.class_logits import class_logits
 from cinnabar.kernels.constrained_scan import constrained_scan
 from cinnabar.schemas.automata.automaton import Automaton

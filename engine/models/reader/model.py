@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from cinnabar.engine.models.base import Canvas, Row, Scores
+from cinnabar.engine.canvas import Canvas
+from cinnabar.engine.models.base import Row, Scores
 from cinnabar.engine.models.reader.answers.answering import align, answer, gather, unshare
 from cinnabar.engine.models.reader.answers.choices import options_of, supported, told_windows
 from cinnabar.engine.models.reader.answers.row_smoothing import likened, probabilities

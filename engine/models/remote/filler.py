@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from cinnabar.engine.answers.record import read_answer
 from cinnabar.engine.answers.wire import Wire
 from cinnabar.engine.effort import effort_of
-from cinnabar.engine.models.remote.answers import read_answer
 from cinnabar.engine.models.remote.exchange import (
     NEWER,
     OLDER,
@@ -22,7 +22,7 @@ from cinnabar.engine.models.remote.exchange import (
     scrubbed,
     wait_of,
 )
-from cinnabar.engine.models.remote.journal import Journal, key_of
+from cinnabar.engine.models.remote.journal import Journal, ask_key
 from cinnabar.engine.models.remote.ledger import Budget, Ledger
 from cinnabar.engine.models.remote.pace import Pace
 from cinnabar.engine.models.remote.prompting import body_of, messages_of, once_more
@@ -133,7 +133,7 @@ class RemoteFiller:
             if wire.schema is not None:
                 self.ledger.asked_again += ask > 0
                 body = body_of(self._served, self._effort, wire, messages, room)
-                keys.append(key_of(body, ask))
+                keys.append(ask_key(body, ask))
                 answer = await self._answer(client, body, keys[-1])
                 try:
                     text = self._whole(answer, room)

@@ -92,7 +92,7 @@ class Journal:
 _TEXTS = ("answer", "finish", "refusal")
 
 
-def key_of(body: dict[str, Any], ask: int) -> str:
+def ask_key(body: dict[str, Any], ask: int) -> str:
     """Names the body of a request, asked for the first time (0), the second …"""
     return hashlib.sha256(json.dumps([body, ask], sort_keys=True).encode()).hexdigest()
 

@@ -156,7 +156,7 @@ def check_installed(name: str) -> None:
         raise UsageError(f"{name}: needs more packages; pip install 'cinnabar-extract[mercury]'")
 
 
-def key_of(found: Served) -> str:
+def api_key(found: Served) -> str:
     """The key, from the environment alone. Raises UsageError, without showing it, where it cannot be used."""
     key = os.environ.get(found.key_name, "")
     if not key:

@@ -13,8 +13,8 @@ from mercury_server import strict_problem
 from random_schemas import forms
 from remote_forms import NOTE, answer_of, form_of, request
 
+from cinnabar.engine.answers.record import read_answer
 from cinnabar.engine.answers.wire import Wire
-from cinnabar.engine.models.remote.answers import read_answer
 from cinnabar.engine.models.remote.prompting import body_of, messages_of, neutral, once_more
 from cinnabar.engine.models.remote.serving import MODELS
 from cinnabar.engine.models.remote.sizes import VALUE, answer_room

@@ -8,7 +8,7 @@ import pytest
 import torch
 from tiny_network import BILL, bill, bills, labelled, wordpieces
 
-from cinnabar.engine.models.base import MASK, VOCABULARY
+from cinnabar.engine.canvas import MASK, VOCABULARY
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, STATES
 from cinnabar.engine.training.batches import GOLD, Batch, collate
 from cinnabar.engine.training.canvases import IGNORE, SPELLED

@@ -14,7 +14,7 @@ import pytest
 
 from cinnabar.engine.training import family as family_module
 from cinnabar.engine.training import locale
-from cinnabar.engine.training.family import FamilyError, load
+from cinnabar.engine.training.family import FamilyError, load_family
 from cinnabar.engine.training.generator import FAMILIES, check, generate, make_example
 from cinnabar.engine.training.laying_out import lay_out
 from cinnabar.engine.training.layout_language import LayoutError, parse
@@ -61,7 +61,7 @@ def test_the_same_seed_gives_the_same_documents() -> None:
 
 def test_held_out_families_are_not_generated_by_default() -> None:
     seen = {e.family for e in itertools.islice(generate(1), 150)}
-    assert not [name for name in seen if load(name).held_out]
+    assert not [name for name in seen if load_family(name).held_out]
 
 
 def test_a_text_value_is_what_stands_in_its_spans() -> None:
@@ -89,7 +89,7 @@ def asked(schema: dict[str, Any]) -> set[str]:
 
 
 def test_fields_that_no_document_has_are_asked_for_and_null() -> None:
-    family = load("invoice_line_discounts")
+    family = load_family("invoice_line_discounts")
     spellings = {spell(n, "snake"): f for f in family.decoys.values() for n in f.names}
     own = {spell(n, "snake") for f in family.fields.values() for n in f.names}
     found = 0
@@ -111,7 +111,7 @@ def test_a_decoy_with_the_name_of_a_field_is_told(tmp_path: Path, monkeypatch: p
     told = '[fields]\ndue = {v="date", names="pay by"}\n[decoys]\nlast_day = {kind="date", names="payBy"}\n'
     (folder / "family.toml").write_text(told)
     with pytest.raises(FamilyError, match="slip: fields and decoys are both called"):
-        load("slip")
+        load_family("slip")
 
 
 def test_a_vat_id_printed_in_groups_is_asked_for_without_its_blanks() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from tiny_network import bills
 
 from cinnabar.engine.training.batches import Drawn
-from cinnabar.engine.training.pool import Mix, Source, load, save
+from cinnabar.engine.training.pool import Mix, Source, load_sources, save_source
 
 SHORT, LONG = bills(4), bills(3, longest=60)
 
@@ -34,8 +34,8 @@ def padded(drawn: list[Drawn]) -> int:
 
 def test_what_is_saved_is_loaded_by_name(tmp_path: Path) -> None:
     for source in reversed(sources()):
-        save(source, tmp_path)
-    back = load(tmp_path)
+        save_source(source, tmp_path)
+    back = load_sources(tmp_path)
     assert [s.name for s in back] == ["long", "nothing", "off", "own schema", "short"]
     for source in sources():
         twin = next(s for s in back if s.name == source.name)
@@ -49,7 +49,7 @@ def test_what_is_saved_is_loaded_by_name(tmp_path: Path) -> None:
 
 
 def test_an_empty_folder_has_no_sources(tmp_path: Path) -> None:
-    assert load(tmp_path) == []
+    assert load_sources(tmp_path) == []
 
 
 def test_windows_come_from_few_sources_and_keep_the_budget() -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 from cinnabar.engine.models.reader.inputs.questions import form_questions
 from cinnabar.engine.training.drawing import Drawing
-from cinnabar.engine.training.family import load
+from cinnabar.engine.training.family import load_family
 from cinnabar.engine.training.locale import locales
-from cinnabar.engine.training.records import Source, make_record
+from cinnabar.engine.training.records import PrintedDrawing, make_record
 from cinnabar.engine.training.schema_hints import add_hints
 from cinnabar.engine.training.schema_plan import Plan
 from cinnabar.engine.training.schema_variation import draw_plan
@@ -58,9 +58,9 @@ def test_kinds_that_say_nothing_of_none_are_left_alone() -> None:
 
 
 def test_a_record_holds_the_default_where_nothing_is_printed_and_numbers_without_their_sign() -> None:
-    family = load("invoice")
+    family = load_family("invoice")
     drawing = Drawing(family, next(iter(family.layouts)), locales()["en_GB"], random.Random(1))
-    source = Source(drawing, "", {}, set(), {})
+    source = PrintedDrawing(drawing, "", {}, set(), {})
     leaves = [
         Plan("leaf", "a", "", default=0), Plan("leaf", "b", "no.such.field", default="unknown"),
         Plan("leaf", "c", ""), Plan("leaf", "d", "", default=0, required=False),
@@ -70,7 +70,7 @@ def test_a_record_holds_the_default_where_nothing_is_printed_and_numbers_without
 
 
 def test_schemas_of_families_take_the_defaults() -> None:
-    drawn = [draw_plan(random.Random(seed), load("invoice")) for seed in range(60)]
+    drawn = [draw_plan(random.Random(seed), load_family("invoice")) for seed in range(60)]
     leaves = [leaf for plan in drawn for leaf in plan.children if leaf.kind == "leaf"]
     given = [leaf for leaf in leaves if leaf.default is not None]
     assert len(given) > 5

@@ -10,7 +10,7 @@ import pytest
 from tiny_network import wordpieces
 
 from cinnabar.engine.training.examples import LabelledPassage
-from cinnabar.engine.training.family import load
+from cinnabar.engine.training.family import load_family
 from cinnabar.engine.training.generator import FAMILIES
 from cinnabar.engine.training.recipe import MadeRecipe
 from cinnabar.engine.training.synthetic import mined_source, synthetic_source
@@ -50,7 +50,7 @@ def test_the_same_seed_generates_the_same_documents(passages: list[LabelledPassa
 
 
 def test_families_that_are_held_out_are_only_measured() -> None:
-    names = [name for name in FAMILIES if load(name).held_out]
+    names = [name for name in FAMILIES if load_family(name).held_out]
     assert names and set(names) < set(FAMILIES)
     source = synthetic_source(names[0], 1, 1, wordpieces())
     assert (len(source.train), len(source.held_back)) == (0, 1)

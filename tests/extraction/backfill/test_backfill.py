@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from reading_model import ReadingModel
 
-from cinnabar.engine.models.base import Canvas, Row, Scores
+from cinnabar.engine.canvas import Canvas
+from cinnabar.engine.models.base import Row, Scores
 from cinnabar.extraction.backfill.backfill import Backfill, backfill
 from cinnabar.extraction.run import Options, Summary, extract
 from cinnabar.extraction.sources import ModelSource

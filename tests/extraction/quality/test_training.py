@@ -23,7 +23,7 @@ def _data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "text" / "letters.jsonl.xz").write_bytes(b"")
     names = [*load_recipe().sets, *(f"synthetic_{family}" for family in FAMILIES), "mined_letters"]
     for name in names:
-        pool.save(pool.Source(name, 1.0, []), tmp_path / "pool")
+        pool.save_source(pool.Source(name, 1.0, []), tmp_path / "pool")
     return tmp_path
 
 

@@ -10,8 +10,8 @@ import mercury_server as mercury
 import pytest
 from remote_forms import NOTE, form_of, request
 
+from cinnabar.engine.answers.record import read_answer
 from cinnabar.engine.answers.wire import Wire
-from cinnabar.engine.models.remote.answers import read_answer
 from cinnabar.engine.models.remote.serving import Settings
 from cinnabar.engine.request import Filled
 from cinnabar.extraction.run import Options, extract

@@ -8,7 +8,7 @@ import pytest
 
 from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.judging import judge_of
-from cinnabar.schemas.judging.dialects import Draft, draft_named, modern
+from cinnabar.schemas.judging.dialects import Dialect, dialect_named, modern
 
 DRAFTS = {
     4: "http://json-schema.org/draft-04/schema#",
@@ -19,25 +19,25 @@ DRAFTS = {
 }
 
 
-def accepted(draft: int, schema: dict[str, Any], value: Any) -> bool:
+def accepted(dialect: int, schema: dict[str, Any], value: Any) -> bool:
     """Whether a value meets a schema of this draft."""
-    return judge_of({"$schema": DRAFTS[draft], **schema}).accepts(value)
+    return judge_of({"$schema": DRAFTS[dialect], **schema}).accepts(value)
 
 
 @pytest.mark.parametrize(
-    ("uri", "draft"),
+    ("uri", "dialect"),
     [
-        ("http://json-schema.org/draft-04/schema", Draft.DRAFT_4),
-        ("https://json-schema.org/draft-07/schema#", Draft.DRAFT_7),
-        ("http://json-schema.org/draft-06/hyper-schema#", Draft.DRAFT_6),
-        ("http://json-schema.org/schema#", Draft.DRAFT_2020_12),
-        ("https://spec.openapis.org/oas/3.1/dialect/base", Draft.DRAFT_2020_12),
+        ("http://json-schema.org/draft-04/schema", Dialect.DRAFT_4),
+        ("https://json-schema.org/draft-07/schema#", Dialect.DRAFT_7),
+        ("http://json-schema.org/draft-06/hyper-schema#", Dialect.DRAFT_6),
+        ("http://json-schema.org/schema#", Dialect.DRAFT_2020_12),
+        ("https://spec.openapis.org/oas/3.1/dialect/base", Dialect.DRAFT_2020_12),
         ("http://json-schema.org/draft-03/schema#", None),
         ("https://json-schema.org/draft/2020-12/schema/x", None),
     ],
 )
-def test_a_draft_is_known_by_the_uri_of_its_meta_schema(uri: str, draft: Draft | None) -> None:
-    assert draft_named(uri) is draft
+def test_a_draft_is_known_by_the_uri_of_its_meta_schema(uri: str, dialect: Dialect | None) -> None:
+    assert dialect_named(uri) is dialect
 
 
 def test_an_unknown_draft_is_refused_by_its_pointer() -> None:
@@ -58,10 +58,10 @@ def test_draft_4_has_no_integer_with_a_point() -> None:
 
 def test_a_list_of_items_leaves_the_rest_to_additional_items() -> None:
     schema = {"items": [{"type": "integer"}], "additionalItems": {"type": "string"}}
-    for draft in (4, 6, 7, 2019):
-        assert accepted(draft, schema, [1, "a"])
-        assert not accepted(draft, schema, [1, 2])
-        assert accepted(draft, {"items": {}, "additionalItems": False}, [1, 2])
+    for dialect in (4, 6, 7, 2019):
+        assert accepted(dialect, schema, [1, "a"])
+        assert not accepted(dialect, schema, [1, 2])
+        assert accepted(dialect, {"items": {}, "additionalItems": False}, [1, 2])
 
 
 def test_what_stands_beside_a_reference_is_ignored_up_to_draft_7() -> None:
@@ -69,12 +69,12 @@ def test_what_stands_beside_a_reference_is_ignored_up_to_draft_7() -> None:
     assert [accepted(d, schema, {"a": 2}) for d in DRAFTS] == [True, True, True, False, False]
 
 
-@pytest.mark.parametrize("draft", DRAFTS)
-def test_dependencies_are_read_in_every_draft(draft: int) -> None:
+@pytest.mark.parametrize("dialect", DRAFTS)
+def test_dependencies_are_read_in_every_draft(dialect: int) -> None:
     schema = {"dependencies": {"a": ["b"], "c": {"required": ["d"]}}}
-    assert accepted(draft, schema, {"a": 1, "b": 1, "c": 1, "d": 1})
-    assert not accepted(draft, schema, {"a": 1})
-    assert not accepted(draft, schema, {"c": 1})
+    assert accepted(dialect, schema, {"a": 1, "b": 1, "c": 1, "d": 1})
+    assert not accepted(dialect, schema, {"a": 1})
+    assert not accepted(dialect, schema, {"c": 1})
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ def test_dependencies_are_read_in_every_draft(draft: int) -> None:
     ],
 )
 def test_a_keyword_means_nothing_before_its_draft(keyword: str, value: Any, refused: Any, since: int) -> None:
-    for draft in DRAFTS:
-        assert accepted(draft, {keyword: value}, refused) == (draft < since)
+    for dialect in DRAFTS:
+        assert accepted(dialect, {keyword: value}, refused) == (dialect < since)
 
 
 def test_a_condition_means_nothing_before_draft_7() -> None:
@@ -124,4 +124,4 @@ def test_draft_7_looks_into_encoded_strings() -> None:
 
 def test_what_is_modern_stays_as_it_is() -> None:
     schema = {"type": "array", "prefixItems": [{}], "items": False, "title": "x"}
-    assert modern(schema, Draft.DRAFT_2020_12) == {k: (k, v) for k, v in schema.items()}
+    assert modern(schema, Dialect.DRAFT_2020_12) == {k: (k, v) for k, v in schema.items()}

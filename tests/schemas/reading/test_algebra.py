@@ -22,6 +22,7 @@ from cinnabar.schemas.reading.containers import MAX_MIN_ITEMS
 from cinnabar.schemas.reading.language import MAX_UNROLLED_LENGTH, UNROLLED_LENGTH
 from cinnabar.schemas.reading.named_types import ANY_TYPE
 from cinnabar.schemas.reading.normalise import LEVELS, UNROLLED, normalise
+from cinnabar.schemas.reading.reading_state import MAX_DEMANDED, MAX_SHAPES
 from cinnabar.schemas.reading.schema_object import ABOUT
 from cinnabar.schemas.reading.shape import (
     Anything,
@@ -34,7 +35,7 @@ from cinnabar.schemas.reading.shape import (
     String,
     branches,
 )
-from cinnabar.schemas.reading.shape_reader import MAX_DEMANDED, MAX_SHAPES, Reader
+from cinnabar.schemas.reading.shape_reader import ShapeReader
 from cinnabar.schemas.regex.ecma import MAX_DEPTH
 
 
@@ -196,7 +197,7 @@ def test_each_container_is_one_level_deeper(keyword: str) -> None:
         schema = WITHIN[keyword](schema)
     for levels in (2, 3):
         documents, count = Documents(schema), 0
-        found = last = Reader(documents, levels, 2).read(documents.root, ANY_TYPE, 0)
+        found = last = ShapeReader(documents, levels, 2).read(documents.root, ANY_TYPE, 0)
         while isinstance(found, Array | Object):
             count += 1
             if isinstance(found, Array):
@@ -215,6 +216,6 @@ def test_the_last_level_has_what_is_required_and_stays_closed() -> None:
     rows = {"type": "array", "items": TEXT, "maxItems": 3}
     schema = {"type": "object", "properties": {"o": inner, "r": rows, "s": {**rows, "minItems": 2}}}
     documents = Documents(schema)
-    found = fields(Reader(documents, 1, 2).read(documents.root, ANY_TYPE, 0) or Anything())
+    found = fields(ShapeReader(documents, 1, 2).read(documents.root, ANY_TYPE, 0) or Anything())
     assert found["o"].shape == Object((Field("b", String(), True),))
     assert found["r"].shape == Array(None, 0, 3) and found["s"].shape == Array(String(), 2, 3)

@@ -11,9 +11,9 @@ from cinnabar.schemas.reading.shape import Anything, Array, Null, Number, String
 
 def test_drafts_before_2019_ignore_what_stands_beside_a_reference() -> None:
     schema = {"definitions": {"s": TEXT}, "$ref": "#/definitions/s", "maxLength": 3}
-    for draft, expected in ((4, None), (6, None), (7, None), (2019, 3), (2020, 3)):
-        found = shape({**schema, "$schema": DRAFTS[draft]})
-        assert isinstance(found, String) and found.max_length == expected, draft
+    for dialect, expected in ((4, None), (6, None), (7, None), (2019, 3), (2020, 3)):
+        found = shape({**schema, "$schema": DRAFTS[dialect]})
+        assert isinstance(found, String) and found.max_length == expected, dialect
 
 
 def test_draft_4_has_flags_for_exclusive_bounds() -> None:
@@ -30,8 +30,8 @@ def test_a_keyword_says_nothing_before_the_draft_that_brought_it() -> None:
 
 def test_lists_under_items_are_prefixes_before_2020() -> None:
     schema = {"type": "array", "items": [TEXT], "additionalItems": {"type": "null"}}
-    for draft in (4, 6, 7, 2019):
-        assert shape({"$schema": DRAFTS[draft], **schema}) == Array(Null(), prefix=(String(),)), draft
+    for dialect in (4, 6, 7, 2019):
+        assert shape({"$schema": DRAFTS[dialect], **schema}) == Array(Null(), prefix=(String(),)), dialect
 
 
 def test_null_may_be_written_where_openapi_says_nullable_and_no_draft_says_otherwise() -> None:

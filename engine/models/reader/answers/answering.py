@@ -8,7 +8,8 @@ from collections.abc import Collection, Sequence
 import torch
 import torch.nn.functional as F
 
-from cinnabar.engine.models.base import Candidate, Canvas
+from cinnabar.engine.canvas import Canvas
+from cinnabar.engine.models.base import Candidate
 from cinnabar.engine.models.reader.answers.column_alignment import aligned
 from cinnabar.engine.models.reader.answers.proximity import gathered
 from cinnabar.engine.models.reader.answers.scores import Answers, Decided

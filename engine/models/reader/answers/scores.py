@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from cinnabar.engine.models.base import VOCABULARY, Candidate, Scores
+from cinnabar.engine.canvas import VOCABULARY
+from cinnabar.engine.models.base import Candidate, Scores
 
 
 @dataclass(slots=True)

@@ -12,7 +12,8 @@ from collections.abc import Collection, Mapping
 import torch
 import torch.nn.functional as F
 
-from cinnabar.engine.models.base import Candidate, Canvas
+from cinnabar.engine.canvas import Canvas
+from cinnabar.engine.models.base import Candidate
 from cinnabar.engine.models.reader.answers.scores import Answers, Decided
 from cinnabar.engine.models.reader.answers.spans import log_sum
 from cinnabar.engine.models.reader.form_memory import FormMemory

@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from cinnabar.engine.models.base import MASK, Canvas
+from cinnabar.engine.canvas import MASK, Canvas
 from cinnabar.engine.models.reader.answers.scores import Answers, Decided
 from cinnabar.engine.models.reader.memory import Memory
 from cinnabar.engine.models.reader.network.network import Network

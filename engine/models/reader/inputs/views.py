@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import torch
 
-from cinnabar.engine.models.base import Canvas, Row
+from cinnabar.engine.canvas import Canvas
+from cinnabar.engine.models.base import Row
 from cinnabar.engine.models.reader.inputs.questions import kind_of
 from cinnabar.engine.models.reader.inputs.tensors import STATES, VALUE_PIECES, Board
 from cinnabar.engine.models.reader.inputs.windows import Window

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from cinnabar.engine.models.base import MASK, VOCABULARY
+from cinnabar.engine.canvas import MASK, VOCABULARY
 
 #: Bytes of the pointed span that the speller sees.
 HINT_BYTES = 48

@@ -11,9 +11,10 @@ import pytest
 import torch
 from tiny_network import BILL, bill, form_of, passage_of, tiny_model
 
+from cinnabar.engine.canvas import MASK, Canvas, SlotInstance
 from cinnabar.engine.effort import effort_of
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.base import MASK, Canvas, Row, SlotInstance
+from cinnabar.engine.models.base import Row
 from cinnabar.engine.models.reader.answers.rows import DOUBTFUL_FROM
 from cinnabar.engine.models.reader.inputs.windows import padded
 from cinnabar.engine.models.reader.model import DefaultModel

@@ -10,7 +10,8 @@ from typing import Any, cast
 import torch
 from tiny_network import form_of, wordpieces
 
-from cinnabar.engine.models.base import MASK, Candidate, Canvas, SlotInstance
+from cinnabar.engine.canvas import MASK, Canvas, SlotInstance
+from cinnabar.engine.models.base import Candidate
 from cinnabar.engine.models.reader.answers.scores import Answers, Decided
 from cinnabar.engine.models.reader.answers.signs_and_defaults import settle_absences, settle_signs
 from cinnabar.engine.models.reader.form_memory import FormMemory

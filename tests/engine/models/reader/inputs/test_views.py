@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_network import form_of, pieces_of, wordpieces
 
-from cinnabar.engine.models.base import MASK, Canvas, Row, SlotInstance
+from cinnabar.engine.canvas import MASK, Canvas, SlotInstance
+from cinnabar.engine.models.base import Row
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, STATES
 from cinnabar.engine.models.reader.inputs.views import (
     SLOTS_IN_VIEW,

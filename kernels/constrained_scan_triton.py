@@ -10,10 +10,10 @@ import torch
 import triton
 import triton.language as tl
 
-from cinnabar.kernels.constrained_scan import FLOOR, Scan, ScanTables
+from cinnabar.kernels.tables import FLOOR, Scan, ScanTables
 
 _FLOOR = tl.constexpr(FLOOR)
-BLOCK = 64
+_BLOCK = 64
 
 
 @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
@@ -182,17 +182,17 @@ def constrained_scan_triton(
     _passes[(slots,)](
         fixed, best, alpha, viterbi, beta,
         to.source, to.label, to.offsets, out.target, out.label, out.offsets,
-        tables.state_offsets, tables.length, states, classes, BLOCK=BLOCK,
+        tables.state_offsets, tables.length, states, classes, BLOCK=_BLOCK,
     )  # fmt: skip
     posterior = torch.full_like(free, FLOOR)
     _shares[(slots, positions)](
         free, alpha, beta, posterior, at.source, at.target, at.offsets,
-        tables.class_offsets, tables.length, states, classes, BLOCK=BLOCK,
+        tables.class_offsets, tables.length, states, classes, BLOCK=_BLOCK,
     )  # fmt: skip
     path = torch.full((positions, slots), -1, dtype=torch.long, device=fixed.device)
     score = fixed.new_full((slots,), FLOOR)
     _trace[(slots,)](
         best, viterbi, tables.final, path, score, to.source, to.label, to.offsets,
-        tables.state_offsets, tables.length, slots, states, classes, len(to.source), BLOCK=BLOCK,
+        tables.state_offsets, tables.length, slots, states, classes, len(to.source), BLOCK=_BLOCK,
     )  # fmt: skip
     return Scan(beta[0].index_select(0, tables.start), posterior, path, score)

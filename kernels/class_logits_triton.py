@@ -6,11 +6,10 @@ import torch
 import triton
 import triton.language as tl
 
-from cinnabar.kernels.class_logits import ClassTables
-from cinnabar.kernels.constrained_scan import FLOOR
+from cinnabar.kernels.tables import FLOOR, ClassTables
 
 _FLOOR = tl.constexpr(FLOOR)
-BLOCK = 64
+_BLOCK = 64
 
 
 @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
@@ -43,7 +42,7 @@ def class_logits_triton(scores: torch.Tensor, tables: ClassTables) -> tuple[torc
     # Filled with NaN, so that a place that no program writes cannot pass for a result.
     total = scores.new_full((length, classes), float("nan"))
     best = torch.full_like(total, float("nan"))
-    _reduce[(classes, triton.cdiv(length, BLOCK))](
-        scores, tables.member, tables.offsets, total, best, length, vocabulary, classes, BLOCK=BLOCK
+    _reduce[(classes, triton.cdiv(length, _BLOCK))](
+        scores, tables.member, tables.offsets, total, best, length, vocabulary, classes, BLOCK=_BLOCK
     )
     return total, best

@@ -1,4 +1,4 @@
-"""A server's answer as a record of the form, whole and valid, or what is wrong with it, place by place."""
+"""A model's answer as a record of the form, whole and valid, or what is wrong with it, place by place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from cinnabar.engine.answers.alignment import ABSENT, Aligner, Found
-from cinnabar.engine.answers.reading import Reader, Taken, shown
+from cinnabar.engine.answers.reading import AnswerReader, Taken, shown
 from cinnabar.engine.answers.wire import ROOT, Wire
 from cinnabar.engine.layout import Layout, State, lay_out
 from cinnabar.engine.models.base import Row
@@ -38,9 +38,9 @@ def read_answer(request: Request, wire: Wire, text: str) -> Filled | list[str]:
             if not isinstance(answer, dict) or answer.keys() != {ROOT}:
                 return [f"/: expected an object with {ROOT!r} alone, got {shown(answer)}"]
             answer = answer[ROOT]
-        Reader(wire, taken).read(root, answer, "", -1)
+        AnswerReader(wire, taken).read(root, answer, "", -1)
     else:
-        Reader(wire, taken).closed(wire.form.root, "", -1)
+        AnswerReader(wire, taken).closed(wire.form.root, "", -1)
     return taken.problems or _record(request, wire, taken)
 
 

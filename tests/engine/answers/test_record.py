@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from remote_forms import NOTE, form_of, request
 
+from cinnabar.engine.answers.record import read_answer
 from cinnabar.engine.answers.wire import Wire
-from cinnabar.engine.models.remote.answers import read_answer
 from cinnabar.engine.request import Filled
 
 TEXT = """Author: Ada Lovelace

@@ -1,0 +1,97 @@
+"""A record walked along its form: the slots with their values, and the rows of arrays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from cinnabar.schemas.form.fitting import branch_of, group_of
+from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
+from cinnabar.schemas.pointers import escape
+
+
+@dataclass(frozen=True, slots=True)
+class RecordLeaf:
+    """A slot's place in a record; `value` is None where the record has none there.
+
+    `row` is the number of the row that it lies in, -1 outside of any. Of the selector of a choice the value is
+    the name of the branch, of the key of an open property the name; both have the pointer of their value.
+    """
+
+    slot: Slot
+    value: Any
+    pointer: str
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRow:
+    """An item of an array, or an open property of an object, which are numbered as they come.
+
+    `parent` is the number of the row that it lies in, -1 outside of any.
+    """
+
+    array: ArrayNode
+    number: int
+    parent: int
+    pointer: str
+
+
+def walk_record(form: Form, value: Any) -> Iterator[RecordLeaf | RecordRow]:
+    """The rows and leaves of a record, parsed JSON, in the order of the form; a row before what it holds.
+
+    A slot comes even where the record has no value for it, but in the branches of a choice that has none.
+    """
+    numbers = count()
+
+    def visit(node: Node, value: Any, pointer: str, row: int) -> Iterator[RecordLeaf | RecordRow]:
+        if isinstance(node, Slot):
+            yield RecordLeaf(node, value, pointer, row)
+        for token, part, below in record_parts(node, value):
+            yield from visit(part, below, pointer if token is None else f"{pointer}/{escape(token)}", row)
+        if isinstance(node, ArrayNode):
+            for token, parts in record_rows(node, value):
+                found = RecordRow(node, next(numbers), row, f"{pointer}/{escape(token)}")
+                yield found
+                for part, below in parts:
+                    yield from visit(part, below, found.pointer, found.number)
+
+    yield from visit(form.root, value, "", -1)
+
+
+def record_parts(node: Node, value: Any) -> Iterator[tuple[str | None, Node, Any]]:
+    """The nodes below this one that are not in rows, each with its token of the pointer and its value.
+
+    Of a choice these are the selector and the branch that holds the value, None for the token of each.
+    """
+    if isinstance(node, ObjectNode):
+        known = value if isinstance(value, Mapping) else {}
+        yield from ((place.name, place.node, known.get(place.name)) for place in node.properties)
+        declared = {place.name for place in node.properties}
+        held = {name: group_of(node, name, part) for name, part in known.items() if name not in declared}
+        for rest in node.rest:
+            yield None, rest, {name: known[name] for name, group in held.items() if group is rest}
+    elif isinstance(node, ArrayNode):
+        items = value if isinstance(value, list) else []
+        for at, part in enumerate(node.prefix):
+            yield str(at), part, items[at] if at < len(items) else None
+    elif isinstance(node, ChoiceNode):
+        branch = None if value is None else branch_of(node, value)
+        yield None, node.selector, None if branch is None else json.loads(node.selector.options[branch])
+        if branch is not None:
+            yield None, node.branches[branch], value
+
+
+def record_rows(node: ArrayNode, value: Any) -> Iterator[tuple[str, list[tuple[Node, Any]]]]:
+    """For each row of an array its token of the pointer and its item, before that its name where it has one."""
+    if node.item is None:
+        return
+    if node.key is not None:
+        for name, item in value.items() if isinstance(value, Mapping) else ():
+            yield name, [(node.key, name), (node.item, item)]
+    elif isinstance(value, list):
+        for at, item in enumerate(value[len(node.prefix) :], len(node.prefix)):
+            yield str(at), [(node.item, item)]

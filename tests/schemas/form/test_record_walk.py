@@ -1,0 +1,87 @@
+"""A walk along the form finds all that fitting the record finds, and the places that have no value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from schema_strategies import hard_schemas, hard_values, near, schemas
+
+from cinnabar.schemas import UnsupportedSchema, compile_schema
+from cinnabar.schemas.canonical import scalar_text
+from cinnabar.schemas.errors import NotAccepted
+from cinnabar.schemas.form.fitting import fit
+from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.form.record_walk import RecordLeaf, RecordRow, walk_record
+
+TEXT = {"type": "string"}
+LINES = {
+    "type": "object",
+    "properties": {
+        "a/b": TEXT,
+        "lines": {"type": "array", "items": {"type": "object", "properties": {
+            "name": TEXT, "codes": {"type": "array", "items": TEXT}}}},
+        "end": TEXT,
+    },
+}  # fmt: skip
+
+
+def walked(schema: Any, value: Any) -> tuple[list[tuple[str, Any, int]], list[tuple[str, int, int]]]:
+    """(pointer, value, row) of each leaf, (pointer, number, parent) of each row."""
+    found = list(walk_record(compile_schema(schema).form, value))
+    leaves = [(at.pointer, at.value, at.row) for at in found if isinstance(at, RecordLeaf)]
+    return leaves, [(at.pointer, at.number, at.parent) for at in found if isinstance(at, RecordRow)]
+
+
+def test_rows_are_numbered_as_they_come_and_a_slot_without_a_value_comes_too() -> None:
+    record = {"lines": [{"name": "x", "codes": ["1", "2"]}, {"name": "y"}], "end": "z"}
+    leaves, rows = walked(LINES, record)
+    assert leaves == [
+        ("/a~1b", None, -1), ("/lines/0/name", "x", 0), ("/lines/0/codes/0", "1", 1),
+        ("/lines/0/codes/1", "2", 2), ("/lines/1/name", "y", 3), ("/end", "z", -1),
+    ]  # fmt: skip
+    assert rows == [("/lines/0", 0, -1), ("/lines/0/codes/0", 1, 0), ("/lines/0/codes/1", 2, 0),
+                    ("/lines/1", 3, -1)]  # fmt: skip
+
+
+def test_an_open_property_is_a_row_by_its_name_and_a_first_item_is_none() -> None:
+    schema = {"type": "object", "additionalProperties": {"type": "array", "prefixItems": [TEXT], "items": TEXT}}
+    leaves, rows = walked(schema, {"k/1": ["x", "y"], "l": []})
+    assert leaves == [("/k~11", "k/1", 0), ("/k~11/0", "x", 0), ("/k~11/1", "y", 1), ("/l", "l", 2),
+                      ("/l/0", None, 2)]  # fmt: skip
+    assert rows == [("/k~11", 0, -1), ("/k~11/1", 1, 0), ("/l", 2, -1)]
+
+
+def test_of_a_choice_the_branch_that_holds_the_value_is_walked() -> None:
+    schema = {"anyOf": [{"type": "array", "items": TEXT}, {"type": "object", "properties": {"a": TEXT}}]}
+    leaves, _ = walked(schema, {"a": "x"})
+    assert leaves[1:] == [("/a", "x", -1)] and leaves[0][0] == "" and isinstance(leaves[0][1], str)
+    assert walked(schema, None) == ([("", None, -1)], [])
+
+
+def _held(form: Form, value: Any) -> tuple[list[tuple[int, int]], dict[tuple[int, int], str]]:
+    found = list(walk_record(form, value))
+    leaves = {(at.slot.index, at.row): at.value for at in found if isinstance(at, RecordLeaf)}
+    texts = {key: scalar_text(part) for key, part in leaves.items() if part is not None}
+    return [(at.array.index, at.parent) for at in found if isinstance(at, RecordRow)], texts
+
+
+PAIRS = st.one_of(
+    hard_schemas().map(lambda schema: (schema, hard_values)), schemas().map(lambda schema: (schema, near(schema)))
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(PAIRS, st.data())
+def test_it_finds_the_rows_and_the_values_that_fitting_finds(pair: Any, data: st.DataObject) -> None:
+    schema, values = pair
+    value = data.draw(values)
+    try:
+        form = compile_schema(schema).form
+        fitted = fit(form, value)
+    except (UnsupportedSchema, NotAccepted):
+        return
+    rows, texts = _held(form, value)
+    assert rows == fitted.rows
+    assert texts == {key: text for key, text in fitted.texts.items() if text != "null"}
