@@ -1,6 +1,7 @@
 # `make help` lists what there is. Every target sets up what it needs and works from any folder's path.
 
 PY := .venv/bin/python
+PYTEST := OMP_NUM_THREADS=1 $(PY) -m pytest -n auto --maxprocesses 8 --dist worksteal
 SETS ?= data/samples
 DOCUMENTS ?= 2000
 DEVICE ?= auto
@@ -27,7 +28,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint docs samples eval bench bench-gpu train train-gpu tune-report calibrate schema-report reading-report ablation-report lexicon-report remote-report backfill-report ray-report faults volume-report readers mutants constraints clean
+.PHONY: help setup demo test test-slow lint docs samples eval bench bench-gpu train train-gpu tune-report calibrate schema-report reading-report ablation-report lexicon-report remote-report backfill-report ray-report faults volume-report readers mutants constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -38,8 +39,11 @@ setup:  ## make .venv, once and again when the dependencies change (PYTHON=… c
 demo: setup  ## extract the samples of every kind into demo/ and show the tables
 	@scripts/demo.sh
 
-test: setup  ## run all tests, on every core (ARGS="-k name" chooses some, ARGS="-n 0" takes one process)
-	@OMP_NUM_THREADS=1 $(PY) -m pytest -n auto --maxprocesses 8 --dist worksteal $(ARGS)
+test: setup  ## the tests that a change must pass, on every core (ARGS="-k name" chooses some, ARGS="-n 0" takes one process)
+	@CINNABAR_TEST_PROFILE=quick $(PYTEST) -m "not slow" $(ARGS)
+
+test-slow: setup  ## the tests that take long: all draws of properties, killed processes, big lists, real servers
+	@$(PYTEST) -m slow $(ARGS)
 
 lint: setup  ## ruff and mypy --strict
 	@$(PY) -m ruff check .

@@ -53,6 +53,7 @@ def main() -> None:
     parser.add_argument("--others", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=None)
+    parser.add_argument("--steps", type=int, default=None, help="as many at most, in place of minutes")
     parser.add_argument("--model", default="default")
     parser.add_argument("--device", default="auto")
     asked = parser.parse_args()
@@ -87,7 +88,8 @@ def _row(labelled: EvaluationSet, asked: argparse.Namespace) -> tuple[float, flo
         own, out = Path(folder) / labelled.name, Path(folder) / "model"
         _copy(labelled, few, own)
         begun, busy = time.monotonic(), sum(os.times()[:4])
-        done = fine_tune([own], asked.model, out, FineTuning(asked.minutes), asked.device, report)
+        settings = FineTuning(asked.minutes, steps=asked.steps)
+        done = fine_tune([own], asked.model, out, settings, asked.device, report)
         seconds, busy = time.monotonic() - begun, sum(os.times()[:4]) - busy
         before = _f1(others, asked.model, asked.device)
         after = _f1(others, out, asked.device) if done.kept else before

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,13 @@ def fences(page: Path) -> Iterator[Fence]:
 
 
 def marked(language: str, mark: str) -> list[Any]:
+    """Fences of a language with a mark; the shell's are slow, but for those of the README."""
     found = [f for page in PAGES for f in fences(page) if f.language == language and mark in f.marks]
-    return [pytest.param(fence, id=fence.name) for fence in found]
+    slow = (pytest.mark.slow,)
+    return [
+        pytest.param(f, id=f.name, marks=slow if language == "sh" and f.page.name != "README.md" else ())
+        for f in found
+    ]
 
 
 def shell_lines(page: Path) -> Iterator[str]:
@@ -136,12 +142,18 @@ def check_module(words: list[str]) -> None:
         assert (ROOT / words[1]).is_file(), f"expected a script, got {words[1]}"
 
 
-def check_cinnabar(words: list[str]) -> None:
+@cache
+def cinnabar() -> Any:
+    """The command line."""
     import typer
 
     from cinnabar.flows.cli.main import app
 
-    command: Any = typer.main.get_command(app)
+    return typer.main.get_command(app)
+
+
+def check_cinnabar(words: list[str]) -> None:
+    command = cinnabar()
     context = command.make_context("cinnabar", [], resilient_parsing=True)
     rest = words[1:]
     while hasattr(command, "commands") and rest and not rest[0].startswith("-"):
@@ -162,22 +174,14 @@ def test_every_command_that_is_shown_exists(page: str, line: str) -> None:  # no
 
 
 def test_every_command_has_its_place_in_the_documentation() -> None:
-    import typer
-
-    from cinnabar.flows.cli.main import app
-
-    command: Any = typer.main.get_command(app)
+    command = cinnabar()
     text = (ROOT / "docs" / "cli.md").read_text("utf-8")
     missing = [n for n in command.commands if not re.search(rf"^## .*\b{n}\b", text, re.MULTILINE)]
     assert missing == []
 
 
 def test_every_option_has_its_place_in_the_documentation() -> None:
-    import typer
-
-    from cinnabar.flows.cli.main import app
-
-    command: Any = typer.main.get_command(app)
+    command = cinnabar()
     text = (ROOT / "docs" / "cli.md").read_text("utf-8")
     options = {
         f"{name} {option}"

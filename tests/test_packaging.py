@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -235,9 +236,19 @@ def test_scripts_can_be_run() -> None:
     assert [str(p) for p in named if not p.stat().st_mode & stat.S_IXUSR] == []
 
 
-def test_the_check_of_a_change_is_make_test() -> None:
-    text = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    assert re.findall(r"^(?:exec )?make .*$", text, re.MULTILINE) == ["exec make test </dev/null"]
+def test_the_check_of_a_change_is_lint_then_test_then_the_slow_tests() -> None:
+    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert lines[-3:] == [f"make {target} </dev/null" for target in ("lint", "test", "test-slow")]
+
+
+def test_the_check_of_a_change_ends_with_the_status_of_the_first_that_fails(tmp_path: Path) -> None:
+    script = tmp_path / ".ci" / "run"
+    script.parent.mkdir()
+    shutil.copy(ROOT / ".ci" / "run", script)
+    targets = "lint:\n\t@echo lint $$CI\ntest:\n\t@echo test; exit 1\ntest-slow:\n\t@echo slow\n"
+    (tmp_path / "Makefile").write_text(targets)
+    done = subprocess.run([script], cwd="/", capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.splitlines()) == (2, ["lint true", "test"])
 
 
 def test_threads_that_wait_leave_the_processor_to_others() -> None:

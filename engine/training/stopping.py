@@ -18,8 +18,9 @@ MEASURING = 0.1
 class Patience:
     """When to measure, and when to stop.
 
-    every: seconds between two measurements. checks: measurements without a better one after which the
-    learning rates begin to fall; what falls late in a schedule falls sooner then, in proportion.
+    every: seconds, or steps where the schedule counts them, between two measurements. checks: measurements
+    without a better one after which the learning rates begin to fall; what falls late in a schedule falls
+    sooner then, in proportion.
     """
 
     every: float = 15.0
@@ -44,20 +45,21 @@ class Stopping:
         """Whether it is time to come to an end."""
         return self.since >= self.patience.checks
 
-    def look(self, network: Network, spent: float, seconds: Callable[[], float]) -> float:
-        """Measure the network after `spent` seconds of training, and keep its weights where none were better.
+    def look(self, network: Network, gone: Callable[[], float]) -> float:
+        """Measure the network, and keep its weights where none were better.
 
-        Of two that are as good the later one is kept: it has seen more, at lower rates.
+        gone: how much of the schedule has passed, in seconds or in steps. Of two that are as good the later
+        one is kept: it has seen more, at lower rates.
         """
-        begun = seconds()
+        begun = gone()
         found = self.measure(network)
         network.train()
-        took = seconds() - begun
+        took = gone() - begun
         self.since = 0 if found > self.best else self.since + 1
         if found >= self.best - self.slack:
             self.best = max(self.best, found)
             self._weights = {k: v.detach().cpu().clone() for k, v in network.state_dict().items()}
-        self.due = spent + took + max(self.patience.every, took * (1 / MEASURING - 1))
+        self.due = begun + took + max(self.patience.every, took * (1 / MEASURING - 1))
         return found
 
     def give_back(self, network: Network) -> None:

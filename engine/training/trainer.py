@@ -34,6 +34,7 @@ class TrainingConfig:
     """Settings of a training run.
 
     minutes: wall time of the whole schedule, over all resumed parts.
+    steps: length of the schedule in steps, in place of minutes; then no clock has a part in what is learned.
     encoder_rate, decoder_rate, new_rate: learning rates of the pretrained encoder, of the decoder that starts
         from its layers, and of the new parts.
     warmup: share of the schedule in which rates rise. decay: share at its end in which they fall to nothing.
@@ -52,10 +53,16 @@ class TrainingConfig:
     budget: int = 6144
     save_every: float = 300.0
     seed: int = 0
+    steps: int | None = None
 
     def __post_init__(self) -> None:
-        if self.minutes <= 0 or self.sources < 1 or self.each < 1:
-            raise ValueError(f"expected positive minutes, sources and each, got {self}")
+        if self.minutes <= 0 or self.sources < 1 or self.each < 1 or (self.steps is not None and self.steps < 1):
+            raise ValueError(f"expected positive minutes, sources, each and steps, got {self}")
+
+    @property
+    def length(self) -> float:
+        """The length of the schedule, in seconds, or in steps where it counts them."""
+        return self.minutes * 60 if self.steps is None else float(self.steps)
 
 
 def rate_at(share: float, config: TrainingConfig) -> float:
@@ -92,14 +99,15 @@ def train(
     """Train until the schedule ends; `folder` holds the checkpoint, resumed if there, and `progress.csv`.
 
     With `stopping` the schedule is shortened where nothing gets better any more, and the network ends with
-    the best weights that were measured; each measurement is reported as `held_back`.
+    the best weights that were measured; each measurement is reported as `held_back`. `of` in a report is the
+    length of the schedule, in minutes, or in steps where it counts them.
     """
     device = torch.device(device)
     network.to(device).train()
     optimizer = optimizer_for(network, config)
     folder.mkdir(parents=True, exist_ok=True)
     checkpoint = folder / CHECKPOINT
-    spent, step, length = 0.0, 0, config.minutes * 60
+    spent, step, length = 0.0, 0, config.length
     if checkpoint.exists():
         kept = torch.load(checkpoint, map_location=device, weights_only=True)
         network.load_state_dict(kept["network"])
@@ -109,10 +117,19 @@ def train(
             stopping.restore(kept["stopping"])
             length = kept["length"]
 
+    def gone() -> float:
+        """What has passed of the schedule, in its unit; `spent` is brought up to date."""
+        nonlocal spent
+        spent = time.monotonic() - begun
+        return spent if config.steps is None else float(step)
+
+    def row(**found: float) -> dict[str, float]:
+        whole = length / 60 if config.steps is None else length
+        return {"step": step, "minutes": spent / 60, "of": whole, **found}
+
     def measured() -> None:
         if stopping is not None:
-            found = stopping.look(network, spent, time.monotonic)
-            report({"step": step, "minutes": spent / 60, "of": length / 60, "held_back": found})
+            report(row(held_back=stopping.look(network, gone)))
 
     def kept_so_far() -> dict[str, Any]:
         return {} if stopping is None else {"stopping": stopping.state(), "length": length}
@@ -127,12 +144,12 @@ def train(
         save_checkpoint(checkpoint, network, optimizer, spent, step, **kept_so_far())
 
     with _saved_when_interrupted(save):
-        while (spent := time.monotonic() - begun) < length:
-            if stopping is not None and spent >= stopping.due:
+        while (now := gone()) < length:
+            if stopping is not None and now >= stopping.due:
                 measured()
                 if stopping.tired:
-                    length = min(length, max(spent, 1.0) / (1 - min(config.decay, 0.9)))
-            factor = rate_at(spent / length, config)
+                    length = min(length, max(now, 1.0) / (1 - min(config.decay, 0.9)))
+            factor = rate_at(now / length, config)
             for group in optimizer.param_groups:
                 group["lr"] = group["base"] * factor
             drawn = mix.draw(config.sources, config.each, config.budget)
@@ -150,14 +167,9 @@ def train(
             for k, v in parts.items():
                 means[k] = 0.98 * means.get(k, float(v.detach())) + 0.02 * float(v.detach())
             if step % 20 == 0:
-                row = {
-                    "step": step,
-                    "minutes": spent / 60,
-                    "rate": factor,
-                    **{k: round(v, 4) for k, v in means.items()},
-                }
-                _log(folder / "progress.csv", row)
-                report({**row, "of": length / 60})
+                reached = row(rate=factor, **{k: round(v, 4) for k, v in means.items()})
+                _log(folder / "progress.csv", reached)
+                report(reached)
             if time.monotonic() - saved > config.save_every:
                 save()
                 saved = time.monotonic()
@@ -216,7 +228,7 @@ _COLUMNS = ("step", "minutes", "rate", *WEIGHTS)
 def _log(path: Path, row: dict[str, float]) -> None:
     fresh = not path.exists()
     with path.open("a", newline="") as f:
-        writer = csv.DictWriter(f, _COLUMNS, restval="")
+        writer = csv.DictWriter(f, _COLUMNS, restval="", extrasaction="ignore")
         if fresh:
             writer.writeheader()
         writer.writerow(row)

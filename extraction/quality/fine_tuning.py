@@ -56,12 +56,14 @@ class FineTuning:
     """Settings of `cinnabar train`.
 
     minutes: wall time of training at most, None for what suits the number of documents. seed: of what is
-    drawn. patience: when to measure and to stop.
+    drawn. patience: when to measure and to stop. steps: of training at most, in place of minutes; two runs of
+    as many steps learn the same.
     """
 
     minutes: float | None = None
     seed: int = 0
     patience: Patience = field(default_factory=Patience)
+    steps: int | None = None
 
     def config(self, documents: int) -> TrainingConfig:
         """The settings of the training loop for so many documents."""
@@ -69,6 +71,7 @@ class FineTuning:
         return TrainingConfig(
             minutes=minutes, encoder_rate=1e-4, decoder_rate=3e-4, new_rate=1e-3, warmup=0.05, decay=0.5,
             sources=1, each=6, budget=4096, save_every=30.0, seed=self.seed,
+            steps=self.steps,
         )  # fmt: skip
 
 

@@ -37,6 +37,9 @@ def train(
         float | None,
         typer.Option(metavar="N", help="How long training takes at most; 4 to 12, by the documents."),
     ] = None,
+    steps: Annotated[
+        int | None, typer.Option(metavar="N", help="Training takes so many steps at most, in place of minutes.")
+    ] = None,
     fields: Annotated[
         bool, typer.Option("--fields", help="Print F1 before and after for each field as well.")
     ] = False,
@@ -65,6 +68,8 @@ def train(
     """
     if minutes is not None and not 0 < minutes < math.inf:
         raise UsageError(f"--minutes: expected more than 0, and an end, got {minutes}")
+    if steps is not None and (steps < 1 or minutes is not None or recipe):
+        raise UsageError(f"--steps: expected at least 1, without --minutes and --recipe, got {steps}")
     wanted = [] if recipe else ["schema.json", "truth.jsonl"]
     wrong = [str(s) for s in sets if not s.is_dir() or not all((s / name).is_file() for name in wanted)]
     if wrong:
@@ -93,8 +98,9 @@ def train(
     base = model or "default"
     for folder in sets:
         _tell_truths(folder)
-    with _Watch() as watch:
-        done = fine_tune(sets, base, out, FineTuning(minutes), device, watch)
+    settings = FineTuning(minutes, steps=steps)
+    with _Watch(by_steps=steps is not None) as watch:
+        done = fine_tune(sets, base, out, settings, device, watch)
     if as_json:
         print(json.dumps(asdict(done) | {"out": str(out) if done.kept else None}))
     else:
@@ -154,9 +160,9 @@ class _Lines:
 
 
 class _Watch:
-    """How fine-tuning goes: a bar of its minutes on a terminal, elsewhere a line for each measurement."""
+    """How fine-tuning goes: a bar of its schedule on a terminal, elsewhere a line for each measurement."""
 
-    def __init__(self) -> None:
+    def __init__(self, by_steps: bool) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -171,6 +177,7 @@ class _Watch:
         self._progress = Progress(*columns, console=console, disable=not self._seen)
         self._task = self._progress.add_task("reading", total=None, f1="")
         self._found: list[float] = []
+        self._unit = "step" if by_steps else "minutes"
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -187,11 +194,12 @@ class _Watch:
             said = f"f1 of what is held back {row['held_back']:.2f}, best {max(self._found):.2f}"
             self._progress.update(self._task, f1=said)
             if not self._seen:
-                spent = f"{row['minutes']:.1f} of at most {row['of']:.1f} minutes"
+                most = f"{row['of']:.0f} steps" if self._unit == "step" else f"{row['of']:.1f} minutes"
+                spent = f"{row['minutes']:.1f} minutes, at most {most}"
                 typer.echo(f"step {row['step']:.0f}  {spent}  {said}", err=True)
         self._progress.update(
             self._task,
             description=f"training, step {row['step']:.0f}",
             total=row["of"],
-            completed=row["minutes"],
+            completed=row[self._unit],
         )

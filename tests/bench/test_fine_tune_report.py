@@ -31,6 +31,7 @@ def letters(folder: Path, kind: str, count: int = 14) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_table_has_a_row_for_each_set_and_their_mean(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -41,8 +42,8 @@ def test_the_table_has_a_row_for_each_set_and_their_mean(
         *sets,
         "--documents",
         11,
-        "--minutes",
-        0.03,
+        "--steps",
+        40,
         "--model",
         tmp_path / "base",
         "--device",

@@ -40,6 +40,7 @@ def test_a_schema_from_nothing_has_a_time_and_a_size_or_a_reason(script: Any) ->
     assert "/minLength" in bad.problem
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_the_promises_are_kept_over_a_sample_of_the_suites(script: Any, shared: Path) -> None:
     report = script.measure(shared / "suites", sample=15)

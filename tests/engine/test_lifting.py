@@ -6,7 +6,8 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.engine import lifting
@@ -49,7 +50,7 @@ def accepts(lifted: Lifted, tokens: list[int], length: int, pad: int) -> bool:
 
 @pytest.mark.parametrize("without_null", [False, True])
 @pytest.mark.parametrize("schema", SCHEMAS, ids=str)
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_tokens_are_accepted_where_the_bytes_that_they_spell_are(
     schema: dict[str, object], without_null: bool, data: st.DataObject

@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from tiny_network import tiny_model
 
@@ -106,7 +107,7 @@ def test_a_document_of_400_000_tokens_is_counted_three_times_at_most() -> None:
 
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(st.sampled_from(["a", "of", "Total", "\n", "\n\n", "12.50"]), min_size=500, max_size=2500))
 def test_chunks_of_a_models_windows_have_the_windows_that_the_whole_text_has(words: list[str]) -> None:
     text = " ".join(words)

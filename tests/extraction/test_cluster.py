@@ -157,6 +157,17 @@ class Killer(Silent):
             os.kill(self.killed[kind], signal.SIGKILL)
 
 
+def test_the_rows_are_those_of_one_machine(cluster: Cluster, folder: Path, tmp_path: Path) -> None:
+    for path in folder.glob("[1-4]*.txt"):
+        path.unlink()
+    options = Options(workers=1, batch=4)
+    alone = extract([folder], SOURCE, tmp_path / "alone", source(), options)
+    spread = extract([folder], SOURCE, tmp_path / "spread", source(), options, cluster=cluster)
+    assert written(tmp_path / "spread") == written(tmp_path / "alone")
+    assert (spread.inputs, spread.written, spread.steps) == (14, 11, alone.steps)
+
+
+@pytest.mark.slow
 def test_whoever_is_killed_the_rows_are_those_of_one_machine(
     cluster: Cluster, folder: Path, tmp_path: Path
 ) -> None:
@@ -171,6 +182,7 @@ def test_whoever_is_killed_the_rows_are_those_of_one_machine(
     assert (again.skipped, again.steps) == (48, 0)
 
 
+@pytest.mark.slow
 def test_a_backfill_over_a_cluster_writes_the_rows_of_one_machine_whoever_is_killed(
     cluster: Cluster, folder: Path, tmp_path: Path
 ) -> None:
@@ -201,6 +213,7 @@ def test_a_backfill_over_a_cluster_writes_the_rows_of_one_machine_whoever_is_kil
     assert gone("ray::Filling", "ray::Parsing", "ingest.worker")
 
 
+@pytest.mark.slow
 def test_a_batch_that_keeps_killing_its_engine_is_named_and_the_rest_stands(
     cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -215,6 +228,7 @@ def test_a_batch_that_keeps_killing_its_engine_is_named_and_the_rest_stands(
     assert gone("ray::Filling", "ray::Parsing", "ingest.worker")
 
 
+@pytest.mark.slow
 def test_a_model_that_does_not_fit_is_told_as_on_one_machine(cluster: Cluster, tmp_path: Path) -> None:
     def load() -> ReadingModel:
         raise ModelError("its weights are not there")

@@ -14,6 +14,7 @@ from cinnabar.extraction.storage.reading import query
 from cinnabar.flows.cli.main import run
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("prefect_server")
 def test_the_flow_fills_what_is_new(
     notes: Path,

@@ -76,6 +76,7 @@ def test_the_flow_refuses_what_goes_with_a_server_for_a_model_of_our_own(notes: 
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.usefixtures("prefect_server")
 def test_the_flow_has_a_cluster_do_the_work(notes: Path, tiny_model: Path, tmp_path: Path) -> None:

@@ -171,6 +171,10 @@ def rows(out: Path, sql: str) -> list[tuple[Any, ...]]:
     return query(out, sql).rows if (out / "cinnabar.duckdb").exists() else []
 
 
+# Processes of Prefect take long to start; tests of the flows themselves have a server, too.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     """A folder of mails and a server."""
@@ -183,7 +187,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         found.end()
 
 
-@pytest.mark.timeout(1500)
 def test_a_folder_that_is_served_is_read_on_schedule(tmp_path: Path, tiny_model: Path) -> None:
     place = Place(tmp_path)
     out = place.folder / "tables"
@@ -203,7 +206,6 @@ def test_a_folder_that_is_served_is_read_on_schedule(tmp_path: Path, tiny_model:
     assert all(parameter["description"] for parameter in described.values())
 
 
-@pytest.mark.timeout(1500)
 def test_the_mailbox_of_prefect_yaml_is_deployed_and_read_by_a_worker(place: Place, tiny_model: Path) -> None:
     out = place.folder / "letters"
     with imap_server.running() as mails:
@@ -232,7 +234,6 @@ def test_the_mailbox_of_prefect_yaml_is_deployed_and_read_by_a_worker(place: Pla
     assert "anna%40example.org" in said and imap_server.PASSWORD not in said
 
 
-@pytest.mark.timeout(1500)
 def test_the_backfill_of_prefect_yaml_runs_when_it_is_asked_to(place: Place, tiny_model: Path) -> None:
     schema, out = place.folder / "filed.json", place.folder / "filed"
     schema.write_text(json.dumps(SCHEMA))

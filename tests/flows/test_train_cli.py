@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,8 @@ from cinnabar.flows.cli.main import run
 WRONG = [
     (["{set}", "--out", "{out}", "--minutes", "0"], "--minutes: expected more than 0"),
     (["{set}", "--out", "{out}", "--minutes", "nan"], "--minutes: expected more than 0"),
+    (["{set}", "--out", "{out}", "--steps", "0"], "--steps: expected at least 1"),
+    (["{set}", "--out", "{out}", "--steps", "9", "--minutes", "1"], "--steps: expected at least 1, without --minutes"),
     (["{none}", "--out", "{out}"], "none: expected folders"),
     (["{empty}", "--out", "{out}"], "empty: expected folders; a set has schema.json"),
     (["{set}", "--out", "{file}"], "expected a folder that can be written"),
@@ -50,13 +53,10 @@ def filled(argument: str, folder: Path) -> str:
 
 def test_wrong_use_is_told_before_torch_is_imported(tmp_path: Path) -> None:
     code = (
-        "import sys; from cinnabar.flows.cli.main import run; arguments = sys.argv[1:]\n"
-        "print(run(arguments), 'torch' in sys.modules)"
+        "import json, sys; from cinnabar.flows.cli.main import run\n"
+        "for said in json.loads(sys.argv[1]): print(run(['train', *said]), 'torch' in sys.modules)"
     )
-    for arguments, _ in WRONG:
-        said = [filled(a, tmp_path) for a in arguments]
-        if said == [str(tmp_path / "set"), "--out", str(tmp_path / "out")]:
-            continue
-        command = [sys.executable, "-c", code, "train", *said]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        assert done.stdout == "2 False\n", (said, done.stderr)
+    all_of_them = [[filled(a, tmp_path) for a in arguments] for arguments, _ in WRONG]
+    command = [sys.executable, "-c", code, json.dumps(all_of_them)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == ["2 False"] * len(WRONG), done.stderr

@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import assume, given, settings
+from effort import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from schema_strategies import hard_schemas, near, schemas
 
@@ -132,7 +133,7 @@ def test_values_of_several_kinds_come_back_as_their_json_text() -> None:
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.data())
 def test_every_record_of_any_schema_goes_through_parquet(data: st.DataObject) -> None:
     try:
@@ -146,7 +147,7 @@ def test_every_record_of_any_schema_goes_through_parquet(data: st.DataObject) ->
         assert len(through_parquet([record], columns)) == 1
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.data())
 def test_every_record_that_fits_its_columns_goes_through_parquet(data: st.DataObject) -> None:
     schema = {"type": "object", "properties": {"root": data.draw(schemas())}, "required": ["root"]}

@@ -10,7 +10,8 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from schema_strategies import hard_schemas, hard_values, near, schemas
 
@@ -29,7 +30,7 @@ def field(schema: dict[str, Any]) -> Slot:
     return slot
 
 
-@settings(max_examples=70, deadline=None)
+@examples(70)
 @given(schemas())
 def test_the_minimal_record_validates_and_is_accepted(schema: dict[str, Any]) -> None:
     compiled = compile_schema(schema)
@@ -40,7 +41,7 @@ def test_the_minimal_record_validates_and_is_accepted(schema: dict[str, Any]) ->
     assert compiled.canonical(json.loads(text)) == text
 
 
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(st.data())
 def test_what_is_accepted_is_what_the_validator_allows(data: st.DataObject) -> None:
     schema = data.draw(schemas())
@@ -53,7 +54,7 @@ def test_what_is_accepted_is_what_the_validator_allows(data: st.DataObject) -> N
         assert compiled.accepts(json.dumps(value, ensure_ascii=False, indent=1)) == allowed
 
 
-@settings(max_examples=70, deadline=None)
+@examples(70)
 @given(st.data())
 def test_a_canonical_text_spells_the_same_value_and_is_its_own_canonical_text(data: st.DataObject) -> None:
     schema = data.draw(schemas())
@@ -68,7 +69,7 @@ def test_a_canonical_text_spells_the_same_value_and_is_its_own_canonical_text(da
     assert compiled.canonical(json.loads(text)) == text
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(schemas())
 def test_every_node_of_a_form_is_numbered_in_its_place(schema: dict[str, Any]) -> None:
     form = compile_schema(schema).form
@@ -279,7 +280,7 @@ def test_what_does_not_go_together_is_no_record(record: dict[str, Any], pointer:
     assert caught.value.pointer.startswith(pointer)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.data())
 def test_the_form_is_a_sublanguage_of_what_is_accepted(data: st.DataObject) -> None:
     schema, value = data.draw(hard_schemas()), data.draw(hard_values)
@@ -294,7 +295,7 @@ def test_the_form_is_a_sublanguage_of_what_is_accepted(data: st.DataObject) -> N
     assert jsonschema_rs.Draft202012Validator(schema, validate_formats=True).is_valid(json.loads(text))
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.data())
 def test_every_spelling_of_a_value_is_accepted_or_none_is(data: st.DataObject) -> None:
     schema, value = data.draw(hard_schemas()), data.draw(hard_values)

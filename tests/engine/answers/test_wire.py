@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import assume, example, given, settings
+from effort import examples
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from mercury_server import strict_problem
 from random_schemas import forms
@@ -26,7 +27,7 @@ def sent(form: Form, known: dict[str, str | None] | None = None) -> Any:
     return Wire(form, known or {}).schema
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 10**6))
 @example(36871)  # first items beyond the most that there may be
 def test_every_form_has_a_schema_that_strict_modes_take_and_an_answer_that_is_read(seed: int) -> None:

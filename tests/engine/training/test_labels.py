@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from tiny_network import BILL, bill, form_of
 
@@ -50,7 +51,7 @@ def test_a_row_that_is_not_printed_goes_without_a_place() -> None:
     assert [leaf.spans for leaf in labels.leaves if leaf.row == 1] == [[], []]
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(st.sampled_from(["apples", "pears", "plums"]), min_size=1, max_size=9))
 def test_anchors_ascend_whatever_repeats(names: list[str]) -> None:
     text = "".join(f"{name} 5.00\n" for name in names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 import torch
 from tiny_network import bills, tiny_network, wordpieces
 
@@ -51,6 +52,7 @@ def test_padding_does_not_count() -> None:
         assert torch.allclose(value, padded[name], atol=1e-4), name
 
 
+@pytest.mark.slow
 def test_the_loss_falls_where_a_small_network_sees_two_windows_again_and_again() -> None:
     network = tiny_network().train()
     optimizer = optimizer_for(network, TrainingConfig(encoder_rate=3e-3, decoder_rate=3e-3, new_rate=1e-2))

@@ -1,4 +1,4 @@
-"""Training ends on time, and what was cut goes on where it was."""
+"""Training ends when its schedule does, and what was cut goes on where it was."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Killed(BaseException):
     """What stops these runs."""
 
 
-def config(minutes: float) -> TrainingConfig:
-    return TrainingConfig(minutes, sources=1, each=1, save_every=0.0, new_rate=3e-3)
+def config(steps: int) -> TrainingConfig:
+    return TrainingConfig(steps=steps, sources=1, each=1, save_every=0.0, new_rate=3e-3)
 
 
 def killed(network: Network, folder: Path) -> list[float]:
@@ -34,7 +34,7 @@ def killed(network: Network, folder: Path) -> list[float]:
         raise Killed
 
     with pytest.raises(Killed):
-        train(network, SOURCES, wordpieces(), config(60.0), folder, stop)
+        train(network, SOURCES, wordpieces(), config(10_000), folder, stop)
     return reported
 
 
@@ -71,15 +71,28 @@ def test_an_interrupt_from_the_keyboard_loses_no_step(tmp_path: Path) -> None:
 
 def test_a_schedule_that_has_ended_is_not_begun_again(tmp_path: Path) -> None:
     first = tiny_network()
-    train(first, SOURCES, wordpieces(), config(0.01), tmp_path)
+    train(first, SOURCES, wordpieces(), config(4), tmp_path)
     state = kept(tmp_path)
-    assert state["step"] > 0
+    assert state["step"] == 4
     second = tiny_network(1)
-    train(second, SOURCES, wordpieces(), config(0.01), tmp_path)
+    train(second, SOURCES, wordpieces(), config(4), tmp_path)
     assert kept(tmp_path)["step"] == state["step"]
     for name, w in first.state_dict().items():
         assert torch.equal(second.state_dict()[name], w), name
     assert any(not torch.equal(w, tiny_network().state_dict()[n]) for n, w in first.state_dict().items())
+
+
+def test_a_schedule_of_minutes_ends_by_the_clock(tmp_path: Path) -> None:
+    train(tiny_network(), SOURCES, wordpieces(), TrainingConfig(0.005, sources=1, each=1), tmp_path)
+    assert kept(tmp_path)["spent"] >= 0.3
+
+
+def test_two_schedules_of_as_many_steps_learn_the_same(tmp_path: Path) -> None:
+    networks = [tiny_network(), tiny_network()]
+    for number, network in enumerate(networks):
+        train(network, SOURCES, wordpieces(), config(6), tmp_path / str(number))
+    first, second = (network.state_dict() for network in networks)
+    assert all(torch.equal(w, second[name]) for name, w in first.items())
 
 
 def test_vectors_of_words_and_letters_stay_and_every_other_parameter_has_one_rate() -> None:
@@ -98,7 +111,7 @@ def test_rates_rise_stay_and_fall() -> None:
     assert [round(rate_at(s, settings), 6) for s in shares] == [0.02, 0.5, 1, 1, 1, 0.5, 0, 0]
 
 
-@pytest.mark.parametrize("wrong", [{"minutes": 0}, {"sources": 0}, {"each": 0}])
+@pytest.mark.parametrize("wrong", [{"minutes": 0}, {"sources": 0}, {"each": 0}, {"steps": 0}])
 def test_settings_out_of_range_are_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match="expected positive minutes, sources and each"):
+    with pytest.raises(ValueError, match="expected positive minutes, sources, each and steps"):
         TrainingConfig(**wrong)

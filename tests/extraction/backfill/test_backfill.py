@@ -322,6 +322,7 @@ with chosen as begun:
 """
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_it_goes_on_and_the_rows_are_the_same(out: Path, filled: Path) -> None:
     here, batches = Path(__file__).parent, 1
     command = [sys.executable, "-c", KILLED, str(out), str(batches), str(here), str(here.parents[1])]

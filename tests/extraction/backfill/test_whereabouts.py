@@ -80,6 +80,7 @@ def test_a_backfill_finds_documents_from_any_working_directory(
     assert str(tmp_path) not in (moved / "out" / FILE).read_text()
 
 
+@pytest.mark.slow
 def test_what_is_not_found_is_looked_for_where_the_user_says(
     office: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

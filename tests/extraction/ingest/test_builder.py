@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.extraction.documents import Document
@@ -37,7 +37,6 @@ def assert_sound(document: Document) -> None:
 any_text = st.text(st.characters(codec=None) | st.sampled_from("\x00\r\n\t\x1b\ud800\udc00\f\u2028 \xa0"))
 
 
-@settings(deadline=None)
 @given(st.recursive(any_text, lambda inner: st.lists(inner, max_size=4), max_leaves=12))
 def test_every_word_is_a_slice_of_the_text(tree: object) -> None:
     builder = DocumentBuilder(limit=60)
@@ -57,7 +56,6 @@ def test_every_word_is_a_slice_of_the_text(tree: object) -> None:
     assert " ".join(words_of(document)).split() == document.text.split()
 
 
-@settings(deadline=None)
 @given(any_text)
 def test_cleaned_text_is_valid_unicode(text: str) -> None:
     cleaned = clean(text)
@@ -93,7 +91,6 @@ def through_the_wire(outcome: Document | DocumentError, path: str) -> Document |
     return unpack(path, *sections)
 
 
-@settings(deadline=None)
 @given(st.lists(any_text, max_size=4))
 def test_a_document_crosses_the_wire_unchanged(texts: list[str]) -> None:
     builder = DocumentBuilder()

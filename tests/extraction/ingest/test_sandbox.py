@@ -95,7 +95,7 @@ def outcome_of(pool: ParserPool, path: Path) -> Document | DocumentError:
 def test_each_document_fails_alone_and_the_order_is_kept(parser: str, tmp_path: Path) -> None:
     orders = ["one", "abort", "two", "hang", "allocate", "three", "segfault", "raise", "recurse", "refuse"]
     paths = files(tmp_path, *orders, "garbage", "four")
-    with ParserPool(2, time_limit=1.0, parser=parser) as pool:
+    with ParserPool(2, time_limit=2.0, parser=parser) as pool:
         got = list(pool.parse_many(paths))
     assert [path for path, _ in got] == paths
     died = "worker_died"
@@ -183,7 +183,7 @@ def test_a_mail_that_ends_its_parser_is_read_without_its_attachments(parser: str
     for path in mails:
         path.write_text(f"{path.stem} From\n\nthe body\n")
     careful = "cinnabar.extraction.ingest.dispatch:parse_carefully"
-    with ParserPool(2, time_limit=1.0, parser=parser, careful_parser=careful) as pool:
+    with ParserPool(2, time_limit=2.0, parser=parser, careful_parser=careful) as pool:
         found = [outcome for _, outcome in pool.parse_many(mails)]
     assert all("the body" in shown(outcome) for outcome in found)
 
@@ -198,6 +198,7 @@ def test_a_folder_of_documents_is_no_folder_of_modules(
         assert shown(outcome_of(pool, path)) == "words"
 
 
+@pytest.mark.slow
 def test_a_parser_that_does_not_start_stops_the_run(tmp_path: Path) -> None:
     (path,) = files(tmp_path, "words")
     with ParserPool(1, parser="no_such_module:parse") as pool, pytest.raises(RunError, match="not start"):

@@ -80,6 +80,7 @@ def test_new_mails_are_read_and_old_ones_not_even_fetched(
     assert query(tmp_path, "select name from note order by 1").rows == [("N1",), ("N2",), ("N4",)]
 
 
+@pytest.mark.slow
 def test_a_mailbox_that_was_numbered_anew_is_read_again_and_gives_no_second_row(
     server: Server, tmp_path: Path
 ) -> None:

@@ -98,6 +98,7 @@ def lost(out: Path) -> list[tuple[Any, ...]]:
     return query(out, sql).rows
 
 
+@pytest.mark.slow
 def test_mails_of_an_mbox_are_found_by_their_bytes_whatever_their_numbers(tmp_path: Path) -> None:
     box, out = Path("mails", "box.mbox"), tmp_path / "out"
     box.parent.mkdir()
@@ -160,6 +161,7 @@ def test_only_the_chosen_mails_behind_imap_are_fetched_and_each_once(
     assert not [name for name in names if PASSWORD.encode() in name.read_bytes()]
 
 
+@pytest.mark.slow
 def test_mails_of_a_mailbox_that_was_numbered_anew_are_found_by_their_bytes(
     server: Server, tmp_path: Path
 ) -> None:
@@ -180,6 +182,7 @@ def test_mails_of_a_mailbox_that_was_numbered_anew_are_found_by_their_bytes(
     assert days(out)[1] == ("N1", "mon1")
 
 
+@pytest.mark.slow
 def test_a_uid_that_names_other_bytes_gives_no_record_of_them(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,6 +227,7 @@ class Lenient(ReadingModel):
         return [text.replace("nome=", "name=") for text in super().encode(passages)]
 
 
+@pytest.mark.slow
 def test_mails_in_quarantine_are_tried_again_where_they_are_now(server: Server, tmp_path: Path) -> None:
     out, nameless = tmp_path / "out", "nome=M\n"
     with closing(mailbox.mbox("box.mbox")) as mbox:

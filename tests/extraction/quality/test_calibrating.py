@@ -134,7 +134,7 @@ def test_a_models_folder_gets_its_calibration_and_reading_is_done_once(
     assert kept.stat().st_mtime_ns == before and again.fit.calibration == done.fit.calibration
 
 
-@pytest.mark.parametrize("changed", ["schema.json", "0.txt"])
+@pytest.mark.parametrize("changed", ["0.txt", pytest.param("schema.json", marks=pytest.mark.slow)])
 def test_what_was_observed_of_another_schema_or_document_is_not_taken(
     bills: EvaluationSet, tmp_path: Path, changed: str
 ) -> None:

@@ -39,7 +39,7 @@ from cinnabar.schemas.errors import UsageError
 
 KINDS = ("letter", "notice")
 SCHEMA = {"type": "object", "required": ["kind"], "properties": {"kind": {"enum": [*KINDS]}}}
-SETTINGS = FineTuning(minutes=0.1, patience=Patience(every=0.5))
+SETTINGS = FineTuning(steps=40, patience=Patience(every=10))
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +112,7 @@ def test_only_what_changed_is_stored_beside_the_name_of_the_base(base: Path, tmp
 
 def test_a_model_that_measures_no_better_is_not_written(base: Path, tmp_path: Path) -> None:
     folder = write_set(tmp_path / "letters", {"kind": guess(base)})
-    done = tuned(folder, base, tmp_path / "own", FineTuning(minutes=0.005))
+    done = tuned(folder, base, tmp_path / "own", FineTuning(steps=2))
     (result,) = done.sets
     assert not done.kept and result.after["f1"] <= result.before["f1"] == 1.0
     assert not (tmp_path / "own" / "model.json").exists()
@@ -132,7 +132,7 @@ class SavedAtEveryStep(FineTuning):
 
 def test_a_run_that_was_cut_goes_on_and_one_that_ended_begins_anew(base: Path, tmp_path: Path) -> None:
     folder = write_set(tmp_path / "letters", {"kind": wanted(base)})
-    settings = SavedAtEveryStep(minutes=0.05, patience=Patience(every=0.0, checks=10_000))
+    settings = SavedAtEveryStep(steps=8, patience=Patience(every=0.0, checks=10_000))
 
     def steps(until: float) -> list[float]:
         seen: list[float] = []
@@ -163,6 +163,7 @@ def test_the_base_is_not_written_over(base: Path, tmp_path: Path) -> None:
         tuned(folder, base, base)
 
 
+@pytest.mark.slow
 def test_what_the_base_was_made_from_is_not_written_over(base: Path, tmp_path: Path) -> None:
     folder = write_set(tmp_path / "letters", {"kind": wanted(base)})
     assert tuned(folder, base, tmp_path / "first").kept

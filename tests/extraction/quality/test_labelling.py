@@ -150,6 +150,7 @@ def test_a_document_with_a_long_name_is_drafted(tmp_path: Path, letter: str) -> 
     assert drafted(tmp_path / "inbox", tmp_path / "set").before == 1
 
 
+@pytest.mark.slow
 def test_beyond_a_thousand_drafts_numbers_go_on(inbox: Path, tmp_path: Path) -> None:
     out = tmp_path / "set"
     drafted(inbox, out, 1)

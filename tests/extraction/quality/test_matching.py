@@ -3,7 +3,8 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.extraction.quality.matching import agreement, evidence_holds, is_same, leaf_pairs, pair_items
@@ -63,7 +64,7 @@ def test_evidence_holds_a_value_in_any_usual_print(value, text, holds):
     assert evidence_holds(value, text) is holds
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(LISTS, LISTS)
 def test_pairing_uses_each_item_once_and_no_assignment_agrees_more(truths, predicted):
     pairs = pair_items(truths, predicted)
@@ -92,7 +93,7 @@ def test_lists_too_long_to_assign_are_paired_in_order_after_identical_items():
     assert pair_items(truths, other) == [(i, i) for i in range(400)]
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(st.dictionaries(st.sampled_from("ab"), st.one_of(SCALARS, LISTS)))
 def test_a_record_compared_with_itself_is_right_everywhere(record):
     assert all(leaf.right or not leaf.paired for leaf in leaf_pairs(record, record, {}))

@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.reading import query
 from cinnabar.extraction.storage.store import Store
@@ -53,6 +55,7 @@ def test_a_process_killed_around_each_rename_leaves_whole_batches_or_none(tmp_pa
     assert sizes_seen == {0, 3, 6}
 
 
+@pytest.mark.slow
 def test_a_writer_killed_at_any_moment_leaves_no_lock_and_no_torn_batch(out):
     for delay in (0.0, 0.1):
         with subprocess.Popen([*PROGRAM, "write", out], stdout=subprocess.PIPE, text=True) as writer:
@@ -67,6 +70,7 @@ def test_a_writer_killed_at_any_moment_leaves_no_lock_and_no_torn_batch(out):
             assert len(store.committed()) >= 1
 
 
+@pytest.mark.slow
 def test_readers_beside_a_writer_see_whole_batches_only(out, workload, monkeypatch):
     monkeypatch.setattr("cinnabar.extraction.storage.run.PUBLISH_EVERY", 0.0)
     monkeypatch.setattr("cinnabar.extraction.storage.compaction.FAN", 4)

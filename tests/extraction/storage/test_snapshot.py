@@ -105,7 +105,7 @@ def test_every_view_is_there_before_the_first_document(out, workload):
 def test_a_finished_run_is_never_shown_as_unfinished(out, workload):
     with Store.open(out) as store:
         workload.begin(store).finish()
-    assert {tuple(snapshot(out, "SELECT inputs FROM runs")) for _ in range(60)} == {((0,),)}
+    assert {tuple(snapshot(out, "SELECT inputs FROM runs")) for _ in range(20)} == {((0,),)}
 
 
 def test_hostile_names_and_values_come_back_exactly(out, workload):

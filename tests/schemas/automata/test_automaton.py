@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from effort import examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 from small_automata import ANYTHING, CLASSES, OTHERS, WORDS, automata, simulate, tables
 
@@ -20,7 +21,7 @@ from cinnabar.schemas.errors import CinnabarError, TooLarge
 from cinnabar.schemas.regex.patterns import fullmatch
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(tables())
 def test_minimising_keeps_the_language(drawn: tuple[list[list[int]], list[bool]]) -> None:
     table, accepting = drawn
@@ -29,7 +30,7 @@ def test_minimising_keeps_the_language(drawn: tuple[list[list[int]], list[bool]]
         assert automaton.accepts(word) == simulate(table, accepting, word)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(automata)
 def test_every_state_is_live_and_unlike_every_other(automaton: Automaton) -> None:
     words = [bytes(w) for n in range(6) for w in product(b"abcd", repeat=n)]
@@ -57,7 +58,7 @@ def test_equal_languages_have_equal_fingerprints(a: Automaton, b: Automaton) -> 
     assert (a.fingerprint == b.fingerprint) == same
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(automata)
 def test_the_shortest_text_is_accepted_and_none_is_shorter(automaton: Automaton) -> None:
     shortest = automaton.shortest()
@@ -70,7 +71,7 @@ def test_the_shortest_text_is_accepted_and_none_is_shorter(automaton: Automaton)
     assert shortest == min([shortest, *(w for w in same if shortest.strip(b"abc") == b"")])
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(automata)
 def test_distance_is_the_length_of_the_shortest_text_from_a_state(automaton: Automaton) -> None:
     words = [bytes(w) for n in range(6) for w in product(b"abcd", repeat=n)]
@@ -85,7 +86,7 @@ def test_the_shortest_text_prefers_what_can_be_printed() -> None:
     assert literals([b"ba", b"ab", b"aaa"]).shortest() == b"ab"
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(automata, st.integers(1, 12))
 def test_the_shortest_texts_are_the_first_of_all_texts_by_length(automaton: Automaton, count: int) -> None:
     automaton = intersect(automaton, fullmatch("[abc]*"))
@@ -186,7 +187,7 @@ def _table(automaton: Automaton) -> tuple[Any, Any, Any]:
     return automaton.transitions, automaton.byte_class, automaton.accepting
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.integers(2, 300), st.integers(0, 300))
 def test_long_chains_are_minimised_exactly(length: int, loop: int) -> None:
     table = [[n + 1] for n in range(length)] + [[min(loop, length)]]

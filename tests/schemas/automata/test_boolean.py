@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from small_automata import ANYTHING, OTHERS, WORDS, automata, language
 
 from cinnabar.schemas.automata.automaton import Automaton, empty
@@ -10,7 +11,7 @@ from cinnabar.schemas.automata.boolean import difference, intersect, union
 from cinnabar.schemas.automata.literals import literal
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(automata, automata)
 def test_the_boolean_operations_agree_with_those_of_sets(a: Automaton, b: Automaton) -> None:
     in_a, in_b = language(a), language(b)
@@ -21,7 +22,7 @@ def test_the_boolean_operations_agree_with_those_of_sets(a: Automaton, b: Automa
     assert language(difference(ANYTHING, a)) == everything - in_a
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(automata, automata, automata)
 def test_the_laws_of_boolean_algebra_hold(a: Automaton, b: Automaton, c: Automaton) -> None:
     not_a, not_b = difference(ANYTHING, a), difference(ANYTHING, b)

@@ -7,7 +7,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from small_automata import WORDS, automata, finite
 
@@ -18,14 +19,14 @@ from cinnabar.schemas.errors import TooLarge
 from cinnabar.schemas.regex.patterns import fullmatch
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(finite, finite)
 def test_concat_joins_every_text_with_every_text(a: frozenset[bytes], b: frozenset[bytes]) -> None:
     joined = concat(literals(a), literals(b))
     assert joined.fingerprint == literals(x + y for x in a for y in b).fingerprint
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(automata, automata)
 def test_concat_of_endless_languages_tries_every_cut(a: Automaton, b: Automaton) -> None:
     joined = concat(a, b)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from small_automata import finite, language
 
 from cinnabar.schemas.automata.literals import literal, literals
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(finite)
 def test_literals_hold_exactly_their_texts(texts: frozenset[bytes]) -> None:
     automaton = literals(texts)

@@ -6,7 +6,8 @@ import re
 from decimal import ROUND_DOWN, Decimal
 
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.schemas.automata.automaton import Automaton
@@ -31,7 +32,7 @@ def accepts(automaton: Automaton, value: Decimal) -> bool:
     return automaton.accepts(canonical_number(value).encode())
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(bounds, bounds, bounds, bounds, steps, st.lists(values, min_size=1, max_size=15), st.data())
 def test_bounds_and_multiples_are_exact(
     low: Decimal | None,

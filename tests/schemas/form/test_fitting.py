@@ -6,7 +6,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from schema_strategies import hard_schemas, hard_values
 
@@ -140,7 +141,7 @@ def test_what_fits_the_form_is_still_judged(schema: dict[str, Any], allowed: Any
         compiled.canonical(cut)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.data())
 def test_fitting_keeps_the_value_and_is_idempotent(data: st.DataObject) -> None:
     schema = data.draw(hard_schemas())

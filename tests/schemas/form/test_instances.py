@@ -7,7 +7,8 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from schema_strategies import hard_schemas
 
 from cinnabar.schemas import UnsupportedSchema, compile_schema
@@ -210,7 +211,7 @@ def test_texts_of_a_slot_are_accepted_and_differ() -> None:
         assert all(slot.accepts(text.encode()) for text in texts)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(hard_schemas())
 def test_where_a_record_is_found_an_independent_validator_accepts_it(schema: dict[str, Any]) -> None:
     try:

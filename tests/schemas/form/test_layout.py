@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from schema_strategies import hard_schemas
 
@@ -269,7 +270,7 @@ def test_where_any_value_may_stand_any_scalar_is_written() -> None:
     assert all(slot.automaton.accepts(text) for text in (b"null", b"true", b"1.5", b'"x"'))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(hard_schemas())
 def test_every_node_is_numbered_in_its_place_and_every_minimal_text_is_accepted(
     schema: dict[str, Any],

@@ -44,6 +44,6 @@ def test_what_explains_no_choice_gives_nothing(description: str) -> None:
     ids=["slashes", "commas", "blanks", "lines", "equals", "brackets"],
 )  # fmt: skip
 def test_a_long_description_takes_no_long_time(description: str) -> None:
-    begin = time.perf_counter()
+    begin = time.thread_time()
     meanings(("a", "a/a", "b"), description)
-    assert time.perf_counter() - begin < 2
+    assert time.thread_time() - begin < 5

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from schema_strategies import hard_schemas, hard_values, near, schemas
 
@@ -72,7 +73,7 @@ PAIRS = st.one_of(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(PAIRS, st.data())
 def test_it_finds_the_rows_and_the_values_that_fitting_finds(pair: Any, data: st.DataObject) -> None:
     schema, values = pair

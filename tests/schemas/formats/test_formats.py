@@ -311,14 +311,16 @@ def test_a_lone_surrogate_is_of_no_format_but_a_pattern(name: str) -> None:
     assert is_format(name, "\ud800") == (name == "regex")
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "regex" else name for name in FORMATS]
+)
 def test_hostile_texts_are_judged_soon(name: str) -> None:
-    start = time.process_time()
+    start = time.thread_time()
     for part in ("a", "1", ".", ":", "ü", "א", "xn--", "\u200d", '"', "((", "{a,", "/~0", "%41", "\\"):
         is_format(name, part * 20_000)
         is_format(name, "a" + part * 20_000 + "@[")
     # 28 texts of up to 80,000 characters: 5 seconds on a slow machine; what backtracks takes minutes.
-    assert time.process_time() - start < 20
+    assert time.thread_time() - start < 60
 
 
 @pytest.mark.shared

@@ -7,7 +7,8 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.schemas.canonical import parse
@@ -88,7 +89,7 @@ WITH_REFERENCES = st.builds(
 )
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(st.one_of(SCHEMAS, WITH_REFERENCES), st.lists(VALUES, min_size=1, max_size=6))
 def test_a_value_is_accepted_if_an_independent_validator_accepts_it(schema: Any, values: list[Any]) -> None:
     judge = judge_of(schema)
@@ -100,7 +101,7 @@ def test_a_value_is_accepted_if_an_independent_validator_accepts_it(schema: Any,
         assert (judge.violation(value) is None) == allowed
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.data())
 def test_what_is_left_unevaluated_is_what_an_independent_validator_leaves(data: st.DataObject) -> None:
     parts = keywords(st.one_of(st.booleans(), st.just({"minLength": 1})))
@@ -322,6 +323,7 @@ def test_a_hundred_schemas_may_be_nested_at_one_value_and_no_more() -> None:
     assert judge_of({"allOf": [deeper]}).accepts({"a": 3})
 
 
+@pytest.mark.slow
 def test_a_schema_of_ten_thousand_levels_is_ready_or_refused() -> None:
     deep = judge_of(nested(lambda below: {"properties": {"a": below}}, {"type": "integer"}))
     assert deep.accepts({"a": {"a": 1}})
@@ -361,6 +363,7 @@ def test_a_value_that_is_too_deep_for_the_stack_is_not_accepted() -> None:
     assert "fewer levels" in str(judge.violation(deep))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(20)
 def test_a_hundred_thousand_properties_are_ready() -> None:
     judge = judge_of({"properties": {f"p{i}": {"type": "integer"} for i in range(100_000)}})

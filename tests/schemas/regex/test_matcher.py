@@ -7,7 +7,8 @@ import time
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.schemas.automata.strings import content_of
@@ -37,7 +38,7 @@ patterns = st.recursive(leaves, grown, max_leaves=8)
 texts = st.lists(st.text("abc ", max_size=9), min_size=4, max_size=8)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(patterns, texts)
 def test_a_text_is_matched_as_python_matches_it(pattern: str, tried: list[str]) -> None:
     # Python before 3.14 says that \B does not match the empty text.
@@ -58,7 +59,7 @@ def check_against_automaton(pattern: str, tried: list[str]) -> None:
         assert accepted == matches if found.exact else accepted <= matches, text
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(patterns, texts)
 def test_a_text_is_matched_as_its_automaton_says(pattern: str, tried: list[str]) -> None:
     check_against_automaton(pattern, tried)
@@ -76,7 +77,7 @@ behind_patterns = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(behind_patterns, texts)
 def test_lookaheads_within_lookbehinds_are_regular_too(pattern: str, tried: list[str]) -> None:
     check_against_automaton(pattern, tried)

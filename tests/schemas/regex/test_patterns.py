@@ -9,7 +9,8 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.schemas.automata.literals import literal
@@ -91,13 +92,13 @@ def check(pair: Pair, tried: list[str]) -> None:
         )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(patterns, texts)
 def test_patterns_agree_with_those_of_python(pair: Pair, tried: list[str]) -> None:
     check(pair, tried)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(looking_patterns, short_texts)
 def test_lookarounds_agree_with_those_of_python(pair: Pair, tried: list[str]) -> None:
     check(pair, tried)
@@ -248,7 +249,7 @@ counted_patterns = st.builds(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(counted_patterns, st.lists(st.integers(0, 210), min_size=1, max_size=4), st.text("abc", max_size=2))
 def test_what_is_written_under_long_counts_matches(pattern: str, lengths: list[int], end: str) -> None:
     try:

@@ -152,6 +152,7 @@ def test_a_long_text_is_read_in_windows_that_do_not_depend_on_what_else_is_read(
     assert torch.equal(long.states, again.states)
 
 
+@pytest.mark.slow
 def test_a_text_of_many_windows_is_answered_the_same_whether_all_is_kept_or_made_anew(
     model: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:

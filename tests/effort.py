@@ -1,0 +1,30 @@
+"""How much of a test a change must pass, and how much is left to `make test-slow`.
+
+`make test` sets CINNABAR_TEST_PROFILE=quick and leaves out the tests marked `slow`: properties draw few examples
+there, and of many equal cases the first few run. `make test-slow` draws all of the examples and runs the rest of
+the cases. A plain `pytest` runs everything in full.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+#: Whether properties draw few examples.
+QUICK = os.environ.get("CINNABAR_TEST_PROFILE", "full") == "quick"
+#: Examples of a property in `make test`.
+FEW = 15
+
+
+def examples(count: int) -> settings:
+    """A property is drawn so often, in the quick profile FEW times at most."""
+    return settings(max_examples=min(count, FEW) if QUICK else count)
+
+
+def first(few: int, cases: Iterable[Any]) -> list[Any]:
+    """Cases of a parametrised test; those behind the first few are slow."""
+    return [case if at < few else pytest.param(case, marks=pytest.mark.slow) for at, case in enumerate(cases)]
