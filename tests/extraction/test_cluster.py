@@ -160,7 +160,7 @@ class Killer(Silent):
 def test_the_rows_are_those_of_one_machine(cluster: Cluster, folder: Path, tmp_path: Path) -> None:
     for path in folder.glob("[1-4]*.txt"):
         path.unlink()
-    options = Options(workers=1, batch=4)
+    options = RunOptions(workers=1, batch=4)
     alone = extract([folder], SOURCE, tmp_path / "alone", source(), options)
     spread = extract([folder], SOURCE, tmp_path / "spread", source(), options, cluster=cluster)
     assert written(tmp_path / "spread") == written(tmp_path / "alone")
