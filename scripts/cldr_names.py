@@ -35,15 +35,23 @@ RETIRED = {"BUR", "ZAR", "DDR", "FXX", "TMP", "YMD"}
 # Codes that ISO 3166-1 reserves or leaves to users, which are no countries; Kosovo's, XK, is in use.
 NO_COUNTRIES = {"AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA", "XB", "ZZ"}
 # No money: metals, whose names are ordinary words, units of account between banks, tests, and none at all.
-NO_CURRENCIES = {*"XAG XAU XPD XPT XBA XBB XBC XBD XFO XFU XRE XSU XTS XUA XXX".split()}
+NO_CURRENCIES = {"XAG", "XAU", "XPD", "XPT", "XBA", "XBB", "XBC", "XBD", "XFO", "XFU", "XRE", "XSU", "XTS", "XUA", "XXX"}
+# ISO 639-2 of the languages for which CLDR lists several codes of three letters (macrolanguages and their
+# parts). Some have two: "deu", of the language's own name, and "ger", of the English one.
+_TWO_AND_THREE = """
+ak=aka ar=ara ay=aym az=aze bo=bod/tib cr=cre cs=ces/cze cy=cym/wel de=deu/ger el=ell/gre et=est eu=eus/baq
+fa=fas/per ff=ful fr=fra/fre gn=grn he=heb hy=hye/arm id=ind ik=ipk is=isl/ice iu=iku ka=kat/geo kg=kon ku=kur
+kv=kom lv=lav mg=mlg mi=mri/mao mk=mkd/mac mn=mon ms=msa/may my=mya/bur nb=nob nl=nld/dut no=nor oj=oji om=orm
+or=ori ps=pus qu=que ro=ron/rum sa=san sc=srd sk=slk/slo sq=sqi/alb sw=swa uz=uzb yi=yid za=zha zh=zho/chi
+"""
+ISO_639_2 = {part[:2]: part[3:].split("/") for part in _TWO_AND_THREE.split()}
 # Articles and prepositions before a month, which the grammar of dates reads by itself.
-MONTH_PREFIX = re.compile(r"(?:de |di |d['’ʼ])(?=\w{3})")
+MONTH_PREFIX = re.compile(r"^(?:de |di |d['’ʼ])(?=\w{3})")
 # Words of the grammar of dates: a month or weekday of this name would take them away from it.
-GRAMMAR = {
-    *"of de di del the den le in year day st nd rd th er ère first second third fourth fifth sixth seventh eighth"
-    " ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
-    " twentieth thirtieth twenty thirty".split()
-}
+_GRAMMAR = """of de di del den le the in year day st nd rd th er ère first second third fourth fifth sixth
+seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth
+nineteenth twentieth thirtieth twenty thirty"""
+GRAMMAR = frozenset(_GRAMMAR.split())
 
 
 def locales() -> Iterator[babel.Locale]:
@@ -61,9 +69,14 @@ def cased(name: str) -> bool:
     return any(c.lower() != c.upper() for c in name)
 
 
+def is_long_enough(name: str) -> bool:
+    """Whether a name has three letters, or two of a script without case, where a letter says more."""
+    return letters(name) >= (3 if cased(name) else 2)
+
+
 def clean(name: str) -> str:
-    """The name without invisible marks, with single blanks, as a key."""
-    return exact_key(" ".join("".join(c for c in name if unicodedata.category(c) != "Cf").split()))
+    """The name with single blanks, as a key."""
+    return exact_key(" ".join(name.split()))
 
 
 def is_whole(locale: babel.Locale) -> bool:
@@ -75,9 +88,9 @@ def is_whole(locale: babel.Locale) -> bool:
 
 
 def month_rows(found: list[babel.Locale]) -> Iterator[str]:
-    """Key, months (the one of more languages first), and the decimal marks of the languages that have it."""
+    """Key, months (the one of more languages first), and the decimal mark of most locales that have it."""
     uses: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
-    points: dict[str, set[str]] = defaultdict(set)
+    marks: Uses = defaultdict(Counter)
     for locale in found:
         for context in locale._data["months"].values():
             for width, names in context.items():
@@ -88,13 +101,15 @@ def month_rows(found: list[babel.Locale]) -> Iterator[str]:
                     # A month with a digit is one in words and a number: the grammar's.
                     if any(map(str.isdigit, key)) or key in GRAMMAR:
                         continue
-                    if letters(key) < (3 if cased(key) or width == "abbreviated" else 2):
+                    if not is_long_enough(key) or (width == "abbreviated" and letters(key) < 3):
                         continue
                     uses[key][month].add(locale.language)
-                    points[key].add(decimal_mark(locale))
+                    marks[key][decimal_mark(locale)] += 1
     for key, months in uses.items():
         ordered = sorted(months, key=lambda month: (-len(months[month]), month))
-        yield f"{key}\t{'|'.join(map(str, ordered))}\t{''.join(sorted(points[key]))}"
+        # A tie is the comma's: languages of which CLDR knows no numbers have the point by default.
+        mark = "," if marks[key][","] >= marks[key]["."] else "."
+        yield f"{key}\t{'|'.join(map(str, ordered))}\t{mark}"
 
 
 def decimal_mark(locale: babel.Locale) -> str:
@@ -136,28 +151,12 @@ def languages(found: list[babel.Locale]) -> tuple[Uses, dict[str, str]]:
     english = babel.Locale("en").languages
     known = {code for code in english if "_" not in code and len(code) in (2, 3)} - {"mul", "und", "zxx", "mis"}
     uses = named(found, "languages", lambda code: code in known)
-    # ISO 639-2 has two codes for some: "deu", of the language's own name, and "ger", of the English one.
-    meanings = {code: "|".join([code, *ISO_639_2.get(code, sorted(long[code])[:1])]) for code in known}
-    for code in known:
-        for key in (code, *ISO_639_2.get(code, sorted(long[code])[:1])):
+    codes = {code: [code, *ISO_639_2.get(code, sorted(long[code])[:1])] for code in known}
+    meanings = {code: "|".join(forms) for code, forms in codes.items()}
+    for code, forms in codes.items():
+        for key in forms:
             uses[key] = Counter((f"{meanings[code]}|{english[code]}",))
     return uses, meanings
-
-
-# The languages for which CLDR lists several codes of three letters (macrolanguages and their parts).
-ISO_639_2: dict[str, list[str]] = {
-    code: pair.split("/")
-    for code, pair in (
-        part.split("=")
-        for part in (
-            "ak=aka ar=ara ay=aym az=aze bo=bod/tib cr=cre cs=ces/cze cy=cym/wel de=deu/ger el=ell/gre et=est "
-            "eu=eus/baq fa=fas/per ff=ful fr=fra/fre gn=grn he=heb hy=hye/arm id=ind ik=ipk is=isl/ice iu=iku "
-            "ka=kat/geo kg=kon ku=kur kv=kom lv=lav mg=mlg mi=mri/mao mk=mkd/mac mn=mon ms=msa/may my=mya/bur "
-            "nb=nob nl=nld/dut no=nor oj=oji om=orm or=ori ps=pus qu=que ro=ron/rum sa=san sc=srd sk=slk/slo "
-            "sq=sqi/alb sw=swa uz=uzb yi=yid za=zha zh=zho/chi"
-        ).split()
-    )
-}
 
 
 def named(found: list[babel.Locale], table: str, wanted: Callable[[str], bool]) -> Uses:
@@ -165,8 +164,8 @@ def named(found: list[babel.Locale], table: str, wanted: Callable[[str], bool]) 
     for locale in found:
         for code, name in locale._data[table].items():
             key = clean(name)
-            # Latin, Greek and Cyrillic need three letters; a name that is the code says nothing.
-            if wanted(code) and letters(key) >= (3 if cased(key) else 2) and key != code.lower():
+            # A name that is the code says nothing.
+            if wanted(code) and is_long_enough(key) and key != code.lower():
                 uses[key][code] += 1
     return uses
 
@@ -187,7 +186,7 @@ def currencies(found: list[babel.Locale]) -> tuple[Uses, Uses]:
         for code, name in names:
             key = clean(name)
             # "(1948-1973)" tells currencies of one name apart in a list; nobody prints it on a bill.
-            if code in codes and not re.search(r"[\d(]", key) and letters(key) >= 3 and key != code.lower():
+            if code in codes and not re.search(r"[\d(]", key) and is_long_enough(key) and key != code.lower():
                 uses[key][code] += 1
         for code, sign in locale._data["currency_symbols"].items():
             sign = " ".join("".join(c for c in sign if unicodedata.category(c) != "Cf").split())

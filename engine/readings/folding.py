@@ -9,7 +9,10 @@ _PLAIN = str.maketrans({"ı": "i", "ł": "l", "đ": "d", "ð": "d", "ø": "o", "
 
 
 def exact_key(name: str) -> str:
-    """The name in compatibility form (NFKC) without case; "ß" is "ss"."""
+    """The name in compatibility form (NFKC) without case and invisible marks; "ß" is "ss"."""
+    if name.isascii():
+        return name.lower()
+    name = "".join(c for c in name if unicodedata.category(c) != "Cf")
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 

@@ -42,7 +42,7 @@ def document_locale(text: str) -> Locale:
 
     Dates vote where one part exceeds twelve, numbers where they have two kinds of separators, repeated groups
     or other than three digits after a lone one. Month names of other languages than English vote last, for the
-    day first, and for the decimal comma where all languages that have the name write it.
+    day first, and for the decimal comma where most languages that have the name write it.
     """
     day_first: Counter[bool] = Counter()
     decimal_comma: Counter[bool] = Counter()

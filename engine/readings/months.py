@@ -31,10 +31,10 @@ _COMMON = """
 11 november nov novembre noviembre novembro
 12 december dec dezember dez décembre decembre déc diciembre dic dicembre dezembro
 """
-_ENGLISH = frozenset(
-    """january february march april may june july august september october november december
-jan feb mar apr jun jul aug sep sept oct nov dec""".split()
-)
+_ENGLISH = """january february march april may june july august september october november december
+jan feb mar apr jun jul aug sep sept oct nov dec"""
+
+_ENGLISH_MONTHS = frozenset(_ENGLISH.split())
 
 # Beside CLDR's whole names: clipped forms of the languages above, "Sonnabend", and forms without accents.
 _COMMON_WEEKDAYS = """monday tuesday wednesday thursday friday saturday sunday
@@ -55,7 +55,7 @@ WEEKDAY_PATTERN = f"(?:{WEEKDAY}+|di)"
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """The months that a name stands for, the likelier first, and where its languages put the decimal comma."""
+    """The months that a name stands for, the likelier first, and whether its languages write a decimal comma."""
 
     numbers: tuple[int, ...]
     decimal_comma: bool = True
@@ -96,13 +96,13 @@ def _names() -> _Names:
         months |= {name: Month((int(number),)) for name in names}
     common = set(months)
     loose: dict[str, Month] = {}
-    for name, numbers, points in rows_of("months.tsv"):
+    for name, numbers, mark in rows_of("months.tsv"):
         known = months[name].numbers if name in common else ()
         found = tuple(dict.fromkeys((*known, *map(int, numbers.split("|")))))
-        months[name] = Month(found, "." not in points or name in common)
+        months[name] = Month(found, mark == "," or name in common)
         if (bare := loose_key(name)) != name:
             before = loose[bare].numbers if bare in loose else ()
-            loose[bare] = Month(tuple(dict.fromkeys((*before, *found))), "." not in points)
+            loose[bare] = Month(tuple(dict.fromkeys((*before, *found))), mark == ",")
     months = loose | months
     weekdays = {name for (name,) in rows_of("weekdays.tsv")}
     # Where names clash, those of the tables above win, and a month wins over a weekday.
@@ -134,7 +134,7 @@ def months_of(name: str) -> Month | None:
 
 def is_english_month(name: str) -> bool:
     """Whether a month name, in any case, is one that English uses too."""
-    return name.lower().rstrip(".") in _ENGLISH
+    return name.lower().rstrip(".") in _ENGLISH_MONTHS
 
 
 @lru_cache(maxsize=32768)
