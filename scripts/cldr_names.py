@@ -35,7 +35,8 @@ RETIRED = {"BUR", "ZAR", "DDR", "FXX", "TMP", "YMD"}
 # Codes that ISO 3166-1 reserves or leaves to users, which are no countries; Kosovo's, XK, is in use.
 NO_COUNTRIES = {"AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA", "XB", "ZZ"}
 # No money: metals, whose names are ordinary words, units of account between banks, tests, and none at all.
-NO_CURRENCIES = {"XAG", "XAU", "XPD", "XPT", "XBA", "XBB", "XBC", "XBD", "XFO", "XFU", "XRE", "XSU", "XTS", "XUA", "XXX"}
+_NO_CURRENCIES = "XAG XAU XPD XPT XBA XBB XBC XBD XFO XFU XRE XSU XTS XUA XXX"
+NO_CURRENCIES = frozenset(_NO_CURRENCIES.split())
 # ISO 639-2 of the languages for which CLDR lists several codes of three letters (macrolanguages and their
 # parts). Some have two: "deu", of the language's own name, and "ger", of the English one.
 _TWO_AND_THREE = """
