@@ -30,6 +30,8 @@ FOLDER = Path(__file__).resolve().parents[1] / "engine" / "readings" / "names"
 #: How often each meaning of each key is written: the locales that have it.
 Uses = dict[str, Counter[str]]
 
+# More than the locales that there are: such a meaning comes before every other.
+FIRST = 10_000
 # Codes of three letters that CLDR keeps beside the country's present one: Burma, Zaire, the GDR, ...
 RETIRED = {"BUR", "ZAR", "DDR", "FXX", "TMP", "YMD"}
 # Codes that ISO 3166-1 reserves or leaves to users, which are no countries; Kosovo's, XK, is in use.
@@ -139,8 +141,8 @@ def countries(found: list[babel.Locale]) -> tuple[Uses, dict[str, str]]:
     meanings = {two: f"{two}|{three}" for two, three in long.items()}
     for two, three in long.items():
         for code in (two, three):
-            # A code is nothing else, though it may be a name somewhere ("nga" is Nigeria's).
-            uses[code.lower()] = Counter((f"{two}|{three}|{english[two]}",))
+            # Before what is a name somewhere: "nga" is Nigeria's code, and Russia in Vietnamese.
+            uses[code.lower()][f"{two}|{three}|{english[two]}"] = FIRST
     return uses, meanings
 
 
@@ -155,8 +157,9 @@ def languages(found: list[babel.Locale]) -> tuple[Uses, dict[str, str]]:
     codes = {code: [code, *ISO_639_2.get(code, sorted(long[code])[:1])] for code in known}
     meanings = {code: "|".join(forms) for code, forms in codes.items()}
     for code, forms in codes.items():
-        for key in forms:
-            uses[key] = Counter((f"{meanings[code]}|{english[code]}",))
+        # A code of three letters without one of two ("car", "sad") is more often a word.
+        for key in forms if len(code) == 2 else ():
+            uses[key][f"{meanings[code]}|{english[code]}"] = FIRST
     return uses, meanings
 
 

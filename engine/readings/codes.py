@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import takewhile
 
 from cinnabar.engine.readings.cldr import name_table, rows_of
 from cinnabar.engine.readings.folding import exact_key, loose_key
@@ -324,12 +325,8 @@ def codes_of(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8192)
 def _codes_of(name: str) -> tuple[str, ...]:
-    found = dict.fromkeys(_VALUES.get(name.lower(), ()))
-    found |= dict.fromkeys(currencies_of(name))
-    for table in _TABLES:
-        found |= dict.fromkeys(_meanings(table, name))
-    found.pop(name, None)
-    return tuple(found)
+    found = [*currencies_of(name), *(meaning for table in _TABLES for meaning in _meanings(table, name))]
+    return tuple(dict.fromkeys((*_VALUES.get(name.lower(), ()), *(code for code in found if code != name))))
 
 
 @lru_cache(maxsize=8192)
@@ -364,7 +361,9 @@ def names_of(value: str) -> tuple[str, ...]:
     names |= dict.fromkeys(s for s, codes in _SIGNS.items() if codes == (value,) and s in CURRENCY_SIGNS)
     keys = list(name_table("currencies.tsv.gz").keys_of(value))
     for table in _TABLES:
-        *codes, _ = name_table(table).meanings(value.lower()) or ("",)
+        # A code's row begins with its codes, and goes on with a name, in which only some letters are capitals.
+        meanings = name_table(table).meanings(value.lower())
+        codes = list(takewhile(lambda meaning: meaning.isupper() or meaning.islower(), meanings))
         if value in codes:
             keys += name_table(table).keys_of("|".join(codes))
     known = {name.lower() for name in names}

@@ -207,6 +207,8 @@ def test_a_language_with_a_decimal_point_tells_no_comma() -> None:
         ("Duitsland", {"DE", "DEU"}),
         ("Mongolia", {"MN", "MNG"}),
         ("MNG", {"MN", "Mongolia"}),
+        ("Nga", {"NG", "RU"}),
+        ("PA", {"PA", "PAN", "Pennsylvania"}),
         ("Франция", {"FR", "FRA"}),
         ("中国", {"CN", "CHN"}),
         ("TÜRKİYE", {"TR", "TUR"}),
@@ -247,6 +249,7 @@ def test_names_for_running_text_are_long_and_of_one_meaning() -> None:
     assert {"deutsch", "niemiecki"} <= set(names_of("de"))
     assert names_of("CRC")[0] == "₡"
     assert not [n for n in names_of("PGK") if len(n) < 4]
+    assert "нигерия" in names_of("NG")
     assert names_of("ACME") == ()
 
 
