@@ -28,7 +28,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint docs samples eval bench bench-gpu train train-gpu tune-report calibrate schema-report reading-report ablation-report lexicon-report remote-report backfill-report ray-report faults volume-report readers mutants constraints clean
+.PHONY: help setup demo test test-slow lint docs samples names eval bench bench-gpu train train-gpu tune-report calibrate schema-report reading-report ablation-report lexicon-report remote-report backfill-report ray-report faults volume-report readers mutants constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -113,6 +113,9 @@ readers: setup  ## 20 processes read a folder for a minute while another commits
 mutants: setup  ## change operators of the constraint's code: how much do the tests catch? (SEED=1 COUNT=120)
 	@$(call need,cosmic_ray,mutants)
 	@$(PY) scripts/mutants.py --seed $(SEED) --count $(COUNT) $(ARGS)
+
+names: setup  ## make engine/readings/names/ again, after Babel brought a new CLDR
+	@$(PY) scripts/cldr_names.py
 
 constraints: setup  ## write the installed releases to constraints.txt, after the tests passed with them
 	@$(call need,cosmic_ray,mutants)

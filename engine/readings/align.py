@@ -38,8 +38,11 @@ def find_value(
         return found
     found = _find_folded(text, value)
     if not found:
+        lowered = text.lower()
         for name in names_of(value):
-            found += _find_name(text, name)
+            # A look before the search: a country has two hundred names.
+            if name.lower() in lowered:
+                found += _find_name(text, name)
     if not found and any(map(str.isdigit, value)):
         found = [
             (m.start, m.end) for m in mentions if _has_text(_read(text, m, locale), value)

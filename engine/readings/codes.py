@@ -1,7 +1,19 @@
-"""Names that have a code: currencies (ISO 4217), countries (ISO 3166-1), states of the US (USPS)."""
+"""Names that have a code: currencies (ISO 4217), countries (ISO 3166-1), languages (ISO 639), states of the US (USPS).
+
+CLDR names them in all of its languages; the tables here come before it.
+"""
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
+from itertools import takewhile
+
+from cinnabar.engine.readings.cldr import name_table, rows_of
+from cinnabar.engine.readings.folding import exact_key, loose_key
+
+# What documents print and CLDR lacks, or gives to no currency alone: a currency's name without its country
+# ("dollar", "pounds"), abbreviations ("rs", "stg"), signs of several currencies with the likeliest first.
 _CURRENCIES = """
 EUR|€|euro|euros
 USD|$|us$|us dollar|us dollars|dollar|dollars|u.s. dollars|united states dollars|us-dollar
@@ -45,7 +57,9 @@ IDR|rp|rupiah
 PKR|rs|pakistani rupee
 """
 
-# alpha-2|alpha-3|names in English, German and French
+# alpha-2|alpha-3|names in English, German and French: the first is the name that a code is read as, and all of
+# them come before what the same word names elsewhere. Official and old names and abbreviations ("UK", "PRC",
+# "Holland", "Burma") are in CLDR in no language, or in few.
 _COUNTRIES = """
 AD|AND|Andorra|Andorre
 AE|ARE|United Arab Emirates|UAE|Vereinigte Arabische Emirate|Émirats arabes unis
@@ -227,6 +241,30 @@ VI|Virgin Islands|V.I.
 """
 
 
+# Names that countries had, which older documents print.
+_FORMER_NAMES = """
+BF|BFA|Upper Volta
+BJ|BEN|Dahomey
+BY|BLR|Byelorussia|Belorussia|Weissrussland
+BZ|BLZ|British Honduras
+CD|COD|Zaire|Zaïre
+CI|CIV|Ivory Coast
+CV|CPV|Cape Verde
+GH|GHA|Gold Coast
+IR|IRN|Persia|Persien|Perse
+KH|KHM|Kampuchea
+LK|LKA|Ceylon
+MK|MKD|Macedonia|Mazedonien
+MM|MMR|Burma|Birma|Birmanie
+MO|MAC|Macau
+SZ|SWZ|Swaziland|Swasiland
+TH|THA|Siam
+TL|TLS|East Timor|Osttimor|Timor oriental
+VA|VAT|Vatican|Vatikan|Holy See
+ZW|ZWE|Rhodesia
+"""
+
+
 def _rows(table: str) -> list[list[str]]:
     return [line.split("|") for line in table.strip().splitlines()]
 
@@ -250,6 +288,9 @@ def _tables() -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
             link(word, two, three)
         link(two, three, words[0])
         link(three, two, words[0])
+    for two, three, *words in _rows(_FORMER_NAMES):
+        for word in words:
+            link(word, two, three)
     for code, name, *short in _rows(_STATES):
         link(name, code)
         for word in short:
@@ -259,16 +300,74 @@ def _tables() -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
     return {k: tuple(v) for k, v in values.items()}, {k: tuple(v) for k, v in names.items()}
 
 
-CODES_OF, NAMES_OF = _tables()
-CURRENCY_CODES = frozenset(row[0] for row in _rows(_CURRENCIES))
-CURRENCY_SIGNS = "€$£¥₹₩₽₴₺₪₫฿₱₦"
+_VALUES, _NAMES = _tables()
+_OWN_CURRENCIES = frozenset(row[0] for row in _rows(_CURRENCIES))
+_SIGNS = {sign: tuple(codes.split("|")) for sign, codes in rows_of("signs.tsv")}
+CURRENCY_CODES = _OWN_CURRENCIES | {code for (code,) in rows_of("currency_codes.tsv")}
+#: The signs of one character that Unicode classes as currency symbols.
+CURRENCY_SIGNS = "€$£¥₹₩₽₴₺₪₫฿₱₦₡₢₣₤₥₧₨₭₮₯₰₲₳₵₸₼₾₿৳៛؋֏﷼"
+_TABLES = ("countries.tsv.gz", "languages.tsv.gz")
+_DIGIT = re.compile(r"\d")
+_CODE = re.compile(r"[A-Z]{2,3}|[a-z]{2,3}")
+# Shorter names are found in running text more often as another word.
+_SHORTEST_NAME = 4
+# The longest name in CLDR has 103 characters.
+_LONGEST_NAME = 120
 
 
 def codes_of(name: str) -> tuple[str, ...]:
-    """The codes, and the full names, that a name or a code stands for, in no case in particular."""
-    return CODES_OF.get(name.lower(), ())
+    """The codes, and the full names, that a name or a code stands for, in no case in particular.
+
+    Those of the tables above come first, then currencies, countries and languages of CLDR.
+    """
+    return _codes_of(name) if len(name) <= _LONGEST_NAME else ()
 
 
+@lru_cache(maxsize=8192)
+def _codes_of(name: str) -> tuple[str, ...]:
+    found = [*currencies_of(name), *(meaning for table in _TABLES for meaning in _meanings(table, name))]
+    return tuple(dict.fromkeys((*_VALUES.get(name.lower(), ()), *(code for code in found if code != name))))
+
+
+@lru_cache(maxsize=8192)
+def currencies_of(name: str) -> tuple[str, ...]:
+    """The codes of the currencies that a name or a sign stands for, the likelier first.
+
+    Signs are compared with their case: "KM" is the mark of Bosnia, and "km" is none.
+    """
+    own = (code for code in _VALUES.get(name.lower(), ()) if code in _OWN_CURRENCIES)
+    return tuple(dict.fromkeys((*own, *_SIGNS.get(name, ()), *_meanings("currencies.tsv.gz", name))))
+
+
+def _meanings(table: str, name: str) -> tuple[str, ...]:
+    if _DIGIT.search(name):
+        # No name has a digit, and most spans that are read do.
+        return ()
+    key = exact_key(" ".join(name.split()))
+    found = name_table(table).meanings(key)
+    bare = loose_key(key)
+    return found or (name_table(table).meanings(bare) if bare != key else ())
+
+
+@lru_cache(maxsize=1024)
 def names_of(value: str) -> tuple[str, ...]:
-    """The names that are read as this code or full name; the inverse of `codes_of`."""
-    return NAMES_OF.get(value, ())
+    """The names that are read as this code or full name; the inverse of `codes_of`, for running text.
+
+    CLDR adds the names of four letters and more, and the signs of one character, that stand for nothing else.
+    """
+    names = dict.fromkeys(_NAMES.get(value, ()))
+    if not _CODE.fullmatch(value):
+        return tuple(names)
+    names |= dict.fromkeys(s for s, codes in _SIGNS.items() if codes == (value,) and s in CURRENCY_SIGNS)
+    keys = list(name_table("currencies.tsv.gz").keys_of(value))
+    for table in _TABLES:
+        # A code's row begins with its codes, and goes on with a name, in which only some letters are capitals.
+        meanings = name_table(table).meanings(value.lower())
+        codes = list(takewhile(lambda meaning: meaning.isupper() or meaning.islower(), meanings))
+        if value in codes:
+            keys += name_table(table).keys_of("|".join(codes))
+    known = {name.lower() for name in names}
+    names |= dict.fromkeys(
+        key for key in keys if sum(map(str.isalpha, key)) >= _SHORTEST_NAME and key not in known
+    )
+    return tuple(names)

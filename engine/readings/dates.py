@@ -6,7 +6,7 @@ import re
 from datetime import date
 
 from cinnabar.engine.readings.locale import Locale
-from cinnabar.engine.readings.months import MONTH_PATTERN, MONTHS, WEEKDAY_PATTERN
+from cinnabar.engine.readings.months import COMMON, MONTH_PATTERN, OTHER, WEEKDAY_PATTERN, marked, months_of
 from cinnabar.engine.readings.numerals import english_number
 
 _ORDINAL_WORDS = (
@@ -18,17 +18,27 @@ _YEAR = r"(?:1[5-9]|20|21)\d\d"
 _OF = r"(?:(?:day\s+)?of\s+|de\s+|di\s+|d['’]\s*)?"
 _SUFFIX = r"(?:st|nd|rd|th|er|ère|\.|º|°|ª)?"
 
-# One pattern for every style, so that scanning and reading agree. Named groups tell the style apart.
-DATE = re.compile(
+_COMMON, _OTHER, _LONG_OTHER = f"{COMMON}+", f"{OTHER}+", f"{OTHER}{{4,}}"
+
+# One pattern for every style, so that scanning and reading agree. Named groups tell the style apart. It is
+# matched with a marked text. A month that is no common one may be an ordinary word of the document's language
+# ("14 here", "10 can"): it needs a day and a year of four digits beside it, and four letters where the day is
+# behind it, for "in 2020 any 3" and "a few 14, 2020" are written more often than a day before a word and a year.
+_DATE = re.compile(
     rf"""(?<![\w])(?:(?:{WEEKDAY_PATTERN})\b\.?,?\s*(?:the\s+|den\s+|le\s+|,\s*)?)?(?:
     (?P<iso_y>{_YEAR})(?P<iso_s>[-/.]|\.\s)(?P<iso_m>\d{{1,2}})(?P=iso_s)(?P<iso_d>\d{{1,2}})(?![\d])
     |(?P<a>\d{{1,2}})(?P<sep>\s?[./-]\s?|\s)(?P<b>\d{{1,2}})(?:(?P=sep)|(?<=\.)\s?)(?P<y>{_YEAR}|'?\d\d)(?!\d|[./-]\d)
     |(?P<cy>(?:19|20)\d\d)(?P<cm>0[1-9]|1[0-2])(?P<cd>0[1-9]|[12]\d|3[01])(?![\d])
-    |(?P<dy>{_YEAR})[\s,./-]*(?P<dyn>{MONTH_PATTERN})\b\.?[\s-]*(?P<dyd>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)
-    |(?:(?P<dm>\d{{1,2}}){_SUFFIX}|(?P<dmw>{_ORDINAL_WORDS}))[\s-]*{_OF}/?(?P<dmn>{MONTH_PATTERN})
+    |(?P<dy>{_YEAR})(?:\s?m\.|ko)?[\s,./-]*(?P<dyn>{_COMMON}|{_LONG_OTHER})\b\.?[\s-]*(?P<dyd>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)
+    |(?:(?P<dm>\d{{1,2}}){_SUFFIX}|(?P<dmw>{_ORDINAL_WORDS}))[\s-]*{_OF}/?(?P<dmn>{_COMMON})
         (?:\b\.?|(?=\d))(?:[\s,/'’-]*(?:of\s+|del?\s+|in\s+the\s+year\s+(?:of\s+)?)?
         (?P<dmy>{_YEAR}\b|(?<=['’-])\d\d\b(?!:)|(?<=\w)\d{{4}}(?!\d)|(?<=\s)\d\d\b(?![:.]\d)))?
-    |(?P<mn>{MONTH_PATTERN})\b\.?[\s-]*(?:the\s+)?
+    |(?P<om>\d{{1,2}}){_SUFFIX}[\s-]*{_OF}/?(?P<omn>{_OTHER})(?:\b\.?|(?=\d))[\s,/'’-]*
+        (?:of\s+|del?\s+)?(?P<omy>{_YEAR})(?!\d)
+    |(?P<nn>{_LONG_OTHER})\b\.?[\s-]*(?P<nd>\d{{1,2}})\b,?\s+(?P<ny>{_YEAR})(?!\d)
+    |(?P<vd>\d{{1,2}})\s+tháng\s+(?P<vm>\d{{1,2}}),?\s+(?:năm\s+)?(?P<vy>{_YEAR})(?!\d)
+    |(?P<ey>{_YEAR})\s?[年년]\s?(?P<em>\d{{1,2}})\s?[月월]\s?(?P<ed>\d{{1,2}})\s?[日일]
+    |(?P<mn>{_COMMON})\b\.?[\s-]*(?:the\s+)?
         (?:(?P<md>\d{{1,2}})(?:st|nd|rd|th)?\b(?![:/]\d)|(?P<mdw>{_ORDINAL_WORDS})\b)
         (?:[\s,'’/.-]*(?:of\s+)?(?P<my>{_YEAR}\b|(?<=['’-])\d\d\b(?!:)))?
     |(?P<pa>\d{{1,2}})\.\s?(?P<pb>\d{{1,2}})\.(?![\d])
@@ -37,9 +47,9 @@ DATE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
-#: A month of a year, by name or number: "May 2023", "05/2023", "2023-05".
-MONTH_OF_YEAR = re.compile(
-    rf"(?P<name>{MONTH_PATTERN})\.?[\s,/'’-]*(?:de\s+|of\s+)?(?P<year>{_YEAR})"
+# A month of a year, by name or number: "May 2023", "05/2023", "2023-05".
+_MONTH_OF_YEAR = re.compile(
+    rf"(?P<name>{MONTH_PATTERN})\.?[\s,/'’-]*(?:del?\s+|of\s+)?(?P<year>{_YEAR})"
     rf"|(?P<month>0?[1-9]|1[0-2])\s?[/.-]\s?(?P<after>{_YEAR})|(?P<before>{_YEAR})\s?[/.-]\s?(?P<last>0?[1-9]|1[0-2])",
     re.IGNORECASE,
 )
@@ -48,12 +58,47 @@ MONTH_OF_YEAR = re.compile(
 _HAS_DAY = re.compile(r"\d|first|second|third|th\b", re.IGNORECASE)
 
 
-def read_date(match: re.Match[str], locale: Locale) -> tuple[str, ...]:
-    """The dates ("YYYY-MM-DD") that a match of `DATE` may stand for, the likelier first; empty for none.
+def read_date(text: str, locale: Locale) -> tuple[str, ...] | None:
+    """The dates ("YYYY-MM-DD") that a whole text may stand for, the likelier first; None for no date's form.
 
     Years of two digits below 70 belong to 2000, the others to 1900. A date without a year takes that of the
-    locale and is none where there is none.
+    locale and is none where there is none. A month's name of several meanings is read in each.
     """
+    if not _HAS_DAY.search(text):
+        return None
+    match = _DATE.fullmatch(marked(text))
+    return None if match is None else _dates(text, match, locale)
+
+
+def read_month(text: str) -> tuple[str, ...]:
+    """The months ("YYYY-MM", ISO 8601) of a year that a whole text stands for; empty for others."""
+    match = _MONTH_OF_YEAR.fullmatch(marked(text))
+    if match is None:
+        return ()
+    if match["name"]:
+        return tuple(f"{match['year']}-{month:02d}" for month in _months(text, match, "name"))
+    return (f"{match['after'] or match['before']}-{int(match['month'] or match['last']):02d}",)
+
+
+def dates_in(text: str, locale: Locale) -> list[tuple[int, int, tuple[str, ...]]]:
+    """Every date in a text, as (start, end, readings), in order; only those that the calendar has."""
+    if not _HAS_DAY.search(text):
+        return []
+    found = []
+    for match in _DATE.finditer(marked(text)):
+        values = _dates(text, match, locale)
+        if values:
+            found.append((match.start(), match.end(), values))
+    return found
+
+
+def _months(text: str, match: re.Match[str], group: str) -> tuple[int, ...]:
+    """The months that the name at the place of a group of a match may be."""
+    found = months_of(text[match.start(group) : match.end(group)])
+    return () if found is None else found.numbers
+
+
+def _dates(text: str, match: re.Match[str], locale: Locale) -> tuple[str, ...]:
     group = match.groupdict()
     if group["iso_y"]:
         first = _iso(group["iso_y"], group["iso_m"], group["iso_d"])
@@ -71,40 +116,30 @@ def read_date(match: re.Match[str], locale: Locale) -> tuple[str, ...]:
         return (by_day or by_month) if locale.day_first else (by_month or by_day)
     year = None if locale.year is None else str(locale.year)
     if group["pa"]:
-        return _iso(year, group["pb"], group["pa"]) if year else ()
+        return _iso(year, group["pb"], group["pa"])
     if group["qa"]:
-        if year is None:
-            return ()
         by_day, by_month = _iso(year, group["qb"], group["qa"]), _iso(year, group["qa"], group["qb"])
         return (by_day or by_month) if locale.day_first else (by_month or by_day)
-    if group["dyn"]:
-        return _iso(group["dy"], group["dyn"], group["dyd"])
-    if group["dmn"]:
-        day = group["dm"] or str(english_number(group["dmw"] or ""))
-        found = _year(group["dmy"]) if group["dmy"] else year
-        return _iso(found, group["dmn"], day) if found else ()
-    day = group["md"] or str(english_number(group["mdw"] or ""))
-    found = _year(group["my"]) if group["my"] else year
-    return _iso(found, group["mn"], day) if found else ()
+    for numeric in ("e", "v"):
+        if group[numeric + "y"]:
+            return _iso(group[numeric + "y"], group[numeric + "m"], group[numeric + "d"])
+    for name, written, day, word in _NAMED:
+        if group[name]:
+            number = group[day] or str(english_number(group[word] or ""))
+            found = _year(group[written]) if group[written] else year
+            months = _months(text, match, name)
+            return tuple(value for month in months for value in _iso(found, str(month), number))
+    return ()
 
 
-def read_month(match: re.Match[str]) -> str:
-    """The month ("YYYY-MM", ISO 8601) that a match of `MONTH_OF_YEAR` stands for."""
-    if match["name"]:
-        return f"{match['year']}-{MONTHS[match['name'].lower()]:02d}"
-    return f"{match['after'] or match['before']}-{int(match['month'] or match['last']):02d}"
-
-
-def dates_in(text: str, locale: Locale) -> list[tuple[int, int, tuple[str, ...]]]:
-    """Every date in a text, as (start, end, readings), in order; only those that the calendar has."""
-    if not _HAS_DAY.search(text):
-        return []
-    found = []
-    for match in DATE.finditer(text):
-        values = read_date(match, locale)
-        if values:
-            found.append((match.start(), match.end(), values))
-    return found
+# Groups of the styles with a month's name: the name, the year, the day in digits, the day in words.
+_NAMED = (
+    ("dyn", "dy", "dyd", "dmw"),
+    ("dmn", "dmy", "dm", "dmw"),
+    ("omn", "omy", "om", "dmw"),
+    ("nn", "ny", "nd", "dmw"),
+    ("mn", "my", "md", "mdw"),
+)
 
 
 def _year(text: str) -> str:
@@ -114,11 +149,10 @@ def _year(text: str) -> str:
     return digits
 
 
-def _iso(year: str | None, month: str | None, day: str | None) -> tuple[str, ...]:
-    if year is None or month is None or day is None:
+def _iso(year: str | None, month: str, day: str) -> tuple[str, ...]:
+    if year is None or not (month.isdecimal() and day.isdecimal()):
         return ()
-    number = MONTHS.get(month.lower()) if not month.isdigit() else int(month)
     try:
-        return (date(int(year), number or 0, int(day)).isoformat(),)
+        return (date(int(year), int(month), int(day)).isoformat(),)
     except ValueError:
         return ()

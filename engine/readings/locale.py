@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from cinnabar.engine.readings.months import MONTH_PATTERN, is_english_month
+from cinnabar.engine.readings.months import COMMON, OTHER, is_english_month, marked, months_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,13 @@ class Locale:
 
 _NUMERIC_DATE = re.compile(r"(?<![\d./-])(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?![\d/-])")
 _ISO_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-./]\d{1,2}[-./]\d{1,2}(?!\d)")
+# For marked texts. A month that is no common one needs a day and a year, as in the grammar of dates.
+_BEHIND_DAY = r"(?:st|nd|rd|th|er|\.|º)?[\s-]*(?:de\s+|of\s+)?"
+_BEFORE_YEAR = r",?[\s-]*(?:de\s+|del\s+|of\s+)?"
 _MONTH_DATE = re.compile(
-    rf"(?:\b(?P<d>\d{{1,2}})(?:st|nd|rd|th|er|\.|º)?[\s-]*(?:de\s+|of\s+)?)?\b(?P<m>{MONTH_PATTERN})\b\.?"
-    r"(?:[\s-]*(?P<d2>\d{1,2})(?:st|nd|rd|th)?\b(?!\d))?(?:,?[\s-]*(?:de\s+|del\s+|of\s+)?(?P<y>(?:19|20)\d\d)\b)?",
+    rf"(?:\b(?P<d>\d{{1,2}}){_BEHIND_DAY})?\b(?P<m>{COMMON}+)\b\.?"
+    rf"(?:[\s-]*(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d))?(?:{_BEFORE_YEAR}(?P<y>(?:19|20)\d\d)\b)?"
+    rf"|\b(?P<od>\d{{1,2}}){_BEHIND_DAY}\b(?P<om>{OTHER}+)\b\.?{_BEFORE_YEAR}(?P<oy>(?:19|20)\d\d)\b",
     re.IGNORECASE,
 )
 _DECIMAL = re.compile(r"(?<![\d.,:/-])\d{1,3}(?:([.,'’])\d{3})*([.,])(\d{1,2}|\d{4,})(?![\d:/-]|[.,]\d)")
@@ -37,8 +41,8 @@ def document_locale(text: str) -> Locale:
     """The conventions of a whole document, by majority vote of what can be read in one way only.
 
     Dates vote where one part exceeds twelve, numbers where they have two kinds of separators, repeated groups
-    or other than three digits after a lone one. A language of month names other than English votes last, for
-    the day first and the decimal comma.
+    or other than three digits after a lone one. Month names of other languages than English vote last, for the
+    day first, and for the decimal comma where most languages that have the name write it.
     """
     day_first: Counter[bool] = Counter()
     decimal_comma: Counter[bool] = Counter()
@@ -59,14 +63,19 @@ def document_locale(text: str) -> Locale:
             years[int(year)] += 1
     for match in _ISO_DATE.finditer(text):
         years[int(match[1])] += 1
-    foreign = english_day_first = english_month_first = 0
-    for match in _MONTH_DATE.finditer(text):
-        if match["d"] is None and match["d2"] is None:
+    foreign = foreign_comma = english_day_first = english_month_first = 0
+    for match in _MONTH_DATE.finditer(marked(text)):
+        if match["d"] is None and match["d2"] is None and match["od"] is None:
             continue
-        if match["y"] is not None:
-            years[int(match["y"])] += 1
-        if not is_english_month(match["m"]):
+        year = match["y"] or match["oy"]
+        if year is not None:
+            years[int(year)] += 1
+        group = "m" if match["m"] is not None else "om"
+        name = text[match.start(group) : match.end(group)]
+        if not is_english_month(name):
             foreign += 1
+            month = months_of(name)
+            foreign_comma += month is not None and month.decimal_comma
         elif match["d"] is not None:
             english_day_first += 1
         else:
@@ -86,7 +95,7 @@ def document_locale(text: str) -> Locale:
     comma = _majority(decimal_comma)
     if order is None and foreign + english_day_first != english_month_first:
         order = foreign + english_day_first > english_month_first
-    if comma is None and foreign > english_day_first + english_month_first:
+    if comma is None and foreign_comma > english_day_first + english_month_first:
         comma = True
     return Locale(order, comma, years.most_common(1)[0][0] if years else None)
 

@@ -1,10 +1,23 @@
-"""Month and weekday names in seven languages."""
+"""Names of months and weekdays in all languages of CLDR, marked in a text for the grammar of dates.
+
+A text is searched once for words that are such names, and each found is overwritten by one letter that stands
+for its class, as often as it is long. The patterns of dates then hold a letter where thousands of names
+would stand, and places in the marked text are places in the text.
+"""
 
 from __future__ import annotations
 
 import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
 
-_NAMES = """
+from cinnabar.engine.readings.cldr import rows_of
+from cinnabar.engine.readings.folding import exact_key, loose_key
+
+# Names that are months beside any day, even without a year, as they are in the documents of these languages.
+# CLDR has most; what it lacks are the forms without an umlaut or an accent, the Austrian ones and clipped ones.
+_COMMON = """
 1 january jan januar jänner jaenner jän janvier janv enero ene gennaio gen janeiro januari
 2 february feb februar febr feber février fevrier févr fevr fév fev febrero febbraio fevereiro februari
 3 march mar märz maerz mrz mär mars marzo março marco maart mrt
@@ -21,15 +34,10 @@ _NAMES = """
 _ENGLISH = """january february march april may june july august september october november december
 jan feb mar apr jun jul aug sep sept oct nov dec"""
 
-MONTHS: dict[str, int] = {
-    name: int(number) for number, *names in map(str.split, _NAMES.strip().splitlines()) for name in names
-}
 _ENGLISH_MONTHS = frozenset(_ENGLISH.split())
 
-# Longest first, so that "mars" is not read as "mar" and a stray "s".
-MONTH_PATTERN = "|".join(sorted(map(re.escape, MONTHS), key=lambda name: (-len(name), name)))
-
-_WEEKDAYS = """monday tuesday wednesday thursday friday saturday sunday
+# Beside CLDR's whole names: clipped forms of the languages above, "Sonnabend", and forms without accents.
+_COMMON_WEEKDAYS = """monday tuesday wednesday thursday friday saturday sunday
 mon tue tues wed thu thur thurs fri sat sun
 montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag mo di mi do fr sa so
 lundi mardi mercredi jeudi vendredi samedi dimanche lun mer jeu ven sam dim
@@ -37,9 +45,150 @@ lunes martes miércoles miercoles jueves viernes sábado sabado domingo
 lunedì martedì mercoledì giovedì venerdì
 segunda-feira terça-feira quarta-feira quinta-feira sexta-feira segunda terça quarta quinta sexta
 maandag dinsdag woensdag donderdag vrijdag zaterdag zondag"""
-WEEKDAY_PATTERN = "|".join(sorted(map(re.escape, _WEEKDAYS.split()), key=lambda name: (-len(name), name)))
+
+#: Letters of Ogham, which no language of today is written in: a month of `_COMMON`, another month, a weekday.
+COMMON, OTHER, WEEKDAY = "\u1681", "\u1682", "\u1683"
+#: A month, and a weekday, of a marked text.
+MONTH_PATTERN = f"[{COMMON}{OTHER}]+"
+WEEKDAY_PATTERN = f"(?:{WEEKDAY}+|di)"
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """The months that a name stands for, the likelier first, and whether its languages write a decimal comma."""
+
+    numbers: tuple[int, ...]
+    decimal_comma: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    months: dict[str, Month]
+    letters: dict[str, str]
+    """The class of each name of one word, by its key."""
+    phrases: dict[str, re.Pattern[str]]
+    """By the key of their first word: the rest of the names of several words."""
+
+
+# What stands between the words of a name: a document breaks its lines, and types its apostrophes, as it likes.
+_BETWEEN = {" ": r"\s+", "'": "['’ʼ]", "’": "['’ʼ]", "ʼ": "['’ʼ]"}
+# Vowels of many scripts are marks, which Python does not count among the letters of a word.
+_MARKED_SCRIPTS = ((0x300, 0x1E00), (0xA66F, 0xAC00), (0x10A00, 0x11A00), (0x1E100, 0x1E960))
+_MARKS = "".join(
+    c for first, last in _MARKED_SCRIPTS for c in map(chr, range(first, last)) if unicodedata.category(c)[0] == "M"
+)
+_LETTERS = re.compile(r"[^\W\d_]+")
+_LETTERS_AND_MARKS = re.compile(rf"[^\W\d_](?:[^\W\d_]+|[{_MARKS}])*")
+_MARK = re.compile(f"[{_MARKS}]")
+# An ending of an ordinal that runs into its month: "3rdMarch".
+_GLUED = re.compile(r"(\d(?:st|nd|rd|th|er|ère))([^\W\d_]{3,40})", re.IGNORECASE)
+# A word of the grammar of dates too ("7 di marzo"), which names it by itself.
+_GRAMMAR_WEEKDAY = "di"
+# Longer than any word of a name: such a run of letters is not looked up.
+_LONGEST_WORD = 40
+_CLASSES = re.compile(f"[{COMMON}{OTHER}{WEEKDAY}]")
+
+
+@lru_cache(maxsize=1)
+def _names() -> _Names:
+    months: dict[str, Month] = {}
+    for number, *names in map(str.split, _COMMON.strip().splitlines()):
+        months |= {name: Month((int(number),)) for name in names}
+    common = set(months)
+    loose: dict[str, Month] = {}
+    for name, numbers, mark in rows_of("months.tsv"):
+        known = months[name].numbers if name in common else ()
+        found = tuple(dict.fromkeys((*known, *map(int, numbers.split("|")))))
+        months[name] = Month(found, mark == "," or name in common)
+        if (bare := loose_key(name)) != name:
+            before = loose[bare].numbers if bare in loose else ()
+            loose[bare] = Month(tuple(dict.fromkeys((*before, *found))), mark == ",")
+    months = loose | months
+    weekdays = {name for (name,) in rows_of("weekdays.tsv")}
+    # Where names clash, those of the tables above win, and a month wins over a weekday.
+    letters = dict.fromkeys([*map(loose_key, weekdays), *weekdays], WEEKDAY)
+    letters |= dict.fromkeys(months, OTHER) | dict.fromkeys(_COMMON_WEEKDAYS.split(), WEEKDAY)
+    letters |= dict.fromkeys(common, COMMON)
+    del letters[_GRAMMAR_WEEKDAY]
+    # The first word of a longer name leads to a pattern of what follows it.
+    rests: dict[str, list[str]] = {}
+    for name in sorted(letters, key=lambda name: (-len(name), name)):
+        first = _LETTERS_AND_MARKS.match(name)
+        if first is not None and first.end() < len(name):
+            rests.setdefault(first[0], []).append(name[first.end() :])
+    phrases = {
+        first: re.compile(
+            "|".join("".join(_BETWEEN.get(c, re.escape(c)) for c in rest) for rest in found), re.IGNORECASE
+        )
+        for first, found in rests.items()
+    }
+    return _Names(months, letters, phrases)
+
+
+def months_of(name: str) -> Month | None:
+    """The months that a name, in any case and with or without its accents, stands for."""
+    key = exact_key(" ".join(name.split())).replace("'", "’")
+    found = _names().months
+    return found.get(key) or found.get(key.replace("’", "'")) or found.get(loose_key(key))
 
 
 def is_english_month(name: str) -> bool:
     """Whether a month name, in any case, is one that English uses too."""
     return name.lower().rstrip(".") in _ENGLISH_MONTHS
+
+
+@lru_cache(maxsize=32768)
+def _letter_of(word: str) -> str:
+    """The letter of the class of a word, a bar where it may begin a longer name, or nothing."""
+    if len(word) > _LONGEST_WORD:
+        return ""
+    names = _names()
+    key = exact_key(word)
+    if key in names.phrases or loose_key(key) in names.phrases:
+        return "|"
+    return names.letters.get(key) or names.letters.get(loose_key(key)) or ""
+
+
+@lru_cache(maxsize=8)
+def marked(text: str) -> str:
+    """The text with the names of months and weekdays overwritten by the letters of their classes."""
+    if not text.isascii() and _CLASSES.search(text):
+        # A text in Ogham has no dates of ours.
+        text = _CLASSES.sub("\u1684", text)
+    pattern = _LETTERS if text.isascii() or not _MARK.search(text) else _LETTERS_AND_MARKS
+    out: list[str] = []
+    at = 0
+    for match in pattern.finditer(text):
+        letter = _letter_of(match[0])
+        if not letter:
+            continue
+        start, end = match.span()
+        if start < at:
+            continue
+        if letter == "|":
+            letter, end = _longest(text, start, end)
+            if not letter:
+                continue
+        out += (text[at:start], letter * (end - start))
+        at = end
+    done = "".join(out) + text[at:] if out else text
+    return _GLUED.sub(_unglued, done)
+
+
+def _unglued(match: re.Match[str]) -> str:
+    letter = _letter_of(match[2]).strip("|")
+    return match[1] + letter * len(match[2]) if letter else match[0]
+
+
+def _longest(text: str, start: int, end: int) -> tuple[str, int]:
+    """The class and the end of the longest name that begins with the word [start, end)."""
+    names = _names()
+    key = exact_key(text[start:end])
+    rest = names.phrases.get(key) or names.phrases[loose_key(key)]
+    match = rest.match(text, end)
+    if match is not None and not text[match.end() : match.end() + 1].isalpha():
+        whole = exact_key(" ".join(text[start : match.end()].split()))
+        for form in (whole, whole.replace("'", "’"), loose_key(whole)):
+            if form in names.letters:
+                return names.letters[form], match.end()
+    return names.letters.get(key) or names.letters.get(loose_key(key)) or "", end

@@ -12,8 +12,8 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Literal
 
-from cinnabar.engine.readings.codes import CURRENCY_CODES, CURRENCY_SIGNS, codes_of
-from cinnabar.engine.readings.dates import DATE, MONTH_OF_YEAR, dates_in, read_date, read_month
+from cinnabar.engine.readings.codes import CURRENCY_CODES, CURRENCY_SIGNS, codes_of, currencies_of
+from cinnabar.engine.readings.dates import dates_in, read_date, read_month
 from cinnabar.engine.readings.durations import DURATION, read_duration
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.numerals import FRACTIONS, digits_to_decimals, number_in_words
@@ -103,8 +103,8 @@ def _readings(span: str, locale: Locale, before: str, after: str) -> tuple[Readi
             _dated(verbatim, core, locale, before, after, out, late)
         elif (time := TIME.fullmatch(core)) is not None:
             _add_times(out, read_time(time))
-        elif (date := DATE.fullmatch(core)) is not None:
-            for value in read_date(date, locale):
+        else:
+            for value in read_date(core, locale) or ():
                 out[Reading(value, "date")] = None
         if DURATION.fullmatch(core) is not None:
             texts, iso, numbers = read_duration(core, locale)
@@ -177,14 +177,16 @@ def _dated(
     late: list[Reading],
 ) -> None:
     """Add dates, times and date-times of a span that has digits; those inside of more text go to `late`."""
-    date = DATE.fullmatch(core) or DATE.fullmatch(verbatim)
+    date = read_date(core, locale)
+    if date is None:
+        date = read_date(verbatim, locale)
     if date is not None:
-        for value in read_date(date, locale):
+        for value in date:
             out[Reading(value, "date")] = None
-        _midnights(read_date(date, locale), late)
-        late += [Reading(value[:7], "text") for value in read_date(date, locale)]
-    elif (month := MONTH_OF_YEAR.fullmatch(core)) is not None:
-        late.append(Reading(read_month(month), "text"))
+        _midnights(date, late)
+        late += [Reading(value[:7], "text") for value in date]
+    else:
+        late += [Reading(month, "text") for month in read_month(core)]
     time = TIME.fullmatch(core)
     if time is None and core and (core + ".").lower().endswith("m.."):
         time = TIME.fullmatch(core + ".")
@@ -192,8 +194,8 @@ def _dated(
         _add_times(out, read_time(time, after))
     elif date is None and len(core) <= 5:
         _add_times(out, bare_time(core, after))
-        if locale.year is not None and (short := DATE.fullmatch(core + ".")) is not None:
-            late += [Reading(value, "date") for value in read_date(short, locale)]
+        if locale.year is not None:
+            late += [Reading(value, "date") for value in read_date(core + ".", locale) or ()]
     elif date is None and (minutes := minutes_between(core)) is not None:
         out[Reading(str(minutes), "number")] = None
     if time is not None and before:
@@ -297,7 +299,7 @@ def _codes(core: str) -> tuple[str, ...]:
         if part in CURRENCY_CODES:
             out.append(part)
         elif part and len(part) <= 24:
-            out += [code for code in codes_of(part) if code in CURRENCY_CODES]
+            out += currencies_of(part)
     return tuple(out)
 
 

@@ -166,12 +166,17 @@ def is_printed(option: Question, near: str) -> bool:
     """
     name = plain_words(option.label)[1:-1]
     code = option.label.upper()
-    others = names_of(code) if code in CURRENCY_CODES else ()
-    if any(plain_words(other) in near for other in others):
+    if code in CURRENCY_CODES and any(other in near for other in _currency_words(code)):
         return True
     if not name.isascii():
         return bool(name) and name in near
     return bool(name) and (f" {name}" if len(name) > 3 else f" {name} ") in near
+
+
+@lru_cache(maxsize=512)
+def _currency_words(code: str) -> tuple[str, ...]:
+    """The signs and names of a currency as `plain_words` writes them."""
+    return tuple(map(plain_words, names_of(code)))
 
 
 def question_tensors(questions: Sequence[Question], pieces: WordPieces) -> Questions:

@@ -1,0 +1,262 @@
+"""The names of CLDR are read in every language, and ordinary words are left alone."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import sys
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cinnabar.engine.readings.cldr import NAMES_FOLDER, name_table
+from cinnabar.engine.readings.codes import CURRENCY_CODES, codes_of, currencies_of, names_of
+from cinnabar.engine.readings.dates import dates_in
+from cinnabar.engine.readings.folding import exact_key, loose_key
+from cinnabar.engine.readings.locale import Locale, document_locale
+from cinnabar.engine.readings.months import marked, months_of
+from cinnabar.engine.readings.readings import readings
+from cinnabar.engine.readings.scan import scan
+
+babel = pytest.importorskip("babel")
+UNKNOWN = Locale()
+SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
+
+
+def values(span: str, kind: str, locale: Locale = UNKNOWN) -> list[str | bool]:
+    return [r.value for r in readings(span, locale) if r.kind == kind]
+
+
+def locales() -> Iterator[babel.Locale]:
+    from babel.localedata import locale_identifiers
+
+    yield from (babel.Locale.parse(name) for name in sorted(locale_identifiers()) if "@" not in name)
+
+
+def of_this_cldr() -> None:
+    if (NAMES_FOLDER / "VERSION").read_text().split()[-1] != babel.__version__:
+        pytest.skip("the names were made with another release of Babel")
+
+
+def in_a_script_of_europe(name: str) -> bool:
+    scripts = {unicodedata.name(c, "").split()[0] for c in name if c.isalpha()}
+    return scripts <= {"LATIN", "CYRILLIC", "GREEK", "MODIFIER"}
+
+
+def test_the_files_are_what_the_generator_writes() -> None:
+    of_this_cldr()
+    sys.path.insert(0, str(SCRIPTS))
+    try:
+        made = importlib.import_module("cldr_names").files()
+    finally:
+        sys.path.remove(str(SCRIPTS))
+    for name, data in made.items():
+        written = (NAMES_FOLDER / name).read_bytes()
+        assert (gzip.decompress(written) if name.endswith(".gz") else written) == data, name
+
+
+def test_the_files_stay_small_and_carry_their_licence() -> None:
+    assert sum(path.stat().st_size for path in NAMES_FOLDER.iterdir()) < 1_500_000
+    assert "UNICODE" in (NAMES_FOLDER / "LICENSE.unicode").read_text(encoding="utf-8").upper()
+
+
+def test_every_month_of_every_language_is_read_by_its_whole_name() -> None:
+    of_this_cldr()
+    wrong = set()
+    for locale in locales():
+        for names in locale._data["months"].values():
+            for month, name in names.get("wide", {}).items():
+                # A number beside a word is no name, and less than three letters are too little.
+                letters = sum(map(str.isalpha, name.removeprefix("de ").removeprefix("di ")))
+                if any(map(str.isdigit, name)) or letters < 3 or not in_a_script_of_europe(name):
+                    continue
+                for form in (name, name.upper(), loose_key(exact_key(name))):
+                    if f"2026-{month:02d}-14" not in values(f"14 {form} 2026", "date"):
+                        wrong.add((str(locale), form))
+    assert not wrong
+
+
+def test_every_territory_has_its_codes_by_its_name_in_every_language() -> None:
+    of_this_cldr()
+    table = name_table("countries.tsv.gz")
+    # Of the codes that CLDR has, those of countries: no groups of countries, no outlying islands.
+    wanted = {code for code in babel.Locale("en").territories if code in table.meanings(code.lower())[:1]}
+    assert len(wanted) == 250
+    wrong = set()
+    for locale in locales():
+        for code, name in locale._data["territories"].items():
+            if code in wanted and sum(map(str.isalpha, name)) > 2 and code not in codes_of(name):
+                wrong.add((str(locale), code, name))
+    assert not wrong
+
+
+def test_every_language_and_currency_has_its_code_by_its_name() -> None:
+    of_this_cldr()
+    wrong = set()
+    # One locale a language: the regions repeat it.
+    for locale in locales():
+        if locale.territory or locale.script:
+            continue
+        for code, name in locale._data["languages"].items():
+            if len(code) == 2 and len(name) > 3 and code not in codes_of(name):
+                wrong.add((str(locale), code, name))
+        for code, name in locale._data["currency_names"].items():
+            if code not in CURRENCY_CODES or len(name) <= 3 or any(c.isdigit() or c in "(（" for c in name):
+                continue
+            if code not in currencies_of(name):
+                wrong.add((str(locale), code, name))
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("14 stycznia 2026", "2026-01-14"),
+        ("14 STYCZEŃ 2026", "2026-01-14"),
+        ("środa, 14 stycznia 2026", "2026-01-14"),
+        ("14-sty-2026", "2026-01-14"),
+        ("14 мая 2026 г.", "2026-05-14"),
+        ("14 Μαΐου 2026", "2026-05-14"),
+        ("14 KASIM 2026", "2026-11-14"),
+        ("14 kasım 2026", "2026-11-14"),
+        ("14 d’abril de 2026", "2026-04-14"),
+        ("14 de març del 2026", "2026-03-14"),
+        ("14. marraskuuta 2026", "2026-11-14"),
+        ("2026. január 14.", "2026-01-14"),
+        ("2026 m. kovo 14 d.", "2026-03-14"),
+        ("14 Meán\nFómhair 2026", "2026-09-14"),
+        ("14 มกราคม 2026", "2026-01-14"),
+        ("14 يناير 2026", "2026-01-14"),
+        ("14 जनवरी 2026", "2026-01-14"),
+        ("14 tháng 3 năm 2026", "2026-03-14"),
+        ("2026年3月14日", "2026-03-14"),
+        ("2026년 3월 14일", "2026-03-14"),
+        ("14 fevrier 2026", "2026-02-14"),
+        ("Sonnabend, 14. März 2026", "2026-03-14"),
+        ("7 di marzo 2026", "2026-03-07"),
+        ("3rdMarch 2026", "2026-03-03"),
+        ("Sat 14 Sept. 2026", "2026-09-14"),
+    ],
+)
+def test_a_date_is_read_in_its_language(text: str, day: str) -> None:
+    assert values(text, "date") == [day]
+    # The same in a sentence.
+    assert [found for _, _, found in dates_in(f"x ({text}) y", UNKNOWN)] == [(day,)]
+
+
+def test_a_name_of_two_months_is_read_as_both() -> None:
+    assert values("14 listopada 2026", "date") == ["2026-11-14", "2026-10-14"]
+    assert {"2026-11", "2026-10"} <= set(values("listopad 2026", "text"))
+
+
+@pytest.mark.parametrize("name", ["may", "mar", "mai", "set", "out", "jan", "mars"])
+def test_no_other_language_comes_before_the_common_ones(name: str) -> None:
+    assert len(values(f"14 {name} 2026", "date")) >= 1
+    found = months_of(name)
+    assert found is not None
+    assert found.numbers[0] == {"may": 5, "mar": 3, "mai": 5, "set": 9, "out": 10, "jan": 1, "mars": 3}[name]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We counted 14 here and 10 can follow, 3 few remain, 5 any.",
+        "The 12 dames met; 9 sat, 3 was the rest of 20 pro players.",
+        "In 2020 any 3 of the 14 some 2 had, a few 14, 20 of them here 5.",
+        "Room 4 Luty, 3 march past; there were 5 set aside.",
+        "Am 14 hat er 3 mal 5 des 10 der 12 lug, und 8 sie 2 her.",
+        "Es kamen 7 aus 9 Mais, 4 Maja und 11 mag ich nicht.",
+        "Il en reste 3 mais 14 par personne, 5 des 12 dame 8.",
+        "Les 9 des 10 par 3 pas 2 sur 12 juge, 6 maison 4.",
+        "5 sal 7 sol 9 dan 11 tri 12 dub 3 ruj 4 mala 8 pri",
+    ],
+)
+def test_ordinary_words_beside_numbers_are_no_dates(text: str) -> None:
+    assert dates_in(text, UNKNOWN) == []
+    assert [m for m in scan(text, UNKNOWN) if m.kind in ("date", "datetime")] == []
+
+
+@pytest.mark.parametrize("text", ["Here 14 May 2020", "any 3 here 14 May 2020", "was 3 few 14 May 2020 5 can"])
+def test_a_word_that_is_a_month_elsewhere_takes_no_date_from_its_neighbour(text: str) -> None:
+    assert [found for _, _, found in dates_in(text, UNKNOWN)] == [("2020-05-14",)]
+
+
+def test_places_in_a_marked_text_are_places_in_the_text() -> None:
+    text = "Vom 14. JÄNNER bis 3 Meán Fómhair 2026, İstanbul, 14 जनवरी 2026 ᚁᚁ"
+    assert len(marked(text)) == len(text)
+    kept = [(a, b) for a, b in zip(text, marked(text), strict=True) if not "\u1681" <= b <= "\u1684"]
+    assert all(a == b for a, b in kept)
+    assert "14. " + "\u1681" * 6 in marked(text)
+
+
+def test_letters_of_the_classes_in_a_text_are_no_months() -> None:
+    assert dates_in("14 ᚁᚁᚁ 2026", UNKNOWN) == []
+
+
+def test_a_language_with_a_decimal_point_tells_no_comma() -> None:
+    assert document_locale("14 stycznia 2026") == Locale(True, True, 2026)
+    assert document_locale("14 Meán Fómhair 2026") == Locale(True, None, 2026)
+
+
+@pytest.mark.parametrize(
+    ("name", "codes"),
+    [
+        ("Alemania", {"DE", "DEU"}),
+        ("Duitsland", {"DE", "DEU"}),
+        ("Mongolia", {"MN", "MNG"}),
+        ("MNG", {"MN", "Mongolia"}),
+        ("Nga", {"NG", "RU"}),
+        ("PA", {"PA", "PAN", "Pennsylvania"}),
+        ("Франция", {"FR", "FRA"}),
+        ("中国", {"CN", "CHN"}),
+        ("TÜRKİYE", {"TR", "TUR"}),
+        ("WEISSRUSSLAND", {"BY"}),
+        ("Weißrussland", {"BY"}),
+        ("Burma", {"MM", "MMR"}),
+        ("Swaziland", {"SZ"}),
+        ("Georgia", {"GE", "GEO", "GA"}),
+        ("Deutsch", {"de", "deu", "ger"}),
+        ("francais", {"fr"}),
+        ("złotych polskich", {"PLN"}),
+        ("zlotych polskich", {"PLN"}),
+        ("dólares estadounidenses", {"USD"}),
+        ("₡", {"CRC"}),
+        ("KM", {"BAM"}),
+    ],
+)
+def test_a_name_in_any_language_has_its_codes(name: str, codes: set[str]) -> None:
+    assert codes <= set(values(name, "code"))
+
+
+def test_what_the_own_tables_say_comes_first() -> None:
+    assert codes_of("Georgia")[:3] == ("GE", "GEO", "GA")
+    assert codes_of("$")[0] == "USD"
+    assert currencies_of("Rs.")[0] == "INR"
+    assert currencies_of("kr")[:3] == ("SEK", "NOK", "DKK")
+
+
+@pytest.mark.parametrize("text", ["R", "L", "K", "km", "gold", "silver", "invoice", "Total", "the"])
+def test_an_ordinary_word_is_no_currency(text: str) -> None:
+    assert currencies_of(text) == ()
+
+
+def test_names_for_running_text_are_long_and_of_one_meaning() -> None:
+    assert {"Germany", "Deutschland", "alemania", "duitsland"} <= set(names_of("DE"))
+    assert "$" in names_of("USD")
+    assert "$" not in names_of("CAD")
+    assert {"deutsch", "niemiecki"} <= set(names_of("de"))
+    assert names_of("CRC")[0] == "₡"
+    assert not [n for n in names_of("PGK") if len(n) < 4]
+    assert "нигерия" in names_of("NG")
+    assert names_of("ACME") == ()
+
+
+def test_the_table_finds_its_first_and_last_rows_and_nothing_between() -> None:
+    table = name_table("countries.tsv.gz")
+    rows = gzip.decompress((NAMES_FOLDER / "countries.tsv.gz").read_bytes()).decode().splitlines()
+    for row in (rows[0], rows[-1], *rows[:: len(rows) // 50]):
+        key, meanings = row.split("\t")
+        assert "|".join(table.meanings(key)) == meanings.rstrip("|")
+    assert table.meanings("") == table.meanings("\U0010ffff") == table.meanings("germanyy") == ()
