@@ -15,13 +15,16 @@ from cinnabar.engine.constraint import FIRST_LENGTH, Constraint
 from cinnabar.engine.effort import Effort, effort_of
 from cinnabar.engine.fingerprint import engine_fingerprint
 from cinnabar.engine.models.base import Model, Row
-from cinnabar.engine.request import Passage, Request, Result
+from cinnabar.engine.request import Filled, Passage, Request, Result
 from cinnabar.engine.scheduler import run
 from cinnabar.engine.step import commit, constrain
 from cinnabar.schemas.errors import RunError, UsageError
+from cinnabar.schemas.form.form import Form
 
 #: Called with the number of steps taken and the record of each request of the batch, in their order.
 Observer = Callable[[int, list[str]], None]
+# A demanded choice that is less probable than this is missing.
+_LEAST_CHOICE = 0.5
 
 
 class Engine:
@@ -104,11 +107,13 @@ class Engine:
         self.reopenings.add(state.reopenings)
         filled = [result for result in state.results if result is not None]
         calibration = self.model.calibration
-        if calibration is None:
-            return list(filled)
+        if calibration is not None:
+            filled = [
+                calibration.calibrated(request.form, request.passage, result)
+                for request, result in zip(requests, filled, strict=True)
+            ]
         return [
-            calibration.calibrated(request.form, request.passage, result)
-            for request, result in zip(requests, filled, strict=True)
+            _without_made_up_choices(request.form, result) for request, result in zip(requests, filled, strict=True)
         ]
 
     def _rows(self, requests: Sequence[Request], memories: Sequence[Any]) -> list[list[Row]]:
@@ -129,6 +134,23 @@ class Engine:
             yield
         finally:
             self.timings[stage] += time.perf_counter() - begin
+
+
+def _without_made_up_choices(form: Form, filled: Filled) -> Filled:
+    """The record, its demanded choices that are rather wrong than right flagged as missing.
+
+    Nothing of the document stands behind a chosen option but the model's word: an option that is likelier wrong is
+    made up. A slot of one option has no choice.
+    """
+    made_up = {
+        pointer: replace(leaf, missing=True)
+        for pointer, leaf in filled.leaves.items()
+        if leaf.demanded
+        and leaf.origin == "chosen"
+        and leaf.confidence < _LEAST_CHOICE
+        and len(form.slots[leaf.slot].options) > 1
+    }
+    return replace(filled, leaves=dict(filled.leaves) | made_up) if made_up else filled
 
 
 def _with_known(request: Request, found: Sequence[Row]) -> list[Row]:

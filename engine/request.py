@@ -61,6 +61,7 @@ class Leaf:
     be otherwise: with several readings both may be low. `posterior` and `rival` are what the model itself
     gives to its likeliest text, written or not, and to the next one: `calibration.py` makes the confidence of
     them. `slot` indexes `Form.slots`, -1 where no slot was asked.
+    `demanded` says that the schema leaves no room for there being no value.
     """
 
     text: str | None
@@ -73,6 +74,7 @@ class Leaf:
     posterior: float = 0.0
     rival: float = 0.0
     slot: int = -1
+    demanded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

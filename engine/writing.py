@@ -35,7 +35,8 @@ from cinnabar.schemas.pointers import escape
 class Value:
     """What is written for a slot: `text` if it is there, and what is known of it.
 
-    `spans` are in characters of the passage. `missing`: a value is demanded that the model did not find.
+    `spans` are in characters of the passage. `demanded`: the schema wants a value here; `missing`: it does, and
+    the model did not find one.
     `absent`: there is none; `text` is then the best guess, for where the schema demands one after all.
     `confidence` is the posterior of that text, `rival` that of the next likelier one.
     """
@@ -47,6 +48,7 @@ class Value:
     spans: tuple[tuple[int, int], ...] = ()
     origin: Origin = "minimal"
     missing: bool = False
+    demanded: bool = False
     allowed_mass: float = 0.0
     rival: float = 0.0
 
@@ -254,6 +256,7 @@ class Writer:
             value.confidence,
             value.rival,
             slot.index,
+            value.demanded,
         )
         return value.text
 

@@ -133,9 +133,10 @@ class WindowDecoder:
         of_views = zip(*(column.tolist() for column in columns), strict=True)
         for i, (window, of_view) in enumerate(zip(chosen, of_views, strict=True)):
             for j, (k, *scored) in enumerate(zip(asked[i], *of_view, strict=False)):
-                found[k].add(window, decoded.slots[i, j], *scored)
                 if k in support:
-                    found[k].options.append(self._options(k, decoded.slots[i, j], support[k], request))
+                    scored[0], options = self._choice(k, window, scored[0], decoded.slots[i, j], support[k], request)
+                    found[k].options.append(options)
+                found[k].add(window, decoded.slots[i, j], *scored)
 
     def _board(self, views: Sequence[View], request: FormRequest, page: Sheet) -> Board:
         """The slots of the views as the network sees them."""
@@ -179,12 +180,21 @@ class WindowDecoder:
                     most[i, j] = support[k].amax(0)
         return support, most
 
-    def _options(self, k: int, state: Tensor, support: Tensor, request: FormRequest) -> list[float]:
-        """The log probabilities of a slot's options."""
-        questions, place = request.questions, request.places.get(k)
-        return option_scores(
-            self.network, state, questions, request.memory, request.slot(k), place, support
-        )
+    def _choice(
+        self, k: int, window: int, absent: float, state: Tensor, support: Tensor, request: FormRequest
+    ) -> tuple[float, list[float]]:
+        """The log odds of a choice's absence in a window, and the log probabilities of its options.
+
+        The first look decides: what other slots have committed by then says nothing of a choice, and misled it.
+        Euro invoices became rupees at .97 once their number and total were known; mean F1 of twelve sets with
+        choices .643 with later looks, .646 without.
+        """
+        memory, slot, place = request.memory, request.slot(k), request.places.get(k)
+        key = (request.form.fingerprint, slot.index, window, -1 if place is None else place.anchor)
+        if key not in memory.choices:
+            options = option_scores(self.network, state, request.questions, memory, slot, place, support)
+            memory.choices[key] = absent, options
+        return memory.choices[key]
 
     def _page(self, memory: Memory, windows: Sequence[int]) -> Sheet:
         chosen = [(memory.pieces, memory.windows[w]) for w in windows]

@@ -23,7 +23,8 @@ class Memory:
     words, once they are needed. By the form's fingerprint: `promising` are the windows that its slots look at
     again, `choice_windows` the window that has most of the words of each of its choices, by slot, `priors`
     the scores of the passage's words. `supported` is what was found of choices, by form, slot, window and
-    stretch; `matched` how alike the words of slots are to those of windows, by form, windows and questions.
+    stretch; `matched` how alike the words of slots are to those of windows, by form, windows and questions;
+    `choices` what the first look said of choices, absence and options, by form, slot, window and row.
     """
 
     passage: Passage
@@ -39,3 +40,4 @@ class Memory:
     supported: dict[tuple[str | int, ...], Tensor] = field(default_factory=dict)
     matched: dict[tuple[str | int, ...], Tensor] = field(default_factory=dict)
     priors: dict[str, Priors] = field(default_factory=dict)
+    choices: dict[tuple[str | int, ...], tuple[float, list[float]]] = field(default_factory=dict)
