@@ -16,15 +16,7 @@ from cinnabar.engine.models.reader.inputs.questions import Question, question_te
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, Board, Phrases, Questions, Sheet
 from cinnabar.engine.models.reader.inputs.windows import Window, phrases, sheet
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
-from cinnabar.engine.training.canvases import (
-    IGNORE,
-    Places,
-    draw_slots,
-    hint_of,
-    show_value,
-    some_options,
-    spelling,
-)
+from cinnabar.engine.training.canvases import IGNORE, Places, draw_slots, show_value, some_options
 from cinnabar.engine.training.examples import (
     LabelledPassage,
     RowsTarget,
@@ -45,14 +37,12 @@ class Targets:
     """What a batch should have said.
 
     absent: [N, S] float, NaN where unknown. spans: [N, S, GOLD, 2] int64 places (first, last), -1 beyond the
-    end. starts, ends: [N, S, T] and [N, T] bool, where spans may start and end. boolean: [N, S] int64. gate:
-    [N, S] float, 1 where the value has to be spelled, NaN where unknown. default: [N, S] int64, what stands
-    for an absent value: 0 nothing, 1 + i the question's named value i, IGNORE where unknown; either: [N, S]
-    bool, where the value may as well be pointed at (then `absent` is NaN). unsigned: [N, S] float, 1 where
-    the sign at `spans` is not part of the value, NaN where there is none. choice_at: [C, 2] (window, slot);
-    choice_options: [C, O] questions, -1 beyond; choice_printed: [C, O]; choice: [C]. rows_at: [R, 2]; rows:
-    [R, T] float. spell_at: [G, 2]; hint: [G, HINT_BYTES]; shown: [G, SPELLED] tokens on the canvas; spelled:
-    [G, SPELLED] their truth, IGNORE where it does not count; positions: [G], how many of them the slot has.
+    end. starts, ends: [N, S, T] and [N, T] bool, where spans may start and end. boolean: [N, S] int64. default:
+    [N, S] int64, what stands for an absent value: 0 nothing, 1 + i the question's named value i, IGNORE where
+    unknown; either: [N, S] bool, where the value may as well be pointed at (then `absent` is NaN). unsigned:
+    [N, S] float, 1 where the sign at `spans` is not part of the value, NaN where there is none. choice_at:
+    [C, 2] (window, slot); choice_options: [C, O] questions, -1 beyond; choice_printed: [C, O]; choice: [C].
+    rows_at: [R, 2]; rows: [R, T] float.
     """
 
     absent: Tensor
@@ -60,7 +50,6 @@ class Targets:
     starts: Tensor
     ends: Tensor
     boolean: Tensor
-    gate: Tensor
     default: Tensor
     either: Tensor
     unsigned: Tensor
@@ -70,11 +59,6 @@ class Targets:
     choice: Tensor
     rows_at: Tensor
     rows: Tensor
-    spell_at: Tensor
-    hint: Tensor
-    shown: Tensor
-    spelled: Tensor
-    positions: Tensor
 
 
 @dataclass(slots=True)
@@ -133,7 +117,7 @@ class _Collation:
         self.rng, self.width = rng, width
         shape = (windows, slots)
         self.board = Board.blank(windows, slots, width)
-        self.absent, self.gate, self.unsigned = (torch.full(shape, float("nan")) for _ in range(3))
+        self.absent, self.unsigned = (torch.full(shape, float("nan")) for _ in range(2))
         self.default, self.either = torch.full(shape, IGNORE), torch.zeros(shape, dtype=torch.bool)
         self.spans = torch.full((*shape, GOLD, 2), -1)
         self.boolean = torch.full(shape, IGNORE)
@@ -144,7 +128,6 @@ class _Collation:
         self.wording = Rewording(rng)
         self.choices: list[_Choice] = []
         self.rows: list[tuple[tuple[int, int], npt.NDArray[np.int64]]] = []
-        self.spells: list[tuple[tuple[int, int], tuple[bytes, bytes]]] = []
 
     def add(self, seen: _Seen, slots: Sequence[SlotTarget | RowsTarget]) -> None:
         """Put the slots of a window on the board, and note what should be said of them."""
@@ -199,17 +182,12 @@ class _Collation:
         else:
             self.starts[i, j, torch.from_numpy(places_inside(target.allowed, seen.window))] = True
             self.starts[i, j] &= seen.word_start
-        if target.absent or target.spans or (seen.whole and target.known):
+        if target.absent or target.spans:
             self.absent[i, j] = float(target.absent or (not own and bool(target.spans)))
         for k, (a, b) in enumerate(own[:GOLD]):
             self.spans[i, j, k] = torch.tensor((a, b))
             self.starts[i, j, a] = True
             self.ends[i, b] = True
-        if own or (seen.whole and target.known and not target.absent):
-            self.gate[i, j] = float(not own)
-        if target.spelled is not None and (own or seen.whole):
-            hint = hint_of(seen.passage, target, own, self.rng)
-            self.spells.append(((i, j), (target.spelled, hint)))
 
     def _default(self, i: int, j: int, target: SlotTarget, asked: Question, own: Places) -> None:
         """What stands for an absent value is told where the question, as it is asked, names any."""
@@ -224,7 +202,7 @@ class _Collation:
             self.default[i, j] = 1 + target.default
             if own:
                 self.either[i, j] = True
-                self.absent[i, j] = self.gate[i, j] = float("nan")
+                self.absent[i, j] = float("nan")
 
     def targets(self) -> Targets:
         """What the batch should have said, now that all windows are in."""
@@ -236,15 +214,12 @@ class _Collation:
         tags = torch.zeros(len(self.rows), self.width)
         for k, (_, places) in enumerate(self.rows):
             tags[k, torch.from_numpy(places)] = 1.0
-        hint, shown, spelled, positions = spelling([x for _, x in self.spells], self.rng)
         return Targets(
             absent=self.absent, spans=self.spans, starts=self.starts, ends=self.ends, boolean=self.boolean,
-            gate=self.gate, default=self.default, either=self.either, unsigned=self.unsigned,
+            default=self.default, either=self.either, unsigned=self.unsigned,
             choice_at=_pairs([c.at for c in self.choices]), choice_options=options, choice_printed=printed,
             choice=torch.tensor([c.true for c in self.choices], dtype=torch.long),
             rows_at=_pairs([at for at, _ in self.rows]), rows=tags,
-            spell_at=_pairs([at for at, _ in self.spells]), hint=hint, shown=shown, spelled=spelled,
-            positions=positions,
         )  # fmt: skip
 
 

@@ -1,17 +1,13 @@
-"""What a training canvas asks and shows: drawn slots, their options, visible values, and their spelling."""
+"""What a training canvas asks and shows: drawn slots, their options, and visible values."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 
 import torch
-from torch import Tensor
 
-from cinnabar.engine.canvas import MASK, MORE, PAD
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, STATES, Board
 from cinnabar.engine.models.reader.inputs.windows import Window
-from cinnabar.engine.models.reader.network.speller import HINT_BYTES
 from cinnabar.engine.training.examples import LabelledPassage, RowsTarget, is_held
 from cinnabar.engine.training.targets import SlotTarget
 
@@ -19,8 +15,6 @@ from cinnabar.engine.training.targets import SlotTarget
 _SCALARS, _ARRAYS, _ROWS, _ROW_SLOTS = 14, 3, 5, 8
 #: Options of a choice beside the true one.
 _OPTIONS = 12
-#: Positions of the speller in training; two pads at most count in its loss.
-SPELLED, PADS = 32, 2
 #: A target that does not count.
 IGNORE = -100
 
@@ -39,8 +33,7 @@ def draw_slots(
     held: list[SlotTarget] = []
     others: list[SlotTarget] = []
     for x in rng.sample(passage.scalars, len(passage.scalars)):
-        there = not x.absent and (is_held(x, window) or not (x.spans or x.chosen))
-        (held if there else others).append(x)
+        (held if not x.absent and is_held(x, window) else others).append(x)
     held = held[: rng.randint(_SCALARS // 2, _SCALARS)]
     scalars = held + others[: max(2, len(held) // 2)]
     rng.shuffle(scalars)
@@ -85,32 +78,3 @@ def show_value(
         board.span[i, j] = torch.tensor((a, b + 1))
     if not corrupted and target.words:
         board.words[i, j, : len(target.words)] = torch.tensor(target.words)
-
-
-def hint_of(passage: LabelledPassage, target: SlotTarget, own: Places, rng: random.Random) -> bytes:
-    """The bytes of the span that the pointer would choose; at times none, for the pointer may be wrong."""
-    if not own or rng.random() < 0.3:
-        return b""
-    first, last = rng.choice(target.spans)
-    return passage.text[passage.pieces.start[first] : passage.pieces.end[last]].encode()
-
-
-def spelling(
-    spells: Sequence[tuple[bytes, bytes]], rng: random.Random
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """What the speller sees and should say of (text, hint): hint, shown, spelled, positions of `Targets`."""
-    hint = torch.full((len(spells), HINT_BYTES), MASK)
-    shown = torch.full((len(spells), SPELLED), MASK)
-    spelled = torch.full((len(spells), SPELLED), IGNORE)
-    positions = torch.tensor([rng.choice((SPELLED // 2, SPELLED)) for _ in spells], dtype=torch.long)
-    for k, ((text, seen), size) in enumerate(zip(spells, positions.tolist(), strict=True)):
-        # A value that is longer than its slot ends in MORE: the slot has to grow.
-        tokens = [*text[: size - 1], MORE] if len(text) > size else [*text, *[PAD] * PADS][:size]
-        spelled[k, : len(tokens)] = torch.tensor(tokens)
-        cut = seen[:HINT_BYTES]
-        hint[k, : len(cut)] = torch.tensor(list(cut), dtype=torch.long)
-        if rng.random() < 0.5:
-            ratio = rng.random()
-            visible = torch.tensor([rng.random() < ratio for _ in range(len(tokens))])
-            shown[k, : len(tokens)] = torch.where(visible, torch.tensor(tokens), MASK)
-    return hint, shown, spelled, positions

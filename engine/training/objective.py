@@ -18,7 +18,7 @@ _BOOLEAN = KINDS.index("boolean")
 #: Weight of each part of the loss.
 WEIGHTS = {
     "start": 1.0, "end": 0.7, "absent": 1.0, "choice": 0.7, "boolean": 0.7, "rows": 1.5, "row_ranks": 0.5,
-    "gate": 0.2, "spell": 0.3, "default": 1.0, "unsigned": 0.3,
+    "default": 1.0, "unsigned": 0.3,
 }  # fmt: skip
 
 
@@ -38,10 +38,6 @@ def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
     known = ~targets.absent.isnan()
     if known.any():
         out["absent"] = F.binary_cross_entropy_with_logits(absent[known], targets.absent[known])
-    gated = ~targets.gate.isnan()
-    if gated.any():
-        gate = network.spell_gate(look.slots)[..., 0].float()
-        out["gate"] = F.binary_cross_entropy_with_logits(gate[gated], targets.gate[gated])
 
     scores = torch.where(targets.starts, starts.float(), FLOOR).log_softmax(-1)
     gold = targets.spans[..., 0].clamp(min=0)
@@ -96,12 +92,6 @@ def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
             ranked = torch.where(places > 0, tags, FLOOR).log_softmax(-1)
             share = targets.rows / targets.rows.sum(-1, keepdim=True).clamp(min=1)
             out["row_ranks"] = -(ranked * share).sum(-1)[there].mean()
-    if len(targets.spelled):
-        i, j = targets.spell_at.unbind(-1)
-        letters = network.speller(look.slots[i, j], targets.hint, targets.shown, targets.positions)
-        hidden = torch.where(targets.shown < 0, targets.spelled, IGNORE)
-        if (hidden != IGNORE).any():
-            out["spell"] = F.cross_entropy(letters.flatten(0, 1), hidden.flatten(), ignore_index=IGNORE)
     return out
 
 

@@ -15,9 +15,6 @@ from cinnabar.engine.training.labels import LabelledLeaf, LabelledRow
 from cinnabar.engine.training.wrapped import Wrapped
 from cinnabar.schemas.form.form import Slot
 
-#: Longest text, in bytes of JSON, that the speller is trained on.
-SPELLED_BYTES = 30
-
 
 @dataclass(frozen=True, slots=True)
 class SlotTarget:
@@ -25,9 +22,9 @@ class SlotTarget:
 
     anchor, until: pieces of the passage, -1 outside of rows. `spans`: (first, last) pieces of the passage,
     both inclusive. `allowed`: pieces at which a typed slot's values start, None for slots that take any
-    words. `option`: index of the true option, -1 where there is none. `spelled`: the canonical text for the
-    speller. `absent`: whether the document has no value. `known`: whether the truth could be found at all.
-    `told`: of an option outside of rows the piece around which the passage says most about it (told.py).
+    words. `option`: index of the true option, -1 where there is none. `absent`: whether the document
+    has no value. `known`: whether the truth could be found at all. `told`: of an option outside of rows the
+    piece around which the passage says most about it (told.py).
     `default`: of an absent value, or of one that may as well be printed at `spans`, which of the values that
     the question names is given for it, -1 for none. `unsigned`: whether the printed number's minus sign is
     not part of the value; None where there is no sign.
@@ -44,7 +41,6 @@ class SlotTarget:
     options: tuple[Question, ...] = ()
     printed: tuple[bool, ...] = ()
     option: int = -1
-    spelled: bytes | None = None
     words: tuple[int, ...] = ()
     told: int = 0
     default: int = -1
@@ -108,15 +104,12 @@ def slot_target(
         if not spans:
             region = (anchor, until) if row is not None else (0, len(pieces))
             spans = [s for s in wrapped.find(shown, *region) if s[1] - s[0] < LONGEST_SPAN]
-    spelled = _spelled(slot, value)
     default = _default(base.question, value)
-    unprinted = default >= 0 and not spans
     return replace(
         base,
-        absent=unprinted,
+        absent=default >= 0 and not spans,
         spans=tuple(dict.fromkeys(spans)),
-        known=bool(spans) or spelled is not None,
-        spelled=None if unprinted else spelled,
+        known=bool(spans) or default >= 0,
         words=words,
         default=default,
         unsigned=_unsigned(leaf, reader) if kind == KINDS.index("number") else None,
@@ -155,8 +148,3 @@ class Starts:
 def _plain(option: str) -> str:
     value = json.loads(option)
     return str(value).lower()
-
-
-def _spelled(slot: Slot, value: Any) -> bytes | None:
-    text = json.dumps(value, ensure_ascii=False).encode()
-    return text if len(text) <= SPELLED_BYTES and slot.automaton.accepts(text) else None

@@ -36,8 +36,14 @@ def wanted(found: Batch) -> tuple[float, int, bool, float]:
 
 def test_what_is_not_printed_and_named_is_absent_and_given_for_none() -> None:
     found = target("Sold 12 shares.", 0)
-    assert (found.absent, found.default, found.spans, found.spelled) == (True, 0, (), None)
+    assert (found.absent, found.known, found.default, found.spans) == (True, True, 0, ())
     assert target("Sold 12 shares.", 7).default == -1 and target("Sold 12 shares.", None).default == -1
+
+
+def test_a_value_that_is_not_printed_teaches_nothing() -> None:
+    assert not (found := target("Sold 12 shares.", 7)).known and not found.absent
+    absent, default, either, unsigned = wanted(batch("Sold 12 shares.", 7))
+    assert absent != absent and unsigned != unsigned and (default, either) == (IGNORE, False)
 
 
 def test_the_sign_of_a_printed_number_is_part_of_the_value_or_is_not() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tiny_network import BILL, VOCABULARY, bill, tiny_network
 
-from cinnabar.engine.models.identity import weights_fingerprint
+from cinnabar.engine.models.identity import SHIPPED, weights_fingerprint
 from cinnabar.engine.models.loading import load_model, save_network
 from cinnabar.engine.models.reader.calibration import (
     Calibration,
@@ -59,6 +59,15 @@ def test_a_model_that_is_too_sure_is_put_right_on_sets_that_it_was_not_fitted_on
 def test_confidence_never_falls_with_the_models_probability_though_the_data_say_so() -> None:
     done = fit([one for at in range(3) for one in observed(f"set {at}", 80, at, honest=-0.5)], "w")
     assert done.calibration.values.weights["posterior"] == 0.0
+
+
+def test_the_shipped_calibration_weighs_the_signs_that_are_fitted() -> None:
+    found = load_calibration(SHIPPED, weights_fingerprint("default"))
+    assert found is not None
+    scales = {"values": found.values, "absences": found.absences, "rows": found.rows}
+    assert {family: set(scale.weights) for family, scale in scales.items()} == {
+        family: set(signs) for family, signs in SIGNS.items()
+    }
 
 
 def test_little_evidence_leaves_a_calibration_near_what_was_known() -> None:

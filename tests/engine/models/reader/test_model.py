@@ -11,7 +11,7 @@ import pytest
 import torch
 from tiny_network import BILL, bill, form_of, passage_of, tiny_model
 
-from cinnabar.engine.canvas import MASK, Canvas, SlotInstance
+from cinnabar.engine.canvas import MASK, VOCABULARY, Canvas, SlotInstance
 from cinnabar.engine.effort import effort_of
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Row
@@ -202,13 +202,32 @@ def test_candidates_are_accepted_texts_and_probabilities_are_at_most_one(model: 
         assert len({c.text for c in candidates}) == len(candidates)
         assert all(instance.slot.accepts(c.text) for c in candidates)
         assert logits.isfinite().sum() == len(candidates)
-    mass = torch.cat(
-        [scores.candidate_logits, scores.absent_logit[:, None], scores.generate_logit[:, None]], 1
-    ).logsumexp(1)
+    mass = torch.cat([scores.candidate_logits, scores.absent_logit[:, None]], 1).logsumexp(1)
     assert (mass <= 1e-3).all() and mass.isfinite().all()
-    assert scores.generating.tolist() == sorted(scores.generating.tolist())
-    assert scores.token_logits.shape[:2] == (len(scores.generating), 16)
-    assert scores.generate_logit.isfinite().nonzero()[:, 0].tolist() == scores.generating.tolist()
+
+
+def test_nothing_is_spelled_out(model: Reader) -> None:
+    form = compile_schema(BILL).form
+    for text in (bill(1)[0], "x", ""):
+        slots = [s for s in form.slots if "*" not in s.path]
+        count = len(slots)
+        canvas = Canvas(
+            [SlotInstance(0, s, -1) for s in slots], [None] * count, [False] * count,
+            torch.full((count, 16), MASK), torch.full((count,), 16), [()] * count,
+        )  # fmt: skip
+        scores = model.score([form], model.encode([passage_of(text)]), [[]], canvas)
+        assert scores.generate_logit.tolist() == [float("-inf")] * count
+        assert (len(scores.generating), scores.token_logits.shape) == (0, (0, 16, VOCABULARY))
+
+
+def test_a_demanded_value_without_a_candidate_is_the_least_one_and_missing() -> None:
+    eager = tiny_model()
+    with torch.no_grad():
+        eager.network.absent[2].bias.fill_(-9.0)
+    form = form_of(total={"type": "number"}, due={"type": ["string", "null"], "format": "date"})
+    result = Engine(eager, "instant").fill([Request("none", form, passage_of("No figures here"))])[0]
+    assert isinstance(result, Filled) and record_of(result) == {"total": 0, "due": None}
+    assert (result.leaves["/total"].missing, result.leaves["/due"].missing) == (True, False)
 
 
 def test_the_rows_within_a_row_follow_it(model: Reader) -> None:
