@@ -176,7 +176,7 @@ class Documents:
         return found, fragment
 
     def unresolved(self) -> UnsupportedSchema | None:
-        """The error of the first reference that leads nowhere, even in a part that nothing refers to; None if none does."""
+        """The error of the first reference that leads nowhere, in any part; None if all references resolve."""
         pending = [self.root]
         while pending:
             place = pending.pop()
