@@ -154,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     p.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
     p.add_argument("--effort", default="medium")
     p.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="parser processes")
-    p.add_argument("--threads", type=int, help="threads of torch; its own choice where not given")
+    p.add_argument("--threads", type=int, help="threads of torch; its own choice if not given")
     a = p.parse_args(arguments)
     if a.threads:
         import torch

@@ -136,7 +136,7 @@ def main() -> int:
     """Runs the checks that the arguments ask for; returns 1 if any finds a problem."""
     parser = argparse.ArgumentParser(description="Break a run everywhere, run it again, compare.")
     parser.add_argument("--documents", type=int, default=5, help="documents of each case")
-    parser.add_argument("--every", type=int, default=1, help="only every so many cases")
+    parser.add_argument("--every", type=int, default=1, help="check one of every N cases")
     parser.add_argument("--kills", type=int, default=20, help="random kills")
     parser.add_argument("--many", type=int, default=300, help="documents of the run that is killed at random")
     parser.add_argument("--seed", type=int, default=0)

@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("--others", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=None)
-    parser.add_argument("--steps", type=int, default=None, help="as many at most, in place of minutes")
+    parser.add_argument("--steps", type=int, default=None, help="the most steps, instead of minutes")
     parser.add_argument("--model", default="default")
     parser.add_argument("--device", default="auto")
     asked = parser.parse_args()

@@ -68,7 +68,7 @@ def main() -> None:
     p.add_argument("--documents", type=int, default=120, help="documents that are timed")
     p.add_argument("--engines", type=int, default=2, help="engines of Ray's, and threads of the one process")
     p.add_argument("--rounds", type=int, default=3, help="times that both are measured, in turn")
-    p.add_argument("--schema", default="receipt", help="what all documents are read with")
+    p.add_argument("--schema", default="receipt", help="schema of all documents")
     a = p.parse_args()
     if min(a.documents, a.engines, a.rounds) < 1:
         raise UsageError("--documents, --engines, --rounds: expected at least 1")

@@ -146,7 +146,7 @@ def _is_right(stem: str, record: dict[str, Any]) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--documents", type=int, default=1000)
-    parser.add_argument("--share", type=float, default=0.2, help="of requests that meet a fault")
+    parser.add_argument("--share", type=float, default=0.2, help="share of requests that meet a fault")
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
     found = measure(chosen.documents, chosen.share, chosen.seed)

@@ -43,7 +43,7 @@ def arrow_schema(compiled: CompiledSchema) -> pa.Schema:
 
 
 def arrow_type(shape: Shape) -> pa.DataType:
-    """The type of a column that holds the values of this shape, null among them.
+    """The type of a column that holds the values of this shape, including null.
 
     Dates are date32, date-times timestamp in UTC to the microsecond. Numbers with a `multipleOf` of a power of ten
     are decimal128, other numbers float64. Integers are int64, or decimal128 if a bound lies beyond. All other shapes
@@ -91,7 +91,7 @@ def _number(shape: Number) -> pa.DataType:
 
 
 def _places(multiple: Decimal) -> int | None:
-    """k if `multiple` is 10 to the power of -k and fits a decimal column, else None."""
+    """The k for which `multiple` is 10 to the power of -k; None if there is none that fits a decimal column."""
     sign, digits, exponent = multiple.normalize().as_tuple()
     if sign or digits != (1,) or not isinstance(exponent, int) or not -PRECISION < exponent <= 0:
         return None

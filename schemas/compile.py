@@ -95,8 +95,8 @@ class CompiledSchema:
                 return denied, replace(other, judge=self.judge, instance=instance)
         found = self.judge.violation(parse(Sketch(form, {}).text))
         assert found is not None, "the first record that was looked at would have been the instance"
-        reason = "no record was found that meets it with all else"
-        raise NoValue(found.schema_pointer, found.keyword, reason, "loosen what it demands")
+        reason = "no record was found that meets it and all other keywords"
+        raise NoValue(found.schema_pointer, found.keyword, reason, "loosen its demands")
 
 
 def compile_schema(schema: dict[str, Any] | bool) -> CompiledSchema:

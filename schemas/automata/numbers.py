@@ -185,7 +185,7 @@ def _compared(size: str, kept: str) -> Automaton:
 
 @lru_cache(maxsize=256)
 def _multiples(step: Decimal) -> Automaton:
-    """Unsigned canonical spellings of the multiples of `step`, among them zero; the caller intersects.
+    """Unsigned canonical spellings of the multiples of `step`, including zero; the caller intersects.
 
     The value times 10 ** places must be divisible by the integer step * 10 ** places.
     """

@@ -150,7 +150,7 @@ class _Fitter:
                 text = self.text(place.node, value[place.name], below, row)
                 parts.append(f"{scalar_text(place.name)}:{text}")
             elif place.required:
-                raise NotAccepted(below, "a value, for it is required", "none")
+                raise NotAccepted(below, "a value, because it is required", "none")
         others = [name for name in value if name not in declared]
         groups: dict[int, list[str]] = {rest.index: [] for rest in node.rest}
         for name in others:

@@ -149,7 +149,7 @@ def lay_out(shape: Shape) -> Form:
 
 
 def _merged(containers: Sequence[Shape]) -> list[Shape]:
-    """The alternatives joined where one holds another; the judge decides which values go together."""
+    """The alternatives, joined if one holds the other; the judge decides which values go together."""
     kept: list[Shape] = []
     for shape in containers:
         made: Shape | None = None
@@ -195,7 +195,7 @@ def _joined(a: Shape, b: Shape) -> Shape | None:
 
 
 def _described(shape: Shape, some: Shape) -> Shape:
-    """The shape with the descriptions of `some`, a part of its values, added where it has none itself."""
+    """The shape with the descriptions of `some`, a part of its values, added if it has none itself."""
     if isinstance(shape, Anything):
         containers = [part for part in branches(some) if isinstance(part, (Array, Object))]
         return union([*containers, SCALARS]) or shape

@@ -72,7 +72,7 @@ def _check_number(number: int | float | Decimal, way: Any, name: str) -> None:
         raise SchemaError(f"{name}: {_pointer(_steps(way))}: expected JSON, got {json.dumps(float(number))}")
     if long:
         reason = f"a number of more than {MAX_DIGITS:,} digits, written without an exponent"
-        raise _refused(_steps(way), reason, "leave it out, or write a nearer one")
+        raise _refused(_steps(way), reason, "leave it out, or write a shorter one")
 
 
 def _no_unicode(steps: Sequence[Any], what: str) -> UnsupportedSchema:

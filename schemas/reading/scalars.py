@@ -100,7 +100,7 @@ def number_shape(schema: Mapping[str, Any], pointer: str, integer: bool) -> Numb
 
 
 def choices_shape(values: list[Any], pointer: str, keyword: str) -> Shape | None:
-    """Only these values of `enum` or `const`, without those that no text spells."""
+    """The shape of these values of `enum` or `const` alone, without those that no text spells."""
     advice = "name fewer or shorter values, or describe them by a pattern or bounds"
     with located(pointer, keyword, advice):
         found = union([shape for value in values if (shape := value_shape(value)) is not None])

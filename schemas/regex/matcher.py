@@ -1,8 +1,8 @@
 """Exact matching of any ECMA-262 pattern against one text, without an automaton.
 
 A set of positions in the text (before, between and behind its code points) is one integer with bit i for position i. A
-part of a pattern maps the positions of its begin to those of its end. Counted classes take logarithmic time,
-lookarounds are sets of positions themselves, and nothing is tried twice, so no pattern takes exponential time.
+part of a pattern maps its start positions to its end positions. Counted classes take logarithmic time, lookarounds are
+sets of positions themselves, and nothing is tried twice, so no pattern takes exponential time.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _Places:
         return found
 
     def follow(self, tree: Tree, places: int, back: bool, seen: Seen) -> int:
-        """The end positions of matches that begin in `places`; with `back`, the begins of those that end there."""
+        """The end positions of matches that start in `places`; with `back`, the start positions of those that end there."""
         if not places:
             return 0
         match tree:
