@@ -31,8 +31,8 @@ def conjuncts(tree: Tree) -> list[Tree]:
 def loosened(tree: Tree) -> tuple[Tree, int | None, bool]:
     """The tree without its long counts, the most code points of a text, and whether the two are exact.
 
-    If the first result matches a text of at most that many code points, the tree itself matches it. If, and only if, the
-    last result is True, the tree matches no longer text. Counts within a negative lookaround stay.
+    If the first result matches a text of at most that many code points, the tree itself matches it. If, and only if,
+    the last result is True, the tree matches no longer text. Counts within a negative lookaround stay.
     """
     counted = _long(tree)
     if not counted:

@@ -48,7 +48,7 @@ class _Places:
         return found
 
     def follow(self, tree: Tree, places: int, back: bool, seen: Seen) -> int:
-        """The end positions of matches that start in `places`; with `back`, the start positions of those that end there."""
+        """The ends of the matches that start in `places`; with `back`, the starts of those that end there."""
         if not places:
             return 0
         match tree:
