@@ -105,7 +105,7 @@ def test_decimals_of_a_class_become_numbers_with_fixed_places() -> None:
         ('{"additionalProperties":"no"}', "expected a schema, which is an object, true or false"),
         ('{"items":[{}]}', "`prefixItems`"),
         ('{"$id":"a#b"}', "expected a text that matches"),
-        ('{"minimum":1,"exclusiveMinimum":true}', "true and false are of draft 4"),
+        ('{"minimum":1,"exclusiveMinimum":true}', "true and false belong to draft 4"),
         ('{"$schema":"http://json-schema.org/draft-04/schema#","exclusiveMinimum":true}', "'minimum' beside"),
         ('{"$schema":"https://example.org/own","type":"string"}', "example.org"),
     ],

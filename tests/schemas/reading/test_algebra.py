@@ -105,7 +105,7 @@ def test_of_a_large_schema_the_optional_values_that_lie_deepest_are_left_out_and
     assert len(form.slots) + len(form.objects) < MAX_SHAPES
     assert list(fields(found.shape)) == ["l", "r"]
     assert all(pointer.endswith("/properties") for pointer, _ in found.left_out)
-    assert {what for _, what in found.left_out} == {"left out, for the form is as large as it gets"}
+    assert {what for _, what in found.left_out} == {"left out, because the form has reached its largest size"}
 
 
 WIDE = {f"p{at}": TEXT for at in range(2 * MAX_SHAPES)}
@@ -115,7 +115,7 @@ def test_of_more_properties_than_a_form_has_the_first_and_the_required_ones_are_
     found = normalise({"type": "object", "properties": WIDE, "required": [f"p{len(WIDE) - 1}"]})
     names = list(fields(found.shape))
     assert names == [*(f"p{at}" for at in range(MAX_SHAPES - 1)), f"p{len(WIDE) - 1}"]
-    assert found.left_out == (("/properties", "left out, for the form is as large as it gets"),)
+    assert found.left_out == (("/properties", "left out, because the form has reached its largest size"),)
     both = {"allOf": [{"type": "object", "properties": WIDE}, {"properties": {"b": TEXT}, "required": ["b"]}]}
     assert list(fields(shape(both)))[-1] == "b"
     within = {"type": "object", "properties": {"b": TEXT, "a": {**OPEN, "required": [*WIDE, "x"]}}}
@@ -128,7 +128,7 @@ def test_of_more_alternatives_than_a_form_has_the_first_ones_are_written() -> No
     codes = [{"const": name, "title": f"the code {name}"} for name in WIDE]
     found = normalise({"oneOf": codes})
     assert isinstance(found.shape, Enum) and len(found.shape.options) == MAX_SHAPES - 1
-    assert found.left_out == ((f"/oneOf/{MAX_SHAPES - 1}", "left out, for the form is as large as it gets"),)
+    assert found.left_out == ((f"/oneOf/{MAX_SHAPES - 1}", "left out, because the form has reached its largest size"),)
 
 
 @pytest.mark.parametrize(
