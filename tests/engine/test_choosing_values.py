@@ -18,7 +18,7 @@ from cinnabar.engine.models.base import Scores
 
 def test_a_doubted_slot_is_reopened_and_takes_the_better_value() -> None:
     class Changing(Scripted):
-        """Sure of the first slot at once, and of the opposite afterwards; never sure of the second."""
+        """Be sure of the first slot at once and of the opposite later, and never sure of the second."""
 
         def score(self, forms: Any, memories: Any, rows: Any, canvas: Canvas) -> Scores:
             spans.append(list(canvas.spans))

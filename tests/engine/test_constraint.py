@@ -68,7 +68,7 @@ def check(
     got: Outlook, slot: int, rows: list[tuple[int, ...]], fixed: list[int], scores: torch.Tensor
 ) -> None:
     def weight(row: tuple[int, ...], judged: int = -1) -> float | None:
-        """Log weight under the committed tokens and the one at the position `judged`; None where it contradicts them."""
+        """Log weight under the committed tokens and the one at position `judged`; None where it contradicts them."""
         total = 0.0
         for at, token in enumerate(row):
             if fixed[at] < 0 or at == judged:

@@ -19,7 +19,7 @@ from cinnabar.engine.models.base import Candidate, Scores
 
 def test_a_spelled_value_stays_when_the_model_no_longer_spells_it() -> None:
     class Once(SteeredModel):
-        """Spells the first slot out in the first step only, and would rather copy something else later."""
+        """Spell the first slot out in the first step only, and rather copy another value later."""
 
         step = 0
 
@@ -58,7 +58,7 @@ def test_a_value_longer_than_the_longest_slot_is_cut_but_valid() -> None:
 
 def test_forced_positions_do_not_count_towards_confidence() -> None:
     class Unsure(SteeredModel):
-        """A model that is sure of the digits only, not of the dashes and quotes that the date format forces."""
+        """Be sure of the digits only, not of the dashes and quotes that the date format forces."""
 
         def score(self, forms: Any, memories: Any, rows: Any, canvas: Canvas) -> Scores:
             scores = super().score(forms, memories, rows, canvas)
@@ -102,7 +102,7 @@ def test_a_value_with_forced_letters_is_committed_as_a_whole_in_its_turn() -> No
 
 def test_a_position_is_reopened_at_most_twice() -> None:
     class Fickle(Spelling):
-        """Sure of the first letter, and of another one in every step; never sure of the others."""
+        """Be sure of the first letter, of another one in every step, and never of the others."""
 
         def score(self, forms: Any, memories: Any, rows: Any, canvas: Canvas) -> Scores:
             self.token_logits[1] = 0.0
@@ -121,7 +121,7 @@ def test_a_position_is_reopened_at_most_twice() -> None:
 @pytest.mark.parametrize("other", ["absent", "copied"])
 def test_a_partly_committed_value_does_not_become_absent_or_another_text(other: str) -> None:
     class Leaning(Spelling):
-        """Leans towards something else once the first letters are there, but not clearly."""
+        """Lean towards another value once the first letters are committed, but not clearly."""
 
         def score(self, forms: Any, memories: Any, rows: Any, canvas: Canvas) -> Scores:
             self.spelled = 0.6 if self.seen else 4.0
