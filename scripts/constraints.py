@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes constraints.txt: no package of an installation newer than the one that the tests passed with.
+"""Writes constraints.txt: an installation gets no package newer than the one with which the tests passed.
 
-    .venv/bin/python scripts/constraints.py > constraints.txt
+.venv/bin/python scripts/constraints.py > constraints.txt
 
-An upper bound, not a pin: where an index does not have the very release, pip takes the newest before it that
-pyproject.toml allows, and where it has, the result is the same on every machine.
+Each line is an upper bound, not a pin. Where an index lacks the release, pip takes the newest one before it that
+pyproject.toml allows. Where the index has it, every machine gets the same release.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PROJECT, EXTRAS = "cinnabar-extract", frozenset({"dev", "mutants"})
 
 
 def installed(root: str, extras: frozenset[str]) -> dict[str, str]:
-    """The installed release of everything that `root` with these extras needs, itself apart, by name."""
+    """The installed release of each package that `root` with these extras needs, except itself, by name."""
     found: dict[str, str] = {}
     seen: set[tuple[str, frozenset[str]]] = set()
     waiting = [(root, extras)]

@@ -1,8 +1,8 @@
-"""The mutants of a program that may be drawn, and a draw of them that can be told again.
+"""The mutants of a program that may be drawn, and draws that a seed repeats.
 
-What says nothing by its kind is never drawn: annotations, decorators (`slots`, sizes of caches), the texts of
-errors, `strict=` of `zip`, and `==` exchanged for `is`. A single mutant that cannot change any output is
-listed in equivalent_mutants.toml with the reason, and is not drawn either.
+Some kinds of mutants are never drawn, since tests cannot fail by them: annotations, decorators (`slots`, sizes of
+caches), the texts of errors, `strict=` of `zip`, and `==` exchanged for `is`. equivalent_mutants.toml lists single
+mutants that cannot change any output, each with its reason; they are not drawn either.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, cast
 
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.toml")
-#: Operators that need parameters, or change what is left out by its kind.
+#: Operators that need parameters, or change code of the excluded kinds.
 OTHER_OPERATORS = re.compile(r"Variable|RemoveDecorator|Operator_(?!Is)\w+_Is|Operator_Is(Not)?_(?!Is)")
 
 
@@ -31,8 +31,8 @@ class Mutant:
     operator: str
     occurrence: int
     start: tuple[int, int]
-    #: The line as it stands, and which of the operator's changes in such lines of the file it is. With
-    #: `path` and `operator` they name the mutant as long as the line stays.
+    #: The text of the line, and the number of the change among the operator's changes in such lines of the file. With
+    #: `path` and `operator` they name the mutant as long as the line stays the same.
     text: str
     nth: int
 
@@ -46,7 +46,7 @@ class Mutant:
 
 
 def left_out(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """[start, end) of what says nothing by its kind, as (line, column in characters)."""
+    """[start, end) of the excluded code, as (line, column in characters)."""
     lines = source.splitlines()
 
     def place(line: int, column: int) -> tuple[int, int]:
@@ -93,7 +93,7 @@ def mutants_of(path: str, source: str) -> Iterator[Mutant]:
 
 
 def mutated(mutant: Mutant, source: str) -> str | None:
-    """The file with the change; None where that is no program, or the same one."""
+    """The file with the change; None if that is no valid program, or the same one."""
     from cosmic_ray.mutating import mutate_code
     from cosmic_ray.plugins import get_operator
 
@@ -122,7 +122,7 @@ def draw(sources: dict[str, str], seed: int, count: int) -> Iterator[tuple[Mutan
     """At most `count` mutants at different places, each with its program, in an order that `seed` decides."""
 
     def rank(mutant: Mutant) -> bytes:
-        # Of its own, so that a change to other lines changes nothing here.
+        # Each mutant ranks by its own key, so that a change to other lines changes nothing here.
         return sha256(repr((seed, *mutant.key)).encode()).digest()
 
     known, places = equivalent(), dict[tuple[str, tuple[int, int], str], list[Mutant]]()

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Changes operators of the automaton, cut and commit code at random: how many changes do the tests catch?
+"""Changes operators in the code of the constraint and the commits at random, and counts the changes that tests catch.
 
-    .venv/bin/python scripts/mutants.py --seed 1 --count 120
+.venv/bin/python scripts/mutants.py --seed 1 --count 120
 
-Cosmic Ray knows the mutants. A place is drawn (an operator, a number, a condition, a loop of one of the files
-below), then one of the mutants there, so that a `+`, which has eleven, weighs as much as a `not`, which has
-one. Each is written into a copy of the tree, and the tests that concern it run, the nearest first, until one
-fails; one that runs into a limit of time or memory fails too. What is done is kept in
-RUN/mutants-SEED.jsonl: the same command goes on where it was, and `--again` tries the survivors anew.
+Cosmic Ray makes the mutants. The script draws a place (an operator, a number, a condition or a loop in one of the files
+below), and then one of the mutants there. So a `+`, which has eleven, weighs as much as a `not`, which has one. It
+writes each into a copy of the tree and runs the tests that concern it, nearest first, until one fails; reaching a limit
+of time or memory counts as a failure. RUN/mutants-SEED.jsonl keeps the results: the same command resumes there, and
+`--again` tries the survivors anew.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mutant_draws import Mutant, difference, draw
 from mutant_tests import outcome, stages
 
 ROOT = Path(__file__).resolve().parents[1]
-#: The automata and what is laid out with them, the cuts, and what commits.
+#: The automata, the forms laid out with them, the judge of records, and the commits.
 _MODULES = {
     "schemas": "canonical compile",
     "schemas/automata": "automaton boolean concatenation literals minimise numbers spelling strings",
@@ -43,13 +43,13 @@ FILES = tuple(f"{folder}/{name}.py" for folder, names in _MODULES.items() for na
 
 
 def forget_bytecode(file: Path) -> None:
-    """Python compares whole seconds and sizes, which may be those of the program before."""
+    """Delete compiled files: Python compares whole seconds and sizes, which may be those of the last program."""
     for compiled in (file.parent / "__pycache__").glob(f"{file.stem}.*.pyc"):
         compiled.unlink()
 
 
 def caught_by(tree: Path, mutant: Mutant, source: str, changed: str) -> str:
-    """The test that catches a mutant, or the limit; empty where none does."""
+    """The test that catches a mutant, or the limit; empty if none does."""
     file = tree / mutant.path
     forget_bytecode(file)
     file.write_text(changed, "utf-8")
@@ -62,7 +62,7 @@ def caught_by(tree: Path, mutant: Mutant, source: str, changed: str) -> str:
 
 
 def copy_tree(tree: Path) -> str:
-    """What git knows, as it stands now, in a folder of its own; the hash of all of it."""
+    """Copy all files that git knows, as they are now, to a folder of their own; the hash of all of them."""
     shutil.rmtree(tree, ignore_errors=True)
     digest = sha256()
     names = subprocess.run(
@@ -79,7 +79,7 @@ def copy_tree(tree: Path) -> str:
 
 
 def check_unchanged(tree: Path, paths: Iterable[str], noted: Path, digest: str) -> None:
-    """Raises SystemExit where tests fail without any change; which files passed is noted."""
+    """Raise SystemExit if tests fail without any change; note the files that passed."""
     tests = sorted({test for path in paths for stage in stages(tree, path) for test in stage})
     passed = noted.read_text("utf-8").splitlines() if noted.exists() else []
     tests = [test for test in tests if f"{digest} {test}" not in passed]
