@@ -73,7 +73,7 @@ train-gpu: DEVICE = cuda
 train-gpu: MINUTES = 30
 train-gpu: train  ## the same on a CUDA device
 
-tune-report: setup  ## measure fine-tuning on a few documents by the others of their set (SETS=… ARGS="--documents 20 --minutes 5")
+tune-report: setup  ## measure fine-tuning on a few documents of a set (SETS=… ARGS="--documents 20 --minutes 5")
 	@$(PY) -m bench.fine_tune_report $(SETS) $(ARGS)
 
 calibrate: setup  ## fit the shipped model's confidence on documents it was not trained on (DATA=sets LIMIT=30)
@@ -86,13 +86,13 @@ schema-report: setup  ## measure the promises about any JSON Schema (SUITES=fold
 reading-report: setup  ## measure F1 with the schemas in other words (SETS="folders" ARGS="--limit 20")
 	@$(PY) -m bench.reading_report $(SETS) $(ARGS)
 
-ablation-report: setup  ## measure F1 without each rule beside the network, and without all (SETS="folders" ARGS="--limit 20")
+ablation-report: setup  ## measure F1 without each rule beside the network and without all (SETS="folders" ARGS="--limit 20")
 	@$(PY) -m bench.ablation $(SETS) $(ARGS)
 
 lexicon-report: setup  ## count the unseen labels in eight languages that are most like names of their own concept
 	@OMP_NUM_THREADS=1 $(PY) -m bench.lexicon_report
 
-remote-report: setup  ## ask a misbehaving server about 1,000 documents, check outcomes and cost (ARGS="--share 0.4")
+remote-report: setup  ## check outcomes and cost of 1,000 documents on a misbehaving server (ARGS="--share 0.4")
 	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(PY) -m bench.remote_report $(ARGS)
 
 backfill-report: setup  ## compare the model's work in a backfill of one field and in a full run (ARGS="--documents 8")
@@ -104,13 +104,13 @@ ray-report: setup  ## compare Ray with 2 local engines and one process with 2 th
 faults: setup  ## break a run at each of its disk operations, run it again, compare (ARGS="--every 9")
 	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(PY) -m bench.fault_loop $(ARGS)
 
-volume-report: setup  ## read 10,000 documents with hostile ones: time, memory, and the cost of Prefect (ARGS="--documents 1000 --flow")
+volume-report: setup  ## measure time, memory and Prefect's cost on 10,000 documents (ARGS="--documents 1000 --flow")
 	@$(PY) -m bench.volume_report $(ARGS)
 
 readers: setup  ## 20 processes read a folder for a minute while another commits every second (ARGS="--readers 4")
 	@$(PY) -m bench.readers $(ARGS)
 
-mutants: setup  ## change operators of the constraint's code, count the changes that tests catch (SEED=1 COUNT=120)
+mutants: setup  ## count the changes of operators in the constraint that tests catch (SEED=1 COUNT=120)
 	@$(call need,cosmic_ray,mutants)
 	@$(PY) scripts/mutants.py --seed $(SEED) --count $(COUNT) $(ARGS)
 
