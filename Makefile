@@ -28,7 +28,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint docs samples names eval bench bench-gpu train train-gpu tune-report calibrate schema-report reading-report ablation-report lexicon-report remote-report backfill-report ray-report faults volume-report readers mutants constraints clean
+.PHONY: help setup demo test test-slow lint docs samples eval bench bench-gpu train train-gpu tune-report calibrate schema-report reading-report ablation-report lexicon-report remote-report backfill-report ray-report faults volume-report readers mutants names constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -86,7 +86,7 @@ schema-report: setup  ## measure the promises about any JSON Schema (SUITES=fold
 reading-report: setup  ## measure F1 with the schemas in other words (SETS="folders" ARGS="--limit 20")
 	@$(PY) -m bench.reading_report $(SETS) $(ARGS)
 
-ablation-report: setup  ## measure F1 without each rule beside the network and without all (SETS="folders" ARGS="--limit 20")
+ablation-report: setup  ## measure F1 without each rule beside the network (SETS="folders" ARGS="--limit 20")
 	@$(PY) -m bench.ablation $(SETS) $(ARGS)
 
 lexicon-report: setup  ## count the unseen labels in eight languages that are most like names of their own concept
