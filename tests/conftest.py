@@ -33,7 +33,7 @@ settings.load_profile("quick" if QUICK else "cinnabar")
 
 # The tests use no cache of an earlier run or of the user.
 os.environ["CINNABAR_CACHE"] = ""
-# Nor has the processor: training would take bfloat16 where it has the instructions. Tests of a precision name it.
+# Training would use bfloat16 on processors that have it; tests of a precision name theirs.
 os.environ["CINNABAR_PRECISION"] = "float32"
 
 
