@@ -1,4 +1,4 @@
-"""What a training batch asks, shows and wants to hear."""
+"""A training batch: its questions, its pages and its targets."""
 
 from __future__ import annotations
 

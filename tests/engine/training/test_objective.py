@@ -1,4 +1,4 @@
-"""The losses: all parts, none of them odd, and falling."""
+"""The losses: every part is there, finite and falling."""
 
 from __future__ import annotations
 

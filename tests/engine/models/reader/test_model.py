@@ -1,4 +1,4 @@
-"""The reader behind the engine: whole valid records from any weights, whatever the text says."""
+"""The reader model behind the engine: it makes whole valid records from any weights and any text."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ TEXTS = (
 
 @pytest.fixture(scope="module")
 def model() -> Reader:
-    """A network of random weights that sees rows here and there, and mostly values in them."""
+    """A network of random weights that finds a few rows, and mostly values in them."""
     made = tiny_model(1)
     with torch.no_grad():
         made.network.row_bias.fill_(-0.6)
@@ -98,7 +98,7 @@ def test_rows_are_filled_and_rows_within_rows() -> None:
         eager.network.row_bias.fill_(9.0)
         eager.network.absent[2].bias.fill_(-9.0)
     request = Request("nested", compile_schema(NESTED).form, passage_of("Order 12 bolt"))
-    # Weights that were never trained are sure of nothing.
+    # Untrained weights are sure of nothing.
     record = record_of(Engine(eager, replace(effort_of("instant"), answer=0.1)).fill([request])[0])
     jsonschema_rs.validator_for(NESTED).validate(record)
     assert len(record["orders"]) == 2
@@ -142,7 +142,7 @@ def test_a_text_without_words_has_no_values_and_no_rows(model: Reader) -> None:
         assert record_of(result) == {"name": None, "tags": []}
 
 
-def test_a_long_text_is_read_in_windows_that_do_not_depend_on_what_else_is_read(model: Reader) -> None:
+def test_the_windows_of_a_long_text_do_not_depend_on_the_batch(model: Reader) -> None:
     text = LONG * 2
     short, long = model.encode([passage_of("A short text."), passage_of(text)])
     again = model.encode([passage_of(text)])[0]
@@ -153,7 +153,7 @@ def test_a_long_text_is_read_in_windows_that_do_not_depend_on_what_else_is_read(
 
 
 @pytest.mark.slow
-def test_a_text_of_many_windows_is_answered_the_same_whether_all_is_kept_or_made_anew(
+def test_cached_and_recomputed_windows_give_the_same_answer(
     model: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     form = compile_schema(BILL).form
