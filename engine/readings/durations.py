@@ -28,7 +28,7 @@ _PART = (
     rf"(?:(?:{NUMBER_WORDS}|an?)(?:\s*\(\s*\d+\s*\))?|\d+(?:[.,]\d+)?(?:\s?[¼½¾⅓⅔])?|[¼½¾⅓⅔])[\s-]*"
     rf"(?:full\s+|calendar\s+|consecutive\s+)?(?:{_UNIT_PATTERN})(?:\(s\))?\b(?!['’]\w)\.?['’]?"
 )
-# Possessive and at most six parts: for "5 m 5 m 5 m ..." the engine tries one division only.
+# Possessive and at most six parts: a match of "5 m 5 m 5 m ..." tries one division only.
 DURATION = re.compile(
     rf"(?<![\w.,])(?>{_PART})(?:(?:,|\s|and\b|und\b|et\b){{0,8}}+(?<![\w.])(?>{_PART})){{0,5}}+",
     re.IGNORECASE,

@@ -50,7 +50,7 @@ _GERMAN_PART = "|".join(
 NUMBER_WORDS = (
     rf"(?:(?:{_CARDINAL})\b(?:[\s-]+(?:and\s+)?(?:{_CARDINAL})\b){{0,12}}(?:[\s-]+(?:and\s+)?(?:{_ORDINAL}))?"
     rf"|(?:{_ORDINAL})"
-    # Possessive: "achtzehn" is also "acht" and "zehn", so the engine would try every division of a long run.
+    # Possessive: "achtzehn" is also "acht" and "zehn", so a match would try every division of a long run.
     rf"|(?:{_GERMAN_PART})++(?:\s+million(?:en)?(?:\s+(?:{_GERMAN_PART})++)?)?)"
 )
 

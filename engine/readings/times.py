@@ -44,7 +44,7 @@ _HALF_AFTER = re.compile(
 )
 _CLOCK = r"(?:\d{1,2}(?:[:.h][0-5]\d)?(?:\s{0,2}(?:[ap]\.?\s?m\b\.?|Uhr\b|h\b))?|\d{4}|noon|midnight)"
 # Two times of day with a dash or a word between them; at least one must look like a time and no other number.
-# White space is bounded: the engine would try every division of adjacent runs of it.
+# White space is bounded: a match would try every division of adjacent runs of it.
 RANGE = re.compile(
     rf"(?<![\w.,:/$€£-])(?=\d{{1,2}}[:h]|(?:[\d:.]|\s|[-–—]|to|bis|and|until){{1,20}}?(?:[ap]\.?\s?m\b|Uhr\b)|noon|midnight)"
     rf"(?P<first>{_CLOCK})\s{{0,3}}(?:\(?(?:[ecmp][sd]?t|utc|gmt)\)?\s{{0,3}})?(?:-|–|—|to\b|until\b|till\b|bis\b|and\b|à)"
