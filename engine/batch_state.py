@@ -245,7 +245,7 @@ class BatchState:
     def _collect(self, r: int) -> None:
         batch, kept = self.active[r], self.kept[self.active[r]]
         if self.requests[batch].known and not kept.filled:
-            raise EngineFailure("known", "no record was found that has these known values and is allowed")
+            raise EngineFailure("known", "found no record with these known values that the schema allows")
         for at, instance in enumerate(self.canvas.instances):
             if instance.request != r:
                 continue

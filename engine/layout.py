@@ -193,7 +193,7 @@ class _Builder:
             self.used.add(pointer)
             text = self.known[pointer] or ""
             if not (slot.accepts(text.encode()) if text else optional or excusable):
-                said = f"the known value {text} is not allowed here" if text else "it may not be left out"
+                said = f"the known value {text} is not allowed here" if text else "this place may not be left out"
                 raise EngineFailure("known", f"{pointer}: {said}")
         layout.slots.append(slot)
         layout.row_of.append(row)

@@ -59,7 +59,7 @@ class Artifacts(OutcomeTally):
                 "outcome": reason.outcome,
                 "reason": reason.code,
                 "documents": reason.documents,
-                "first": "\n".join(reason.first),
+                "first documents": "\n".join(reason.first),
             }
             for reason in self.reasons()
         ]

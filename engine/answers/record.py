@@ -30,7 +30,7 @@ def read_answer(request: Request, wire: Wire, text: str) -> Filled | list[str]:
         try:
             answer = parse(_unfenced(text))
         except ValueError as error:
-            return [f"the whole answer: expected one JSON object, got something else ({error})"]
+            return [f"the whole answer: expected one JSON object, got other text ({error})"]
         root = wire.form.root
         if not isinstance(answer, dict) and not (answer is None and root.nullable):
             return [f"/: expected an object, got {shown(answer)}"]

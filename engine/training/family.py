@@ -114,7 +114,7 @@ def _field(path: str, data: Mapping[str, Any] | str, absent: float) -> Field:
         options = {x.strip(): "" for x in split(options)}
     spec = data.get("v", "enum" if options else "")
     if not spec:
-        raise FamilyError(f"field {path}: wants a generator in `v`, or `options`")
+        raise FamilyError(f"field {path}: expected a generator in `v`, or `options`")
     kind = data.get("kind") or ("enum" if options else kind_of(spec))
     own = _words_of(path)
     names = tuple(dict.fromkeys((own, *_alternatives(data, "names"))))

@@ -116,7 +116,7 @@ def _section(text: str, at: int) -> tuple[Node, int]:
         head = re.compile(r"\*([.\w]+)\|([^|]*)\|([^|]*)\|").match(text, at)
         if head is None:
             raise LayoutError(
-                f"rows want [[*path|separator|last separator|text]], not {text[at : at + 40]!r}"
+                f"expected rows as [[*path|separator|last separator|text]], got {text[at : at + 40]!r}"
             )
         inner, end = _parse_until(text, head.end(), ("]]",))
         unescape = [head[2].replace("\\n", "\n"), head[3].replace("\\n", "\n")]

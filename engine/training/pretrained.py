@@ -37,7 +37,7 @@ def start_from_pretrained(network: Network) -> None:
     path = pretrained_folder() / "model.safetensors"
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if digest != SHA256:
-        raise ModelError(f"{path.name}: expected SHA-256 {SHA256}, found {digest}; another model lies there")
+        raise ModelError(f"{path.name}: expected SHA-256 {SHA256}, found {digest}; this is another model")
     tensors = {k.removeprefix("bert."): v for k, v in load_file(path).items()}
     encoder = network.encoder
     with torch.no_grad():

@@ -192,7 +192,7 @@ def _predict(
 
 
 def tell_broken(name: str, broken: Sequence[tuple[str, Violation]]) -> None:
-    """Say on standard error which truths can never be met, since the schema does not allow them."""
+    """Prints to standard error how many truths the schema does not allow, with the first of them."""
     if broken:
         file, violation = broken[0]
         print(
@@ -203,7 +203,7 @@ def tell_broken(name: str, broken: Sequence[tuple[str, Violation]]) -> None:
 
 
 def _check_writable(path: Path, several: bool) -> None:
-    """Raise UsageError where predictions could not be written, before an hour is spent on them."""
+    """Raises UsageError if the predictions cannot be written, before an hour of work."""
     try:
         if several:
             path.mkdir(parents=True, exist_ok=True)

@@ -120,7 +120,7 @@ async def exchange(
     except (TimeoutError, openai.APIConnectionError) as error:
         raise _broken(error, settings) from None
     except openai.OpenAIError as error:
-        raise Transient(f"not understood ({type(error).__name__})", sent=True) from None
+        raise Transient(f"an unreadable answer ({type(error).__name__})", sent=True) from None
     return _read(content)
 
 
@@ -188,9 +188,9 @@ def _refused(error: Any, served: Served, key: str) -> Exception:
         sent = status in (408, 502, 504) or status >= 520
         return Transient(f"HTTP {status}: {said}", wait=wait, sent=sent, limited=status in (429, 503))
     if status in (401, 403):
-        return RunError(f"{where}: refused the key in {served.key_name} (HTTP {status})")
+        return RunError(f"{where}: the server refused the key in {served.key_name} (HTTP {status})")
     if status == 404 or status < 400:
-        return RunError(f"{where}: not there (HTTP {status}); see --base-url and the model's name")
+        return RunError(f"{where}: not found (HTTP {status}); check --base-url and the model's name")
     if code == "context_length_exceeded" or status == 413:
         return EngineFailure("too_long", f"HTTP {status}: {said}; try a smaller --context")
     return EngineFailure("request_refused", f"HTTP {status}: {said}")

@@ -145,7 +145,7 @@ class RemoteFiller:
             problems = found
             messages = [*messages_of(request), *once_more(text, problems)]
         self._journal.forget(keys)  # a retry of this document wants other answers
-        detail = f"no answer of {self._settings.asks} met the schema: {'; '.join(problems[:5])}"
+        detail = f"none of {self._settings.asks} answers met the schema: {'; '.join(problems[:5])}"
         raise EngineFailure("invalid_answer", detail)
 
     async def _answer(self, client: AsyncOpenAI, body: dict[str, Any], key: str) -> Answer:
@@ -176,7 +176,7 @@ class RemoteFiller:
         except Transient as failure:
             if self._is_nowhere(failure):
                 said = f"{self._served.where}: {scrubbed(failure.reason, self._key)}"
-                raise RunError(f"{said}; is this address right? See --base-url") from None
+                raise RunError(f"{said}; check the address in --base-url") from None
             self._unanswered(failure)
             raise EngineFailure("unavailable", f"{settings.attempts} attempts: {failure.reason}") from None
         raise AssertionError("an attempt returns or raises")
@@ -214,7 +214,7 @@ class RemoteFiller:
                     self._doubt(key, most)
                 if failure.wait is not None and failure.wait > self._settings.patience:
                     self._unanswered(failure)
-                    said = f"the service asks for {failure.wait:.0f} s of patience: {failure.reason}"
+                    said = f"the service asks to wait {failure.wait:.0f} s: {failure.reason}"
                     raise EngineFailure("unavailable", said) from None
                 if failure.limited and failure.wait:
                     self._pace.pause(failure.wait)
@@ -237,8 +237,8 @@ class RemoteFiller:
         """Raises RunError if the server refused every request so far: no document would fare better."""
         self._refusals += failure.code == "request_refused"
         if self._refusals >= REFUSALS and not self.ledger.answers and not self.ledger.from_journal:
-            said = f"{self._served.where}: refused the first {REFUSALS} requests: {failure.detail}"
-            raise RunError(f"{said}; does this model know json_schema as a response format?") from None
+            said = f"{self._served.where}: the server refused the first {REFUSALS} requests: {failure.detail}"
+            raise RunError(f"{said}; check that the model supports the response format json_schema") from None
 
     def _doubt(self, key: str, most: Decimal) -> None:
         self.ledger.doubt(most)
@@ -251,6 +251,6 @@ class RemoteFiller:
         if answer.finish == "length":
             # If the model's context is not known, --context sets it, and with it the answer's room.
             known = self._served.model in MODELS
-            advice = "a smaller --context" if known else "a larger --context, half of what the model takes"
+            advice = "a smaller --context" if known else "a larger --context, half of the model's own context"
             raise EngineFailure("answer_cut", f"the answer was cut off after {room} tokens; try {advice}")
         return answer.text

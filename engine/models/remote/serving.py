@@ -115,7 +115,7 @@ def served(name: str, settings: Settings) -> Served:
         context = UNKNOWN_CONTEXT if settings.context is None else 2 * settings.context
         found = Served(name.removeprefix(_OTHER), "https://api.openai.com/v1", "OPENAI_API_KEY", context)
         if not found.model.isprintable() or not found.model.strip():
-            raise UsageError(f"--model {name}: expected openai:NAME, with the server's name of the model")
+            raise UsageError(f"--model {name}: expected openai:NAME with the model's name at the server")
     found = replace(found, prices=settings.prices or found.prices)
     if settings.base_url is not None:
         found = replace(found, base_url=_checked(settings.base_url))
