@@ -41,7 +41,7 @@ class Tables:
 class Outlook:
     """The token logits of G slots of at most L positions under the constraint.
 
-    log_mass: [G] float32, log share of the allowed texts, including those that continue beyond the slot.
+    log_mass: [G] float32, log share of the allowed texts, including texts that continue beyond the slot.
     complete: [G] bool, whether a whole text fits; if not, `witness` means nothing.
     more: [G] float32, the share of values that continue beyond the slot.
     witness: [G, L] int64, the most probable whole text, PAD after its end; it agrees with all committed positions.

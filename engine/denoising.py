@@ -90,8 +90,8 @@ def select(
     A unit is a whole value (column 0) or a position of a slot that is spelled out (columns 1 and up).
     offered: [S, U] bool. confidence: [S, U] float32. absent: [S] bool, units of column 0 that go first among equals.
     request: [S] int64, the request of each slot. remaining: [R] int64, steps left for each request, including this
-    one. Every unit at the threshold or above is committed. Each request also commits its quota, its open units divided
-    by its remaining steps: the most confident units first, then by place.
+    one. Every unit at the threshold or above is committed. Each request also commits its quota, its offered units
+    divided by its remaining steps: the most confident units first, then by place.
     """
     width = offered.shape[1]
     unit = offered.flatten().nonzero().squeeze(1)

@@ -2,7 +2,7 @@
 
 The aligner looks for a value as it stands (ignoring case, white space and punctuation), then among the readings of
 the text's dates, numbers and codes, then as the most similar stretch. Among several places it takes the one nearest to
-the other values of its row, or, outside of rows, the one with the name of its field around it.
+the other values of its row, or, outside of rows, the one with the name of its field before it.
 
 The aligner also gives a confidence, because the API gives none. It is not calibrated: it only separates values that
 stand in the text from values that do not.

@@ -42,7 +42,7 @@ class Wire:
         return within and options <= OPTIONS and characters <= CHARACTERS
 
     def asked(self, node: Node, pointer: str) -> bool:
-        """Whether the schema asks for anything at this place."""
+        """Returns whether the schema asks for anything at this place."""
         if isinstance(node, Slot):
             return pointer not in self.known
         if pointer not in self._above:

@@ -23,7 +23,7 @@ STYLES = (
     "lines", "lines", "even", "even", "strip", "strip", "two", "above", "dots", "running", "table",
 )  # fmt: skip
 _Words = Mapping[str, Any]
-#: A label and what is printed as its value.
+#: A label and the printing of its value.
 _Line = tuple[str, str]
 
 

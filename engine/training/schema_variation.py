@@ -87,7 +87,7 @@ _SCALARS: dict[str, dict[str, Any]] = {
 
 
 def _rare(r: random.Random, w: Wording, family: Family, used: set[str]) -> Plan | None:
-    """Returns a field that the document does not have, with no word in common with the family's fields."""
+    """Returns a field that the document does not have; None if it shares a longer word with the family's fields."""
     name, _, note = r.choice(split(common()["rare"]["fields"])).partition(":")
     own = _family_words(family)
     if own & set(re.findall(r"\w{4,}", (name + " " + note).lower())):

@@ -41,7 +41,7 @@ class Stopping:
 
     @property
     def tired(self) -> bool:
-        """Whether so many measurements brought no improvement that training should end."""
+        """Whether `patience.checks` measurements in a row brought no improvement."""
         return self.since >= self.patience.checks
 
     def look(self, network: Network, gone: Callable[[], float]) -> float:

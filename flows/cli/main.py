@@ -76,7 +76,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         # An empty path would mean the current folder.
         if any(re.fullmatch(r"(--[a-z-]+=)?", argument) for argument in arguments):
-            raise UsageError("expected no empty argument, got one; is a shell variable unset?")
+            raise UsageError("expected arguments with text, got an empty one; is a shell variable unset?")
         status = app(args=list(arguments), prog_name="cinnabar", standalone_mode=False)
         if status == _INTERRUPTED:
             raise KeyboardInterrupt

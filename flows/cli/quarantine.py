@@ -12,7 +12,7 @@ import typer
 from cinnabar.flows.cli.options import AsJson, DeviceOption, FromOption
 from cinnabar.flows.cli.results import Out
 
-quarantine_app = typer.Typer(help="See, retry and release what is in quarantine.")
+quarantine_app = typer.Typer(help="See, retry and release documents in quarantine.")
 
 _HeldDocuments = Annotated[
     list[str] | None,
@@ -26,7 +26,7 @@ _Codes = Annotated[
 
 @quarantine_app.callback(invoke_without_command=True)
 def quarantine_group(context: typer.Context) -> None:
-    """See, retry and release what is in quarantine."""
+    """See, retry and release documents in quarantine."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
