@@ -23,6 +23,9 @@ class Progress(Protocol):
     def estimated(self, estimate: CostEstimate) -> None:
         """A model behind a server will be asked, at about this cost; called before it is."""
 
+    def note(self, text: str) -> None:
+        """A person should know this before the run."""
+
     def begin(self, inputs: int) -> None:
         """So many inputs there are."""
 
@@ -34,6 +37,9 @@ class Silent:
     """Progress that nobody watches."""
 
     def estimated(self, estimate: CostEstimate) -> None:
+        """Nothing."""
+
+    def note(self, text: str) -> None:
         """Nothing."""
 
     def begin(self, inputs: int) -> None:

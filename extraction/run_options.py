@@ -17,9 +17,6 @@ EffortName = Literal["instant", "low", "medium", "high"]
 OnMissing = Literal["quarantine", "guess"]
 Device = Literal["auto", "cpu", "cuda"]
 
-# Raised when parsing, chunking, merging or evidence change, so that records made before are made anew.
-_VERSION = 2
-
 
 class RunOptions(BaseModel):
     """How a run reads its documents. Raises UsageError for what is out of range."""
@@ -62,7 +59,7 @@ class RunOptions(BaseModel):
     def fingerprint(self, model: str) -> str:
         """What a record's key says of everything that read it but the parser's workers and the device."""
         engine = engine_fingerprint(model, effort_of(self.effort, self.steps))
-        parts = repr((_VERSION, engine, self.on_missing, self.context))
+        parts = repr((engine, self.on_missing, self.context))
         return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 

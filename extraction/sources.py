@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
-from cinnabar.engine.models.identity import fingerprint_of
+from cinnabar.engine.models.identity import fingerprint_of, stale_calibration
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 from cinnabar.engine.models.remote.prices import Prices
 from cinnabar.engine.models.remote.serving import (
@@ -20,6 +20,7 @@ from cinnabar.engine.models.remote.serving import (
     is_remote,
     served,
 )
+from cinnabar.engine.precision import DEFAULT, Precision, in_precision, reading_precision
 from cinnabar.extraction.run_options import Device
 from cinnabar.schemas.errors import UsageError
 
@@ -62,6 +63,11 @@ class Source(Protocol):
         """Documents that are worked on together at least."""
         ...
 
+    @property
+    def notice(self) -> str | None:
+        """What a person should know before a run, None where there is nothing."""
+        ...
+
     def filler(self, effort: str, steps: int | None, place: Place | None = None) -> Filler:
         """The filler, for a run at this place."""
         ...
@@ -74,11 +80,12 @@ class Named:
     name: str
     device: str
     config: PriorConfig = DEFAULT_PRIORS
+    precision: Precision = DEFAULT
 
     def __call__(self) -> Model:
         from cinnabar.engine.models.loading import load_model
 
-        return load_model(self.name, self.device, self.config)
+        return load_model(self.name, self.device, self.config, self.precision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +93,14 @@ class ModelSource:
     """A model that is loaded when it is first needed; `fingerprint` names it before that.
 
     `encodings` are the bytes that its encodings of documents may take in a run's output, 0 where none are
-    kept.
+    kept. `notice` is what a person should know before a run: that the confidence is stale.
     """
 
     fingerprint: str
     load: Callable[[], Model]
     least_batch: int = 1
     encodings: int = _ENCODINGS_DEFAULT << 20
+    notice: str | None = None
 
     def filler(self, effort: str, steps: int | None, place: Place | None = None) -> Engine:
         """An engine with the model, which looks up what it has read for this output folder before."""
@@ -112,6 +120,7 @@ class RemoteSource:
 
     served: Served
     settings: Settings
+    notice: str | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -164,8 +173,10 @@ def model_source(
         from cinnabar.engine.models.loading import device_of
 
         device_of(device)
-    fingerprint = config.fingerprint(fingerprint_of(name))
-    return ModelSource(fingerprint, Named(name, device, config), encodings=_encodings_limit())
+    precision = reading_precision()
+    fingerprint = in_precision(config.fingerprint(fingerprint_of(name)), precision)
+    load = Named(name, device, config, precision)
+    return ModelSource(fingerprint, load, encodings=_encodings_limit(), notice=stale_calibration(name))
 
 
 def _encodings_limit() -> int:

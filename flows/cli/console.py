@@ -133,6 +133,10 @@ class Bar:
         """Prints the estimated cost of a server's answers to standard error, with or without a terminal."""
         print(f"cinnabar: {estimate}", file=sys.stderr)
 
+    def note(self, text: str) -> None:
+        """Say on standard error, seen or not, what a person should know before the run."""
+        print(f"cinnabar: {text}", file=sys.stderr)
+
     def begin(self, inputs: int) -> None:
         """Sets the number of documents."""
         self._progress.update(self._task, total=inputs)

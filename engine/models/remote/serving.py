@@ -15,8 +15,6 @@ from urllib.parse import urlsplit
 from cinnabar.engine.models.remote.prices import Prices
 from cinnabar.schemas.errors import UsageError
 
-#: A change of prompts, wire schemas or the reading of answers increments it, so that records are made anew.
-VERSION = 1
 _OTHER = "openai:"
 #: The assumed context of a model with an unknown one, in tokens.
 UNKNOWN_CONTEXT = 32_000
@@ -46,7 +44,7 @@ class Served:
     def fingerprint(self) -> str:
         """The model's fingerprint: Mercury is the same on every host, another server's NAME is not."""
         where = "" if self.model in MODELS else self.base_url
-        return hashlib.sha256(repr((VERSION, self.model, where)).encode()).hexdigest()[:16]
+        return hashlib.sha256(repr((self.model, where)).encode()).hexdigest()[:16]
 
 
 MODELS = {

@@ -151,7 +151,7 @@ def test_answers_without_usage_are_answers_of_a_cost_that_is_not_known() -> None
     assert usage["cost"] is None and asked.ledger.spent > 0
     rows = {name: (value, said) for name, value, said in spent(usage)}
     assert rows["cost"][0] == "not known" and "unanswered" not in rows
-    assert rows["unmetered"][0] == 3 and "without a reported usage" in rows["unmetered"][1] and "$" in rows["unmetered"][1]
+    assert rows["unmetered"][0] == 3 and "reported usage" in rows["unmetered"][1] and "$" in rows["unmetered"][1]
 
 
 def test_no_redirect_is_followed() -> None:
