@@ -37,7 +37,7 @@ class Artifacts(OutcomeTally):
         get_run_logger().info(str(estimate))
 
     def note(self, text: str) -> None:
-        """Log what a person should know before the run."""
+        """Logs a notice as a warning."""
         from prefect import get_run_logger
 
         get_run_logger().warning(text)

@@ -66,9 +66,9 @@ class TrainingConfig:
 
 
 def _trains_in_bfloat16(device: torch.device) -> bool:
-    """Whether matrix products of training are taken in bfloat16: as asked for, else where the device is made for it.
+    """Returns whether training computes matrix products in bfloat16: as asked, else if the device supports it.
 
-    A processor without its instructions emulates it, and takes four times as long as in float32.
+    A processor without instructions for bfloat16 emulates it and takes four times as long as in float32.
     """
     asked = precision_asked()
     if asked is not None:

@@ -134,7 +134,7 @@ class Bar:
         print(f"cinnabar: {estimate}", file=sys.stderr)
 
     def note(self, text: str) -> None:
-        """Say on standard error, seen or not, what a person should know before the run."""
+        """Prints a notice to standard error, with or without a terminal."""
         print(f"cinnabar: {text}", file=sys.stderr)
 
     def begin(self, inputs: int) -> None:
