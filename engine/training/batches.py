@@ -1,4 +1,4 @@
-"""Training windows as tensors: sheet, board and targets of a batch."""
+"""Collates training windows into the tensors of a batch: sheet, board and targets."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from cinnabar.engine.training.examples import (
 from cinnabar.engine.training.rewording import Rewording
 from cinnabar.engine.training.targets import SlotTarget
 
-#: True spans that are kept of a slot (a value may be printed several times).
+#: The most true spans of a slot (a value may be printed several times).
 GOLD = 6
 _ROWS, _BOOLEAN = KINDS.index("rows"), KINDS.index("boolean")
 
 
 @dataclass(slots=True)
 class Targets:
-    """What a batch should have said.
+    """The targets of a batch.
 
-    absent: [N, S] float, NaN where unknown. spans: [N, S, GOLD, 2] int64 places (first, last), -1 beyond the
-    end. starts, ends: [N, S, T] and [N, T] bool, where spans may start and end. boolean: [N, S] int64. default:
-    [N, S] int64, what stands for an absent value: 0 nothing, 1 + i the question's named value i, IGNORE where
-    unknown; either: [N, S] bool, where the value may as well be pointed at (then `absent` is NaN). unsigned:
-    [N, S] float, 1 where the sign at `spans` is not part of the value, NaN where there is none. choice_at:
-    [C, 2] (window, slot); choice_options: [C, O] questions, -1 beyond; choice_printed: [C, O]; choice: [C].
-    rows_at: [R, 2]; rows: [R, T] float.
+    absent: [N, S] float, NaN where unknown. spans: [N, S, GOLD, 2] int64 places (first, last), -1 beyond the end.
+    starts, ends: [N, S, T] and [N, T] bool, places at which spans may start and end. boolean: [N, S] int64. default:
+    [N, S] int64, the value for absence: 0 none, 1 + i the question's named value i, IGNORE where unknown. either:
+    [N, S] bool, whether pointing at the value is right as well (then `absent` is NaN). unsigned: [N, S] float, 1 if
+    the sign at `spans` is not part of the value, NaN without a sign. choice_at: [C, 2] (window, slot);
+    choice_options: [C, O] questions, -1 beyond; choice_printed: [C, O]; choice: [C]. rows_at: [R, 2]; rows: [R, T]
+    float.
     """
 
     absent: Tensor
@@ -76,7 +76,7 @@ Drawn = tuple[LabelledPassage, Window]
 
 
 def collate(drawn: Sequence[Drawn], wordpieces: WordPieces, rng: random.Random) -> Batch:
-    """A batch of these windows, with slots, wordings and visible values drawn at random."""
+    """Returns a batch of these windows, with slots, wordings and visible values drawn at random."""
     drawn_pieces = [(p.pieces, w) for p, w in drawn]
     page = sheet(drawn_pieces)
     chosen = [draw_slots(p, w, rng) for p, w in drawn]
@@ -89,7 +89,7 @@ def collate(drawn: Sequence[Drawn], wordpieces: WordPieces, rng: random.Random) 
 
 
 class _Seen:
-    """A window of the batch, and the places of it at which words start."""
+    """A window of the batch and the places at which its words start."""
 
     def __init__(self, index: int, passage: LabelledPassage, window: Window, width: int) -> None:
         self.index, self.passage, self.window = index, passage, window
@@ -102,7 +102,7 @@ class _Seen:
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """A choice of the batch: its place (window, slot), its options, and which is true, IGNORE if none is."""
+    """A choice of the batch: its place (window, slot), its options, and the true one, IGNORE if none is."""
 
     at: tuple[int, int]
     options: list[int]
@@ -123,14 +123,14 @@ class _Collation:
         self.boolean = torch.full(shape, IGNORE)
         self.starts = torch.zeros(*shape, width, dtype=torch.bool)
         self.ends = torch.zeros(windows, width, dtype=torch.bool)
-        #: The distinct questions in the order in which they were first asked.
+        #: The distinct questions with their numbers, in the order in which they were first asked.
         self.asked: dict[Question, int] = {}
         self.wording = Rewording(rng)
         self.choices: list[_Choice] = []
         self.rows: list[tuple[tuple[int, int], npt.NDArray[np.int64]]] = []
 
     def add(self, seen: _Seen, slots: Sequence[SlotTarget | RowsTarget]) -> None:
-        """Put the slots of a window on the board, and note what should be said of them."""
+        """Puts the slots of a window on the board and notes their targets."""
         i, window = seen.index, seen.window
         self.ends[i, 1 : seen.size + 1] = torch.from_numpy(word_ends(seen.case))
         shows = self.rng.random() < 0.5
@@ -161,7 +161,7 @@ class _Collation:
         return self.asked.setdefault(question, len(self.asked))
 
     def _choose(self, seen: _Seen, j: int, target: SlotTarget) -> None:
-        """Options are decided where most is said of them; what other windows say of them is not known."""
+        """Adds the target of a choice or boolean if this window decides it; in other windows it is not known."""
         i = seen.index
         if not (seen.whole or target.anchor >= 0 or is_held(target, seen.window)):
             return
@@ -190,7 +190,7 @@ class _Collation:
             self.ends[i, b] = True
 
     def _default(self, i: int, j: int, target: SlotTarget, asked: Question, own: Places) -> None:
-        """What stands for an absent value is told where the question, as it is asked, names any."""
+        """Notes the value that stands for absence if the question, as worded, names any."""
         if own and target.unsigned is not None:
             self.unsigned[i, j] = float(target.unsigned)
         if not asked.named:
@@ -198,14 +198,14 @@ class _Collation:
         if target.default < 0:
             self.default[i, j] = 0 if target.absent else IGNORE
         elif target.default < len(asked.named) and (own or not target.spans):
-            # Wordings that name fewer keep the first ones: places stay the same.
+            # A wording that names fewer values keeps the first ones, so their numbers stay the same.
             self.default[i, j] = 1 + target.default
             if own:
                 self.either[i, j] = True
                 self.absent[i, j] = float("nan")
 
     def targets(self) -> Targets:
-        """What the batch should have said, now that all windows are in."""
+        """Returns the targets of all added windows."""
         count, most = len(self.choices), max((len(c.options) for c in self.choices), default=1)
         options, printed = torch.full((count, most), -1), torch.zeros(count, most)
         for k, choice in enumerate(self.choices):

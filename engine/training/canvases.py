@@ -11,7 +11,7 @@ from cinnabar.engine.models.reader.inputs.windows import Window
 from cinnabar.engine.training.examples import LabelledPassage, RowsTarget, is_held
 from cinnabar.engine.training.targets import SlotTarget
 
-#: Slots of one training window.
+#: The most slots of one training window: outside of rows, arrays, rows, and slots of rows.
 _SCALARS, _ARRAYS, _ROWS, _ROW_SLOTS = 14, 3, 5, 8
 #: Options of a choice beside the true one.
 _OPTIONS = 12
@@ -25,10 +25,10 @@ Places = list[tuple[int, int]]
 def draw_slots(
     passage: LabelledPassage, window: Window, rng: random.Random
 ) -> list[SlotTarget | RowsTarget]:
-    """Some of the fields, all arrays, and the slots of some rows that begin in the window.
+    """Draws some of the fields, some arrays, and some slots of rows that begin in the window.
 
-    Of a long document's fields most are not in the window: at most half as many of these as of the others, or
-    the model learns to answer that nothing is there.
+    Most fields of a long document are not in the window. At most half as many of these as of the others are drawn;
+    with more of them the model learns to answer that nothing is there.
     """
     held: list[SlotTarget] = []
     others: list[SlotTarget] = []
@@ -45,7 +45,7 @@ def draw_slots(
 
 
 def some_options(target: SlotTarget, rng: random.Random) -> list[int]:
-    """The true option among others; of a long list some, and those that the text names."""
+    """Draws the options of a choice: the true one, those that the text names, and others up to the limit."""
     others = [o for o in range(len(target.options)) if o != target.option]
     if len(others) > _OPTIONS:
         named = [o for o in others if target.printed[o]][: _OPTIONS // 2]
@@ -56,7 +56,7 @@ def some_options(target: SlotTarget, rng: random.Random) -> list[int]:
 def show_value(
     board: Board, i: int, j: int, target: SlotTarget, own: Places, size: int, rng: random.Random
 ) -> None:
-    """Put the true value on the canvas, a tenth of them corrupted so that doubting is learned."""
+    """Puts the true value on the canvas; a tenth of the values are corrupted, so that the model learns to doubt."""
     if not target.known:
         return
     corrupted = rng.random() < 0.1

@@ -73,7 +73,7 @@ def test_known_values_never_change_and_the_model_sees_them() -> None:
     [
         ({"/nme": '"Ada"'}, "the form has no place '/nme'"),
         ({"/name": "7"}, "/name: the known value 7 is not allowed here"),
-        ({"/name": None}, "/name: it may not be left out"),
+        ({"/name": None}, "/name: this place may not be left out"),
         ({"/items/2/n": '"x"'}, "/items: 3 known items, 2 are allowed"),
     ],
 )

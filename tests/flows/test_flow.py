@@ -141,7 +141,7 @@ def test_a_batch_that_keeps_failing_is_named_with_its_documents(
         ("quarantined", 1),
         ("not done", 2),
     ]
-    assert str(notes / "0.pdf") in table[1]["the first of them"]
+    assert str(notes / "0.pdf") in table[1]["first documents"]
 
 
 @pytest.mark.usefixtures("prefect_server")

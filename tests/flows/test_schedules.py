@@ -227,7 +227,7 @@ def test_the_mailbox_of_prefect_yaml_is_deployed_and_read_by_a_worker(place: Pla
         ("written", "", 2),
         ("quarantined", "unsupported", 1),
     ]
-    assert ";UID=" in first[1]["the first of them"] and "a PNG image" in first[1]["the first of them"]
+    assert ";UID=" in first[1]["first documents"] and "a PNG image" in first[1]["first documents"]
     artifacts = place.ask("artifacts/filter", limit=200)
     assert any(one["key"] == "cinnabar-progress" and json.loads(str(one["data"])) == 100 for one in artifacts)
     said = json.dumps([place.ask("logs/filter", limit=200), place.ask("flow_runs/filter"), artifacts])

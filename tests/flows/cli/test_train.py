@@ -12,8 +12,8 @@ import pytest
 from cinnabar.flows.cli.main import run
 
 WRONG = [
-    (["{set}", "--out", "{out}", "--minutes", "0"], "--minutes: expected more than 0"),
-    (["{set}", "--out", "{out}", "--minutes", "nan"], "--minutes: expected more than 0"),
+    (["{set}", "--out", "{out}", "--minutes", "0"], "--minutes: expected a finite number above 0"),
+    (["{set}", "--out", "{out}", "--minutes", "nan"], "--minutes: expected a finite number above 0"),
     (["{set}", "--out", "{out}", "--steps", "0"], "--steps: expected at least 1"),
     (["{set}", "--out", "{out}", "--steps", "9", "--minutes", "1"], "--steps: expected at least 1, without --minutes"),
     (["{none}", "--out", "{out}"], "none: expected folders"),

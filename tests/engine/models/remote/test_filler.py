@@ -151,12 +151,12 @@ def test_answers_without_usage_have_an_unknown_cost() -> None:
     assert usage["cost"] is None and asked.ledger.spent > 0
     rows = {name: (value, said) for name, value, said in spent(usage)}
     assert rows["cost"][0] == "not known" and "unanswered" not in rows
-    assert rows["unmetered"][0] == 3 and "no usage" in rows["unmetered"][1] and "$" in rows["unmetered"][1]
+    assert rows["unmetered"][0] == 3 and "reported usage" in rows["unmetered"][1] and "$" in rows["unmetered"][1]
 
 
 def test_no_redirect_is_followed() -> None:
     with mercury.running(mercury.Server(fault=lambda _n, _b: "redirect")) as server:
-        with pytest.raises(RunError, match="not there"):
+        with pytest.raises(RunError, match="not found"):
             filler(server).fill(requests(1))
         assert len(server.bodies) == 1
 
