@@ -1,4 +1,4 @@
-# `make help` lists what there is. Every target sets up what it needs and works from any folder's path.
+# `make help` lists the targets. Every target sets up its needs and works in a folder of any path.
 
 PY := .venv/bin/python
 PYTEST := OMP_NUM_THREADS=1 $(PY) -m pytest -n auto --maxprocesses 8 --dist worksteal
@@ -12,7 +12,7 @@ LIMIT ?= 30
 RUN ?= runs/default
 SEED ?= 1
 COUNT ?= 120
-# What few targets need is installed by them: a module's name, then the extra of pyproject.toml.
+# Installs an extra that only few targets need: the name of a module, then the extra of pyproject.toml.
 need = $(PY) -c 'import importlib.util, sys; sys.exit(not importlib.util.find_spec("$(1)"))' \
   || $(PY) -m pip install --quiet -c constraints.txt -e '.[$(2)]'
 
@@ -28,7 +28,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint docs samples names eval bench bench-gpu train train-gpu tune-report calibrate schema-report reading-report ablation-report lexicon-report remote-report backfill-report ray-report faults volume-report readers mutants version constraints clean
+.PHONY: help setup demo test test-slow lint docs samples eval bench bench-gpu train train-gpu tune-report calibrate schema-report reading-report ablation-report lexicon-report remote-report backfill-report ray-report faults volume-report readers mutants names version constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -58,7 +58,7 @@ samples: setup  ## make the documents of data/samples/ again
 eval: setup  ## score labelled sets (SETS=folder)
 	@$(PY) -m cinnabar.flows.cli.main eval "$(SETS)"
 
-bench: setup  ## documents/s by stage, the share of the constraint, steps and context (DOCUMENTS=2000)
+bench: setup  ## measure documents/s by stage, the share of the constraint, steps and context (DOCUMENTS=2000)
 	@$(PY) -m bench.benchmark --documents $(DOCUMENTS) --device $(DEVICE) $(ARGS)
 
 bench-gpu: DEVICE = cuda
@@ -73,48 +73,48 @@ train-gpu: DEVICE = cuda
 train-gpu: MINUTES = 30
 train-gpu: train  ## the same on a CUDA device
 
-tune-report: setup  ## what fine-tuning on a few documents does for others (SETS=… ARGS="--documents 20 --minutes 5")
+tune-report: setup  ## measure fine-tuning on a few documents of a set (SETS=… ARGS="--documents 20 --minutes 5")
 	@$(PY) -m bench.fine_tune_report $(SETS) $(ARGS)
 
 calibrate: setup  ## fit the shipped model's confidence on documents it was not trained on (DATA=sets LIMIT=30)
 	@OMP_NUM_THREADS=1 $(PY) -m cinnabar.flows.cli.main calibrate "$(DATA)" --recipe --limit $(LIMIT) \
 	  --cache runs/calibration --diagram docs/model/reliability.svg --device $(DEVICE)
 
-schema-report: setup  ## measure what is promised of any JSON Schema (SUITES=folder ARGS="--sample 40 --details")
+schema-report: setup  ## measure the promises about any JSON Schema (SUITES=folder ARGS="--sample 40 --details")
 	@PYTHONPATH=tests/engine OMP_NUM_THREADS=1 $(PY) -m bench.schema_report "$(SUITES)" $(ARGS)
 
-reading-report: setup  ## F1 when the schema is asked for in other words (SETS="folders" ARGS="--limit 20")
+reading-report: setup  ## measure F1 with the schemas in other words (SETS="folders" ARGS="--limit 20")
 	@$(PY) -m bench.reading_report $(SETS) $(ARGS)
 
-ablation-report: setup  ## F1 without each rule beside the network, and without all (SETS="folders" ARGS="--limit 20")
+ablation-report: setup  ## measure F1 without each rule beside the network (SETS="folders" ARGS="--limit 20")
 	@$(PY) -m bench.ablation $(SETS) $(ARGS)
 
-lexicon-report: setup  ## how many labels in eight languages, never seen, are likest to names of their own concept
+lexicon-report: setup  ## count the unseen labels in eight languages that are most like names of their own concept
 	@OMP_NUM_THREADS=1 $(PY) -m bench.lexicon_report
 
-remote-report: setup  ## ask a misbehaving server about 1,000 documents; none lost, none twice, cost exact? (ARGS="--share 0.4")
+remote-report: setup  ## check outcomes and cost of 1,000 documents on a misbehaving server (ARGS="--share 0.4")
 	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(PY) -m bench.remote_report $(ARGS)
 
-backfill-report: setup  ## what a backfill of one field costs the model beside a full run (ARGS="--documents 8")
+backfill-report: setup  ## compare the model's work in a backfill of one field and in a full run (ARGS="--documents 8")
 	@$(PY) -m bench.backfill_report $(ARGS)
 
-ray-report: setup  ## speed of Ray with 2 local engines beside one process with 2 threads (ARGS="--documents 40")
+ray-report: setup  ## compare Ray with 2 local engines and one process with 2 threads (ARGS="--documents 40")
 	@$(PY) -m bench.ray_report $(ARGS)
 
-faults: setup  ## break a run at everything it does to the disk, run it again, compare (ARGS="--every 9")
+faults: setup  ## break a run at each of its disk operations, run it again, compare (ARGS="--every 9")
 	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(PY) -m bench.fault_loop $(ARGS)
 
-volume-report: setup  ## 10,000 documents with poison: time, memory, and what Prefect costs (ARGS="--documents 1000 --flow")
+volume-report: setup  ## measure time, memory and Prefect's cost on 10,000 documents (ARGS="--documents 1000 --flow")
 	@$(PY) -m bench.volume_report $(ARGS)
 
 readers: setup  ## 20 processes read a folder for a minute while another commits every second (ARGS="--readers 4")
 	@$(PY) -m bench.readers $(ARGS)
 
-mutants: setup  ## change operators of the constraint's code: how much do the tests catch? (SEED=1 COUNT=120)
+mutants: setup  ## count the changes of operators in the constraint that tests catch (SEED=1 COUNT=120)
 	@$(call need,cosmic_ray,mutants)
 	@$(PY) scripts/mutants.py --seed $(SEED) --count $(COUNT) $(ARGS)
 
-names: setup  ## make engine/readings/names/ again, after Babel brought a new CLDR
+names: setup  ## make engine/readings/names/ again, after Babel has a new CLDR
 	@$(PY) scripts/cldr_names.py
 
 version: setup  ## raise the version of the code that decides values, after it has changed (engine/version.py)

@@ -1,9 +1,9 @@
-"""How much each rule beside the network is worth: the same documents with all rules, without each, without any.
+"""Measures the worth of each rule beside the network, on documents with all rules, without each, and without any.
 
     .venv/bin/python -m bench.ablation ../shared/data/sroie data/samples/receipt --limit 20
 
-Each cell is F1 and, behind the stroke, the share of null truths that got a value, over the same documents, held
-back where the shipped weights train on the set. The last column has the means over the sets.
+Each cell is F1 and, behind the stroke, the share of null truths that got a value. All cells use the same documents,
+held back if the shipped weights train on the set. The last column has the means over the sets.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from cinnabar.schemas import compile_schema, load_schema
 
 
 def variants(model: Reader) -> Iterator[tuple[str, Reader]]:
-    """The model with all rules, without each of them, and without any, by what is left out."""
+    """The model with all rules, without each of them, and without any, each with the name of the part left out."""
     chosen = {"nothing": (), **{rule: (rule,) for rule in RULES}, "all rules": RULES}
     for name, without in chosen.items():
         config = PriorConfig(without=frozenset(without))
@@ -46,7 +46,7 @@ def figures_of(labelled: EvaluationSet, reads: Sequence[Read], model: Reader) ->
 
 
 def main() -> None:
-    """Print the table."""
+    """Prints the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def _cell(figures: dict[str, Any]) -> str:
-    """F1 and the share of null truths that got a value, as far as there are any."""
+    """F1 and the share of null truths that got a value; `none` if the set has no null truths."""
     invented = figures.get("invented")
     return f"{figures['f1']:.3f} / {'none' if invented is None else f'{invented:.2f}'}"
 

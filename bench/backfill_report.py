@@ -1,11 +1,11 @@
-"""What a backfill of one field costs the model, beside a full run with the new version of the schema.
+"""Measures the cost of a backfill of one field for the model, beside a full run with the new version of the schema.
 
     python -m bench.backfill_report
     python -m bench.backfill_report --kinds event --documents 8
 
-Schemas of 13 fields are taken from the library, and their last field is what is new: the samples are read
-with the 12 others, then filled. Printed, as a table in Markdown: the slots that were asked over all score
-passes, and the seconds of the model, which are those of encode, rows and score.
+The schemas are those of the library with 13 fields, and their last field is the new one: the samples are read with the
+12 others, then the new field is filled. The report is a Markdown table of the slots asked over all score passes, and of
+the seconds of the model, which are those of encode, rows and score.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bench.mixture import marked
 from bench.reporting import machine, table
 from cinnabar.engine.canvas import Canvas
 
-# The engine has a word to say before torch is loaded (engine/__init__.py).
+# The engine must set up its environment before torch is loaded (engine/__init__.py).
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Model, Row, Scores
 from cinnabar.engine.models.encodings import Remembering
@@ -44,7 +44,7 @@ SAMPLES = Path(__file__).resolve().parent.parent / "data" / "samples"
 
 @dataclass(slots=True)
 class Work:
-    """What a run took: passages that were read, slots asked over all score passes, seconds of the model."""
+    """The work of a run: passages read, slots asked over all score passes, seconds of the model."""
 
     documents: int
     read: int
@@ -53,7 +53,7 @@ class Work:
 
 
 class Measured:
-    """The model, with what it does counted, the seconds those of the processor on one thread."""
+    """The model with its work counted; the seconds are processor time of one thread."""
 
     def __init__(self, source: ModelSource) -> None:
         self._source = source
@@ -62,20 +62,20 @@ class Measured:
         self.seconds = 0.0
 
     def filler(self, effort: str, steps: int | None, place: Place | None = None) -> Engine:
-        """An engine that is measured."""
+        """An engine whose model is measured."""
         engine = self._source.filler(effort, steps, place)
         engine.model = _Counted(engine.model, self)
         return engine
 
     def work(self, documents: int) -> Work:
-        """What was done since the last call."""
+        """The work since the last call."""
         found = Work(documents, self.read, self.slots, self.seconds)
         self.read, self.slots, self.seconds = 0, 0, 0.0
         return found
 
 
 class _Counted:
-    """A model whose calls are counted; in all else the model itself."""
+    """A model with its calls counted; everything else is passed on to the model."""
 
     def __init__(self, model: Model, count: Measured) -> None:
         self._model, self._count = model, count
@@ -110,7 +110,7 @@ class _Counted:
 
 
 def without_last(source: SchemaSource) -> SchemaSource:
-    """The version of this schema before its last field came."""
+    """The version of this schema without its last field."""
     assert isinstance(source.schema, dict)
     (*names, last) = source.schema["properties"]
     properties = {name: source.schema["properties"][name] for name in names}
@@ -119,7 +119,7 @@ def without_last(source: SchemaSource) -> SchemaSource:
 
 
 def measure(kind: str, model: ModelSource, root: Path, documents: int) -> dict[str, Work]:
-    """A full run over so many samples of this kind, and backfills with and without stored encodings."""
+    """A full run over `documents` samples of this kind, and backfills with and without stored encodings."""
     source = load_schema(kind)
     assert isinstance(source.schema, dict)
     new = load_schema(source.schema | {"title": kind})
@@ -147,7 +147,7 @@ def measure(kind: str, model: ModelSource, root: Path, documents: int) -> dict[s
 
 
 def report(kinds: Sequence[str], model: ModelSource, documents: int) -> Iterator[str]:
-    """The table."""
+    """The lines of the report."""
     rows = []
     for kind in kinds:
         with tempfile.TemporaryDirectory() as folder:
@@ -163,7 +163,7 @@ def report(kinds: Sequence[str], model: ModelSource, documents: int) -> Iterator
 
 
 def main() -> None:
-    """Measure what is asked for."""
+    """Runs the measurements that the command line asks for."""
     p = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     p.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     p.add_argument("--documents", type=int, default=24, help="documents of each kind, copies of the samples")

@@ -1,11 +1,11 @@
-"""How fast each stage is, and what the constraint, more steps and a shorter context cost or gain.
+"""Measures the speed of each stage, and the cost and gain of the constraint, more steps and a shorter context.
 
     python -m bench.benchmark --documents 2000
     python -m bench.benchmark --parts context --sets SET… --context 2000
 
-Prints tables in Markdown, below a line on the machine, for `docs/results.md`. Each stage is timed by itself,
-one after the other; a real run parses while it fills. With a GPU the times of encode, rows and score are
-those of launching them, and what they take on the device shows where the next stage waits for it.
+It prints tables in Markdown, below a line on the machine, for `docs/results.md`. Each stage is timed by itself, one
+after the other; a real run parses while it fills. With a GPU the times of encode, rows and score are those of
+launching them, and their time on the device shows in the next stage that waits for it.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from bench.reporting import machine, peak_memory, table
 from bench.scan_speed import scan_speed
 from bench.timing import constraint, read_alone, throughput
 
-# Torch comes with the engine, which has a word to say before it is loaded (engine/__init__.py).
+# Torch comes with the engine, which must set up its environment before (engine/__init__.py).
 from cinnabar.engine.models.base import Model
 from cinnabar.engine.models.loading import load_model
 from cinnabar.engine.training.generator import generate
 from cinnabar.extraction.quality.evaluation import find_sets
 from cinnabar.schemas.errors import UsageError
 
-#: Counts of steps that are compared.
+#: The counts of steps to compare.
 STEPS = (1, 2, 4, 8, 16)
-#: Least posteriors of a value that may be absent.
+#: The least posteriors at which a value is given, to compare.
 ANSWERS = (0.1, 0.2, 0.3, 0.4, 0.5)
-#: Parts that are measured only where they are named.
+#: The parts that are measured only if the command line names them.
 APART = ("answer", "long", "rows")
-#: Rows of the lists that are read whole.
+#: The rows of the lists to read.
 ROWS = (300, 3000)
 #: Tokens of the long document: three times the default model's context and a bit.
 LONG = 400_000
 
 
 def scan_report(model: Model) -> Iterator[str]:
-    """The constrained pass over many slots at once, against the plain ways, in one run."""
+    """The constrained pass over many slots at once, compared with the plain ways, in one run."""
     found = scan_speed(model.device)
     yield (
         f"{found.slots} slots of {found.positions} positions, {found.edges} edges in all, {found.fewest} of "
@@ -75,7 +75,7 @@ def steps_report(model: Model, sets: Sequence[OpenSet]) -> Iterator[str]:
 
 
 def answer_report(model: Model, sets: Sequence[OpenSet]) -> Iterator[str]:
-    """The table of what caution costs and saves."""
+    """The table of the posterior thresholds: the errors that each saves and the values that it costs."""
     yield "## From which posterior on a value is given"
     figures = ("answer", "f1", "precision", "recall", "invented")
     rows = [[f"{getattr(row, name):.4g}" for name in figures] for row in answer_rows(model, sets, ANSWERS)]
@@ -94,7 +94,7 @@ def context_report(model: Model, sets: Sequence[OpenSet], context: int, effort: 
 
 
 def long_report(model: Model, effort: str) -> Iterator[str]:
-    """What becomes of a document of LONG tokens."""
+    """The outcome for a document of LONG tokens."""
     pieces, tokens = list[str](), 0
     for example in generate(0):
         pieces.append(example.text)
@@ -118,7 +118,7 @@ def rows_report(model: Model, effort: str) -> Iterator[str]:
 
 
 def rate_report(model: Model, effort: str) -> Iterator[str]:
-    """Whole fills against the encoder alone, on one core."""
+    """The speed of whole fills and of the encoder alone, on one core."""
     found = rate(model, effort)
     fields = len(FIELDS["properties"])
     yield f"## {found.documents} documents of {TOKENS} tokens, {fields} fields, effort {effort}"
@@ -129,7 +129,7 @@ def rate_report(model: Model, effort: str) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure what is asked for, and print it as it comes."""
+    """Runs the measurements that the command line asks for, and prints each when it is done."""
     parts: dict[str, Callable[[], Iterator[str]]] = {
         "throughput": lambda: throughput(model, documents(), a.effort, a.workers),
         "constraint": lambda: constraint(model, a.samples, a.effort),
@@ -154,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     p.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
     p.add_argument("--effort", default="medium")
     p.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="parser processes")
-    p.add_argument("--threads", type=int, help="threads of torch; its own choice where not given")
+    p.add_argument("--threads", type=int, help="threads of torch; its own choice if not given")
     a = p.parse_args(arguments)
     if a.threads:
         import torch

@@ -1,6 +1,6 @@
-"""Runs over made documents whose rows are compared: what the loop of faults and that of kills share.
+"""Runs over generated documents, with comparison of their rows, for the loop of faults and the loop of kills.
 
-Every case is a process of its own. It is forked from one that has loaded everything, for speed.
+Every case is a process of its own. For speed it is forked from a process that has loaded everything.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SCHEMA = {
     "properties": {"name": {"type": "string"}, "total": {"type": ["number", "null"], "multipleOf": 0.01}},
     "required": ["name", "total"],
 }
-#: What a table says of a document, beside the run that wrote it.
+#: The content of the tables about documents, without the run that wrote it.
 ROWS = {
     "records": "SELECT * EXCLUDE (run_id) FROM records ORDER BY ALL",
     "note": "SELECT * EXCLUDE (run_id) FROM note ORDER BY ALL",
@@ -38,12 +38,12 @@ ROWS = {
     "documents": "SELECT * EXCLUDE (run_id) FROM documents ORDER BY ALL",
     "outcomes": "SELECT * EXCLUDE (run_id) FROM outcomes WHERE outcome <> 'skipped' ORDER BY ALL",
 }
-#: The status of a run that ended with an error of ours.
+#: The exit status of a run that ended with one of Cinnabar's errors.
 FAILED = 7
 
 
 def make_documents(folder: Path, count: int) -> Path:
-    """A folder of so many documents; of every ten one cannot be parsed and one has the bytes of another."""
+    """A folder of `count` documents; of every ten one cannot be parsed and one has the bytes of another."""
     folder.mkdir(parents=True)
     for number in range(count):
         path = folder / f"{number:04d}.txt"
@@ -57,7 +57,7 @@ def make_documents(folder: Path, count: int) -> Path:
 
 
 class Here:
-    """Parses in this process, in place of the workers, which have nothing to do with the disk."""
+    """Parses in this process instead of the workers, which do not touch the disk."""
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
@@ -73,24 +73,24 @@ class Here:
             return problem
 
     def close(self) -> None:
-        """Nothing to end."""
+        """Does nothing, since there is no worker to end."""
 
 
 def run_once(docs: Path, out: Path, batch: int = 3) -> None:
-    """The run that is looked at."""
+    """Does the run under test."""
     model = ReadingModel()
     source = ModelSource(model.fingerprint, lambda: model)
     extract([docs], load_schema(SCHEMA), out, source, RunOptions(workers=1, batch=batch))
 
 
 def rows_of(out: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """What the folder says, run ids and times apart."""
+    """The rows of the folder's tables, without run ids and times."""
     with connect(out) as connection:
         return {name: connection.execute(sql).fetchall() for name, sql in ROWS.items()}
 
 
 def differences(out: Path, expected: dict[str, Any]) -> list[str]:
-    """In what this folder is other than expected, after `verify --clean`."""
+    """The differences between this folder and the expected rows, after `verify --clean`."""
     wrong = []
     for name, rows in rows_of(out).items():
         lost = [row for row in expected[name] if row not in rows]
@@ -110,7 +110,7 @@ def read(path: Path) -> str:
 
 
 def in_child(work: Callable[[], None], said: Path | None = None) -> int:
-    """Do this in a forked process; its exit status, below 0 for a signal. `said` gets its error."""
+    """Does `work` in a forked process and returns its exit status, below 0 for a signal. `said` gets its error."""
     child = os.fork()
     if child == 0:
         status = FAILED + 1
@@ -131,12 +131,12 @@ def in_child(work: Callable[[], None], said: Path | None = None) -> int:
 
 
 def prepare() -> None:
-    """Have everything loaded, and parse in this process."""
+    """Loads everything, and makes runs parse in this process."""
     os.fsync = lambda _: None
-    # A PDF without an end is among the documents of every case.
+    # The documents of every case include a PDF without an end.
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     batch_reader.ParserPool = Here
-    # The snapshot is published after every commit, not by the clock: the same operations in every run.
+    # The snapshot is published after every commit, not by the clock, so every run has the same operations.
     run.PUBLISH_EVERY = 0.0
     import cinnabar.engine.engine
     import cinnabar.extraction.pipeline  # noqa: F401

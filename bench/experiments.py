@@ -1,4 +1,4 @@
-"""What more steps, re-opening, a shorter context and more caution change, on sets with known truth."""
+"""Measures the effect of more steps, re-opening, a shorter context and more caution, on sets with known truth."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ Predictions = dict[str, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class StepsRow:
-    """What comes out of a number of denoising steps, over all sets together.
+    """The result of a number of denoising steps, over all sets together.
 
-    f1: mean of the sets. reopened: re-openings per record. corrected, spoiled: leaves that are wrong without
-    re-opening and right with it, and the other way round. seconds: of the run with re-opening.
+    f1: mean of the sets. reopened: re-openings per record. corrected: leaves that are wrong without re-opening and
+    right with it; spoiled: the other way round. seconds: of the run with re-opening.
     """
 
     steps: int
@@ -41,7 +41,7 @@ class StepsRow:
 
 @dataclass(frozen=True, slots=True)
 class ContextRow:
-    """F1 of a set with the model's whole context and with a shorter one; `cut` documents were cut by it."""
+    """F1 of a set with the model's whole context and with a shorter one; `cut` counts the documents that were cut."""
 
     name: str
     documents: int
@@ -52,9 +52,9 @@ class ContextRow:
 
 @dataclass(frozen=True, slots=True)
 class AnswerRow:
-    """What comes of giving a value from this posterior on: means of the sets.
+    """The result of giving a value only from this posterior on: means of the sets.
 
-    invented: of the sets' shares of absent fields that got a value.
+    invented: the share of absent fields that got a value.
     """
 
     answer: float
@@ -75,7 +75,7 @@ class OpenSet:
         self.reads = [_read(labelled, line["file"]) for line in labelled.truths]
 
     def predictions(self, engine: Engine, context: int | None = None) -> Predictions:
-        """What the engine makes of each file."""
+        """The answers of the engine for each file."""
         job = Job(self.compiled, engine, self.validator, "guess", context)
         return answers(self.reads, job)
 
@@ -84,7 +84,7 @@ class OpenSet:
         return float(self.labelled.score(predictions)["f1"])
 
     def right(self, predictions: Predictions) -> dict[tuple[str, str], bool]:
-        """For each place of each record whether what stands there is right."""
+        """For each place of each record whether its value is right."""
         found: dict[tuple[str, str], bool] = {}
         for line in self.labelled.truths:
             record = predictions[line["file"]]["record"]
@@ -121,7 +121,7 @@ def steps_rows(model: Model, sets: Sequence[OpenSet], counts: Sequence[int]) -> 
 
 
 def answer_rows(model: Model, sets: Sequence[OpenSet], answers: Sequence[float]) -> Iterator[AnswerRow]:
-    """A row for each least posterior at which a value that may be absent is given."""
+    """A row for each posterior threshold; a value that may be absent is given only from the threshold on."""
     for answer in answers:
         engine = Engine(model, replace(effort_of("medium"), answer=answer))
         figures = [one.labelled.score(one.predictions(engine)) for one in sets]

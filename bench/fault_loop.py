@@ -1,11 +1,11 @@
-"""A run is exactly once: it is broken at every place where it touches the disk, run again, and compared.
+"""Checks that a run is exactly once: it is broken at every access to the disk, run again, and compared.
 
-A run over a few documents is made to fail at its first mkdir, open, write, fsync, rename or unlink, then
-at its second, and so on until one passes. It fails in five ways: an I/O error, a full disk (from there on
-every write fails), death by kill -9 just before it, just after it, and in the middle of a write, with
-half of the bytes on disk. After each the folder is read (whole batches, or none), the same command is run
-again, and its rows are compared with those of a run that nothing happened to, run ids and times apart;
-then `verify --clean` must find nothing wrong and leave nothing over.
+A run over a few documents is made to fail at its first mkdir, open, write, fsync, rename or unlink, then at its second,
+and so on until one passes. It fails in five ways: an I/O error, a full disk (from there on every write fails), and
+death by kill -9 just before the operation, just after it, or in the middle of a write with half of the bytes on disk.
+After each failure the folder is read (whole batches, or none) and the same command is run again. Its rows are compared
+with those of an undisturbed run, without run ids and times. Then `verify --clean` must find no problem and leave no
+file over.
 
     make faults                    every case, 20 random kills of a run and 20 of its parsers, two runs at
                                    once, and a clock that jumps
@@ -35,7 +35,7 @@ from cinnabar.extraction.storage.reading import connect
 
 
 def operations(docs: Path, out: Path) -> list[list[str]]:
-    """The operations of an undisturbed run: of each the ways in which it can be broken."""
+    """The operations of an undisturbed run, each as the ways in which it can be broken."""
     counted = out.with_suffix(".count")
 
     def work() -> None:
@@ -53,7 +53,7 @@ def operations(docs: Path, out: Path) -> list[list[str]]:
 
 
 def check_case(docs: Path, out: Path, point: int, way: str, expected: dict[str, Any]) -> list[str]:
-    """What is wrong after a run that was broken at this point in this way, and then run again."""
+    """The problems after a run that was broken at this point in this way, and then run again."""
     said = out.with_suffix(".said")
 
     def broken() -> None:
@@ -80,7 +80,7 @@ def check_case(docs: Path, out: Path, point: int, way: str, expected: dict[str, 
 
 
 def fault_loop(root: Path, documents: int, every: int = 1, first: int = 0, tell: bool = False) -> list[str]:
-    """Every case, or every so many; what is wrong."""
+    """Checks every case, or one of `every`, and returns the problems."""
     docs = make_documents(root / "docs", documents)
     seen = operations(docs, root / "whole")
     expected = rows_of(root / "whole")
@@ -101,7 +101,7 @@ def fault_loop(root: Path, documents: int, every: int = 1, first: int = 0, tell:
 
 
 def jumping_clock(root: Path, documents: int, seed: int = 0) -> list[str]:
-    """Runs whose clock jumps by up to ten years either way whenever it is asked; what is wrong."""
+    """Does runs under a clock that jumps up to ten years either way at every reading; returns the problems."""
     docs = make_documents(root / "docs", documents)
     real, chance = manifest.now, random.Random(seed)
 
@@ -133,10 +133,10 @@ def jumping_clock(root: Path, documents: int, seed: int = 0) -> list[str]:
 
 
 def main() -> int:
-    """Run what the arguments ask for; 1 where anything is wrong."""
+    """Runs the checks that the arguments ask for; returns 1 if any finds a problem."""
     parser = argparse.ArgumentParser(description="Break a run everywhere, run it again, compare.")
     parser.add_argument("--documents", type=int, default=5, help="documents of each case")
-    parser.add_argument("--every", type=int, default=1, help="only every so many cases")
+    parser.add_argument("--every", type=int, default=1, help="check one of every N cases")
     parser.add_argument("--kills", type=int, default=20, help="random kills")
     parser.add_argument("--many", type=int, default=300, help="documents of the run that is killed at random")
     parser.add_argument("--seed", type=int, default=0)

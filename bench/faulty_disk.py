@@ -1,7 +1,7 @@
-"""A disk that fails at one place: an I/O error, no space, or death before, after or within an operation.
+"""A disk that fails at one operation: an I/O error, no space, or death before, after or within the operation.
 
-Nothing in the product knows of this: Python's and Arrow's ways to the disk are wrapped from here. DuckDB
-writes from C++: its snapshot fails as a whole, or in the middle by a limit on the size of files.
+The product does not know of this file: it wraps the functions of Python and Arrow that reach the disk. DuckDB writes
+from C++: its snapshot fails as a whole, or in the middle by a limit on the size of files.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ import pyarrow.parquet as pq
 
 from cinnabar.extraction.storage import snapshot
 
-#: Bytes of a Parquet file that are written at a time.
+#: The bytes of a Parquet file that are written at a time.
 PIECE = 1024
 
 
 @dataclass
 class Faults:
-    """Breaks the operation with number `point`, counted from 0, in one way; only counts where it is -1."""
+    """Breaks the operation with number `point`, counted from 0, in one way; with -1 it only counts."""
 
     point: int = -1
     way: str = ""
     full: bool = False
-    #: Of each operation so far: the ways in which it can be broken.
+    #: For each operation so far, the ways in which it can be broken.
     seen: list[tuple[str, ...]] = field(default_factory=list)
 
     def around(
         self, act: Callable[[], Any], torn: Callable[[], Any] | None = None, writes: bool = False
     ) -> Any:
-        """Do this operation, or fail at it. `torn` does half of it; `writes` says whether it takes space."""
+        """Does this operation, or fails at it. `torn` does half of it; `writes` says whether it takes space."""
         here = len(self.seen) == self.point
         usual = ("error", "before", "after")
         self.seen.append((*usual, *(("full",) if writes else ()), *(("torn",) if torn else ())))
@@ -53,7 +53,7 @@ class Faults:
                 raise OSError(28, "No space left on device")
             return act()
         if self.way == "after":
-            # What is there already, or not there any more, is an error that nobody minds.
+            # The operation may fail because its target exists or is gone; the process dies here in any case.
             with suppress(OSError):
                 act()
         if self.way == "torn" and torn is not None:
@@ -62,12 +62,12 @@ class Faults:
         raise AssertionError("dead")
 
     def install(self) -> None:
-        """Wrap this process's ways to the disk."""
-        # Only a power cut could tell whether the disk was waited for.
+        """Wraps the functions of this process that reach the disk."""
+        # Only a power cut could tell whether fsync waited for the disk.
         os.fsync = lambda _: None
         for module, name in ((os, "fsync"), (os, "replace"), (os, "mkdir"), (os, "unlink")):
             setattr(module, name, self._wrapped(getattr(module, name), writes=name == "mkdir"))
-        # pathlib took its own references when it was imported, in some releases of Python.
+        # In some releases of Python pathlib took its own references when it was imported.
         Path.replace = lambda path, target: os.replace(path, target) or Path(target)  # noqa: PTH105
         Path.unlink = lambda path, missing_ok=False: self._unlink(path, missing_ok)
         Path.write_bytes = lambda path, data: self._write_bytes(path, data)
@@ -95,7 +95,7 @@ class Faults:
         writer = pq.ParquetWriter
 
         class Sink:
-            """A file of which every write is counted."""
+            """A file that counts every write."""
 
             def __init__(self, path: Path) -> None:
                 self.stream = faults.around(lambda: path.open("wb", buffering=0), writes=True)
@@ -138,7 +138,7 @@ class Faults:
         build = snapshot.define_views
 
         def half(*args: Any) -> None:
-            # The kernel ends the process in the middle of a write that would make a file too large.
+            # The kernel ends the process in the middle of the write that would make a file too large.
             signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
             resource.setrlimit(resource.RLIMIT_FSIZE, (8192, resource.RLIM_INFINITY))
             build(*args)

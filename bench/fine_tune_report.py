@@ -1,10 +1,10 @@
-"""What fine-tuning on a few documents of a set does for its other documents, as a Markdown table.
+"""Measures the effect of fine-tuning on a few documents of a set on its other documents, as a Markdown table.
 
     .venv/bin/python -m bench.fine_tune_report ../shared/data/sroie --documents 20
 
-Of each set so many documents are drawn (`--seed` draws others) and given to fine-tuning as a set of their
-own; it holds some of them back for itself. `--others` documents that it never saw are scored with the base
-and with the new model. Seconds are those of the whole of it, on the machine as it was.
+`--documents` documents of each set are drawn (`--seed` draws others) and given to fine-tuning as a set of their own; it
+holds some of them back for itself. `--others` documents that it never saw are scored with the base and with the new
+model. Seconds are those of the whole fine-tuning, on the machine as it was.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ COLUMNS = (
 
 
 def main() -> None:
-    """Print the table."""
+    """Prints the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("--others", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=None)
-    parser.add_argument("--steps", type=int, default=None, help="as many at most, in place of minutes")
+    parser.add_argument("--steps", type=int, default=None, help="the most steps, instead of minutes")
     parser.add_argument("--model", default="default")
     parser.add_argument("--device", default="auto")
     asked = parser.parse_args()
@@ -102,7 +102,7 @@ def _row(labelled: EvaluationSet, asked: argparse.Namespace) -> tuple[float, flo
 
 
 def _copy(labelled: EvaluationSet, files: Sequence[str], into: Path) -> None:
-    """A set of these documents alone."""
+    """Copies these documents of a set, with their truth, to a set of their own."""
     for file in ("schema.json", *files):
         (into / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(labelled.folder / file, into / file)

@@ -1,4 +1,4 @@
-"""Runs in processes of their own that are killed, or whose parsers are, or that meet each other.
+"""Runs in processes of their own: some are killed, some lose their parsers, and two share a folder.
 
     python -m bench.killed_runs DOCS OUT BATCH     one run, as `make faults` starts it
 """
@@ -22,13 +22,13 @@ from cinnabar.schemas.errors import UsageError
 
 
 def start_run(docs: Path, out: Path, batch: int) -> subprocess.Popen[bytes]:
-    """The run as a process of its own, with parser workers."""
+    """Starts the run as a process of its own, with parser workers."""
     program = [sys.executable, "-m", "bench.killed_runs", str(docs), str(out), str(batch)]
     return subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def random_kills(root: Path, documents: int, kills: int, seed: int = 0, tell: bool = False) -> list[str]:
-    """Kill one run after another at random moments, all over one folder, until one ends; what is wrong."""
+    """Kills one run after another at random moments, all over one folder, until one ends; returns the problems."""
     docs = make_documents(root / "docs", documents)
     began = time.monotonic()
     with start_run(docs, root / "whole", 4) as whole:
@@ -41,14 +41,14 @@ def random_kills(root: Path, documents: int, kills: int, seed: int = 0, tell: bo
     out, died = root / "killed", 0
     while died < kills:
         with start_run(docs, out, 4) as run:
-            # Each goes on where the last one died, so moments are spread over what is left, with the start.
+            # Each run continues where the last one died, so the moments are spread over the remaining work.
             with suppress(subprocess.TimeoutExpired):
                 run.wait(timeout=length * chance.uniform(0.15, 1.0))
             run.kill()
             run.communicate()
         if run.returncode == -signal.SIGKILL:
             died += 1
-        elif run.returncode == 0:  # it was done before its time: another folder
+        elif run.returncode == 0:  # The run ended before its kill; the next one gets another folder.
             if wrong := differences(out, expected):
                 return wrong
             out = root / f"killed-{died}"
@@ -62,7 +62,7 @@ def random_kills(root: Path, documents: int, kills: int, seed: int = 0, tell: bo
 
 
 def two_at_once(root: Path, documents: int) -> list[str]:
-    """Two runs over the same folder: one wins, the other says so in one line; what is wrong."""
+    """Starts two runs over the same folder: one must win, the other must say so in one line; returns the problems."""
     docs = make_documents(root / "docs", documents)
     expected_status = {0, 2}
     first, second = start_run(docs, root / "both", 2), start_run(docs, root / "both", 2)
@@ -82,10 +82,10 @@ def two_at_once(root: Path, documents: int) -> list[str]:
 
 
 def worker_kills(root: Path, documents: int, kills: int, seed: int = 0, tell: bool = False) -> list[str]:
-    """Kill parsers of a run at random moments; what is wrong.
+    """Kills parsers of a run at random moments; returns the problems.
 
-    A document whose parser died is read by a fresh one. Where that dies as well its outcome is `worker_died`;
-    every other row is that of an undisturbed run.
+    A fresh parser reads a document whose parser died. If that parser dies as well, the outcome is `worker_died`;
+    every other row must be that of an undisturbed run.
     """
     docs = make_documents(root / "docs", documents)
     with start_run(docs, root / "whole", 4) as whole:
@@ -98,7 +98,7 @@ def worker_kills(root: Path, documents: int, kills: int, seed: int = 0, tell: bo
         out, turn = root / f"turn-{turn}", turn + 1
         with start_run(docs, out, 4) as run:
             while run.poll() is None and died < kills:
-                # Each has the time to start, on a busy machine too: five deaths of starting ones end a run.
+                # The wait lets parsers start on a busy machine too: five deaths of starting parsers end a run.
                 time.sleep(chance.uniform(0.5, 1.5))
                 parsers = list(parsers_of(run.pid))
                 if parsers:
@@ -140,7 +140,7 @@ def parsers_of(pid: int) -> Iterator[int]:
 
 
 def one_run(docs: Path, out: Path, batch: int) -> int:
-    """A run with parser workers, as the command would do it."""
+    """Does a run with parser workers, as the command does; returns its exit status."""
     try:
         run_once(docs, out, batch)
     except UsageError as error:

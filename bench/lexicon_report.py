@@ -1,9 +1,9 @@
-"""How many labels that the vectors of letters never saw are likest to a name of their own concept.
+"""Measures how often a label that the letter vectors never saw is nearest to a name of its own concept.
 
-Of each concept of the lexicon with more than four names some are left out, of all languages; the vectors are
-learned from the rest. Prints, for each language, the share of the names left out whose likest other name is
-one of the same concept, and how many there were; a name that differs from a known one of its concept in case
-or accents alone is not counted. Some six minutes on one core; `make lexicon-report`.
+Some names of each concept of the lexicon with more than four names are left out, over all languages; the vectors are
+learned from the rest. The report gives, for each language, the number of names left out, and the share of them whose
+nearest other name belongs to the same concept. A name that differs from a known one of its concept only in case or
+accents is not counted. It takes some six minutes on one core; `make lexicon-report`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from cinnabar.engine.models.loading import load_network
 from cinnabar.engine.models.reader.network.phrase_vectors import vectors_of
 from cinnabar.engine.training.lexicon import LANGUAGES, columns, fit_letters
 
-#: The share of names that are left out, and names of a concept from which on any are.
+#: The share of names that are left out, and the least number of names of a concept that loses any.
 LEFT_OUT, FROM = 0.08, 5
 
 
 def main() -> None:
-    """Print the report."""
+    """Prints the report."""
     _, wordpieces = load_network(SHIPPED)
     rng = random.Random(0)
     kept: list[list[str]] = []

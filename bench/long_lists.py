@@ -1,4 +1,4 @@
-"""A list of thousands of rows: whether each is found, right and in its place, and how long that takes."""
+"""Reading of a list of thousands of rows: the rows found, those right and in their place, and the time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from bench.timing import read_alone
 from cinnabar.engine.models.base import Model
 
-#: Rows of a page, below a heading that each page has.
+#: The rows of a page, below a heading that each page has.
 PAGE = 60
 GOODS = ("hex bolt M8", "pipe clamp 22 mm", "cable tie black", "work gloves L", "sanding disc")
 LEDGER: dict[str, Any] = {
@@ -40,7 +40,7 @@ LEDGER: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class LongList:
-    """Rows that were printed, found, and found with every value right in their place; seconds of it all."""
+    """The rows printed, found, and found with every value right in their place; seconds in all."""
 
     printed: int
     found: int
@@ -49,7 +49,7 @@ class LongList:
 
 
 def ledger(rows: int, seed: int = 0) -> tuple[str, list[dict[str, Any]]]:
-    """A stock ledger of so many lines, on pages with headings; and its rows."""
+    """The text of a stock ledger of `rows` lines, on pages with headings, and its rows."""
     draw, day = random.Random(seed), date(2023, 1, 2)
     head = f"{'Date':12}{'Item no.':12}{'Description':22}{'Quantity':>10}{'Unit price':>12}"
     lines, expected = list[str](), list[dict[str, Any]]()
@@ -71,7 +71,7 @@ def ledger(rows: int, seed: int = 0) -> tuple[str, list[dict[str, Any]]]:
 
 
 def read_ledger(model: Model, effort: str, rows: int) -> LongList:
-    """Read a ledger of so many lines, as a run reads a document."""
+    """Reads a ledger of `rows` lines, as a run reads a document."""
     text, expected = ledger(rows)
     outcome, seconds = read_alone(model, effort, LEDGER, text)
     found = json.loads(outcome.record.text)["movements"] if outcome.record else []

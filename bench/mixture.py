@@ -1,4 +1,4 @@
-"""Many documents of the library's kinds, for measuring speed: marked samples and generated texts."""
+"""Generation of many documents of the library's kinds, for measuring speed: marked samples and generated texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cinnabar.schemas.library import LIBRARY
 
 @dataclass(frozen=True, slots=True)
 class MixedDocument:
-    """A file of its own bytes. `kind` is a schema of the library."""
+    """A file with bytes unlike those of all others. `kind` is a schema of the library."""
 
     kind: str
     name: str
@@ -22,10 +22,10 @@ class MixedDocument:
 
 
 def mixed_documents(samples: Path, count: int, seed: int = 0) -> Iterator[MixedDocument]:
-    """`count` documents, the kinds in turn, every second one of a kind a marked sample, the others generated.
+    """`count` documents, the kinds in turn; within a kind marked samples and generated texts alternate.
 
-    No two have the same bytes, so none is skipped as a duplicate; the same for the same seed. `samples` holds
-    a set for each schema of the library. Raises UsageError where it does not.
+    No two have the same bytes, so none is skipped as a duplicate; the same seed gives the same documents. `samples`
+    holds a set for each schema of the library. Raises UsageError if one is missing.
     """
     files = {kind: sorted((samples / kind / "docs").glob("*")) for kind in LIBRARY}
     for kind, found in files.items():

@@ -1,4 +1,4 @@
-"""The processes that a process has started."""
+"""Enumeration of the processes below a process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def children(pid: int) -> Iterator[int]:
-    """The processes below this one."""
+    """The processes below this one, at any depth."""
     with suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
             for child in map(int, (task / "children").read_text().split()):

@@ -1,4 +1,4 @@
-"""Documents per second on one core: whole fills against the encoder alone."""
+"""Measures documents per second on one core: whole fills and the encoder alone."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from cinnabar.extraction.planning import passage_of
 from cinnabar.schemas import compile_schema
 
 T = TypeVar("T")
-#: Each rate is the median of so many.
+#: The number of measurements behind each median.
 ROUNDS = 5
-#: Tokens of a document, as many as fit.
+#: The most tokens of a document.
 TOKENS = 500
-#: Twelve fields, none of which has to be there.
+#: Twelve fields, all optional.
 FIELDS: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -60,9 +60,9 @@ class Rate:
 
 
 def rate(model: Model, effort: str, documents: int = 64) -> Rate:
-    """Both rates over the same documents, in turn, on one core; what is done once a schema is not counted.
+    """Both rates over the same documents, in turn, on one core; work done once a schema is not counted.
 
-    Two threads read .39 of what the encoder does with them, one .57: small steps are not worth sharing.
+    With two threads whole fills reach .39 of the encoder's rate, with one .57: small steps are not worth sharing.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -1,11 +1,11 @@
-"""How fast a Ray cluster of this machine's processors is, beside one process with as many threads.
+"""Measures the speed of a Ray cluster of this machine's processors, beside one process with as many threads.
 
     python -m bench.ray_report
     python -m bench.ray_report --documents 40 --rounds 1
 
-Mixed documents are read with one schema, by one process with N threads and by N engines of Ray's with one
-thread each, in turn. Parsing, filling and committing are timed; starting is not, nor are the first batches.
-Printed, as a table in Markdown: documents/s, and at the end their ratio, which should be 0.9 at least.
+Mixed documents are read with one schema, by one process with N threads and by N engines of Ray's with one thread each,
+in turn. Parsing, filling and committing are timed; starting and the first batches are not. The report is a Markdown
+table of documents/s, with their ratio at the end, which should be at least 0.9.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from statistics import median
 from bench.mixture import mixed_documents
 from bench.reporting import machine, table
 
-# The engine has a word to say before torch is loaded (engine/__init__.py).
+# The engine must set up its environment before torch is loaded (engine/__init__.py).
 from cinnabar.extraction.cluster.connection import Cluster, joined
 from cinnabar.extraction.cluster.crew import Crew
 from cinnabar.extraction.run import Extraction
@@ -32,7 +32,7 @@ from cinnabar.schemas.errors import UsageError
 import torch  # isort: skip
 
 SAMPLES = Path(__file__).resolve().parent.parent / "data" / "samples"
-#: Documents of a batch: few, so that the end, where one engine waits for the other, is short.
+#: The documents of a batch; few, so that one engine waits only briefly for the other at the end.
 BATCH = 4
 WANTED = 0.9
 
@@ -40,7 +40,7 @@ WANTED = 0.9
 def seconds(
     docs: Path, source: SchemaSource, out: Path, model: ModelSource, warm: int, cluster: Cluster | None
 ) -> float:
-    """The seconds that all batches take but the first `warm` ones, which find parsers and engines cold."""
+    """The seconds of all batches except the first `warm` ones, which find parsers and engines cold."""
     options = RunOptions(workers=2, batch=BATCH, on_missing="guess")
     with Extraction([docs], source, out, model, options) as extraction:
         if cluster is None:
@@ -63,22 +63,22 @@ def seconds(
 
 
 def main() -> None:
-    """Measure, and print it."""
+    """Measures both ways and prints the report."""
     p = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     p.add_argument("--documents", type=int, default=120, help="documents that are timed")
     p.add_argument("--engines", type=int, default=2, help="engines of Ray's, and threads of the one process")
     p.add_argument("--rounds", type=int, default=3, help="times that both are measured, in turn")
-    p.add_argument("--schema", default="receipt", help="what all documents are read with")
+    p.add_argument("--schema", default="receipt", help="schema of all documents")
     a = p.parse_args()
     if min(a.documents, a.engines, a.rounds) < 1:
         raise UsageError("--documents, --engines, --rounds: expected at least 1")
     found = model_source("default", "cpu")
     assert isinstance(found, ModelSource)
-    # On a cluster no encodings are kept, so none are here.
+    # A cluster keeps no encodings, so the one process keeps none either.
     model, source = replace(found, encodings=0), load_schema(a.schema)
     torch.set_num_threads(a.engines)
     print(machine(model.load()), flush=True)
-    # Two batches for each engine, so that each has had its first.
+    # Two batches for each engine ensure that each has had its first.
     warm = 2 * a.engines
     rates: dict[str, list[float]] = {"one process": [], "Ray": []}
     with tempfile.TemporaryDirectory() as folder, joined("local", model, processors=a.engines) as cluster:

@@ -1,8 +1,7 @@
-"""Twenty processes that query a folder once a second, while another commits to it every second.
+"""Measures twenty processes that query a folder once a second, while another commits to it every second.
 
-Each reader opens the snapshot as an analyst does, asks, and closes. What it sees must be whole batches,
-never fewer than before, and at most 5 seconds behind what was committed. Half-way the folder is compacted
-under them.
+Each reader opens the snapshot as an analyst does, asks, and closes. It must see whole batches, never fewer than before,
+and be at most 5 seconds behind the commits. Half-way the folder is compacted during the queries.
 
     make readers
     make readers ARGS="--readers 4 --seconds 10"
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-# A reader has DuckDB alone.
+# A reader loads DuckDB only.
 if TYPE_CHECKING:
     from cinnabar.extraction.storage.records import Outcome
 
@@ -32,9 +31,9 @@ SCHEMA = {
     "properties": {"at": {"type": "number"}, "number": {"type": "integer"}},
     "required": ["at", "number"],
 }
-#: Records of a batch.
+#: The records of a batch.
 SIZE = 5
-#: What a reader asks: the batches that it sees, the records that are no whole batch, and the newest time.
+#: A reader's query: the rows of each table, which whole batches make agree, and the newest batch.
 QUESTION = (
     "SELECT (SELECT count(*) FROM note), (SELECT count(*) FROM documents), (SELECT count(*) FROM outcomes"
     " WHERE outcome = 'written'), (SELECT count(*) // 2 FROM fields),"
@@ -43,7 +42,7 @@ QUESTION = (
 
 
 def written(number: int, part: int, now: float) -> Outcome:
-    """A record that says when it was made, and by which commit."""
+    """A record that holds the time and the number of its commit."""
     from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
 
     digest = f"{number:032x}{part:032x}"
@@ -55,7 +54,7 @@ def written(number: int, part: int, now: float) -> Outcome:
 
 
 def write(out: Path, seconds: float) -> dict[str, Any]:
-    """Commit a batch every second until there is a file `stop`; when each commit was made.
+    """Commits a batch every second until there is a file `stop`; returns the time of each commit.
 
     After half of the time the folder is compacted, and a new run begins.
     """
@@ -84,7 +83,7 @@ def write(out: Path, seconds: float) -> dict[str, Any]:
 
 
 def read(out: Path, seconds: float, log: Path) -> dict[str, Any]:
-    """Ask once a second; errors, what was seen when, and how long an answer took."""
+    """Queries once a second; returns the errors, the newest batch seen at each time, and the query times."""
     seen: list[tuple[float, int]] = []
     wrong: list[str] = []
     took: list[float] = []
@@ -112,7 +111,7 @@ def read(out: Path, seconds: float, log: Path) -> dict[str, Any]:
 
 
 def measure(root: Path, readers: int, seconds: float) -> dict[str, Any]:
-    """Readers beside a writer: queries, what was wrong, and the age of the oldest answer in seconds."""
+    """Runs readers beside a writer; returns the queries, the errors, and the greatest age of an answer in seconds."""
     out = root / "out"
     out.mkdir()
     program = [sys.executable, __file__, "--folder", str(root), "--seconds", str(seconds)]
@@ -142,13 +141,13 @@ def measure(root: Path, readers: int, seconds: float) -> dict[str, Any]:
 
 
 def _age(commits: Sequence[float], at: float, newest: int) -> float | None:
-    """How long the first commit that this answer does not show was there when it was asked for."""
+    """The age, when the query was asked, of the first commit that its answer does not show."""
     missed = [made for made in commits[newest + 1 :] if made <= at]
     return at - missed[0] if missed else 0.0
 
 
 def main() -> int:
-    """Measure, or be one of the processes; 1 where a reader met an error or saw what is too old."""
+    """Measures, or acts as one of the processes; returns 1 if a reader met an error or saw an answer too old."""
     parser = argparse.ArgumentParser(description="Readers beside a writer.")
     parser.add_argument("--readers", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=60.0)

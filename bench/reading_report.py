@@ -1,11 +1,11 @@
-"""How much the model goes by the words of a schema: the same documents, asked for in other words.
+"""Measures how much the model depends on the words of a schema: the same documents, with other words.
 
     .venv/bin/python -m bench.reading_report ../shared/data/sroie data/samples/receipt --limit 20
 
-Each row is F1 over the same documents, held back where the shipped weights train on the set: with the schema
-as it is; with nonsense for the names of fields (and no titles), descriptions kept; with the descriptions
-handed on from field to field, and with both; in three other wordings of names and descriptions; with half of
-the fields asked for under nonsense names. Schemas with references or alternatives are left out.
+Each row is F1 over the same documents, held back if the shipped weights train on the set. The rows are: the schema as
+it is; nonsense names of fields without titles, descriptions kept; descriptions handed on from field to field; both;
+three other wordings of names and descriptions; half of the fields under nonsense names. Schemas with references or
+alternatives are left out.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from cinnabar.extraction.records.validation import Validator
 from cinnabar.schemas import compile_schema, load_schema
 
 Schema = dict[str, Any]
-#: From the properties of an object to those under other names: old name to (new name, schema).
+#: A map from the properties of an object to renamed ones: old name to (new name, schema).
 Renaming = Callable[[dict[str, Schema]], dict[str, tuple[str, Schema]]]
 
 SYLLABLES = ("zor", "mip", "tal", "quen", "bru", "vex", "lod", "pim", "gar", "sul", "wen", "hak")
 
 
 def nonsense(properties: dict[str, Schema]) -> dict[str, tuple[str, Schema]]:
-    """Names that say nothing, and no titles; descriptions stay."""
+    """The properties under nonsense names without titles; descriptions stay."""
     found = {}
     for number, (name, schema) in enumerate(properties.items()):
         high, low = divmod(number, len(SYLLABLES))
@@ -49,7 +49,7 @@ def nonsense(properties: dict[str, Schema]) -> dict[str, tuple[str, Schema]]:
 
 
 def handed_on(properties: dict[str, Schema]) -> dict[str, tuple[str, Schema]]:
-    """Each field with the description of the next one of its type, where there is another; no titles."""
+    """Each field with the description of the next one of its type, if there is another; no titles."""
     by_type: dict[str, list[str]] = {}
     for name, schema in properties.items():
         by_type.setdefault(json.dumps([schema.get("type"), schema.get("format")]), []).append(name)
@@ -69,7 +69,7 @@ def half(properties: dict[str, Schema]) -> dict[str, tuple[str, Schema]]:
 
 
 def worded(name: Callable[[str], str], description: Callable[[str], str]) -> Renaming:
-    """Names and descriptions written in another way; no titles."""
+    """A renaming that writes names and descriptions in another way and drops titles."""
 
     def renaming(properties: dict[str, Schema]) -> dict[str, tuple[str, Schema]]:
         found = {}
@@ -109,7 +109,7 @@ def reworded(labelled: EvaluationSet, *renamings: Renaming) -> EvaluationSet:
 
 
 def _renamed(schema: Schema, renaming: Renaming) -> tuple[Schema, Callable[[Any], Any]]:
-    """The schema under other names, and what does the same to a record."""
+    """The schema under other names, and the function that renames a record likewise."""
     schema = copy.deepcopy(schema)
     if "properties" in schema:
         below = {name: _renamed(own, renaming) for name, own in schema["properties"].items()}
@@ -131,7 +131,7 @@ def _renamed(schema: Schema, renaming: Renaming) -> tuple[Schema, Callable[[Any]
 
 
 def rows_of(labelled: EvaluationSet, model: Model, pool: ParserPool) -> Iterator[tuple[str, float]]:
-    """F1 by the way in which the schema is worded."""
+    """F1 for each wording of the schema."""
     reads = list(read_set(labelled, pool))
     yield "as it is", _f1(labelled, reads, model)
     yield "nonsense names", _f1(reworded(labelled, nonsense), reads, model)
@@ -152,7 +152,7 @@ def _f1(labelled: EvaluationSet, reads: list[Read], model: Model) -> float:
 
 
 def main() -> None:
-    """Print the table, and what it comes to over all sets."""
+    """Prints the table, and the spread of the wordings over all sets."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

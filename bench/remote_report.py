@@ -1,13 +1,12 @@
-"""Asks a server that misbehaves about many documents; are all accounted for, and is the cost exact?
+"""Asks a server that misbehaves about many documents; checks that all are accounted for and the cost is exact.
 
     PYTHONPATH=tests python -m bench.remote_report --documents 1000 --share 0.2
 
-The server speaks the documented contract of Mercury's API over HTTP on this machine, keeps a ledger of its
-own, and meets a share of all requests with a fault: refusals with and without Retry-After, errors, cut
-connections, slow bytes, silence, nonsense, wrong records, answers out of order. Everything else is what
-`cinnabar extract --model mercury-2` does. Answers are compared one by one: each that came is charged here as
-it is there. On a machine so busy that a good answer takes longer than the time-out it counts as unanswered
-here and as charged there; such answers are told as late.
+The server speaks the documented contract of Mercury's API over HTTP on this machine and keeps a ledger of its own. It
+answers a share of all requests with a fault: refusals with and without Retry-After, errors, cut connections, slow
+bytes, silence, nonsense, wrong records, answers out of order. Everything else is `cinnabar extract --model mercury-2`.
+Answers are compared one by one: each one received must be charged here as it is there. If a busy machine delays a good
+answer beyond the time-out, it counts as unanswered here and as charged there; the report calls such answers late.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ SCHEMA: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Report:
-    """What was promised, beside what was seen; `server` is the server's own ledger."""
+    """The promised figures beside the observed ones; `server` is the server's own ledger."""
 
     documents: int
     requests: int
@@ -75,7 +74,7 @@ class Report:
 
     @property
     def late(self) -> int:
-        """Answers that the server gave whole and charged, and that came after the time was up."""
+        """Answers that the server gave whole and charged, but that came after the time-out."""
         return self.server_entries.total() - self.entries.total()
 
     @property
@@ -94,7 +93,7 @@ class Report:
 
 
 def measure(documents: int, share: float, seed: int, timeout: float = 4.0) -> Report:
-    """Read so many documents with this share of faults, in a folder that is removed after it."""
+    """Reads `documents` documents with this share of faults, in a folder that is removed afterwards."""
     os.environ["INCEPTION_API_KEY"] = mercury.KEY
     server = mercury.Server(fault=mercury.drawn(share, seed))
     begin = time.monotonic()
@@ -147,7 +146,7 @@ def _is_right(stem: str, record: dict[str, Any]) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--documents", type=int, default=1000)
-    parser.add_argument("--share", type=float, default=0.2, help="of requests that meet a fault")
+    parser.add_argument("--share", type=float, default=0.2, help="share of requests that meet a fault")
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
     found = measure(chosen.documents, chosen.share, chosen.seed)

@@ -1,4 +1,4 @@
-"""What reports of measurements are made of: on which machine they were taken, and tables in Markdown."""
+"""Parts of measurement reports: the description of the machine, its peak memory, and tables in Markdown."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cinnabar.engine.models.base import Model
 
 
 def machine(model: Model) -> str:
-    """Where and when this was measured."""
+    """The machine, commit, versions and model of a measurement, with its date."""
     import torch
 
     lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
@@ -37,7 +37,7 @@ def peak_memory() -> int:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown, numbers to the right."""
+    """A table in Markdown, with numbers aligned to the right."""
     lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 

@@ -1,4 +1,4 @@
-"""How fast the constrained pass is: all slots at once or one after the other, classes or masks."""
+"""Measures the speed of the constrained pass: all slots at once or one by one, classes or masks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cinnabar.kernels.tables import LEAST
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import Slot
 
-#: Scalars whose automata have a hundred edges and more; the second has by far the most, 774.
+#: Scalars with automata of a hundred edges and more; the second has by far the most, 774.
 SCALARS: tuple[dict[str, object], ...] = (
     {"type": "string", "format": "date"},
     {"type": "string", "maxLength": 12},
@@ -30,7 +30,7 @@ SCALARS: tuple[dict[str, object], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class ScanSpeed:
-    """What was measured: slots, positions, edges of all slots, of the smallest one; milliseconds a call."""
+    """The measured figures: slots, positions, edges of all slots, edges of the smallest; milliseconds a call."""
 
     slots: int
     positions: int
@@ -49,10 +49,10 @@ def scan_speed(
     repeat: int = 5,
     scalars: Sequence[dict[str, object]] = SCALARS,
 ) -> ScanSpeed:
-    """Times of posterior and witness for so many slots, all open, the best of some calls each.
+    """The times of posterior and witness for `slots` open slots, each the best of some calls.
 
-    One by one is the same pass over a batch of one slot; masks is the plain way to reduce the logits of
-    tokens to classes: a row of the vocabulary for each class, a maximum and a log-sum-exp over each.
+    One by one is the same pass over a batch of one slot. Masks are the plain way to reduce the logits of tokens to
+    classes: a row of the vocabulary for each class, with a maximum and a log-sum-exp over each.
     """
     kinds = [compile_schema(schema).form.slots[0] for schema in scalars]
     chosen = [kinds[at % len(kinds)] for at in range(slots)]
@@ -81,7 +81,7 @@ def scan_speed(
 
 
 def _masked(scores: torch.Tensor, chosen: list[Slot]) -> None:
-    """Maximum and log-sum-exp of every class of every slot by a mask over the vocabulary."""
+    """Computes maximum and log-sum-exp of every class of every slot by a mask over the vocabulary."""
     masks: dict[str, torch.Tensor] = {}
     for own, slot in zip(scores, chosen, strict=True):
         name = slot.automaton.fingerprint
@@ -94,7 +94,7 @@ def _masked(scores: torch.Tensor, chosen: list[Slot]) -> None:
 
 
 def _best(call: Callable[[], object], repeat: int, device: torch.device) -> float:
-    """Milliseconds of the fastest of some calls, after one that warms up."""
+    """Milliseconds of the fastest of some calls, after one call to warm up."""
     call()
     times = []
     for _ in range(repeat):

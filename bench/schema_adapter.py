@@ -1,4 +1,4 @@
-"""What judges a text, in the form that the runners of the schema suites ask for.
+"""The adapter through which the runners of the schema suites let Cinnabar judge texts.
 
 PYTHONPATH=. python ../shared/tools/schema_suite.py --engine bench.schema_adapter:Adapter --suite … --out …
 PYTHONPATH=. python ../shared/tools/schema_traps.py --engines bench.schema_adapter:Adapter
@@ -17,8 +17,8 @@ class Adapter:
     name = "cinnabar"
 
     def __init__(self, tokenizer: str = "") -> None:
-        del tokenizer  # texts are judged as they are
+        del tokenizer  # Texts are judged as they are.
 
     def compile(self, schema: dict[str, Any] | bool) -> CompiledSchema:
-        """The schema ready to judge texts; raises what says why it cannot."""
+        """The schema ready to judge texts; raises an error with the reason if it cannot be compiled."""
         return compile_schema(schema)

@@ -1,4 +1,4 @@
-"""What a schema costs from nothing: to compile, to lift to a large vocabulary, a first text of each slot."""
+"""Measures the cost of a schema: to compile, to lift to a large vocabulary, and to find a first text of each slot."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import CinnabarError
 
 TOKENS = 32_768
-#: Positions of slots that are looked at together: their scores are 16 MB.
+#: The positions of slots that are scored together; their scores take 16 MB.
 POSITIONS = 128
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Seconds, and the most bytes that the process held; `problem` says why there is no form."""
+    """Seconds, and the most bytes that the process held; `problem` is the reason if there is no form."""
 
     seconds: float
     memory: int
@@ -50,8 +50,8 @@ def large_vocabulary() -> tuple[list[bytes], Vocabulary]:
 
 
 def costs(schemas: Sequence[Any]) -> Iterator[Cost]:
-    """What each schema costs in a process of its own: nothing is compiled there, and nothing kept on disk."""
-    # The tables of the tokens are ready, and what the libraries load when they are first used.
+    """The cost of each schema in a process of its own, where nothing is compiled before and nothing kept on disk."""
+    # This prepares the tables of the tokens and everything that libraries load at first use.
     _first_texts({"const": "x"})
     context = get_context("fork")
     for schema in schemas:
@@ -81,7 +81,7 @@ def _measured(there: Connection, schema: Any) -> None:
 
 
 def _first_texts(schema: Any) -> None:
-    """Compile a schema, lift its slots, and find a text for each of them."""
+    """Compiles a schema, lifts its slots, and finds a text for each of them."""
     form, (texts, vocabulary) = compile_schema(schema).form, large_vocabulary()
     constraint = Constraint(torch.device("cpu"), vocabulary=vocabulary)
     # Slots of one automaton have the same first text.

@@ -1,11 +1,11 @@
-"""Measures what is promised of any JSON Schema, over a folder of schema suites, as one Markdown table.
+"""Measures the promises of Cinnabar about any JSON Schema, over a folder of schema suites, as one Markdown table.
 
     PYTHONPATH=tests/engine .venv/bin/python -m bench.schema_report ../shared/suites --sample 40
 
-The folder has `json-schema-test-suite` (the standard's own, draft 2020-12) and `jsonschemabench` (real
-schemas with instances); a folder `tools` beside it may have `schema_traps.py`, probes of what goes wrong.
-`--sample` takes about so many groups of the suite and so many real schemas, spread over all of them. With
-`--details` every deviation is named below the table. An exit status of 1 says that a promise is not kept.
+The folder has `json-schema-test-suite` (the standard's own, draft 2020-12) and `jsonschemabench` (real schemas with
+instances). A folder `tools` beside it may have `schema_traps.py`, probes of common mistakes. `--sample N` takes about N
+groups of the suite and N real schemas, spread over all of them. With `--details` every deviation is named below the
+table. An exit status of 1 says that a promise is not kept.
 """
 
 from __future__ import annotations
@@ -35,27 +35,27 @@ GIB = 1 << 30
 
 @dataclass(slots=True)
 class Count:
-    """How often something held, and where it did not."""
+    """The number of tries, the number of successes, and the failures."""
 
     tried: int = 0
     held: int = 0
     deviations: list[str] = field(default_factory=list)
 
     def note(self, name: str, problem: str = "") -> None:
-        """One more; `problem` says why it did not hold."""
+        """Counts one more try; `problem` is the reason if it failed."""
         self.tried += 1
         self.held += not problem
         if problem:
             self.deviations.append(f"{name}: {problem}")
 
     def add(self, other: Count) -> None:
-        """Count these as well."""
+        """Adds the tries of another count."""
         self.tried, self.held = self.tried + other.tried, self.held + other.held
         self.deviations += other.deviations
 
     @property
     def share(self) -> float:
-        """The share that held, 1 of nothing."""
+        """The share of successes; 1 if nothing was tried."""
         return self.held / self.tried if self.tried else 1.0
 
     def __str__(self) -> str:
@@ -65,7 +65,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the table; `kept` is None where nothing is promised."""
+    """A line of the table; `kept` is None if nothing is promised."""
 
     what: str
     found: str
@@ -74,26 +74,26 @@ class Line:
 
 
 class Report:
-    """The lines of the table, and all that deviates."""
+    """The lines of the table, and all deviations."""
 
     def __init__(self) -> None:
         self.lines: list[Line] = []
         self.deviations: dict[str, list[str]] = {}
 
     def add(self, what: str, count: Count, least: float | None = 1.0) -> None:
-        """A line of a count, of which at least this share has to hold."""
+        """Adds the line of a count with the least share that is promised."""
         wanted = "-" if least is None else f"{100 * least:g}%"
         self.lines.append(Line(what, str(count), wanted, None if least is None else count.share >= least))
         if count.deviations:
             self.deviations[what] = count.deviations
 
     def say(self, what: str, found: str, wanted: str = "-", kept: bool | None = None) -> None:
-        """A line of any text."""
+        """Adds a line of any text."""
         self.lines.append(Line(what, found, wanted, kept))
 
     @property
     def kept(self) -> bool:
-        """Whether all promises are."""
+        """Whether all promises are kept."""
         return all(line.kept is not False for line in self.lines)
 
     def table(self) -> Iterator[str]:
@@ -106,8 +106,7 @@ class Report:
 
 
 def exactness(cases: Sequence[Case], unsound: Count) -> Count:
-    """Whether exactly the values are accepted that are labelled valid; `unsound` counts those accepted that
-    are not."""
+    """The schemas that accept exactly the values labelled valid; `unsound` counts the accepted invalid values."""
     count = Count()
     for case in cases:
         try:
@@ -124,7 +123,7 @@ def exactness(cases: Sequence[Case], unsound: Count) -> Count:
 
 
 def compiling(cases: Sequence[Case]) -> tuple[Count, Count, list[tuple[Case, CompiledSchema]]]:
-    """How many real schemas compile, how many have a form or no value at all, and these with their forms."""
+    """The real schemas that compile, those with a form or without any value, and the compiled ones with forms."""
     compiles, forms, found = Count(), Count(), list[tuple[Case, CompiledSchema]]()
     for case in cases:
         try:
@@ -138,7 +137,7 @@ def compiling(cases: Sequence[Case]) -> tuple[Count, Count, list[tuple[Case, Com
             found.append((case, compiled))
             forms.note(case.name)
         except NoValue as problem:
-            # Nothing is wrong with a schema that no value meets; one with a valid instance is another matter.
+            # A schema that no value meets is fine; one with a valid instance must have a form.
             met = any(valid for _, valid in case.tests)
             forms.note(case.name, str(problem) if met else "")
         except CinnabarError as problem:
@@ -147,7 +146,7 @@ def compiling(cases: Sequence[Case]) -> tuple[Count, Count, list[tuple[Case, Com
 
 
 def spent(report: Report, cases: Sequence[Case]) -> None:
-    """Time and memory of a schema from nothing."""
+    """Reports time and memory to compile a schema from nothing."""
     found = [cost for cost in costs([case.schema for case in cases]) if not cost.problem]
     times = sorted(cost.seconds for cost in found) or [0.0]
     marks = times[len(times) // 2], times[min(len(times) - 1, len(times) * 95 // 100)], times[-1]
@@ -164,7 +163,7 @@ def spent(report: Report, cases: Sequence[Case]) -> None:
 
 
 def speed(report: Report) -> None:
-    """Posterior and witness of many slots at once."""
+    """Reports the time for posterior and witness of many slots at once."""
     for scalars, most in ((SCALARS[:1] + SCALARS[2:], 100), (SCALARS, None)):
         found = scan_speed(torch.device("cpu"), scalars=scalars)
         size = f"{found.slots} slots of {found.positions} positions"
@@ -178,7 +177,7 @@ def speed(report: Report) -> None:
 
 
 def any_step(compiled: Sequence[tuple[Case, CompiledSchema]]) -> tuple[Count, int]:
-    """Random scores: whether what stands at each step is valid, and how many such states there were."""
+    """With random scores, the schemas whose record is valid at each step, and the number of records checked."""
     count, states = Count(), 0
     for at, (case, schema) in enumerate(compiled):
         ((result, shown),) = fill_at_random([schema], at, EFFORTS[at % 4])
@@ -188,8 +187,8 @@ def any_step(compiled: Sequence[tuple[Case, CompiledSchema]]) -> tuple[Count, in
 
 
 def steered(compiled: Sequence[tuple[Case, CompiledSchema]]) -> tuple[Count, Count, Count]:
-    """Scores peaked on the instances: which the form holds, which of those are written, and, of the invalid
-    ones, for which something else is written that is allowed."""
+    """With scores peaked on the instances: those that the form holds, those of them that are written, and the
+    invalid ones for which another, allowed text is written."""
     held, same, other = Count(), Count(), Count()
     for case, schema in compiled:
         for number, (text, valid) in enumerate(case.tests):
@@ -206,7 +205,7 @@ def steered(compiled: Sequence[tuple[Case, CompiledSchema]]) -> tuple[Count, Cou
                 continue
             held.note(name)
             way = in_the_forms_way(schema.form, fit(schema.form, parse(text)))
-            # Where the form's way of writing absence is not allowed, the record stands for itself.
+            # If the form's way to write absence is not allowed, the record itself is expected.
             wanted = schema.canonical(parse(way)) if schema.accepts(way) else wanted
             result = _filled(schema, wanted)
             same.note(name, "" if result == wanted else f"wanted {wanted[:200]} got {result}"[:420])
@@ -219,10 +218,10 @@ def _filled(schema: CompiledSchema, text: str) -> str | None:
 
 
 def measure(suites: Path, sample: int | None = None) -> Report:
-    """Everything that is promised, over this folder."""
+    """The report of all promises over this folder."""
     report, unsound = Report(), Count()
     cases = spread(real(suites), sample)
-    # Before anything is compiled here.
+    # This must run before anything is compiled in this process.
     from_nothing = Report()
     spent(from_nothing, cases)
     kinds = {kind: spread(found, sample) for kind, found in groups(suites).items()}
@@ -258,12 +257,12 @@ def measure(suites: Path, sample: int | None = None) -> Report:
 
 
 def _remote(reference: str) -> bool:
-    """Whether a reference leads out of the schema, to what the standard does not publish itself."""
+    """Whether a reference leads out of the schema, to a document that the standard does not publish itself."""
     return reference.startswith("http://localhost")
 
 
 def main() -> int:
-    """Print the table."""
+    """Prints the table; returns 1 if a promise is not kept."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

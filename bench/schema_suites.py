@@ -1,4 +1,4 @@
-"""The suites of schemas that the report is made of: the standard's own, real schemas, and traps."""
+"""The suites of schemas that the report uses: the standard's own, real schemas, and traps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-#: Groups that need documents of other hosts, and those in which `format` is an annotation.
+#: The files with groups that need documents of other hosts, and with groups that take `format` for an annotation.
 APART = ("refRemote.json", "format.json")
 
 
@@ -46,7 +46,7 @@ def groups(suites: Path) -> dict[str, list[Case]]:
 
 
 def real(suites: Path) -> list[Case]:
-    """Real schemas, with the instances whose labels are agreed on."""
+    """The real schemas, with the instances whose labels are undisputed."""
     folder = suites / "jsonschemabench"
     found: list[Case] = []
     for line in (folder / "manifest.jsonl").read_text(encoding="utf-8").splitlines():
@@ -61,7 +61,7 @@ def real(suites: Path) -> list[Case]:
 
 
 def traps(suites: Path) -> list[Case]:
-    """Probes of what goes wrong; none where they are not at hand."""
+    """Probes of common mistakes; none if the file is missing."""
     path = suites.parent / "tools" / "schema_traps.py"
     if not path.is_file():
         return []
@@ -80,7 +80,7 @@ def traps(suites: Path) -> list[Case]:
 
 
 def spread(cases: Sequence[Case], wanted: int | None) -> list[Case]:
-    """About so many cases, evenly from all of them."""
+    """About `wanted` cases, evenly from all of them."""
     step = 1 if wanted is None else max(1, len(cases) // wanted)
     return list(cases[::step])
 

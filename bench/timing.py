@@ -1,4 +1,4 @@
-"""Where the time goes: the stages of a run over mixed documents, and the parts of a denoising step."""
+"""Measures the time of the stages of a run over mixed documents, and of the parts of a denoising step."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.library import LIBRARY
 
-#: Documents that are filled together.
+#: The documents that are filled together.
 BATCH = 16
 ENGINE_STAGES = ("encode", "rows", "score", "constrain", "commit")
 
@@ -42,7 +42,7 @@ class Clock:
 
     @contextmanager
     def time(self, stage: str) -> Iterator[None]:
-        """Count the block's seconds for this stage."""
+        """Counts the seconds of the block for this stage."""
         begin = time.perf_counter()
         try:
             yield
@@ -51,20 +51,20 @@ class Clock:
 
 
 class TimedValidator(Validator):
-    """The judge of records, with its time counted."""
+    """The validator of records, with its time counted."""
 
     clock: Clock
 
     def check(self, record_text: str) -> list[Violation]:
-        """As the judge's own."""
+        """Checks as `Validator` does."""
         with self.clock.time("validate"):
             return super().check(record_text)
 
 
 def read_alone(model: Model, effort: str, spec: Any, text: str) -> tuple[Outcome, float]:
-    """What becomes of a text under a schema, as a run reads a document, and the seconds that it took.
+    """The outcome of a text under a schema, read as a run reads a document, and the seconds that it took.
 
-    `spec` is what `load_schema` takes.
+    `spec` is an argument of `load_schema`.
     """
     source, document = load_schema(spec), parse(text.encode(), "text.txt")
     job = Job(compile_schema(source.schema), Engine(model, effort), Validator(source), "guess")
@@ -74,7 +74,7 @@ def read_alone(model: Model, effort: str, spec: Any, text: str) -> tuple[Outcome
 
 
 def throughput(model: Model, documents: Sequence[MixedDocument], effort: str, workers: int) -> Iterator[str]:
-    """Documents/s of each stage over these documents."""
+    """The documents/s of each stage over these documents."""
     clock = Clock()
     engine = Engine(model, effort)
     outcomes: dict[str, int] = {}
@@ -85,7 +85,7 @@ def throughput(model: Model, documents: Sequence[MixedDocument], effort: str, wo
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(document.data)
         with ParserPool(workers) as pool:
-            list(pool.parse_many(paths[: 2 * workers]))  # so that the workers are warm
+            list(pool.parse_many(paths[: 2 * workers]))  # This warms up the workers.
             with clock.time("ingest"):
                 parsed = [found for _, found in pool.parse_many(paths)]
         reads = {kind: list[Read]() for kind in LIBRARY}
@@ -130,12 +130,12 @@ def throughput(model: Model, documents: Sequence[MixedDocument], effort: str, wo
 
 
 def constraint(model: Model, samples: Path, effort: str, repeat: int = 2) -> Iterator[str]:
-    """The parts of a denoising step over batches of 16 documents: one batch of all kinds, and one of each."""
+    """The times of a denoising step's parts over batches of 16 documents: one of all kinds, and one of each."""
     of_kind = {kind: _requests(samples, kind) for kind in LIBRARY}
     turns = max(map(len, of_kind.values()))
     mixed = [found[turn] for turn in range(turns) for found in of_kind.values() if turn < len(found)]
     engine = Engine(model, effort, token_budget=1 << 30)
-    engine.fill([found[0] for found in of_kind.values()])  # so that automata are lifted and forms are read
+    engine.fill([found[0] for found in of_kind.values()])  # This lifts the automata and reads the forms.
     rows = []
     for name, requests in {"all kinds": mixed, **of_kind}.items():
         batch = [requests[number % len(requests)] for number in range(BATCH)]

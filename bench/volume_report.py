@@ -1,17 +1,17 @@
-"""Ten thousand documents, one in a hundred of them poison: is each accounted for, in what time and memory?
+"""Measures time and memory for ten thousand documents, one in a hundred poison, and accounts for each.
 
     make volume-report
     make volume-report ARGS="--documents 1000 --flow"
 
-Notes, mails and PDFs of some fifty words are written into a folder, and files made to break a reader among
-them. `cinnabar extract` reads a tenth of them and then all, in a process of its own that is watched from
-outside: its memory with that of its parsers (the sum of what each holds, pages they share counted twice),
-sampled five times a second. With `--flow` the Prefect flow reads the whole folder as well, server and all, in
-turn with the command, and the difference is what Prefect costs.
+Notes, mails and PDFs of some fifty words are written into a folder, mixed with files made to break a reader.
+`cinnabar extract` reads a tenth of them and then all, in a process of its own that is watched from outside: its memory
+with that of its parsers (the sum over the processes, shared pages counted twice), sampled five times a second. With
+`--flow` the Prefect flow, server included, reads the whole folder as well, in turn with the command; the difference is
+the cost of Prefect.
 
-Printed, as a table in Markdown: seconds, those that processors worked, documents per second, outcomes,
-memory; and at the end how the time grew and what the flow took besides. On a machine that does other work, go
-by the processors' seconds. An input without an outcome, or with two, ends the report.
+The report is a Markdown table of seconds, processor seconds, documents per second, outcomes and memory, followed by the
+growth of the time and the extra time of the flow. On a machine that does other work, go by the processor seconds. An
+input without an outcome, or with two, ends the report.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ SCHEMA = {
     },
     "required": ["carrier", "parcels", "day"],
 }
-#: One document in so many is poison.
+#: One document in this many is poison.
 POISON = 100
 PAGE = os.sysconf("SC_PAGE_SIZE")
 CARRIERS = ("Nordfracht", "Hansa Express", "Kurier Lind", "Trans Alpina", "Petersen & Sons", "Blue Line")
-#: Reads a folder by the flow; an ephemeral Prefect server starts and ends with it.
+#: A program that reads a folder by the flow; an ephemeral Prefect server starts and ends with it.
 FLOW = """
 import sys
 from cinnabar.flows.extract import extract_folder
@@ -71,7 +71,7 @@ def pdf(text: str) -> bytes:
 
 
 def note(number: int, chance: random.Random) -> str:
-    """A delivery note of its own."""
+    """The text of a delivery note unlike all others."""
     day = f"2026-{chance.randint(1, 12):02}-{chance.randint(1, 28):02}"
     return (
         f"Delivery note {number:06}\n\nCarrier: {chance.choice(CARRIERS)}\n"
@@ -83,7 +83,7 @@ def note(number: int, chance: random.Random) -> str:
 
 
 def poison(number: int, text: str, chance: random.Random) -> tuple[str, bytes]:
-    """A file made to break a reader: its suffix and bytes."""
+    """The suffix and bytes of a file made to break a reader."""
     whole = pdf(text)
     nested = b"".join(
         b'Content-Type: multipart/mixed; boundary="%d"\n\n--%d\n' % (at, at) for at in range(3000)
@@ -101,7 +101,7 @@ def poison(number: int, text: str, chance: random.Random) -> tuple[str, bytes]:
 
 
 def write_folder(docs: Path, count: int) -> None:
-    """`count` documents, most of them texts, each tenth a mail and each twentieth a PDF."""
+    """Writes `count` documents, most of them texts, each tenth a mail and each twentieth a PDF."""
     docs.mkdir()
     chance = random.Random(0)
     for number in range(count):
@@ -120,7 +120,7 @@ def write_folder(docs: Path, count: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A run: its seconds, those of processors, and the most bytes of memory held, with its children."""
+    """A run: its seconds, its processor seconds, and the most bytes of memory held with its children and alone."""
 
     seconds: float
     work: float
@@ -129,7 +129,7 @@ class Watched:
 
 
 def resident(pid: int) -> int:
-    """Bytes of memory that a process holds; 0 where it is gone."""
+    """The bytes of memory that a process holds; 0 if it is gone."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE
     except (OSError, IndexError):
@@ -137,7 +137,7 @@ def resident(pid: int) -> int:
 
 
 def watch(command: list[str], log: Path) -> Watched:
-    """Run a command to its end. Raises SystemExit with its last lines where it fails."""
+    """Runs a command to its end. Raises SystemExit with its last lines if it fails."""
     begin, peak, most = time.perf_counter(), 0, 0
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with log.open("wb") as said:
@@ -155,7 +155,7 @@ def watch(command: list[str], log: Path) -> Watched:
 
 
 def outcomes(out: Path, count: int) -> str:
-    """The outcomes by kind. Raises SystemExit where an input has none, or two."""
+    """The outcomes by kind. Raises SystemExit if an input has none, or two."""
     with connect(out) as tables:
         rows = tables.execute("SELECT path, outcome, code FROM outcomes").fetchall()
     if len(rows) != count or len({path for path, *_ in rows}) != count:
@@ -165,7 +165,7 @@ def outcomes(out: Path, count: int) -> str:
 
 
 def main() -> None:
-    """Measure, and print it."""
+    """Measures the runs and prints the report."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--documents", type=int, default=10_000)
     parser.add_argument("--flow", action="store_true", help="the Prefect flow over the whole folder, too")

@@ -1,4 +1,4 @@
-"""The state of a batch: its canvas, what the engine knows of each slot, and its records as they stand."""
+"""The state of a batch: its canvas, the engine's notes on each slot, and its current records."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from cinnabar.schemas.pointers import escape
 
 @dataclass(slots=True)
 class Reopenings:
-    """How often something committed was opened again, and how often it then got another value."""
+    """Counts the re-opened values and positions, and how many of them then got another value."""
 
     values: int = 0
     positions: int = 0
     changed: int = 0
 
     def add(self, other: Reopenings) -> None:
-        """Count these as well."""
+        """Adds these counts."""
         self.values += other.values
         self.positions += other.positions
         self.changed += other.changed
@@ -40,7 +40,7 @@ class Reopenings:
 class Kept:
     """A record that its schema allows, with its leaves and rows as in `Filled`.
 
-    `filled`: it is made of the request's slots, else the form's own instance, in which nothing is known.
+    `filled`: the record holds the request's slots; if False, it is the form's own instance without any value found.
     """
 
     record: str
@@ -50,16 +50,16 @@ class Kept:
 
 
 class BatchState:
-    """The canvas of a batch and what the engine knows of each of its S slots.
+    """The canvas of a batch and the engine's notes on each of its S slots.
 
     Requests that are done leave the canvas; `active` maps the canvas' requests to those of the batch.
     request: [S] int64, into `active`.
-    excusable, known, closed: [S] bool: may go without a value; frozen from the start; committed as a whole.
+    excusable, known, closed: [S] bool: may stay without a value; frozen from the start; committed as a whole.
     firm: [S, L] bool, positions committed by choice, not because nothing else was possible.
-    sureness: [S, L] float32, their posterior when they were committed; 1 elsewhere.
-    value_reopened: [S], position_reopened: [S, L] int64, how often each was opened again.
-    values: what is written for each slot now.
-    kept: of each request of the batch the last record that its schema allows, valid at any time.
+    sureness: [S, L] float32, their posterior at commit; 1 elsewhere.
+    value_reopened: [S], position_reopened: [S, L] int64, how often each was re-opened.
+    values: the current value of each slot.
+    kept: for each request of the batch the last record that its schema allows.
     """
 
     def __init__(
@@ -121,11 +121,11 @@ class BatchState:
 
     @property
     def within(self) -> torch.Tensor:
-        """[S, L] bool, the positions that count."""
+        """[S, L] bool, the positions within each slot's length."""
         return torch.arange(self.canvas.tokens.shape[1], device=self.device) < self.canvas.length.unsqueeze(1)
 
     def settle(self, slot: int) -> None:
-        """Commit the slot's value as it stands in `values`; `closed` is the caller's to set."""
+        """Commits the slot's value from `values`; the caller sets `closed`."""
         value, canvas = self.values[slot], self.canvas
         canvas.left_out[slot] = value.absent
         canvas.spans[slot] = () if value.absent else value.spans
@@ -135,14 +135,14 @@ class BatchState:
             canvas.values[slot] = b"null" if canvas.instances[slot].slot.nullable else b""
 
     def spelled(self, slot: int, share: float) -> None:
-        """Commit the text that the slot's tokens spell, now that all are committed.
+        """Commits the text that the slot's tokens spell; all of them are committed.
 
-        `share` is the posterior of spelling it out; its confidence is that times the least sure position.
+        `share` is the posterior of spelling it out. The confidence is `share` times the least sure position.
         """
         tokens = self.canvas.tokens[slot, : int(self.canvas.length[slot])].tolist()
         sure = round(share * float(self.sureness[slot].min()), 4)
         noted = self.values[slot]
-        # No words of the document stand behind it: where it is demanded, it has to be likelier than not.
+        # The text has no evidence in the document, so a demanded one counts as found only if it is likelier than not.
         made_up = sure < 0.5 and not bool(self.excusable[slot])
         self.values[slot] = replace(
             noted,
@@ -156,7 +156,7 @@ class BatchState:
         self.settle(slot)
 
     def reopen(self, slots: torch.Tensor) -> None:
-        """Open these slots ([S] bool) again, with all of their positions."""
+        """Re-opens these slots ([S] bool) with all of their positions."""
         for slot in slots.nonzero().squeeze(1).tolist():
             text = self.canvas.values[slot]
             if text is not None:
@@ -173,20 +173,20 @@ class BatchState:
         self.value_reopened += slots
 
     def reopen_positions(self, positions: torch.Tensor) -> None:
-        """Open these positions ([S, L] bool) again."""
+        """Re-opens these positions ([S, L] bool)."""
         for slot, at in positions.nonzero().tolist():
             self.before[slot][at] = int(self.canvas.tokens[slot, at])
             self.reopened[self.active[self.canvas.instances[slot].request]] += 1
             self.reopenings.positions += 1
         self.canvas.tokens[positions] = MASK
         self.firm &= ~positions
-        # What followed from them is open again as well.
+        # Positions that were forced by them are open again as well.
         self.canvas.tokens[positions.any(1).unsqueeze(1) & ~self.firm] = MASK
         self.sureness[positions] = 1.0
         self.position_reopened += positions
 
     def grow(self, slots: torch.Tensor) -> None:
-        """Double these slots ([S] bool)."""
+        """Doubles the length of these slots ([S] bool)."""
         canvas = self.canvas
         canvas.length = torch.where(slots, canvas.length * 2, canvas.length)
         more = int(canvas.length.max()) - canvas.tokens.shape[1]
@@ -198,7 +198,7 @@ class BatchState:
             self.position_reopened = pad(self.position_reopened, (0, more), value=0)
 
     def finish(self) -> None:
-        """Take the requests that are done off the canvas, into `results`."""
+        """Moves the requests that are done from the canvas into `results`."""
         pending = torch.bincount(self.request[~self.closed], minlength=len(self.active)).tolist()
         if all(pending):
             return
@@ -208,13 +208,13 @@ class BatchState:
         self._keep([r for r, waiting in enumerate(pending) if waiting])
 
     def records(self) -> list[str]:
-        """The record of each request of the batch as it stands: whole and valid at any time."""
+        """Returns the current record of each request of the batch; it is whole and valid after every step."""
         return [kept.record for kept in self.kept]
 
     def judge(self, alternatives: Alternatives = lambda _: ()) -> None:
-        """Keep each request's record as it is now if its schema allows it.
+        """Keeps each request's current record if its schema allows it.
 
-        A record that is done and not allowed is repaired: `alternatives` are what a slot might be as well.
+        A finished record that its schema does not allow is repaired; `alternatives` gives a slot's other values.
         """
         pending = torch.bincount(self.request[~self.closed], minlength=len(self.active)).tolist()
         slots: list[list[int]] = [[] for _ in self.active]
@@ -233,7 +233,7 @@ class BatchState:
                 self.kept[batch] = Kept(writer.record, writer.leaves, writer.rows)
 
     def _first(self, batch: int) -> Kept:
-        """What is kept before anything is known: as little as the form can be, or the schema's instance."""
+        """Returns the record before the first step: the form's minimal record, or the schema's instance."""
         request, layout = self.requests[batch], self.layouts[batch]
         own = [v for v, i in zip(self.values, self.canvas.instances, strict=True) if i.request == batch]
         writer = Writer(layout, own, request.passage.offset)
@@ -245,7 +245,7 @@ class BatchState:
     def _collect(self, r: int) -> None:
         batch, kept = self.active[r], self.kept[self.active[r]]
         if self.requests[batch].known and not kept.filled:
-            raise EngineFailure("known", "no record was found that has these known values and is allowed")
+            raise EngineFailure("known", "found no record with these known values that the schema allows")
         for at, instance in enumerate(self.canvas.instances):
             if instance.request != r:
                 continue
@@ -292,12 +292,12 @@ class BatchState:
 
 
 def _of(own: Sequence[int], alternatives: Alternatives) -> Alternatives:
-    """The alternatives of a request's slots, by their number within the request."""
+    """Returns the alternatives of a request's slots by their number within the request."""
     return lambda at: alternatives(own[at])
 
 
 def _leaves(value: Any, pointer: str) -> Iterator[tuple[str, Leaf]]:
-    """The scalars of a record that nobody filled."""
+    """Yields the leaves of the form's own instance, flagged as missing."""
     if isinstance(value, dict):
         for name, part in value.items():
             yield from _leaves(part, f"{pointer}/{escape(name)}")

@@ -1,4 +1,4 @@
-"""The canvas of a batch: its slots as rows of tokens, with all that is committed on them."""
+"""The canvas of a batch: its slots as rows of tokens, with the committed values and positions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import torch
 
 from cinnabar.schemas.form.form import Slot
 
-#: The slot alphabet of a byte model: the 256 bytes, then PAD (after the end of a value) and MORE (the value
-#: goes on beyond the last position of the slot).
+#: The slot alphabet of a byte model: the 256 bytes, then PAD (fills the slot after the end of a value) and MORE (the
+#: value continues beyond the last position of the slot).
 PAD, MORE, VOCABULARY = 256, 257, 258
 #: In `Canvas.tokens`: a position that is not committed.
 MASK = -1
@@ -17,7 +17,7 @@ MASK = -1
 
 @dataclass(frozen=True, slots=True)
 class SlotInstance:
-    """A slot of the form, once for each row that it lies in. `row` indexes the request's rows, -1 outside."""
+    """A slot of the form in one row. `row` indexes the request's rows, -1 outside of any."""
 
     request: int
     slot: Slot
@@ -28,15 +28,14 @@ class SlotInstance:
 class Canvas:
     """The open and committed slots of a batch of requests.
 
-    instances: S of them, those of a request together, in document order.
+    instances: S of them, grouped by request, in document order.
     values: for each instance the committed text, or None while it is open.
     left_out: for each instance, whether it was committed as absent (then its value is `null` or nothing).
     tokens: [S, L] int64, the committed positions of open slots, MASK where open; only the first `length[s]`
         positions of a slot count.
     length: [S] int64, positions of each slot, a power of two.
     spans: for each instance the spans (characters of the passage) of a committed value, () where it has none.
-    known: for each instance, whether it was frozen from the start: it is there to be looked at, and what a
-        model says of it is not asked for.
+    known: for each instance, whether it was frozen from the start; the model reads it and is not asked for it.
     """
 
     instances: list[SlotInstance]

@@ -1,8 +1,4 @@
-"""The automata of a batch as device tables; the constrained posterior and the witness of every slot.
-
-Automata are lifted once (`cinnabar.engine.lifting`) and kept side by side, so that the tables of any slots
-are a gather.
-"""
+"""The automata of a batch as device tables, and from them the constrained posterior and witness of every slot."""
 
 from __future__ import annotations
 
@@ -19,18 +15,18 @@ from cinnabar.kernels.constrained_scan import constrained_scan, segment_max, seg
 from cinnabar.kernels.tables import FLOOR, LEAST, POSSIBLE, Backend, ClassTables, Edges, ScanTables
 from cinnabar.schemas.form.form import Slot
 
-#: Positions of a slot at first, and at most after growing.
+#: Positions of a new slot, and of the longest slot after growing.
 FIRST_LENGTH, LONGEST = 16, 64
-#: Positions of a batch from which on slots of each length are looked at by themselves; tables that are kept.
+#: From this many positions in a batch on, slots of each length are computed apart; tables that are kept.
 APART, KEPT = 4_096, 2
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Device tables for G slots in their order in the scan (longest first).
+    """Device tables for G slots in the order of the scan (longest first).
 
-    order: [G] int64, which slot of the batch each is. token_class: [G, V] int64, numbered within the
-    slot. class_size: [C] float32. more: [G] int64, the class of MORE, numbered over the batch.
+    order: [G] int64, each slot's index in the batch. token_class: [G, V] int64, numbered within the slot.
+    class_size: [C] float32. more: [G] int64, the class of MORE, numbered over the batch.
     """
 
     order: torch.Tensor
@@ -43,16 +39,16 @@ class Tables:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What the constraint makes of the token logits of G slots of at most L positions.
+    """The token logits of G slots of at most L positions under the constraint.
 
-    log_mass: [G] float32, log share of the allowed texts, those that go on beyond the slot among them.
-    complete: [G] bool, whether a whole text fits; where not, `witness` means nothing.
-    more: [G] float32, the share of values that go on beyond the slot.
-    witness: [G, L] int64, the most probable whole text, PAD after its end; it agrees with all that is
-    committed. The posterior of a position is taken given everything committed at the *other* positions, so
-    that a committed position can be doubted:
+    log_mass: [G] float32, log share of the allowed texts, including texts that continue beyond the slot.
+    complete: [G] bool, whether a whole text fits; if not, `witness` means nothing.
+    more: [G] float32, the share of values that continue beyond the slot.
+    witness: [G, L] int64, the most probable whole text, PAD after its end; it agrees with all committed positions.
     posterior: [G, L] float32, of the witness's token. runner_up: [G, L] float32, of the likeliest token.
     choices: [G, L] float32, how many tokens are possible; one where the position is forced.
+    The posterior of a position is conditioned on the committed tokens of the *other* positions only, so that a
+    committed position can be doubted.
     """
 
     log_mass: torch.Tensor
@@ -64,7 +60,7 @@ class Outlook:
     choices: torch.Tensor
 
     def put(self, at: torch.Tensor, part: Outlook) -> None:
-        """Write the outlook of the slots `at` ([G] int64), which may have fewer positions, in place."""
+        """Writes the outlook of the slots `at` ([G] int64) in place; `part` may have fewer positions."""
         for field in fields(Outlook):
             whole, found = getattr(self, field.name), getattr(part, field.name)
             if found.dim() > 1:
@@ -74,7 +70,7 @@ class Outlook:
 
 
 def blank_outlook(slots: int, positions: int, pad: int, device: torch.device) -> Outlook:
-    """The outlook of slots that are not spelled out, and of the positions beyond the end of one."""
+    """Returns the outlook of slots that are not spelled out; it also pads slots that are shorter than L."""
     shape = (slots, positions)
     return Outlook(
         log_mass=torch.full((slots,), FLOOR, device=device),
@@ -97,14 +93,14 @@ def _offsets(counts: Ints) -> Ints:
 
 
 def _ragged(begin: Ints, counts: Ints) -> Ints:
-    """begin[0], begin[0] + 1, … counts[0] numbers, then those from begin[1], and so on."""
+    """Returns begin[0], begin[0] + 1, … (counts[0] numbers), then counts[1] numbers from begin[1], and so on."""
     return np.arange(int(counts.sum())) + np.repeat(begin - _offsets(counts)[:-1], counts)
 
 
 class Constraint:
-    """Lifts automata once and keeps them side by side, so that tables for any slots are a gather.
+    """Lifts automata once (`engine/lifting.py`) and keeps them side by side, so that tables for any slots are a gather.
 
-    backend: which kernels do the work. The Triton ones agree with the reference in Triton's interpreter
+    backend: the kernels to use. The Triton ones agree with the reference in Triton's interpreter
     (`tests/kernels/compare_triton.py`); they have not run on a GPU yet, so the reference is the default.
     """
 
@@ -120,15 +116,15 @@ class Constraint:
     def outlook(
         self, slots: Sequence[Slot], tokens: torch.Tensor, length: torch.Tensor, token_logits: torch.Tensor
     ) -> Outlook:
-        """The posterior and the witness of these slots.
+        """Returns the posterior and the witness of these slots.
 
-        tokens: [G, L] int64, MASK where open. length: [G] int64. token_logits: [G, L, V] float32, V being the
-        tokens of the vocabulary.
+        tokens: [G, L] int64, MASK where open. length: [G] int64. token_logits: [G, L, V] float32, V tokens in the
+        vocabulary.
         """
         longest = int(length.max())
         if len(slots) * longest < APART:
             return self._outlook(slots, tokens, length, token_logits)
-        # A few long slots would make all others as long as themselves.
+        # In one table a few long slots would pad all others to their own length.
         result = blank_outlook(len(slots), longest, self.vocabulary.pad, tokens.device)
         for size in sorted(set(length.tolist())):
             at = (length == size).nonzero().squeeze(1)
@@ -166,7 +162,7 @@ class Constraint:
         beyond = found.path.t() < 0
         pad = self.vocabulary.pad
         witness = torch.where(committed, placed, pad).masked_fill_(beyond, pad)
-        # Most positions are padding; only where a text stands is there a token to be chosen.
+        # Most positions are padding; only positions of a text need a token.
         spelled = ~(committed | beyond) & (local != tables.token_class[:, pad, None])
         slot, at = spelled.nonzero(as_tuple=True)
         member = tables.token_class[slot] == local[slot, at].unsqueeze(1)
@@ -197,12 +193,11 @@ class Constraint:
         )
 
     def tables(self, slots: Sequence[Slot], length: torch.Tensor) -> Tables:
-        """The tables of these slots at these lengths; the last are kept, since most steps change nothing."""
+        """Returns the tables of these slots at these lengths; it keeps the last ones for the steps that follow."""
         known = [self._number(slot) for slot in slots]
         lengths = length.cpu().numpy()
         key = np.asarray(known).tobytes() + lengths.tobytes()
         if key not in self._built:
-            # One for each length of slots that there is.
             while len(self._built) > KEPT:
                 self._built.pop(next(iter(self._built)))
             self._built[key] = self._build(np.asarray(known, np.int64), lengths)
@@ -217,7 +212,7 @@ class Constraint:
         return self._index[key]
 
     def _fill_pool(self) -> None:
-        """All lifted automata one after the other, in arrays of one kind each."""
+        """Concatenates all lifted automata into the arrays of the pool."""
         every, pool = self._lifted, self._pool
         for name, key in (("target", "target"), ("source", "source"), ("label", "label")):
             parts = [_sorted_by(getattr(item, key), item) for item in every]
@@ -293,7 +288,7 @@ class Constraint:
 
 
 def shortest(slot: Slot) -> int | None:
-    """Bytes of the shortest text that the slot can spell out (not `null`), None where there is none."""
+    """Returns the bytes of the shortest text that the slot can spell out (not `null`), None if there is none."""
     automaton = slot.automaton
     if not automaton.states:
         return None
@@ -305,7 +300,7 @@ def shortest(slot: Slot) -> int | None:
 
 
 def first_length(slot: Slot) -> int:
-    """Positions of a new slot: 16, or the next power of two that its shortest text fits in, at most 64."""
+    """Returns the positions of a new slot: 16, or the next power of two that fits its shortest text, at most 64."""
     size, length = shortest(slot) or 0, FIRST_LENGTH
     while length < size and length < LONGEST:
         length *= 2

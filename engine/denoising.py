@@ -1,7 +1,7 @@
-"""What to commit and what to open again: pure functions on tensors.
+"""Pure functions on tensors that choose which values and positions to commit and which to re-open.
 
-Probabilities are rounded to four places before anything is decided by them, so that the last bits of a matrix
-product, which vary with the shape of a batch, decide nothing; ties go by kind and place.
+Every decision rounds probabilities to four places first: the last bits of a matrix product vary with the shape of a
+batch, and they must decide nothing. Ties go by kind and place.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ import torch
 
 from cinnabar.kernels.tables import FLOOR, POSSIBLE
 
-#: Scores of whole values are cut to this range, so that they stay apart from FLOOR.
+#: Scores of whole values are clamped to this range, so that they stay apart from FLOOR.
 WIDEST = 1.0e6
-#: Places to which probabilities are rounded.
+#: Probabilities are rounded to multiples of 1 / GRAIN.
 GRAIN = 1.0e4
 
 
 def rounded(probability: torch.Tensor) -> torch.Tensor:
-    """The probabilities, to four places."""
+    """Returns the probabilities rounded to four places."""
     return torch.round(probability * GRAIN) / GRAIN
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Posterior over what a slot may be: absent, one of K candidates, or spelled out.
+    """Posterior over the choices of a slot: absent, one of K candidates, or spelled out.
 
-    posterior: [S, K + 2] float32, rounded; column 0 is absent, 1 to K the candidates, K + 1 spelled out; they
-    sum to one where anything is possible. possible: [S, K + 2] bool. log_allowed: [S] float32, log share of
-    the model's whole mass that is left after the constraint.
+    posterior: [S, K + 2] float32, rounded; column 0 is absent, 1 to K the candidates, K + 1 spelled out; a row sums to
+    one if anything is possible. possible: [S, K + 2] bool. log_allowed: [S] float32, log share of the model's mass
+    that the constraint leaves.
     """
 
     posterior: torch.Tensor
@@ -37,9 +37,9 @@ class Shares:
     log_allowed: torch.Tensor
 
     def best(self, excluded: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """(index, posterior), each [S], of the best choice that is not excluded ([S, K + 2] bool).
+        """Returns (index, posterior), each [S], of the best choice that is not excluded ([S, K + 2] bool).
 
-        Absent goes first among equals, then candidates in their order. The index is -1 where nothing is left.
+        Among equals absent goes first, then candidates in their order. The index is -1 if nothing is left.
         """
         left = self.possible & ~excluded
         top, index = torch.where(left, self.posterior, -1.0).max(1)
@@ -56,13 +56,12 @@ def weigh(
     refused: torch.Tensor,
     ruled_out: torch.Tensor,
 ) -> Shares:
-    """The constrained posterior of every slot.
+    """Returns the constrained posterior of every slot.
 
-    absent, spelled: [S] logits; candidates: [S, K] logits, -inf beyond a list's end; log_mass: [S], log share
-    of the allowed texts among all that could be spelled out; refused: [S], logit of what the automata removed
-    from the candidates; ruled_out: [S, K + 2] bool, choices that what is committed leaves no room for.
-    Spelled out counts with its own logit plus its allowed mass: its share is what the model gives to allowed
-    texts.
+    absent, spelled: [S] logits; candidates: [S, K] logits, -inf beyond a list's end; log_mass: [S], log share of the
+    allowed texts among all that could be spelled out; refused: [S], logit of the mass that the automata removed from
+    the candidates; ruled_out: [S, K + 2] bool, choices that contradict committed positions.
+    The logit of spelled out is `spelled` plus `log_mass`, so that its share is the model's mass on allowed texts.
     """
     offered = torch.cat([absent.unsqueeze(1), candidates, spelled.unsqueeze(1)], 1).float()
     possible = offered > POSSIBLE
@@ -86,14 +85,13 @@ def select(
     remaining: torch.Tensor,
     threshold: float,
 ) -> torch.Tensor:
-    """Which of the offered units are committed now: [S, U] bool.
+    """Returns the offered units to commit now: [S, U] bool.
 
     A unit is a whole value (column 0) or a position of a slot that is spelled out (columns 1 and up).
-    offered: [S, U] bool. confidence: [S, U] float32. absent: [S] bool, units of column 0 that go first among
-    equals.
-    request: [S] int64, the request of each slot. remaining: [R] int64, steps left for each request, this one
-    included. Every unit at the threshold or above is committed, and of each request as many, the most
-    confident first, then by place, that equal shares for the remaining steps finish it.
+    offered: [S, U] bool. confidence: [S, U] float32. absent: [S] bool, units of column 0 that go first among equals.
+    request: [S] int64, the request of each slot. remaining: [R] int64, steps left for each request, including this
+    one. Every unit at the threshold or above is committed. Each request also commits its quota, its offered units
+    divided by its remaining steps: the most confident units first, then by place.
     """
     width = offered.shape[1]
     unit = offered.flatten().nonzero().squeeze(1)
@@ -115,5 +113,5 @@ def select(
 
 
 def doubted(now: torch.Tensor, other: torch.Tensor, reopen: float, margin: float) -> torch.Tensor:
-    """Whether what is committed is to be opened again: its posterior is low, another one's clearly higher."""
+    """Returns whether to re-open a committed choice: its posterior is low and another one's is clearly higher."""
     return (rounded(now) < reopen) & (rounded(other) - rounded(now) >= margin)

@@ -1,4 +1,4 @@
-"""How much work a record is worth: the number of denoising steps and when a value is certain enough."""
+"""The levels of effort: the number of denoising steps and the thresholds of commitment."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ class Effort:
 
     #: Its name, part of the engine's fingerprint.
     name: str
-    #: Denoising steps at most, 1 to 64. A slot that grows may add at most two.
+    #: The most denoising steps, 1 to 64. A slot that grows may add at most two.
     steps: int
-    #: Least posterior at which a value or a position is committed before its turn. From .9 on instead of .5
-    #: records take a third more steps for the same values (docs/model/log.md).
+    #: The least posterior at which a value or a position is committed before its turn. With .9 instead of .5 records
+    #: take a third more steps for the same values (docs/model/log.md).
     threshold: float = 0.6
-    #: A committed value whose posterior falls below this is doubted ...
+    #: A committed value is re-opened if its posterior falls below this ...
     reopen: float = 0.3
-    #: ... and opened again where another one's posterior is higher by at least this.
+    #: ... and another choice's posterior is higher by at least this.
     margin: float = 0.3
-    #: A value that may be absent is given from this posterior on. From .3 on, where of several readings one
-    #: was given although absence was likelier, twice as many absent fields got a value (docs/model/log.md).
-    #: The posterior is the model's own: confidence after calibration is no better at this.
+    #: The least posterior at which a value that may be absent is given. With .3 one of several readings was given
+    #: although absence was likelier, and twice as many absent fields got a value (docs/model/log.md).
+    #: This is the model's own posterior: calibrated confidence does no better here.
     answer: float = 0.55
-    #: How often one slot, or one position of it, may be opened again.
+    #: How often one slot, or one position of it, may be re-opened.
     reopenings: int = 2
 
     def __post_init__(self) -> None:
@@ -52,7 +52,7 @@ EFFORTS = {
 
 
 def effort_of(effort: Effort | str, steps: int | None = None, threshold: float | None = None) -> Effort:
-    """The effort of this name, with other steps or another threshold where they are given.
+    """Returns the effort of this name, with `steps` and `threshold` replaced if given.
 
     Raises UsageError for an unknown name.
     """

@@ -1,4 +1,4 @@
-"""The engine: forms and passages in, whole valid records out."""
+"""The engine: it fills forms from passages and returns whole, valid records."""
 
 from __future__ import annotations
 
@@ -21,18 +21,17 @@ from cinnabar.engine.step import commit, constrain
 from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.form.form import Form
 
-#: Called with the number of steps taken and the record of each request of the batch, in their order.
+#: Receives the number of steps taken and the record of each request of the batch, in their order.
 Observer = Callable[[int, list[str]], None]
 # A demanded choice that is less probable than this is missing.
 _LEAST_CHOICE = 0.5
 
 
 class Engine:
-    """Fills forms with a model, the schema enforced inside every denoising step.
+    """Fills forms with a model and enforces the schema in every denoising step.
 
-    token_budget: tokens of one batch, passages and slots together. steps, threshold: instead of those of
-    `effort`.
-    `timings` are seconds spent so far in each stage, `reopenings` counts what was opened again.
+    token_budget: tokens of one batch, passages and slots together. steps, threshold: replace those of `effort`.
+    `timings` has the seconds spent so far in each stage, `reopenings` the counts of re-opened values and positions.
     Raises UsageError for an unknown effort or a budget below one token.
     """
 
@@ -56,26 +55,26 @@ class Engine:
 
     @property
     def fingerprint(self) -> str:
-        """Names the model and everything of the engine that a record depends on."""
+        """The fingerprint of the model and of everything in the engine that a record depends on."""
         return engine_fingerprint(self.model.fingerprint, self.effort)
 
     @property
     def context_tokens(self) -> int:
-        """Tokens that one passage may have."""
+        """The most tokens of one passage."""
         return self.model.context_tokens
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of this text, for chunking."""
+        """Returns the number of tokens of this text, for chunking."""
         return self.model.count_tokens(text)
 
     def windows(self, passage: Passage) -> list[tuple[int, int]]:
-        """What of a text the model reads as one, for chunking."""
+        """Returns the characters [start, end) that the model reads as one window, for chunking."""
         return self.model.windows(passage)
 
     def fill(self, requests: Sequence[Request], observer: Observer | None = None) -> list[Result]:
-        """Exactly one result for each request, in their order; one does not depend on the others.
+        """Returns exactly one result for each request, in their order; no result depends on the other requests.
 
-        Raises RunError where the observer fails; what fails in a request becomes its `Failed`.
+        Raises RunError if the observer fails. A failure within a request becomes its `Failed`.
         """
         costs = [
             self.model.count_tokens(request.passage.text) + FIRST_LENGTH * len(request.form.slots)
@@ -117,7 +116,7 @@ class Engine:
         ]
 
     def _rows(self, requests: Sequence[Request], memories: Sequence[Any]) -> list[list[Row]]:
-        """The rows of each request: those that are known, and what the model finds for its other arrays."""
+        """Returns the rows of each request: the known ones, and for its other arrays those that the model finds."""
         asked = [
             at
             for at, request in enumerate(requests)
@@ -154,7 +153,7 @@ def _without_made_up_choices(form: Form, filled: Filled) -> Filled:
 
 
 def _with_known(request: Request, found: Sequence[Row]) -> list[Row]:
-    """These rows, and the known ones instead of those of the same arrays and of what lies in them."""
+    """Returns the rows with the known ones in place of those of the same arrays and of arrays within these."""
     number = {-1: -1}
     rows: list[Row] = []
     for at, row in enumerate(found):
@@ -168,7 +167,7 @@ def _with_known(request: Request, found: Sequence[Row]) -> list[Row]:
 
 
 def _show(state: BatchState, step: int, observer: Observer | None) -> None:
-    """Hand the records as they stand to the observer; its failure is not a request's."""
+    """Hands the current records to the observer; its failure is raised as RunError, not blamed on a request."""
     if observer is None:
         return
     states = state.records()

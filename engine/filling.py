@@ -1,4 +1,4 @@
-"""The seam between documents and whatever fills their forms: an engine of our own, or a model elsewhere."""
+"""The protocols of a filler: the engine, or a model behind a server."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from cinnabar.engine.request import Passage, Request, Result
 
 
 class Filler(Protocol):
-    """Fills requests, whichever way."""
+    """Fills requests."""
 
     @property
     def fingerprint(self) -> str:
-        """Names everything that a record depends on."""
+        """The fingerprint of everything that a record depends on."""
         ...
 
     @property
     def context_tokens(self) -> int:
-        """Tokens that one passage may have, as `count_tokens` counts them."""
+        """The most tokens of one passage, as `count_tokens` counts them."""
         ...
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of this text, for chunking."""
+        """Returns the number of tokens of this text, for chunking."""
         ...
 
     def windows(self, passage: Passage) -> list[tuple[int, int]]:
-        """The characters [start, end) of a text that are read as one, for chunking (`Model.windows`)."""
+        """Returns the characters [start, end) that are read as one window, for chunking (`Model.windows`)."""
         ...
 
     def fill(self, requests: Sequence[Request]) -> list[Result]:
-        """Exactly one result for each request, in their order; RunError where none can be had."""
+        """Returns exactly one result for each request, in their order. Raises RunError if it can give none."""
         ...
 
 
 @runtime_checkable
 class Metered(Protocol):
-    """A filler whose work is paid for."""
+    """A filler that a server charges for."""
 
     def usage(self) -> Mapping[str, int | str | None]:
-        """What this run asked and what it cost, as JSON holds it; dollars as decimal text."""
+        """Returns this run's requests, tokens and cost as JSON values; dollars are decimal text."""
         ...
 
     def close(self, settled: bool) -> None:
-        """The run has ended; where all is `settled`, answers that were kept for a rerun are dropped."""
+        """Ends the run; if all is `settled`, the filler drops the answers that it kept for a rerun."""
         ...

@@ -1,7 +1,7 @@
-"""One request's form laid out with its rows: which slots there are, and where each stands.
+"""Lays out one request's form with its rows: the slot instances and the place of each.
 
-Of an array that may hold fewer, the most probable rows stay. Every branch of a choice is laid out; which one
-is written is decided later. Open properties are rows too.
+If an array allows fewer rows, the most probable ones stay. Every branch of a choice is laid out; the writer picks one
+later. Open properties are rows too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class LeafPlace:
 
 @dataclass(frozen=True, slots=True)
 class ObjectPlace:
-    """An object's place; `rest` have the rows that are its open properties."""
+    """An object's place; the rows of `rest` are its open properties."""
 
     node: ObjectNode
     members: tuple[tuple[Property, Place], ...]
@@ -41,8 +41,8 @@ class ObjectPlace:
 class ArrayPlace:
     """An array's place: its rows, each with its index in the request's rows.
 
-    The first `demanded` ones stay even if they are empty: known values stand in them or after them. `prefix`
-    are the items before the rows, `keys` the names of the rows where they are open properties.
+    The first `demanded` rows stay even if they are empty, because known values stand in or after them. `prefix` has
+    the items before the rows. `keys` has the names of the rows if they are open properties.
     """
 
     node: ArrayNode
@@ -56,7 +56,7 @@ class ArrayPlace:
 
 @dataclass(frozen=True, slots=True)
 class ChoicePlace:
-    """A choice's place; a branch is None where what is known has no place in it."""
+    """A choice's place; a branch is None if it has no place for the known values."""
 
     node: ChoiceNode
     selector: LeafPlace
@@ -67,10 +67,10 @@ class ChoicePlace:
 
 Place = LeafPlace | ObjectPlace | ArrayPlace | ChoicePlace
 
-#: How a place is written that need not be: with what there is, as `null`, or not at all.
+#: How the writer writes an optional or nullable place: with its content, as `null`, or not at all.
 State = Literal["there", "null", "out"]
-#: By the `id` of a place its state, or for an array the least number of its items; by the `id` of a choice's
-#: selector the number of the branch.
+#: By the `id` of a place its state, or for an array the least number of its items; by the `id` of a choice's selector
+#: the number of the branch.
 Decided = Mapping[int, State | int]
 
 
@@ -78,10 +78,9 @@ Decided = Mapping[int, State | int]
 class Layout:
     """The laid out form of one request.
 
-    rows: the rows that are filled; `slots`, `row_of`, `excusable` and `known` have one entry for each slot
-    instance, in document order: its slot, its row (-1 outside of any), whether it may go without a value
-    (being nullable, optional, or in something that can be left out), and its frozen text, empty where it is
-    left out, or None.
+    rows: the rows to fill. The other lists have one entry for each slot instance, in document order. slots: its slot.
+    row_of: its row, -1 outside of any. excusable: whether it may stay without a value (it is nullable, optional, or
+    in a place that can be left out). known: its frozen text, empty if it is left out, None if it is not known.
     """
 
     form: Form
@@ -94,11 +93,10 @@ class Layout:
 
 
 def lay_out(form: Form, rows: Sequence[Row], known: Mapping[str, str | None]) -> Layout:
-    """Lay the form out with these rows.
+    """Lays the form out with these rows.
 
-    Of an array that may hold fewer, the most probable rows stay. Where `known` names items of an array, it
-    has at least these. Raises EngineFailure for a known value that the form has no place for or does not
-    allow.
+    If an array allows fewer rows, the most probable ones stay. An array has at least the items that `known` names.
+    Raises EngineFailure if the form has no place for a known value or does not allow it.
     """
     builder = _Builder(form, choose_rows(form, rows), known)
     layout = builder.layout
@@ -110,7 +108,7 @@ def lay_out(form: Form, rows: Sequence[Row], known: Mapping[str, str | None]) ->
 
 
 def choose_rows(form: Form, rows: Sequence[Row]) -> list[Row]:
-    """The rows that `max_items` allows, the most probable ones, in their order; orphans are dropped."""
+    """Returns the most probable rows that `max_items` allows, in their order, without rows of a dropped parent."""
     kept: list[Row] = []
     number: dict[int, int] = {-1: -1}
     groups: dict[tuple[int, int], list[int]] = {}
@@ -132,7 +130,7 @@ def choose_rows(form: Form, rows: Sequence[Row]) -> list[Row]:
 
 
 class _Builder:
-    """Walks the form once, giving every slot its index."""
+    """Walks the form once and gives every slot its index."""
 
     def __init__(self, form: Form, rows: list[Row], known: Mapping[str, str | None]) -> None:
         self.layout = Layout(form, ObjectPlace(ObjectNode(0, "", ()), (), False, False), rows)
@@ -188,14 +186,14 @@ class _Builder:
         return ChoicePlace(node, selector, tuple(branches), optional, known)
 
     def _leaf(self, slot: Slot, pointer: str, row: int, optional: bool, excusable: bool) -> LeafPlace:
-        # Nothing is known of what is not written: of selectors, and of the names of open properties.
+        # Selectors and names of open properties have no pointer, so `known` cannot name them.
         layout = self.layout
         text: str | None = None
         if pointer in self.known and (pointer or layout.form.root is slot):
             self.used.add(pointer)
             text = self.known[pointer] or ""
             if not (slot.accepts(text.encode()) if text else optional or excusable):
-                said = f"the known value {text} is not allowed here" if text else "it may not be left out"
+                said = f"the known value {text} is not allowed here" if text else "this place may not be left out"
                 raise EngineFailure("known", f"{pointer}: {said}")
         layout.slots.append(slot)
         layout.row_of.append(row)
@@ -213,7 +211,7 @@ class _Builder:
             demanded = max(int(head) + 1 if head.isdecimal() else 0 for head in heads)
         if node.max_items is not None and demanded > node.max_items:
             raise EngineFailure("known", f"{pointer}: {demanded} known items, {node.max_items} are allowed")
-        # The first items are no rows.
+        # The prefix items are no rows.
         demanded = max(0, demanded - len(node.prefix))
         while len(children) < demanded:
             anchor = rows[children[-1]].anchor if children else rows[row].anchor if row >= 0 else 0
@@ -229,7 +227,7 @@ class _Builder:
             assert node.item is not None
             if node.key is not None:
                 keys.append(self._leaf(node.key, "", child, True, True))
-            # What an open property is called is not known yet, so nothing can be known of its value.
+            # The name of an open property is not known yet, so `known` cannot name its value.
             below = f"{pointer}/{len(prefix) + at}" if node.key is None else f"{pointer}/*"
             excusable = at >= demanded
             items.append((child, self.place(node.item, below, child, optional=False, excusable=excusable)))

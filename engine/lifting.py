@@ -1,9 +1,9 @@
-"""Automata over bytes lifted to a tokenizer's tokens; tokens that they cannot tell apart are one class.
+"""Lifts automata over bytes to a tokenizer's tokens; tokens that an automaton cannot tell apart form one class.
 
-A token is a text, so from each state it leads to at most one state: running every token from every state
-gives the automaton over tokens (Willard and Louf 2023, arXiv 2307.09702). Tokens that lead to the same states
-from everywhere are one class; an automaton knows a few hundred, whatever the size of the vocabulary. After
-acceptance PAD fills the slot up to its end, and at the last position MORE says that the value goes on.
+A token is a text, so from each state it leads to at most one state: running every token from every state gives the
+automaton over tokens (Willard and Louf 2023, arXiv 2307.09702). Tokens that lead to the same states from everywhere
+form one class; an automaton has a few hundred classes, whatever the size of the vocabulary. After acceptance PAD fills
+the slot up to its end. MORE at the last position says that the value continues.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ CELLS = 4_000_000
 
 
 class Vocabulary:
-    """What each token of a tokenizer spells, and which tokens end a value.
+    """The bytes of each token of a tokenizer, and its tokens PAD and MORE.
 
-    `texts` has the bytes of each token, None for those that stand for no text; PAD and MORE are two of these.
-    Raises ModelError where they are not, or where a token is empty.
+    `texts` has the bytes of each token, None for a token without text; PAD and MORE must be two of these.
+    Raises ModelError if they are not, or if a token's text is empty.
     """
 
     def __init__(self, texts: Sequence[bytes | None], pad: int, more: int) -> None:
@@ -39,7 +39,7 @@ class Vocabulary:
         self.size, self.pad, self.more = len(texts), pad, more
         spelling = [(len(text), token) for token, text in enumerate(texts) if text is not None]
         order = sorted(spelling)
-        #: The tokens that spell something, the shortest first, and their lengths in bytes.
+        #: The tokens with a text, the shortest first, and their lengths in bytes.
         self.tokens: Ints = np.array([token for _, token in order], np.int64)
         self.lengths: Ints = np.array([length for length, _ in order], np.int64)
         self.longest = int(self.lengths.max(initial=0))
@@ -48,7 +48,7 @@ class Vocabulary:
             self.bytes[row, :length] = np.frombuffer(texts[token] or b"", np.uint8)
 
 
-#: The slot alphabet of a model of bytes.
+#: The slot alphabet of a byte model.
 BYTES = Vocabulary([bytes([byte]) for byte in range(256)] + [None, None], PAD, PAD + 1)
 
 
@@ -56,9 +56,9 @@ BYTES = Vocabulary([bytes([byte]) for byte in range(256)] + [None, None], PAD, P
 class Lifted:
     """An automaton over a vocabulary of V tokens.
 
-    source, target, label: [E] int64, its edges in no order that matters. final: [N] bool. tokens: [T] int64,
-    the allowed tokens by class. token_class: [V] int64, -1 where a token is never allowed. PAD's class is the
-    last but one, MORE's the last.
+    source, target, label: [E] int64, its edges in any order. final: [N] bool. tokens: [T] int64, the allowed tokens
+    by class. token_class: [V] int64, -1 for a token that is never allowed. PAD's class is the last but one, MORE's
+    the last.
     """
 
     source: Ints
@@ -71,9 +71,10 @@ class Lifted:
 
 
 def lift(automaton: Automaton, vocabulary: Vocabulary = BYTES, without_null: bool = False) -> Lifted:
-    """The automaton over a vocabulary, PAD and MORE; `without_null` leaves out the text `null`: "absent".
+    """Returns the automaton over a vocabulary with PAD and MORE.
 
-    No other JSON text begins with `n`, so the start without that byte is the language without `null`.
+    `without_null` removes the text `null`, because absence is a choice of its own. No other JSON text begins with `n`,
+    so removing that byte's edge at the start removes `null` alone.
     """
     columns, class_of = _columns(automaton, vocabulary, without_null)
     source, kind = np.nonzero(columns < automaton.states)
@@ -91,7 +92,7 @@ def lift(automaton: Automaton, vocabulary: Vocabulary = BYTES, without_null: boo
     states = len(accepting)
     done, beyond = states, states + 1
     padded = np.append(np.flatnonzero(accepting), done)
-    # A state that nothing can follow has no MORE.
+    # A state without edges cannot continue, so it has no MORE.
     goes_on = np.unique(source)
     allowed = np.flatnonzero(token_class >= 0)
     return Lifted(
@@ -106,21 +107,21 @@ def lift(automaton: Automaton, vocabulary: Vocabulary = BYTES, without_null: boo
 
 
 def _columns(automaton: Automaton, vocabulary: Vocabulary, without_null: bool) -> tuple[Ints, Ints]:
-    """(states after each class of tokens, class of each token): [S, K], S where there is none, and [T].
+    """Returns (state after each class of tokens, class of each token): [S, K], S where there is none, and [T].
 
-    The class of a token that leads nowhere is K. All tokens are run at once, byte by byte: what an automaton
-    cannot tell apart by then goes on as one, which is a hundredth of the work of running each.
+    The class of a token that leads nowhere is K. All tokens run at once, byte by byte: beginnings of tokens that lead
+    to the same states run on as one, which is a hundredth of the work of running each token.
     """
     states, kinds_of_bytes = automaton.states, automaton.transitions.shape[1]
     if not states:
         return np.zeros((0, 0), np.int64), np.zeros(len(vocabulary.tokens), np.int64)
-    # One more row, in which what is dead stays.
+    # One more row, the dead state; it leads only to itself.
     table = np.full((states + 1, kinds_of_bytes), states, np.int32)
     table[:states] = np.where(automaton.transitions < 0, states, automaton.transitions)
     begin = table.copy()
     if without_null:
         begin[0, automaton.byte_class[ord("n")]] = states
-    # The tokens that lead somewhere so far, and which of `now` says where from each state: [S, F].
+    # `going`: the tokens that lead somewhere so far. `now`: [S, F] states after their bytes. `which`: column of each.
     going = np.arange(len(vocabulary.tokens))
     now, which = np.arange(states, dtype=np.int32)[:, None], np.zeros(len(going), np.int64)
     after: list[npt.NDArray[np.int32]] = []
@@ -156,9 +157,9 @@ def _columns(automaton: Automaton, vocabulary: Vocabulary, without_null: bool) -
 def _onward(
     table: npt.NDArray[np.int32], now: npt.NDArray[np.int32], column: Ints, kind: Ints
 ) -> tuple[npt.NDArray[np.int32], Ints]:
-    """(the states after one byte more, each column once, which of them each pair comes to).
+    """Returns (the states after one byte more, without repeated columns, and the column of each pair).
 
-    table: [S + 1, B]; now: [S, F]; column, kind: [P], which of `now` is followed by which kind of byte.
+    table: [S + 1, B]; now: [S, F]; column, kind: [P], pairs of a column of `now` and the class of the next byte.
     """
     parts: list[npt.NDArray[np.int32]] = []
     places: list[Ints] = []
@@ -175,14 +176,14 @@ def _onward(
 
 
 def _distinct(columns: npt.NDArray[np.integer]) -> tuple[Ints, Ints]:
-    """(which columns are the first of their kind, in order; the kind of each column)."""
+    """Returns (the indices of the distinct columns, in order; the number of each column among these)."""
     weights = np.random.default_rng(0).integers(1, 2**63, len(columns), dtype=np.uint64) | np.uint64(1)
     mixed = np.zeros(columns.shape[1], np.uint64)
     for row, weight in zip(columns, weights, strict=True):
         mixed += (row.astype(np.uint64) + np.uint64(1)) * weight
     _, first, kind = np.unique(mixed, return_index=True, return_inverse=True)
     if not np.array_equal(columns[:, first[kind]], columns):
-        # Two columns met in 64 bits.
+        # Two different columns have the same hash of 64 bits.
         _, first, kind = np.unique(columns, axis=1, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty_like(order)
@@ -191,10 +192,10 @@ def _distinct(columns: npt.NDArray[np.integer]) -> tuple[Ints, Ints]:
 
 
 def _useful(automaton: Automaton, source: Ints, target: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
-    """(new numbers of the states that tokens reach and can end from, -1 for the others; which accept).
+    """Returns (new number of each useful state, -1 for the others; which of them accept).
 
-    The start is always one of them. Bytes reach all states of an automaton; the tokens of a vocabulary that
-    lacks some bytes need not.
+    A state is useful if tokens reach it and lead from it to acceptance; the start always counts. Bytes reach all states
+    of an automaton; tokens need not if their vocabulary lacks some bytes.
     """
     states = max(automaton.states, 1)
     accepting = np.zeros(states, np.bool_)
@@ -207,7 +208,7 @@ def _useful(automaton: Automaton, source: Ints, target: Ints) -> tuple[Ints, npt
 
 
 def _spread(marked: npt.NDArray[np.bool_], source: Ints, target: Ints) -> npt.NDArray[np.bool_]:
-    """The marked states and all that edges lead to from them."""
+    """Returns the marked states and all states that edges reach from them."""
     found = marked.copy()
     while True:
         new = np.unique(target[found[source] & ~found[target]])

@@ -1,9 +1,9 @@
-"""Cuts: what no automaton holds is judged on the whole record, and a record that fails is changed a little.
+"""Repairs a record that breaks a rule of its schema which no automaton enforces.
 
-A record is made of values that each fit their slot. Where they do not fit together (a property without the
-one that it depends on, values of two alternatives at once, too many of something), what lies near the place
-that the judge names is exchanged for the next likelier thing, the changes that cost the least first. A change
-after which the judge names something new has met a rule, so that what follows it is looked at first.
+The values of a record each fit their slot, but they may not fit together (a property without the one that it depends
+on, values of two alternatives at once, too many items). The judge checks the whole record and names a place. A
+best-first search exchanges values and states near that place for the next likely ones, the cheapest changes first. If
+the judge then names another rule, the change has met a rule, and the search continues from it first.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.form.instances import texts_of
 from cinnabar.schemas.judging.judge import Judge
 
-#: Records that are judged before the last one that was allowed stands; fewer of large forms.
+#: The most records that the search judges, and the most times slots; large forms get fewer records.
 BUDGET, WORK = 200, 60_000
-#: What a change costs at least, and at most, in nats: a few unlikely changes come before many likely ones.
+#: The least and the greatest cost of a change, in nats: a few unlikely changes come before many likely ones.
 LEAST, MOST = 0.05, 12.0
-#: What it costs to write something of which nothing was found, or one item more of it.
+#: The cost of writing a place for which nothing was found, or one item more of it.
 INVENTED = 6.0
-#: What meeting a rule is worth: as much as any one change, so that many faults are met one after the other.
+#: The gain of meeting a rule: as much as the costliest change, so that several faults are repaired one after the other.
 MET = MOST
-#: What every value costs that goes with the first, where several are left out at once.
+#: The cost of each further value if several are left out at once.
 EACH = 0.5
-#: Changes of one record that are tried, and slots near a fault of which more texts than likely ones are.
+#: The most changes that are tried from one record; with at most FEW slots near a fault, unlikely texts are tried too.
 WIDTH, FEW = 96, 100
 
-#: The values that a slot might have as well, each with its posterior.
+#: Gives the other values of a slot, each with its posterior.
 Alternatives = Callable[[int], Sequence[tuple[float, Value]]]
 
 
 @dataclass(frozen=True)
 class Change:
-    """Values of slots, and what is decided of places, that are not as they came."""
+    """Changed values of slots and changed states of places."""
 
     values: dict[int, Value] = field(default_factory=dict)
     decided: dict[int, State | int] = field(default_factory=dict)
@@ -49,12 +49,12 @@ class Change:
         return Change({**self.values, **other.values}, {**self.decided, **other.decided})
 
     def touches(self, other: Change) -> bool:
-        """Whether both say something of the same."""
+        """Returns whether both change the same slot or place."""
         return bool(self.values.keys() & other.values.keys() or self.decided.keys() & other.decided.keys())
 
     @cached_property
     def mark(self) -> frozenset[object]:
-        """The same for the same changes, in whatever order they were made."""
+        """The identity of these changes, whatever their order."""
         values = ((at, value.text, value.absent) for at, value in self.values.items())
         return frozenset((*values, *self.decided.items()))
 
@@ -62,9 +62,9 @@ class Change:
 def repaired(
     layout: Layout, values: Sequence[Value], offset: int, judge: Judge, alternatives: Alternatives
 ) -> Writer | None:
-    """The likeliest record near this one that the judge accepts; None where none was found in time.
+    """Returns the likeliest record near this one that the judge accepts; None if the search finds none in its budget.
 
-    `alternatives` are asked for with the number of a slot of the layout.
+    `alternatives` takes the number of a slot of the layout.
     """
     order = count()
     waiting: list[tuple[float, int, Change, frozenset[str]]] = [(0.0, next(order), Change(), frozenset())]
@@ -95,7 +95,7 @@ def repaired(
 
 
 class _Search:
-    """What may be changed of one record."""
+    """The possible changes of one record."""
 
     def __init__(self, layout: Layout, values: Sequence[Value], alternatives: Alternatives) -> None:
         self.layout, self.values, self._ask = layout, values, alternatives
@@ -107,7 +107,7 @@ class _Search:
                 row = layout.rows[row].parent
 
     def changes(self, writer: Writer, pointer: str) -> Iterator[tuple[float, Change]]:
-        """Changes of what stands at a place, below it or right above it, each with its cost."""
+        """Yields changes at a place, below it or above it, each with its cost."""
         slots = [(at, far) for place, own in writer.instances.items() if (far := _far(place, pointer)) >= 0
                  for at in own if self.layout.known[at] is None]  # fmt: skip
         rows: dict[int, list[float]] = {}
@@ -116,7 +116,7 @@ class _Search:
             now = value.absent_confidence if value.absent else value.confidence
             for chance, other in self._others(at, len(slots) <= FEW):
                 if (other.text, other.absent) != (value.text, value.absent):
-                    # Rather something less than something made up.
+                    # Leaving a value out is cheaper than inventing one.
                     cost = _cost(now, chance) + 0.01 * far + (chance <= 0.0)
                     yield cost, Change({at: other})
             row = self.layout.row_of[at]
@@ -145,7 +145,7 @@ class _Search:
     def _states(
         self, writer: Writer, pointer: str, place: Place, state: State, far: float
     ) -> Iterator[tuple[float, Change]]:
-        """The other ways to write a place that need not be there."""
+        """Yields the other states of an optional or nullable place."""
         below = f"{pointer}/"
         slots = [
             at for p, own in writer.instances.items() if p == pointer or p.startswith(below) for at in own
@@ -162,7 +162,7 @@ class _Search:
             yield INVENTED + far, Change(decided={id(place): "there"})
 
     def _others(self, at: int, every: bool) -> list[tuple[float, Value]]:
-        """What a slot might be, and, where `every` is asked for, a few texts that it may hold at all."""
+        """Returns the alternatives of a slot; with `every` also a few texts that it allows at all."""
         if (at, every) not in self._known:
             absent = self.values[at].absent
             found = [
@@ -180,14 +180,14 @@ class _Search:
 
 
 def _far(place: str, pointer: str) -> int:
-    """How many levels lie between two places of which one is in the other, -1 where none is."""
+    """Returns the levels between two places if one contains the other, else -1."""
     if place == pointer or place.startswith(f"{pointer}/") or pointer.startswith(f"{place}/"):
         return abs(place.count("/") - pointer.count("/"))
     return -1
 
 
 def _without(sure: list[float]) -> float:
-    """What it costs to leave out values that are sure to this degree."""
+    """Returns the cost of leaving out values with these confidences."""
     most = max(sure, default=0.0)
     return _cost(most, 1.0 - most) + EACH * max(0, len(sure) - 1)
 

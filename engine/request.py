@@ -1,4 +1,4 @@
-"""What goes into the engine and what comes out: exactly one result for each request."""
+"""The requests of the engine and its results: exactly one result for each request."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Origin = Literal["copied", "chosen", "generated", "absent", "default", "known", 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A stretch of a document, as the model reads it.
+    """A stretch of a document for the model to read.
 
-    `digest` names the content (cache key). `text` begins at character `offset` of the document.
+    `digest` identifies the content (cache key). `text` begins at character `offset` of the document.
     word_start, word_end: [W] int32, characters of `text`, end exclusive.
     word_box: [W, 4] float32, (x0, top, x1, bottom) as shares of the page's width and height; NaN where none.
     """
@@ -33,12 +33,12 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Fill this form from this passage.
+    """A form to fill from a passage.
 
-    `known` maps JSON pointers (`/seller/name`) to canonical JSON texts that are frozen: shown to the model,
-    never changed. None freezes a place as left out. `counted` are the arrays (their indices in `Form.arrays`)
-    whose rows are known: `rows` has them all, (array, character of the document at which it begins), in
-    order, none where the array is empty. They lie in no other array, and the model looks for none of theirs.
+    `known` maps JSON pointers (`/seller/name`) to frozen canonical JSON texts: the model sees them, nothing changes
+    them. None freezes a place as left out. `counted` has the arrays (indices in `Form.arrays`) with known rows. `rows`
+    has all rows of these arrays in order, as (array, character of the document at which the row begins). A counted
+    array lies in no other array, and the model does not look for its rows.
     """
 
     id: str
@@ -53,15 +53,14 @@ class Request:
 class Leaf:
     """The value of one slot.
 
-    `text` is its canonical JSON text, None where the place is left out. `confidence` in [0, 1]. `spans` are
-    [start, end) in characters of the whole document, the words that the value was read from. `missing` says
-    that the model found no value although the schema demands one: `text` is then its best guess, or minimal.
-    `allowed_mass` is the natural logarithm of the share that the model gave to allowed texts, measured before
-    the constraint. `absence` is the probability of there being no value, of which `confidence` is one way to
-    be otherwise: with several readings both may be low. `posterior` and `rival` are what the model itself
-    gives to its likeliest text, written or not, and to the next one: `calibration.py` makes the confidence of
-    them. `slot` indexes `Form.slots`, -1 where no slot was asked.
-    `demanded` says that the schema leaves no room for there being no value.
+    `text` is its canonical JSON text, None if the place is left out. `confidence` in [0, 1]. `spans` are [start, end)
+    in characters of the whole document: the words that the value was read from. `missing`: the schema demands a value
+    and the model found none; `text` is then its best guess, or minimal. `allowed_mass` is the natural logarithm of the
+    model's share on allowed texts before the constraint. `absence` is the probability that there is no value; with
+    several readings `absence` and `confidence` may both be low. `posterior` and `rival` are the model's own
+    probabilities of its likeliest text, written or not, and of the next one; `engine/models/reader/calibration.py`
+    computes the confidence from them. `slot` indexes `Form.slots`, -1 if no slot was asked.
+    `demanded`: the schema allows no absence here.
     """
 
     text: str | None
@@ -81,10 +80,9 @@ class Leaf:
 class Filled:
     """A whole, valid record.
 
-    `record` is its canonical JSON text. `leaves` maps JSON pointers of the record's scalars, and of optional
-    ones that were left out, to what is known of them. `rows` maps the pointer of each row of an array to the
-    character of the whole document that its anchor is, and the row's probability. `steps` counts denoising
-    steps, `reopened` the positions or slots that were opened again.
+    `record` is its canonical JSON text. `leaves` maps JSON pointers of the record's scalars, and of optional ones that
+    were left out, to their leaves. `rows` maps the pointer of each row of an array to its anchor (a character of the
+    whole document) and its probability. `steps` counts denoising steps, `reopened` the re-opened positions and slots.
     """
 
     id: str
@@ -97,7 +95,7 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A request that could not be filled: a reason code and what was seen."""
+    """A request that could not be filled: a reason code and a detail."""
 
     id: str
     code: str

@@ -1,4 +1,4 @@
-"""Batches that fit, and exactly one result for each request whatever happens to the others."""
+"""Packs requests into batches and returns exactly one result for each, even if other requests fail."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FillBatch = Callable[[Sequence[Request]], list[Result]]
 
 
 def pack(costs: Sequence[int], budget: int) -> list[list[int]]:
-    """Indices in their order, cut into batches of at most `budget` tokens, each of at least one request."""
+    """Returns the indices in their order, cut into batches of at most `budget` tokens or of one request."""
     batches: list[list[int]] = []
     room = 0
     for index, cost in enumerate(costs):
@@ -26,12 +26,11 @@ def pack(costs: Sequence[int], budget: int) -> list[list[int]]:
 
 
 def run(requests: Sequence[Request], costs: Sequence[int], budget: int, fill: FillBatch) -> list[Result]:
-    """One result for each request, in their order.
+    """Returns one result for each request, in their order.
 
-    costs: tokens of each request. A batch that runs out of memory is halved, and so is the budget of those
-    that follow; a batch that fails otherwise is halved until the requests at fault stand alone. What fails
-    alone becomes `Failed`: with the code of an EngineFailure, `out_of_memory`, or `engine_error`. RunError
-    passes through.
+    costs: tokens of each request. A batch that runs out of memory is halved, and so is the budget of later batches. A
+    batch that fails otherwise is halved until the failing requests stand alone. A request that fails alone becomes
+    `Failed`, with the code of its EngineFailure, `out_of_memory`, or `engine_error`. Raises RunError if `fill` does.
     """
     results: dict[int, Result] = {}
     waiting = list(reversed(pack(costs, budget)))
@@ -48,7 +47,7 @@ def run(requests: Sequence[Request], costs: Sequence[int], budget: int, fill: Fi
         except Exception as error:
             memory = out_of_memory(error)
             failure = Failed(requests[batch[0]].id, *_reason(error, memory)) if len(batch) == 1 else None
-        # Outside of the handler, where nothing holds the failed batch's tensors any more.
+        # Outside of the handler: the exception no longer holds the failed batch's tensors.
         if memory:
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()
@@ -66,7 +65,7 @@ def run(requests: Sequence[Request], costs: Sequence[int], budget: int, fill: Fi
 
 
 def out_of_memory(error: Exception) -> bool:
-    """Whether memory, of the host or of the device, is what ran out."""
+    """Returns whether the host or the device ran out of memory."""
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or (
         isinstance(error, RuntimeError)
         and any(words in str(error).lower() for words in ("out of memory", "can't allocate memory"))

@@ -1,7 +1,7 @@
-"""One denoising step: what the model's scores mean under the constraint, and what is committed for it.
+"""One denoising step: it constrains the model's scores, then commits, re-opens and grows slots.
 
-`decide` says what each slot would be, `choose` what is committed, opened again or grown of it now, and `apply`
-writes that on the batch state. The first two change nothing.
+`decide` proposes a choice for each slot, `choose` selects the slots and positions to commit, re-open or grow now, and
+`apply` writes them to the batch state. Only `apply` changes the state.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from cinnabar.schemas.errors import EngineFailure
 class Judgement:
     """Scores under the constraint, for all S slots of the batch at L positions.
 
-    spelled_logit: [S] float32, that the value is to be spelled out; -inf where it is not offered. outlook: of
-    all slots; those that are not spelled out have log_mass FLOOR.
+    spelled_logit: [S] float32, of spelling the value out; -inf where the model does not offer it. outlook: of all
+    slots; those that are not spelled out have log_mass FLOOR.
     """
 
     scores: Scores
@@ -35,18 +35,18 @@ class Judgement:
     outlook: Outlook
 
     def shares(self, ruled_out: torch.Tensor) -> Shares:
-        """The posterior over what each slot may be; ruled_out: [S, K + 2] bool."""
+        """Returns the posterior over the choices of each slot; ruled_out: [S, K + 2] bool."""
         s, mass = self.scores, self.outlook.log_mass
         return weigh(s.absent_logit, s.candidate_logits, self.spelled_logit, mass, s.refused_logit, ruled_out)
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What each of the S slots would be, once the values that are doubted are open again.
+    """The proposed choice of each of the S slots, with the doubted values open again.
 
-    shares: posterior over the K + 2 choices of each slot. choice, sure: [S] int64 and float32, the choice that
-    a slot would take, -1 for none, and its posterior. given_up: [S] bool, slots whose value is doubted.
-    closed, firm, tokens: those of the state, with these slots open.
+    shares: posterior over the K + 2 choices of each slot. choice, sure: [S] int64 and float32, the proposed choice, -1
+    for none, and its posterior. given_up: [S] bool, slots with a doubted value. closed, firm, tokens: those of the
+    state, with these slots open.
     """
 
     judged: Judgement
@@ -61,12 +61,11 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What is done now: [S] bool for slots, [S, L] bool for positions.
+    """The changes to make now: [S] bool for slots, [S, L] bool for positions.
 
-    spelled: slots that are spelled out and not grown. growing: slots whose value goes on. whole: slots whose
-    value is committed. picked: positions that are committed by choice. taken: all positions that get the
-    witness's token. tail: open positions that hold PAD if a PAD is before them. shaky: positions that are
-    opened again.
+    spelled: slots that are spelled out and not grown. growing: slots to double. whole: slots to commit. picked:
+    positions committed by choice. taken: all positions that get the witness's token. tail: open positions that hold
+    PAD if a PAD is before them. shaky: positions to re-open.
     """
 
     spelled: torch.Tensor
@@ -79,9 +78,9 @@ class Update:
 
 
 def constrain(state: BatchState, scores: Scores, constraint: Constraint) -> Judgement:
-    """The constrained posterior and witness of every slot that the model offers to spell out.
+    """Returns the scores with the constrained posterior and witness of every slot that the model offers to spell out.
 
-    Raises EngineFailure where the scores are not numbers.
+    Raises EngineFailure if a score is NaN or infinite.
     """
     canvas, at, token_logits = state.canvas, scores.generating, scores.token_logits
     slots, width = canvas.tokens.shape
@@ -101,9 +100,9 @@ def constrain(state: BatchState, scores: Scores, constraint: Constraint) -> Judg
 
 
 def commit(state: BatchState, judged: Judgement, effort: Effort) -> Alternatives:
-    """Open again what is doubted, commit what is certain or due, and let slots grow whose value goes on.
+    """Re-opens doubted values, commits certain or due ones, and doubles slots with a longer value.
 
-    Gives what each slot might be as well.
+    Returns the alternatives of each slot.
     """
     proposal = decide(state, judged, effort)
     apply(state, proposal, choose(state, proposal, effort))
@@ -111,7 +110,7 @@ def commit(state: BatchState, judged: Judgement, effort: Effort) -> Alternatives
 
 
 def decide(state: BatchState, judged: Judgement, effort: Effort) -> Proposal:
-    """What each slot would be now, given all that stays committed."""
+    """Proposes a choice for each slot, given all that stays committed."""
     scores = judged.scores
     given_up, ruled_out = _given_up(state, judged, effort)
     closed, firm = state.closed & ~given_up, state.firm & ~given_up.unsqueeze(1)
@@ -123,9 +122,9 @@ def decide(state: BatchState, judged: Judgement, effort: Effort) -> Proposal:
 
 
 def choose(state: BatchState, proposal: Proposal, effort: Effort) -> Update:
-    """What is committed, opened again and grown now.
+    """Selects the slots and positions to commit, re-open and grow now.
 
-    Positions are committed from the witness only, so that what is committed can always be completed.
+    Positions are committed from the witness only, so that the committed tokens can always be completed.
     """
     canvas, outlook, choice, sure = state.canvas, proposal.judged.outlook, proposal.choice, proposal.sure
     left = [max(effort.steps - state.steps[batch], 1) for batch in state.active]
@@ -158,14 +157,14 @@ def choose(state: BatchState, proposal: Proposal, effort: Effort) -> Update:
         effort.threshold,
     )
     whole, picked = chosen[:, 0], chosen[:, 1:]
-    # What is forced is shown to the model once something was chosen: until then it may be absent.
+    # Forced positions are committed once something was chosen: until then the value may be absent.
     begun = ((proposal.firm | picked).any(1) | whole).unsqueeze(1)
     taken = picked | (forced & begun) | (blank & whole.unsqueeze(1))
     return Update(spelled, growing, whole, picked, taken, blank & tail, shaky)
 
 
 def apply(state: BatchState, proposal: Proposal, chosen: Update) -> None:
-    """Change the batch state as was chosen, and note for every slot the value that it would take."""
+    """Writes the chosen changes to the batch state, and notes the proposed value of every open slot."""
     canvas, outlook = state.canvas, proposal.judged.outlook
     for batch in state.active:
         state.steps[batch] += 1
@@ -192,7 +191,7 @@ def apply(state: BatchState, proposal: Proposal, chosen: Update) -> None:
 
 
 def _alternatives(state: BatchState, scores: Scores, shares: Shares, slot: int) -> list[tuple[float, Value]]:
-    """What a slot might be, with the posterior of each, the best text that was noted for it among them."""
+    """Returns the other values of a slot, each with its posterior; the best text noted so far is among them."""
     noted, form_slot = state.values[slot], state.canvas.instances[slot].slot
     posterior = shares.posterior[slot].tolist()
     found = [(posterior[0], replace(noted, absent=True, absent_confidence=posterior[0]))]
@@ -211,7 +210,7 @@ def _alternatives(state: BatchState, scores: Scores, shares: Shares, slot: int) 
 
 
 def _defaults(scores: Scores, shares: Shares) -> torch.Tensor:
-    """[S, K + 2] bool, the candidates that stand for there being no value."""
+    """[S, K + 2] bool, the candidates that stand for absence."""
     result = torch.zeros_like(shares.possible)
     for slot, candidates in enumerate(scores.candidates):
         for k, candidate in enumerate(candidates, 1):
@@ -223,9 +222,9 @@ def _defaults(scores: Scores, shares: Shares) -> torch.Tensor:
 def _best(
     shares: Shares, defaults: torch.Tensor, excusable: torch.Tensor, answer: float
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """(index, posterior), each [S], of what each slot is now: its best value, or none if that is poor.
+    """Returns (index, posterior), each [S], of each slot's choice: its best value, or absence if that value is poor.
 
-    None is column 0 or, if it is likelier, one of the `defaults` ([S, K + 2] bool).
+    Absence is column 0 or, if it is likelier, one of the `defaults` ([S, K + 2] bool).
     """
     only_absent = torch.zeros_like(shares.possible)
     only_absent[:, 0] = True
@@ -236,16 +235,16 @@ def _best(
 
 
 def _last(shares: Shares) -> int:
-    """The choice to spell a value out."""
+    """Returns the index of the choice to spell a value out."""
     return shares.posterior.shape[1] - 1
 
 
 def _given_up(state: BatchState, judged: Judgement, effort: Effort) -> tuple[torch.Tensor, torch.Tensor]:
-    """[S] bool, the slots whose value is doubted, and [S, K + 2] bool, the choices that are so given up."""
+    """Returns [S] bool, the slots with a doubted value, and [S, K + 2] bool, the choices that these give up."""
     scores = judged.scores
     slots, last = len(state.canvas.instances), scores.candidate_logits.shape[1] + 1
     nothing = torch.zeros(slots, last + 1, dtype=torch.bool, device=state.device)
-    # Steps beyond the effort are there for values that grow; nothing else is begun in them.
+    # Steps beyond the effort serve values that grow; nothing is re-opened in them.
     over = torch.tensor([state.steps[batch] >= effort.steps for batch in state.active], device=state.device)
     judgeable = (state.closed | state.firm.any(1)) & ~state.known & ~over[state.request]
     judgeable &= state.value_reopened < effort.reopenings
@@ -255,7 +254,7 @@ def _given_up(state: BatchState, judged: Judgement, effort: Effort) -> tuple[tor
     for slot in judgeable.nonzero().squeeze(1).tolist():
         held[slot] = _index_of(state, scores.candidates[slot], slot, last)
     held = held.to(state.device)
-    # A model need not spell out again what is committed; then there is nothing to judge it by.
+    # A model need not score a committed spelling again; without token logits it cannot be judged.
     spelling = torch.zeros_like(judgeable)
     spelling[scores.generating] = True
     judgeable &= ~(state.closed & (held == last) & ~spelling)
@@ -274,7 +273,7 @@ def _given_up(state: BatchState, judged: Judgement, effort: Effort) -> tuple[tor
 
 
 def _index_of(state: BatchState, candidates: list[Candidate], slot: int, last: int) -> int:
-    """The choice that the committed value is: 0 absent, 1 … K a candidate, `last` spelled out, -1 none."""
+    """Returns the choice of the committed value: 0 absent, 1 … K a candidate, `last` spelled out, -1 none."""
     text = state.canvas.values[slot]
     if state.canvas.left_out[slot]:
         return 0
@@ -286,7 +285,7 @@ def _index_of(state: BatchState, candidates: list[Candidate], slot: int, last: i
 def _contradicting(
     scores: Scores, closed: torch.Tensor, firm: torch.Tensor, tokens: torch.Tensor
 ) -> torch.Tensor:
-    """[S, K + 2] bool, the choices of open slots that contradict committed positions: other texts, and none."""
+    """[S, K + 2] bool, the choices of open slots that contradict committed positions: other texts, and absence."""
     placed = (tokens >= 0) & ~closed.unsqueeze(1)
     slots, width = placed.shape
     result = placed.new_zeros(slots, scores.candidate_logits.shape[1] + 2)
@@ -298,10 +297,10 @@ def _contradicting(
 
 
 def _note_values(state: BatchState, proposal: Proposal) -> None:
-    """Write down, for every open slot, the value that it would take now.
+    """Notes the proposed value of every open slot.
 
-    Where the scores offer none, or none that fits the slot as long as it is, the value noted before stands:
-    it agrees with everything committed, since nothing was committed against it.
+    If the scores offer none, or none that fits the slot's length, the value noted before stays: it agrees with
+    everything committed, since nothing was committed against it.
     """
     scores, outlook = proposal.judged.scores, proposal.judged.outlook
     shares, choice, last = proposal.shares, proposal.choice, _last(proposal.shares)

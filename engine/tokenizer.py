@@ -11,7 +11,7 @@ from cinnabar.engine.canvas import PAD
 
 
 def spell(texts: Sequence[bytes], length: int) -> torch.Tensor:
-    """[len(texts), length] int64, each text's bytes from the left, PAD after its end, cut off at `length`."""
+    """Returns [len(texts), length] int64: each text's bytes from the left, PAD after its end, cut off at `length`."""
     rows = np.full((len(texts), length), PAD, np.int64)
     for row, text in zip(rows, texts, strict=True):
         head = text[:length]
@@ -20,5 +20,5 @@ def spell(texts: Sequence[bytes], length: int) -> torch.Tensor:
 
 
 def text_of(tokens: Sequence[int]) -> bytes:
-    """The text that these tokens spell: the bytes before the first PAD, which must all be bytes."""
+    """Returns the text of these tokens: the bytes before the first PAD; these tokens must all be bytes."""
     return bytes(tokens[: tokens.index(PAD)] if PAD in tokens else tokens)

@@ -1,12 +1,11 @@
-"""The record that the values of a laid out form make.
+"""Writes the record from the values of a laid out form.
 
-What is absent is written so: an optional property is left out, or `null` where it may be null; so is an
-object of whose leaves none has a value. An array without items is `[]`; only where `min_items` forbids that
-it is `null` or left out if it may be. A row all of whose leaves are absent is dropped as far as `min_items`
-allows, and so is one that repeats another where items are unique. Of a choice the branch is written that its
-selector names, or, where that one has no value at all, one that has. Open properties are rows too: one
-without a name, or with a name that is taken, is not written. What the rules of a schema demand otherwise is
-decided from outside (`engine/repair.py`).
+An absent nullable property is `null`, an absent optional one is left out; the same holds for an object without any
+value. An array without items is `[]`; only if `min_items` forbids that, it is `null` or left out if it may be. A row
+with only absent leaves is dropped as far as `min_items` allows, and so is a repeated row if items are unique. Of a
+choice the writer takes the branch that its selector names, or, if that branch has no value, one that has. Open
+properties are rows too: one without a name, or with a name that is taken, is not written. `engine/repair.py` overrides
+these decisions if a rule of the schema demands it.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ from cinnabar.schemas.pointers import escape
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What is written for a slot: `text` if it is there, and what is known of it.
+    """The value of a slot and its evidence.
 
-    `spans` are in characters of the passage. `demanded`: the schema wants a value here; `missing`: it does, and
-    the model did not find one.
-    `absent`: there is none; `text` is then the best guess, for where the schema demands one after all.
-    `confidence` is the posterior of that text, `rival` that of the next likelier one.
+    `spans` are in characters of the passage. `demanded`: the schema demands a value. `missing`: it does,
+    and the model did not find one.
+    `absent`: there is no value; `text` is then the best guess, in case the schema demands one after all.
+    `confidence` is the posterior of `text`, `rival` that of the next likely one.
     """
 
     text: bytes
@@ -54,14 +53,14 @@ class Value:
 
 
 def known_value(slot: Slot, text: bytes) -> Value:
-    """What is written for a slot of which this is known; nothing where the text is empty."""
+    """Returns the value of a slot with this known text; an empty text means absent."""
     if not text:
         return Value(slot.minimal.encode(), absent=True, absent_confidence=1.0)
     return Value(text, absent=False, confidence=1.0, origin="known")
 
 
 def _nothing(text: str | None, value: Value, slot: Slot) -> Leaf:
-    """The leaf of a place that has no value."""
+    """Returns the leaf of a place without a value."""
     return Leaf(
         text, value.absent_confidence, (), "absent", False, value.allowed_mass, value.absent_confidence,
         value.confidence, value.rival, slot.index,
@@ -73,12 +72,12 @@ def _key(name: str) -> bytes:
 
 
 def _written_empty(node: Node) -> bool:
-    """Whether an optional property without a value is written all the same: as `null` or as `[]`."""
+    """Returns whether an optional property without a value is written all the same, as `null` or `[]`."""
     return node.nullable or (isinstance(node, ArrayNode) and not node.min_items)
 
 
 def minimal(node: Node, pointer: str = "", leaves: dict[str, Leaf] | None = None) -> bytes:
-    """The record of this node when nothing was found; its scalars go to `leaves`, flagged as missing."""
+    """Returns the minimal record of this node; its scalars go to `leaves`, flagged as missing."""
     if isinstance(node, Slot):
         text = "null" if node.nullable else node.minimal
         if leaves is not None:
@@ -103,7 +102,7 @@ def minimal(node: Node, pointer: str = "", leaves: dict[str, Leaf] | None = None
 def _filling(
     node: ArrayNode, items: list[bytes], size: int, pointer: str, leaves: dict[str, Leaf] | None
 ) -> list[bytes]:
-    """These items and as many minimal ones as an array of this size lacks, none twice where that matters."""
+    """Returns the items, filled up with minimal ones to `size`, without repeats if items must be unique."""
     items = list(items)
     while len(items) < size:
         at = len(items)
@@ -127,11 +126,11 @@ def _item(node: ArrayNode, at: int) -> Node:
 
 
 class Writer:
-    """Writes the record that these values make, and notes its leaves and rows by their final pointers.
+    """Writes the record of these values, and notes its leaves and rows by their final pointers.
 
-    `offset` is where the passage begins in its document. `decided` is what is not left to the values.
-    `instances` has, by pointer, the slots that were asked for the value there, `states` the places that may
-    be written otherwise and how they were, `branches` the choices and which branch was taken.
+    `offset` is the character of the document at which the passage begins. `decided` overrides the states of places.
+    By pointer, `instances` has the slots of the value there, `states` the optional and nullable places with their
+    state, and `branches` the choices with the branch taken.
     """
 
     def __init__(
@@ -149,7 +148,7 @@ class Writer:
         self.record = text.decode()
 
     def _empty(self, place: Place) -> bool:
-        """Whether nothing below has a value."""
+        """Returns whether no leaf of this place has a value."""
         if isinstance(place, LeafPlace):
             return not place.known and self.values[place.instance].absent
         if place.known:
@@ -167,7 +166,7 @@ class Writer:
         return self._vacant[key]
 
     def _named(self, place: ObjectPlace) -> list[tuple[int, LeafPlace, Place]]:
-        """The open properties of an object that have a name of their own, each with its row."""
+        """Returns the open properties of an object with a value and an unused name, each with its row."""
         taken = {_key(member.name) for member, _ in place.members}
         found: list[tuple[int, LeafPlace, Place]] = []
         for rest in place.rest:
@@ -179,19 +178,19 @@ class Writer:
         return found
 
     def _branch(self, place: ChoicePlace) -> tuple[int, Place]:
-        """The branch that the selector names; one that has a value where that one has none."""
+        """Returns the branch that the selector names, or one with a value if that one has none."""
         branches = [(at, branch) for at, branch in enumerate(place.branches) if branch is not None]
         decided = self.decided.get(id(place.selector))
         options = place.selector.slot.options
         named = options.index(self.values[place.selector.instance].text.decode())
-        # The one that is wanted stands first.
+        # The wanted branch comes first.
         branches.sort(key=lambda pair: pair[0] != (named if decided is None else decided))
         if decided is not None:
             return branches[0]
         return next((pair for pair in branches if not self._empty(pair[1])), branches[0])
 
     def _write(self, place: Place, pointer: str) -> bytes | None:
-        """The text of this place, None where it is left out."""
+        """Returns the text of this place, None if it is left out."""
         nullable = not isinstance(place, LeafPlace) and place.node.nullable
         if place.known or not (place.optional or nullable):
             return self._text(place, pointer)
@@ -227,7 +226,7 @@ class Writer:
         return b"{" + b",".join(name + text for name, text in members.items()) + b"}"
 
     def _open(self, place: ObjectPlace, pointer: str, members: dict[bytes, bytes]) -> None:
-        """Add the open properties."""
+        """Adds the open properties to `members`."""
         for row, key, part in self._named(place):
             name = self.values[key.instance].text
             at = f"{pointer}/{escape(json.loads(name))}"
@@ -261,7 +260,7 @@ class Writer:
         return value.text
 
     def _close(self, place: Place, pointer: str) -> None:
-        """Note the leaves of what is left out."""
+        """Notes the leaves of a place that is left out."""
         if isinstance(place, LeafPlace):
             self.instances.setdefault(pointer, []).append(place.instance)
             self.leaves[pointer] = _nothing(None, self.values[place.instance], place.slot)
@@ -301,13 +300,13 @@ class Writer:
         return b"[" + b",".join(_filling(node, items, size, pointer, self.leaves)) + b"]"
 
     def _forget(self, pointer: str) -> None:
-        """Take back what was noted of an item that is not written after all."""
+        """Removes the notes on an item that is not written after all."""
         for notes in (self.leaves, self.rows, self.states, self.branches):
             for place in [p for p in notes if p == pointer or p.startswith(f"{pointer}/")]:
                 del notes[place]
 
     def _prefix(self, place: ArrayPlace, pointer: str, rows: bool) -> list[bytes]:
-        """The items before the rows: all of them if there are rows, else up to the last that has a value."""
+        """Returns the items before the rows: all if there are rows, else those up to the last one with a value."""
         wanted = [at for at, part in enumerate(place.prefix, 1) if not self._empty(part)]
         least = len(place.prefix) if rows else max([0, *wanted])
         least = max(least, min(place.node.min_items, len(place.prefix)))

@@ -1,4 +1,4 @@
-"""What Prefect shows of a run while it goes on: how far it is, and what became of the documents."""
+"""The Prefect artifacts of a run: its progress, and the outcomes of its documents."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from cinnabar.extraction.storage.records import Outcome
 if TYPE_CHECKING:
     from cinnabar.extraction.cost_estimate import CostEstimate
 
-# The names by which Prefect lists them over all runs.
+# The keys under which Prefect lists the artifacts of all runs.
 _PROGRESS, _RESULTS = "cinnabar-progress", "cinnabar-results"
 # Seconds between two updates. One takes about 10 ms.
 _EVERY = 2.0
 
 
 class Artifacts(OutcomeTally):
-    """A run's `Progress` that Prefect shows. Used in a flow run."""
+    """A run's `Progress` as Prefect artifacts. It works only within a flow run."""
 
     def __init__(self, what: str) -> None:
         super().__init__()
@@ -31,32 +31,32 @@ class Artifacts(OutcomeTally):
         self._shown = float("-inf")
 
     def estimated(self, estimate: CostEstimate) -> None:
-        """Say what a server's answers will cost."""
+        """Logs the estimated cost of a server's answers."""
         from prefect import get_run_logger
 
         get_run_logger().info(str(estimate))
 
     def note(self, text: str) -> None:
-        """Log what a person should know before the run."""
+        """Logs a notice as a warning."""
         from prefect import get_run_logger
 
         get_run_logger().warning(text)
 
     def begin(self, inputs: int) -> None:
-        """So many inputs there are."""
+        """Creates the progress artifact for so many inputs."""
         super().begin(inputs)
-        # In a flow that is no coroutine it is the artifact's id, at once.
+        # In a flow that is no coroutine the call returns the artifact's id directly.
         made = create_progress_artifact(0.0, _PROGRESS, f"{inputs} documents, {self._what}")
         self._progress = cast(UUID, made)
 
     def advance(self, outcomes: Sequence[Outcome]) -> None:
-        """These were committed."""
+        """Counts committed outcomes."""
         super().advance(outcomes)
         if time.monotonic() - self._shown >= _EVERY:
             self._show()
 
     def end(self, failure: str = "") -> None:
-        """Show what became of everything, and why the run failed where it did."""
+        """Creates the table of outcomes, with the reason if the run failed."""
         if self._progress is None:
             return
         self._show()
@@ -65,14 +65,14 @@ class Artifacts(OutcomeTally):
                 "outcome": reason.outcome,
                 "reason": reason.code,
                 "documents": reason.documents,
-                "the first of them": "\n".join(reason.first),
+                "first documents": "\n".join(reason.first),
             }
             for reason in self.reasons()
         ]
         left = self.inputs - self.done
         if failure or left:
             rows.append({"outcome": "not done", "reason": failure, "documents": left})
-        create_table_artifact(rows, _RESULTS, f"What became of {self.inputs} documents, {self._what}")
+        create_table_artifact(rows, _RESULTS, f"Outcomes of {self.inputs} documents, {self._what}")
 
     def _show(self) -> None:
         if self._progress is not None:

@@ -1,4 +1,4 @@
-"""The Prefect flow of a backfill; a batch that fails is tried again."""
+"""The Prefect flow of a backfill; it retries a batch that fails."""
 
 # Annotations stay values here, as in extract.py.
 from dataclasses import asdict
@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-# First: it sets what Prefect reads when it is imported.
+# First, because it sets the environment that Prefect reads on import.
 from cinnabar.flows.tasks import work_on
 
 from prefect import flow, get_run_logger  # isort: skip
@@ -42,24 +42,23 @@ def backfill_folder(
     wait: Seconds = 3600,
     **said: Any,
 ) -> dict[str, Any]:
-    """Make the records in the folder `out` records of this version of their schema, filling what is new.
+    """Brings the records in the folder `out` to this version of their schema and fills new and changed fields.
 
-    A batch that fails three times fails the flow; what was committed stands, and the next run goes on from
-    there. Returns the fields of `extraction.batched_run.Summary`, none where there was nothing to fill.
+    A batch that fails three times fails the flow. Committed records stay, and the next run continues from there.
+    Returns the fields of `extraction.batched_run.Summary`, or an empty dict if there was nothing to fill.
 
     Args:
         record_schema: A name of the library, the path of a JSON Schema, or module:Class.
         out: The folder with the records. One run at a time writes to it.
         since: Only records that were written then or later.
         until: Only records that were written before.
-        source: Only records of documents whose path is this, or in this folder or mailbox, or matches this
-            pattern.
-        below: Records and fields that are less sure than this are filled again.
-        where: Only records for which this SQL predicate over the columns of their table holds.
-        model: What fills: `default`, or a folder that `cinnabar train` made.
-        device: Where the model runs; auto takes a GPU where there is one.
-        ray: A Ray cluster whose machines do the work, in one task: auto, HOST:PORT or local.
-        others: Files, folders and mailboxes to look in for documents that are not where they were.
+        source: Only records of documents with this path, in this folder or mailbox, or matching this pattern.
+        below: Records and fields with a lower confidence are filled again.
+        where: Only records that meet this SQL condition on the columns of their table.
+        model: The model that fills: `default`, or a folder that `cinnabar train` made.
+        device: The device of the model; auto takes a GPU if there is one.
+        ray: A Ray cluster for the work, in one task: auto, HOST:PORT or local.
+        others: Files, folders and mailboxes to search for documents that have moved.
         password_block: The Secret block with the mailbox's password, instead of the environment.
         wait: Seconds to wait for another run that is writing to `out`; 0 refuses at once.
     """

@@ -1,12 +1,12 @@
-"""The Prefect flow over folders and mailboxes; a batch that fails is tried again."""
+"""The Prefect flow over folders and mailboxes; it retries a batch that fails."""
 
-# Annotations stay values here: a flow that is served goes to its process as a pickle, in which names that
-# only annotations use are not defined ("Extract_FolderModel is not fully defined").
+# Annotations stay values here: a served flow goes to its process as a pickle, and names that only annotations use are
+# not defined in it ("Extract_FolderModel is not fully defined").
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-# First: it sets what Prefect reads when it is imported.
+# First, because it sets the environment that Prefect reads on import.
 from cinnabar.flows.tasks import work_on
 
 from prefect import flow, get_run_logger  # isort: skip
@@ -43,24 +43,24 @@ def extract_folder(
     wait: Seconds = 3600,
     **said: Any,
 ) -> dict[str, Any]:
-    """Read all documents of these files, folders and mailboxes with this schema into the folder `out`.
+    """Extracts records from all documents of these files, folders and mailboxes into the folder `out`.
 
-    What was read before is skipped. A batch that fails three times fails the run; what was committed stands,
-    and the next run goes on from there. Returns the fields of `extraction.batched_run.Summary`.
+    Documents that an earlier run read are skipped. A batch that fails three times fails the run. Committed records
+    stay, and the next run continues from there. Returns the fields of `extraction.batched_run.Summary`.
 
     Args:
         paths: Files, folders, mbox files, Maildir folders, and imaps://USER@HOST/MAILBOX.
         record_schema: A name of the library, the path of a JSON Schema, or module:Class.
-        out: The folder that the results go to. One run at a time writes to it.
+        out: The folder for the results. One run at a time writes to it.
         model: `default`, a folder that `cinnabar train` made, mercury-2, or openai:NAME.
-        device: Where the model runs; auto takes a GPU where there is one.
-        max_error_rate: The run fails where a larger share of what was read is in quarantine.
-        remote: How a model behind a server is asked.
-        escalate_to: What the model is not sure of goes up to mercury-2 or openai:NAME.
-        below: The confidence below which a field goes up.
+        device: The device of the model; auto takes a GPU if there is one.
+        max_error_rate: The run fails if a larger share of the documents read is in quarantine.
+        remote: The settings for a model behind a server.
+        escalate_to: The model for fields with a low confidence: mercury-2 or openai:NAME.
+        below: The confidence below which a field is escalated.
         password_block: The Secret block with the mailbox's password, instead of CINNABAR_IMAP_PASSWORD.
-        gpu_limit: The global concurrency limit of which a task takes one place.
-        ray: A Ray cluster whose machines do the work, in one task: auto, HOST:PORT or local.
+        gpu_limit: The global concurrency limit; each task takes one slot of it.
+        ray: A Ray cluster for the work, in one task: auto, HOST:PORT or local.
         wait: Seconds to wait for another run that is writing to `out`; 0 refuses at once.
     """
     check_given(paths=paths, record_schema=record_schema, out=out)
@@ -98,7 +98,7 @@ def extract_folder(
 
 
 def _check_rate(summary: Summary, artifacts: Artifacts, most: float | None) -> None:
-    """Raise RunError where more is in quarantine than the share that is allowed."""
+    """Raises RunError if a larger share than `most` is in quarantine."""
     read = summary.written + summary.quarantined
     if most is None or summary.quarantined <= most * read:
         return

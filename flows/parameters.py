@@ -1,7 +1,6 @@
-"""The parameters of the flows: their types, with the ranges that Prefect's form holds them to.
+"""The types of the flows' parameters, with the ranges that Prefect's form enforces.
 
-The options of a run are parameters of their own, one for each. Flows and commands take them from `RunOptions`, with
-`takes_run_options`.
+Each option of a run is a parameter of its own. Flows and commands take these from `RunOptions` by `takes_run_options`.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ Seconds = Annotated[float, Field(ge=0)]
 
 
 class Server(BaseModel):
-    """How a model behind a server is asked; money as text. Its key is in the environment, no parameter."""
+    """The settings for a model behind a server; money is text. The key comes from the environment only."""
 
     model_config = ConfigDict(extra="forbid")
 
-    base_url: str | None = Field(default=None, description="Where mercury-2 or openai:NAME is served.")
-    budget: str | None = Field(default=None, description="Dollars to ask for at most; 0 only tells the cost.")
-    prices: str | None = Field(default=None, description="IN,CACHED,OUT: dollars for a million tokens.")
+    base_url: str | None = Field(default=None, description="The address of mercury-2 or openai:NAME.")
+    budget: str | None = Field(default=None, description="The most dollars to spend; 0 only tells the cost.")
+    prices: str | None = Field(default=None, description="IN,CACHED,OUT: dollars for a million tokens each.")
     concurrency: _Count | None = Field(default=None, description="Requests under way at a time.")
     requests_per_minute: _Count | None = Field(default=None, description="Requests in any minute, at most.")
     tokens_per_minute: _Count | None = Field(default=None, description="Tokens sent in any minute, at most.")
-    timeout: float | None = Field(default=None, description="Seconds that a whole answer may take.")
+    timeout: float | None = Field(default=None, description="The most seconds for a whole answer.")
 
 
 def _in_range(_name: str, field: FieldInfo) -> Any:
@@ -44,10 +43,10 @@ def _in_range(_name: str, field: FieldInfo) -> Any:
 def takes_run_options(
     *names: str, annotate: Callable[[str, FieldInfo], Any] = _in_range
 ) -> Callable[[Function], Function]:
-    """Give a function these options of a run as parameters, in the place of its `**` parameter.
+    """Returns a decorator that replaces a function's `**` parameter by these options of a run.
 
     They follow its parameter `device`, with the defaults of `RunOptions`; `annotate` makes their types. Their
-    descriptions join the docstring, where Prefect looks for them.
+    descriptions join the docstring, because Prefect reads it.
     """
 
     def extended(function: Function) -> Function:
@@ -76,7 +75,7 @@ def takes_run_options(
 
 
 def check_given(**texts: str | Sequence[str]) -> None:
-    """Raise UsageError where one of these parameters says nothing, or one of its entries does."""
+    """Raises UsageError if one of these parameters, or one of its entries, is blank."""
     empty = [
         name
         for name, said in texts.items()
@@ -84,6 +83,6 @@ def check_given(**texts: str | Sequence[str]) -> None:
     ]
     if empty:
         raise UsageError(
-            f"{', '.join(empty)}: expected text, got an empty parameter; in a deployment this is so where"
+            f"{', '.join(empty)}: expected text, got an empty parameter; in a deployment this happens if"
             " an environment variable was not set when it was deployed: set it and deploy again"
         )

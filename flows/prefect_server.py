@@ -1,6 +1,6 @@
-"""The server of Prefect that flows talk to: whether it answers, what it keeps, and one of our own.
+"""The Prefect server of the flows: its checks, its secrets and limits, and a temporary server of our own.
 
-Prefect is imported when it is needed: `cinnabar.flows.tasks` sets what it reads from the environment first.
+Functions import Prefect when they need it: `cinnabar.flows.tasks` first sets the environment that Prefect reads.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from contextlib import contextmanager
 
 from cinnabar.schemas.errors import RunError, UsageError
 
-# Seconds that a server may take to start, and to answer.
+# The most seconds for a server to start, and to answer.
 _START, _ANSWER = 240.0, 5.0
 
 
 def secret(name: str) -> Callable[[], str]:
-    """Gives the text in the Secret block of this name. Raises UsageError where there is none."""
+    """Returns a function for the text of this Secret block. Raises UsageError if there is no such block."""
     from prefect.blocks.system import Secret
 
     try:
@@ -33,7 +33,7 @@ def secret(name: str) -> Callable[[], str]:
 
 
 def check_limit(name: str) -> None:
-    """Raise UsageError where Prefect has no global concurrency limit of this name."""
+    """Raises UsageError if Prefect has no global concurrency limit of this name."""
     from prefect.client.orchestration import get_client
     from prefect.exceptions import ObjectNotFound
 
@@ -46,7 +46,7 @@ def check_limit(name: str) -> None:
 
 
 def check_server() -> str | None:
-    """The address of the server that is set; None where none is. Raises UsageError where it is away."""
+    """Returns the configured server's address; None if none is configured. Raises UsageError if it does not answer."""
     from prefect.settings import get_current_settings
 
     url = get_current_settings().api.url
@@ -57,11 +57,11 @@ def check_server() -> str | None:
 
 
 def answers(url: str) -> bool:
-    """Whether a server of Prefect answers at this address."""
+    """Returns whether a Prefect server answers at this address."""
     try:
         with urllib.request.urlopen(f"{url}/health", timeout=_ANSWER) as reply:
             return bool(reply.status == 200)
-    # Whatever else answers, or does not, is no such server; one that wants a login is.
+    # A server that wants a login is a Prefect server too; any other answer or failure is not.
     except urllib.error.HTTPError as error:
         with error:
             return error.code in (401, 403)
@@ -71,10 +71,10 @@ def answers(url: str) -> bool:
 
 @contextmanager
 def server(port: int) -> Iterator[str]:
-    """The address of a server to work with: the one that is set, else one on this machine, started if needed.
+    """Yields the address of the configured server, else of one on this machine, started if needed.
 
-    One that was started ends with the context. Raises UsageError where the one that is set is away,
-    RunError where none starts.
+    A started server ends with the context. Raises UsageError if the configured server does not answer, RunError if
+    none starts.
     """
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
@@ -96,7 +96,7 @@ def _started(url: str, port: int) -> Iterator[None]:
     null = subprocess.DEVNULL
     with (
         tempfile.TemporaryFile() as log,
-        # A session of its own: the terminal's interrupt ends what runs on it first, then the server.
+        # A session of its own: the terminal's interrupt then ends the flow first, and the flow ends the server.
         subprocess.Popen(command, stdin=null, stdout=log, stderr=log, start_new_session=True) as process,
     ):
         try:

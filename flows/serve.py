@@ -1,4 +1,4 @@
-"""The flow on a schedule, on this one machine: no work pool, no worker."""
+"""Serves the flow on a schedule on this machine, without a work pool or worker."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from zoneinfo import available_timezones
 from cinnabar.flows.extract import extract_folder
 from cinnabar.schemas.errors import UsageError
 
-# Prefect is imported after what it reads from the environment was set.
+# After the flow's import, because that sets the environment that Prefect reads.
 from prefect.client.schemas.objects import ConcurrencyLimitConfig, ConcurrencyLimitStrategy  # isort: skip
 from prefect.types.entrypoint import EntrypointType  # isort: skip
 from prefect.schedules import Cron, Interval, Schedule  # isort: skip
 
 
 def schedule_of(every: float | None, cron: str | None, timezone: str | None) -> Schedule | None:
-    """Every so many seconds, or as cron says it; None where neither is given.
+    """Returns a schedule of every so many seconds or by a cron expression; None if neither is given.
 
-    Raises UsageError for both, and for what cannot be read.
+    Raises UsageError if both are given or one is not valid.
     """
     if every is not None and cron is not None:
         raise UsageError("expected --every or --cron, got both")
@@ -34,9 +34,9 @@ def schedule_of(every: float | None, cron: str | None, timezone: str | None) -> 
 
 
 def serve(name: str, parameters: dict[str, Any], schedule: Schedule | None) -> None:
-    """Run the flow with these parameters when the schedule says so, and when it is asked for, until stopped.
+    """Runs the flow with these parameters on the schedule, and on demand, until stopped.
 
-    A run that is due while another one goes on is left out: the next one reads what came in meanwhile.
+    A run that is due during another one is skipped: the next one reads the new documents.
     """
     extract_folder.serve(
         name=name,

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any, Protocol
 
-# Prefect reads these when it is imported: it reports nothing to anybody.
+# Prefect reads these on import. They switch off its telemetry.
 os.environ["PREFECT_SERVER_ANALYTICS_ENABLED"] = "false"
 os.environ.setdefault("DO_NOT_TRACK", "1")
-# On a busy machine its temporary server takes longer to start than the 20 s that it waits for it.
+# On a busy machine Prefect's temporary server takes longer to start than the default timeout of 20 s.
 os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "180")
 
 from prefect import task
@@ -23,13 +23,13 @@ from cinnabar.extraction.cluster.connection import Cluster
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.schemas.errors import UsageError
 
-# Documents of a task, where they are not those of one batch. A task costs client and server 30 ms: over
-# 10,000 documents of fifty words the flow took 9% more of the processors' seconds with a task for each 16.
+# Documents of a task, unless one batch has more. A task costs client and server 30 ms: over 10,000 documents of fifty
+# words the flow took 9% more CPU seconds with one task for every 16 documents.
 _TOGETHER = 64
 
 
 class Begun(Protocol):
-    """A run whose batches are known: an `Extraction` or a `Backfill`."""
+    """A run with known batches: an `Extraction` or a `Backfill`."""
 
     @property
     def batches(self) -> Sequence[Sequence[Any]]: ...
@@ -40,12 +40,12 @@ class Begun(Protocol):
 
 
 async def worth_retrying(_task: Any, _run: TaskRun, state: State[Any]) -> bool:
-    """Whether a failed task is tried again: not where the use is wrong, which does not mend itself."""
+    """Returns whether to retry a failed task: not after a UsageError, which would only repeat."""
     failure = await state.aresult(raise_on_failure=False)
     return not isinstance(failure, UsageError)
 
 
-# No cache: what is done is known by the store, which a crash cannot contradict.
+# No cache: the store knows the committed batches, also after a crash.
 @task(
     name="batches",
     retries=2,
@@ -55,10 +55,10 @@ async def worth_retrying(_task: Any, _run: TaskRun, state: State[Any]) -> bool:
     persist_result=False,
 )
 def work_in_turn(begun: Begun, left: deque[int], gpu_limit: str | None) -> int:
-    """Read, fill and commit these batches one by one; how many documents these were.
+    """Reads, fills and commits these batches one by one and returns the number of documents.
 
-    What is done is taken from `left`, so that another try begins with the batch that failed. Where a limit is
-    named, one of its places is taken meanwhile.
+    It removes finished batches from `left`, so that a retry begins with the batch that failed. It holds one slot of
+    `gpu_limit` meanwhile if one is given.
     """
     documents = 0
     with concurrency(gpu_limit, strict=True) if gpu_limit else nullcontext():
@@ -70,14 +70,14 @@ def work_in_turn(begun: Begun, left: deque[int], gpu_limit: str | None) -> int:
 
 @task(name="cluster", cache_policy=NO_CACHE, persist_result=False)
 def spread_batches(begun: Begun, cluster: Cluster) -> None:
-    """Have the machines of a cluster work on all batches; one that fails is tried again there."""
+    """Has the machines of a cluster work on all batches; the cluster retries a batch that fails."""
     begun.spread(cluster)
 
 
 def work_on(begun: Begun, cluster: Cluster | None, gpu_limit: str | None = None) -> None:
-    """Have all batches worked on, here or by a cluster.
+    """Works on all batches, here or on a cluster.
 
-    Raises RunError with the names of the documents of a batch that fails as often as it may.
+    Raises RunError with the names of a batch's documents if the batch still fails after all retries.
     """
     if cluster is not None:
         spread_batches(begun, cluster)

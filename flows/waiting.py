@@ -1,4 +1,4 @@
-"""Runs of several deployments that meet in one folder of results: each waits until it is free."""
+"""Makes a run wait while another run writes to the same folder of results."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from cinnabar.schemas.errors import InUse
 
 T = TypeVar("T")
 
-#: Seconds between two looks at a folder that another run is writing to.
+#: Seconds between two checks of a folder that another run is writing to.
 LOOK = 2.0
 
 
 def begun_alone(begin: Callable[[], T], wait: float, say: Callable[[str], object]) -> T:
-    """What `begin` gives once no other run is writing to its folder, for which it waits so many seconds.
+    """Returns the result of `begin` once no other run is writing to its folder; waits at most `wait` seconds.
 
-    It begins anew after the wait, so that it sees what the other run has done. `say` is told once that it
-    waits, and for which process. Raises InUse where the wait was too short.
+    It calls `begin` again after the wait, so that the run sees the other run's results. It calls `say` once with the
+    process that it waits for. Raises InUse if the wait was too short.
     """
     deadline, waiting = time.monotonic() + wait, False
     while True:
@@ -32,6 +32,6 @@ def begun_alone(begin: Callable[[], T], wait: float, say: Callable[[str], object
             if not waiting:
                 say(f"{error.what}; waiting for it to end, {wait:g} s at most")
                 waiting = True
-        # Not by beginning again and again: that would list a whole mailbox each time.
+        # It checks the lock instead of calling `begin` again and again, which would list a whole mailbox each time.
         while is_locked(folder) and time.monotonic() < deadline:
             time.sleep(LOOK)

@@ -27,7 +27,7 @@ def class_logits(
 def class_logits_reference(scores: torch.Tensor, tables: ClassTables) -> tuple[torch.Tensor, torch.Tensor]:
     """The definition, in plain PyTorch; see `class_logits`."""
     vocabulary = scores.shape[2]
-    # What no class has is not even copied.
+    # The scores of tokens without a class are not even copied.
     rows = scores.transpose(1, 2)[tables.member // vocabulary, tables.member % vocabulary]
     total = segment_logsumexp(rows, tables.segment, tables.offsets)
     best = segment_max(rows, tables.offsets)

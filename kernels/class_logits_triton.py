@@ -39,7 +39,7 @@ def class_logits_triton(scores: torch.Tensor, tables: ClassTables) -> tuple[torc
     scores = scores.contiguous()
     _, length, vocabulary = scores.shape
     classes = len(tables.offsets) - 1
-    # Filled with NaN, so that a place that no program writes cannot pass for a result.
+    # NaN fills the outputs, so a place that no program writes cannot pass for a result.
     total = scores.new_full((length, classes), float("nan"))
     best = torch.full_like(total, float("nan"))
     _reduce[(classes, triton.cdiv(length, _BLOCK))](

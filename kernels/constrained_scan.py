@@ -1,8 +1,7 @@
 """Posterior and witness of many slots with different automata, in one pass over their positions.
 
-The automata of all slots lie side by side as one sparse graph, block by block; its edges are kept sorted, so
-that every sum is a reduction over a run of neighbours: in a fixed order, without atomics, the same in any
-batch.
+The automata of all slots lie side by side as one sparse graph, block by block. Its edges are kept sorted, so every sum
+is a reduction over a run of neighbours: in a fixed order, without atomics, with the same result in any batch.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from cinnabar.kernels.tables import FLOOR, Backend, Edges, Scan, ScanTables
 
 
 def segment_max(values: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
-    """The maximum of each run of neighbours along the first axis, FLOOR where it is empty."""
+    """The maximum of each run of neighbours along the first axis; FLOOR for an empty run."""
     return torch.segment_reduce(values, "max", offsets=offsets, unsafe=True, initial=FLOOR)
 
 
@@ -39,10 +38,9 @@ def constrained_scan(
 ) -> Scan:
     """Sum-product and best text over the automata of all slots.
 
-    fixed: [L, C] float32, log score of each class (sum over its tokens), FLOOR where a committed position
-    rules
-        the class out. free: [L, C], the same without regard to what is committed. best: [L, C], like `fixed`
-        with the score of the best token of each class. L is the length of the longest slot.
+    fixed: [L, C] float32, log score of each class (sum over its tokens), FLOOR if a committed position rules the
+        class out. free: [L, C], the same without regard to committed positions. best: [L, C], like `fixed` with the
+        score of the best token of each class. L is the length of the longest slot.
     Ties are broken by the order of the edges and states.
     """
     for name, emission in (("fixed", fixed), ("free", free), ("best", best)):
@@ -105,7 +103,7 @@ def constrained_scan_reference(
 def _first_hit(
     values: torch.Tensor, top: torch.Tensor, segment: torch.Tensor, offsets: torch.Tensor
 ) -> torch.Tensor:
-    """[K] int64, the first index of each segment whose value is the segment's maximum `top`."""
+    """[K] int64, the index of the first occurrence of the maximum `top` in each segment."""
     found = (values >= top.index_select(0, segment)).nonzero().squeeze(1)
     if not len(found):
         return offsets[:-1].clone()
@@ -117,10 +115,10 @@ def _first_hit(
 
 
 def _best_edges(edges: Edges, state: torch.Tensor, before: torch.Tensor, best: torch.Tensor) -> torch.Tensor:
-    """[G] int64, for each of these states the first of its incoming edges with the best score.
+    """[G] int64, for each of these states the first incoming edge with the best score.
 
-    Only the edges into the states of the witness are looked at, not those into all states. A state without
-    incoming edges (a slot without any complete text) gets some edge of the batch; its path means nothing.
+    Only edges into the states of the witness are read, not those into all states. A state without incoming edges (a
+    slot without any complete text) gets some edge of the batch; its path is meaningless.
     """
     # `index_select` takes half the time of an index in brackets.
     begin = edges.offsets.index_select(0, state)

@@ -22,7 +22,7 @@ def _passes(  # type: ignore[no-untyped-def]
     in_source, in_label, in_offsets, out_target, out_label, out_offsets,
     state_offsets, length, states, classes, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """alpha and viterbi forward, beta backward, of the slot that this program is for."""
+    """Computes alpha and viterbi forward and beta backward for one slot."""
     slot = tl.program_id(0)
     first, end = tl.load(state_offsets + slot), tl.load(state_offsets + slot + 1)
     positions = tl.load(length + slot)
@@ -73,7 +73,7 @@ def _passes(  # type: ignore[no-untyped-def]
                 total > 0, tl.maximum(top + tl.log(tl.where(total > 0, total, 1.0)), _FLOOR), _FLOOR
             )
             tl.store(beta + j * states + state, rest, mask=inside)
-        # The next position reads what other threads of this program have just written.
+        # The next position reads values that other threads of this program have just written.
         tl.debug_barrier()
 
 
@@ -82,7 +82,7 @@ def _shares(  # type: ignore[no-untyped-def]
     free, alpha, beta, posterior, source_of, target_of, offsets,
     class_offsets, length, states, classes, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """The posterior of the classes of one slot at one position."""
+    """Computes the posterior of the classes of one slot at one position."""
     slot, i = tl.program_id(0), tl.program_id(1)
     if i < tl.load(length + slot):
         first, end = tl.load(class_offsets + slot), tl.load(class_offsets + slot + 1)
@@ -132,7 +132,7 @@ def _trace(  # type: ignore[no-untyped-def]
     best, viterbi, final, path, score, source_of, label_of, offsets,
     state_offsets, length, slots, states, classes, edges, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """The best end of one slot, and the way back from it; the first of equals."""
+    """Finds the best end of one slot and the path back from it; the first of equals wins."""
     slot = tl.program_id(0)
     first, end = tl.load(state_offsets + slot), tl.load(state_offsets + slot + 1)
     positions = tl.load(length + slot)
@@ -171,7 +171,7 @@ def _trace(  # type: ignore[no-untyped-def]
 def constrained_scan_triton(
     tables: ScanTables, fixed: torch.Tensor, free: torch.Tensor, best: torch.Tensor
 ) -> Scan:
-    """See `constrained_scan.constrained_scan`. The emissions are contiguous."""
+    """See `constrained_scan.constrained_scan`; the emissions must be contiguous."""
     positions, classes = fixed.shape
     slots, states = len(tables.start), len(tables.final)
     alpha = fixed.new_full((positions + 1, states), FLOOR)

@@ -1,4 +1,4 @@
-"""JSON Schemas as automata: which texts a field may have, found before any document is read."""
+"""The schemas package compiles JSON Schemas to automata, which define the texts that a field may hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes as Arrow types, and JSON values as what PyArrow takes for them."""
+"""Arrow types of shapes, and conversion of JSON values to the Python values that PyArrow takes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _INT64 = (-(2**63), 2**63 - 1)
 
 
 def arrow_schema(compiled: CompiledSchema) -> pa.Schema:
-    """The columns of a record: one for each property, or one named `value` where the record is no object.
+    """The columns of a record: one for each property, or one named `value` if the record is no object.
 
     Every column is nullable, so that a later version of the schema can make any property optional.
     """
@@ -43,13 +43,13 @@ def arrow_schema(compiled: CompiledSchema) -> pa.Schema:
 
 
 def arrow_type(shape: Shape) -> pa.DataType:
-    """The type of a column that holds the values of this shape, null among them.
+    """The type of a column that holds the values of this shape, including null.
 
-    Dates are date32, date-times timestamp in UTC to the microsecond, numbers with a `multipleOf` of a power
-    of ten decimal128, other numbers float64, integers int64 (decimal128 where a bound lies beyond). What has
-    no type of its own is text, canonical JSON where it is no string: alternatives of different types, objects
-    with open properties, arrays whose first items differ from the others, and an object without properties,
-    which Parquet cannot store.
+    Dates are date32, date-times timestamp in UTC to the microsecond. Numbers with a `multipleOf` of a power of ten
+    are decimal128, other numbers float64. Integers are int64, or decimal128 if a bound lies beyond. All other shapes
+    are stored as text: alternatives of different types, objects with open properties, arrays whose first items
+    differ from the others, and an object without properties, which Parquet cannot store. A value there that is no
+    string is stored as its canonical JSON text.
     """
     found = {_branch(branch) for branch in without_null(shape)}
     if found == {pa.int64(), pa.float64()}:
@@ -91,7 +91,7 @@ def _number(shape: Number) -> pa.DataType:
 
 
 def _places(multiple: Decimal) -> int | None:
-    """k where this is 10 to the power of -k and fits a decimal column, else None."""
+    """The k for which `multiple` is 10 to the power of -k; None if there is none that fits a decimal column."""
     sign, digits, exponent = multiple.normalize().as_tuple()
     if sign or digits != (1,) or not isinstance(exponent, int) or not -PRECISION < exponent <= 0:
         return None
@@ -109,11 +109,11 @@ def _enum(shape: Enum) -> pa.DataType:
 
 
 def arrow_value(value: Any, kind: pa.DataType) -> Any:
-    """A JSON value as what PyArrow takes for a column of this type.
+    """The Python value that PyArrow takes for this JSON value in a column of this type.
 
-    `value` is parsed JSON with int or Decimal numbers. Dates become date, date-times datetime in UTC, and
-    what a text column holds that is no string becomes its canonical JSON text. Raises ValueError for a value
-    that the schema allows and the column cannot hold, such as an integer beyond 64 bits.
+    `value` is parsed JSON with int or Decimal numbers. Dates become date, date-times datetime in UTC. In a text
+    column, a value that is no string becomes its canonical JSON text. Raises ValueError if the schema allows the
+    value and the column cannot hold it, such as an integer beyond 64 bits.
     """
     if value is None:
         return None
@@ -161,7 +161,7 @@ def _scaled(exact: Decimal, precision: int, scale: int) -> Decimal:
 
 
 def _instant(text: str) -> datetime:
-    """The instant of an RFC 3339 date-time, in UTC, digits beyond the microsecond dropped."""
+    """The instant of an RFC 3339 date-time, in UTC; digits beyond the microsecond are dropped."""
     found = datetime.fromisoformat(text.upper())
     if found.tzinfo is None:
         raise ValueError(f"expected a date-time with an offset from UTC, got {text}")

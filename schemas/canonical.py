@@ -1,4 +1,4 @@
-"""The one way in which Cinnabar writes a JSON value, and how it reads any other way."""
+"""Canonical writing of JSON values, and parsing of JSON texts in any spelling."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from cinnabar.schemas.automata.strings import canonical_string
 
 
 def decimal(value: int | float | Decimal) -> Decimal:
-    """A JSON number as the decimal that its shortest spelling says.
+    """A JSON number as the decimal of its shortest spelling.
 
-    Raises ValueError for infinities and not-a-number.
+    Raises ValueError if the value is infinite or not a number.
     """
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"expected a JSON number, got {value}")
@@ -28,8 +28,7 @@ def decimal(value: int | float | Decimal) -> Decimal:
 def scalar_text(value: str | int | float | Decimal | bool | None) -> str:
     """The canonical text of null, a boolean, a number or a string.
 
-    Raises ValueError for a string with a lone surrogate, which no UTF-8 text can hold, and for a number that
-    is not finite.
+    Raises ValueError if a string has a lone surrogate, which no UTF-8 text can hold, or if a number is not finite.
     """
     if value is None:
         return "null"
@@ -52,17 +51,17 @@ def json_text(value: Any) -> str:
 def parse(text: str) -> Any:
     """The value of a JSON text in any spelling (RFC 8259), with exact numbers.
 
-    Numbers come as int, or as Decimal where they have a fraction or an exponent, or too many digits for
-    Python's limit on integer texts. Raises ValueError for anything that is not JSON, NaN and Infinity among
-    it, and for what readers of JSON do not agree on: two properties of one name in an object, a lone
-    surrogate, an exponent past that of Decimal, nesting that is too deep.
+    Numbers come as int, or as Decimal if they have a fraction, an exponent or too many digits for Python's limit on
+    integer texts. Raises ValueError if the text is not JSON (NaN and Infinity are not), or if it has a construct on
+    which readers of JSON disagree: two properties of one name in an object, a lone surrogate, an exponent past that
+    of Decimal, nesting that is too deep.
     """
     try:
         value = json.loads(
             text, parse_float=Decimal, parse_int=_integer, parse_constant=_refuse, object_pairs_hook=_object
         )
         if _SURROGATE.search(text):
-            # In a pair they are one code point; one alone is no Unicode.
+            # A pair of surrogates is one code point; a lone one is not valid Unicode.
             json.dumps(value, ensure_ascii=False, default=str).encode()
     except RecursionError:
         raise ValueError("expected JSON with fewer nested values") from None
@@ -85,7 +84,7 @@ def _integer(digits: str) -> int | Decimal:
 
 
 def repeated(pairs: list[tuple[str, Any]]) -> str:
-    """The name that most of these pairs have, for the error of an object that has it more than once."""
+    """The most frequent name among these pairs, for the error message about a repeated property."""
     ((name, _),) = Counter(name for name, _ in pairs).most_common(1)
     return name
 

@@ -1,7 +1,7 @@
-"""What a new version of a schema changes: which fields are new, which mean something else, which are gone.
+"""The differences between two versions of a schema: new fields, fields with another meaning, removed fields.
 
-Compared are normalised shapes, so that another way to write the same schema is no change; what is said about
-a field (title, description, examples) is part of it, for the model reads that.
+The comparison is between normalised shapes, so writing the same schema another way is no change. The title,
+description and examples of a field count, since the model reads them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from cinnabar.schemas.reading.shape import Array, Object, Shape, is_nullable, is
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Places by their templates, `*` for an index (`/lines/*/price`), in the order of the schemas."""
+    """Places by their templates, with `*` for an index (`/lines/*/price`), in the order of the schemas."""
 
     new: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -23,15 +23,15 @@ class Changes:
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """The places that are to be filled."""
+        """The places that must be filled."""
         return self.new + self.changed
 
     def asks(self, path: str) -> bool:
-        """Whether all of this place is to be filled."""
+        """Whether all of this place must be filled."""
         return any(covers(place, path) for place in self.asked)
 
     def within(self, path: str) -> bool:
-        """Whether this place, or anything below it, is to be filled."""
+        """Whether this place, or anything below it, must be filled."""
         return any(covers(place, path) or covers(path, place) for place in self.asked)
 
     def drops(self, path: str) -> bool:
@@ -40,15 +40,15 @@ class Changes:
 
 
 def covers(place: str, path: str) -> bool:
-    """Whether a pointer or template lies at or below another."""
+    """Whether the pointer or template `path` lies at or below `place`."""
     return path == place or path.startswith(f"{place}/")
 
 
 def changes(old: CompiledSchema, new: CompiledSchema) -> Changes:
-    """What is to be filled where records of the old version become records of the new one.
+    """The places to fill when records of the old version become records of the new one.
 
-    An object or a list is gone through field by field where only what lies in it differs. Whether a field is
-    required is no change: a value that is there stays.
+    If an object or a list differs only in its contents, its fields are compared one by one. A field that becomes
+    required or optional is no change: an existing value stays.
     """
     walk = _Walk()
     walk.visit(old.shape, new.shape, "")
@@ -87,13 +87,13 @@ class _Walk:
 
 
 def _only(shape: Shape) -> Shape | None:
-    """The one kind of value beside null, None where there are several."""
+    """The one kind of value beside null; None if there are several."""
     others = without_null(shape)
     return others[0] if len(others) == 1 else None
 
 
 def _frame(shape: Shape | None) -> object:
-    """All of a list but its items, and all of an object that is written but its declared properties."""
+    """Everything of a list but its items; of an object with open properties, everything but its declared ones."""
     if isinstance(shape, Array):
         contained = shape.contained, shape.min_contained
         return shape.min_items, shape.max_items, shape.prefix, shape.unique, contained

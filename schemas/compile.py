@@ -1,4 +1,4 @@
-"""A JSON Schema compiled: the judge of its records, the form to fill, one canonical text for each record."""
+"""Compilation of a JSON Schema to the judge of its records, the form to fill, and canonical texts of records."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from cinnabar.schemas.regex.budget import one_schema
 class CompiledSchema:
     """A schema ready for the engine.
 
-    `judge` decides on any JSON value, whoever wrote it. `form` is what is filled and written, a sublanguage:
-    canonical texts only, undeclared properties only where the schema describes their values.
+    `judge` decides on any JSON value from any writer. `form` defines the records that Cinnabar fills and writes, a
+    subset: canonical texts only, and undeclared properties only if the schema describes their values.
     """
 
     schema: dict[str, Any] | bool
@@ -34,18 +34,17 @@ class CompiledSchema:
     fingerprint: str
 
     def accepts(self, text: str) -> bool:
-        """Whether this is a JSON text, in any spelling, of a value that the schema allows."""
+        """Whether the text is JSON, in any spelling, of a value that the schema allows."""
         try:
             return self.judge.accepts(parse(text))
         except ValueError:
             return False
 
     def canonical(self, value: Any) -> str:
-        """The one canonical text of a record: properties in schema order, no spaces, one spelling of each
-        value.
+        """The canonical text of a record: properties in schema order, no spaces, one spelling of each value.
 
-        `value` is parsed JSON; numbers may be int, float or Decimal. Raises NotAccepted with the place of
-        what the schema does not allow or the form has no place for.
+        `value` is parsed JSON; numbers may be int, float or Decimal. Raises NotAccepted with the place of the value
+        if the schema does not allow it or the form has no place for it.
         """
         text = fit(self.form, value).text
         violation = self.judge.violation(parse(text))
@@ -59,26 +58,26 @@ class CompiledSchema:
 
     @property
     def shape(self) -> Shape:
-        """What may be written, as a shape; raises what `form` raises."""
+        """The shape of the records that may be written; raises the exceptions of `form`."""
         return self._written[0].shape
 
     @property
     def form(self) -> Form:
         """The form to fill.
 
-        Raises UnsupportedSchema with the pointer of a keyword under which nothing can be written, NoValue
-        where no record meets the schema or none was found.
+        Raises UnsupportedSchema with the pointer of a keyword if no record can be written under it, and NoValue if
+        no record meets the schema or none was found.
         """
         return self._written[1]
 
     @property
     def unenforced(self) -> tuple[tuple[str, str], ...]:
-        """What the schema says and nobody checks, or the form leaves out, as (pointer, what)."""
+        """The demands that nobody checks and the parts that the form leaves out, as (pointer, description)."""
         return self._written[0].left_out
 
     @cached_property
     def _written(self) -> tuple[Normalised, Form]:
-        """What may be written, and its form: the plainest one in which a record is found."""
+        """The shape of the records, and its form: the plainest one for which a record is found."""
         with one_schema(), located("", "pattern"):
             return self._laid_out()
 
@@ -96,15 +95,15 @@ class CompiledSchema:
                 return denied, replace(other, judge=self.judge, instance=instance)
         found = self.judge.violation(parse(Sketch(form, {}).text))
         assert found is not None, "the first record that was looked at would have been the instance"
-        reason = "no record was found that meets it with all else"
-        raise NoValue(found.schema_pointer, found.keyword, reason, "loosen what it demands")
+        reason = "no record was found that meets it and all other keywords"
+        raise NoValue(found.schema_pointer, found.keyword, reason, "loosen its demands")
 
 
 def compile_schema(schema: dict[str, Any] | bool) -> CompiledSchema:
-    """A schema compiled, with the same result for the same schema.
+    """The compiled schema; the same schema always gives the same result.
 
-    Raises SchemaError for what is no schema, and UnsupportedSchema with the pointer of a keyword that cannot
-    be enforced. A schema that no value meets compiles, accepts nothing, and has no form.
+    Raises SchemaError if the input is no schema, and UnsupportedSchema with the pointer of a keyword that cannot be
+    enforced. A schema that no value meets compiles, accepts nothing, and has no form.
     """
     check_schema(schema)
     return CompiledSchema(schema, judge_of(schema), fingerprint(schema))

@@ -1,4 +1,4 @@
-"""What a schema comes to, place by place: what will be written there, and what holds it to the schema."""
+"""A description of a compiled schema, one row for each place: its values, and how they are enforced."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_NAMES = 8
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One place of the form: its pointer (`*` for any index or name), its values, and what holds them."""
+    """One place of the form: its pointer (`*` for any index or name), its values, and how they are enforced."""
 
     pointer: str
     values: str
@@ -27,7 +27,7 @@ class Row:
 
 
 def describe(compiled: CompiledSchema, source: SchemaSource) -> list[Row]:
-    """Two rows for the whole schema, one for each place in document order, and one for what is left out."""
+    """Two rows for the whole schema, one for each place in document order, and one for each part left out."""
     form = compiled.form
     parts = [_number(len(form.slots) - len(form.choices), "slot"), _number(len(form.arrays), "array")]
     if form.choices:
@@ -49,7 +49,7 @@ def describe(compiled: CompiledSchema, source: SchemaSource) -> list[Row]:
 
 
 def _places(node: Node, before: str, behind: str) -> Iterator[Row]:
-    """The rows of a node and of all below it; `before` and `behind` stand around what its values are."""
+    """The rows of a node and of all below it; the text of its values stands between `before` and `behind`."""
     yield Row(node.path or "/", before + _values(node) + behind, _enforced(node))
     if isinstance(node, ObjectNode):
         for place in node.properties:
@@ -63,7 +63,7 @@ def _places(node: Node, before: str, behind: str) -> Iterator[Row]:
             yield from _places(node.item, "", "")
     elif isinstance(node, ChoiceNode):
         for name, branch in zip(_names(node), node.branches, strict=True):
-            # A name that was made up may say already what the values are.
+            # A generated name may already say the kind of the values.
             known = name.startswith(_values(branch))
             first, *below = _places(branch, "" if known else f"{name}: ", "")
             yield Row(first.pointer, name, first.enforced) if known else first
@@ -99,7 +99,7 @@ def _values(node: Node) -> str:
 
 
 def _kinds(slot: Slot) -> list[str]:
-    """What the values of a slot are beside null; a slot that may hold strings may hold others too."""
+    """The kinds of values of a slot beside null; a slot that may hold strings may hold other kinds too."""
     others = (("number", Number()), ("boolean", Boolean())) if slot.kind == "string" else ()
     more = (name for name, shape in others if not intersect(slot.automaton, language(shape)).is_empty)
     return [slot.kind, *more]

@@ -1,23 +1,23 @@
-"""All exceptions that Cinnabar raises on purpose.
+"""The exceptions that Cinnabar raises on purpose.
 
 CinnabarError
-├── UsageError                 wrong use, told before any work begins (exit status 2)
+├── UsageError                 wrong use, reported before any work begins (exit status 2)
 │   ├── SchemaError            the schema itself is broken or cannot be found
 │   │   └── RegexError         a pattern that cannot be read or is not regular: position, reason
-│   ├── NotUnited              versions of a schema whose types do not go together: pointer, both types
+│   ├── NotUnited              versions of a schema with types that one table cannot hold: pointer, both types
 │   ├── InUse                  a folder that another run is writing to: folder, what
 │   ├── NoMailbox              a mailbox that its server does not have
 │   ├── TooLarge               an automaton past the cap on states
-│   ├── TooMuchWork            patterns that would take too much work to compile, all together
-│   ├── UnsupportedNumber      bounds or a multipleOf that no automaton of fair size holds
+│   ├── TooMuchWork            patterns that would together take too much work to compile
+│   ├── UnsupportedNumber      bounds or a multipleOf that no automaton of acceptable size holds
 │   └── UnsupportedSchema      a keyword that cannot be enforced: pointer, keyword, reason, advice
-│       └── NoValue            a schema of which no value was found, mostly for there is none
+│       └── NoValue            a schema of which no value was found, mostly because none exists
 ├── NotAccepted                a value that its schema does not allow: pointer
 ├── DocumentError              a document that cannot be read: quarantine, with `code`
 ├── ModelError                 weights or settings that do not fit
 ├── EngineFailure              one request that could not be filled: quarantine, with `code`
 └── RunError                   the run itself failed; rerun the same command (exit status 1)
-    └── ClusterGone            the machines that did its work are not there any more
+    └── ClusterGone            the machines that did its work do not answer any more
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class CinnabarError(Exception):
 
 
 class UsageError(CinnabarError):
-    """Wrong use: said in one line, before any work begins."""
+    """Wrong use, reported in one line before any work begins."""
 
 
 class SchemaError(UsageError):
@@ -49,18 +49,18 @@ class RegexError(SchemaError):
 
 
 class NotUnited(UsageError):
-    """Two versions of a schema whose values no one type holds; `pointer` is the place in the record."""
+    """Two versions of a schema with values that no one type holds; `pointer` is the place in the record."""
 
     def __init__(self, pointer: str, old: str, new: str) -> None:
         self.pointer, self.old, self.new = pointer, old, new
         super().__init__(
-            f"{pointer or '/'}: was {old} and is now {new}, which do not go together in one table;"
+            f"{pointer or '/'}: was {old} and is now {new}, which one table cannot hold together;"
             " give the field or the schema (its title) another name, or choose another folder with --out"
         )
 
 
 class InUse(UsageError):
-    """A folder that another run is writing to; `what` says so, with the process of that run."""
+    """A folder that another run is writing to; `what` says so and names the process of that run."""
 
     def __init__(self, folder: Path, process: str) -> None:
         self.folder = folder
@@ -69,11 +69,11 @@ class InUse(UsageError):
 
 
 class NoMailbox(UsageError):
-    """A mailbox that its server, which answers, does not have."""
+    """A mailbox that does not exist on a server that answers."""
 
 
 class TooLarge(UsageError):
-    """An automaton that would pass the cap on states; `states` is where the building stopped."""
+    """An automaton past the cap on states; `states` is the number at which the building stopped."""
 
     def __init__(self, states: int, limit: int) -> None:
         self.states, self.limit = states, limit
@@ -81,15 +81,15 @@ class TooLarge(UsageError):
 
 
 class TooMuchWork(UsageError):
-    """Patterns of one schema that would take too much work in all; `patterns` is how many were compiled."""
+    """Patterns of one schema that together take too much work; `patterns` is the number compiled before."""
 
     def __init__(self, patterns: int) -> None:
         self.patterns = patterns
-        super().__init__(f"the {patterns} patterns or multiples before it took all the work that there is")
+        super().__init__(f"the {patterns} patterns or multiples before it used up the work allowed for one schema")
 
 
 class UnsupportedNumber(UsageError):
-    """Bounds or a `multipleOf` that no automaton of fair size holds."""
+    """Bounds or a `multipleOf` that no automaton of acceptable size holds."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -99,8 +99,8 @@ class UnsupportedNumber(UsageError):
 class UnsupportedSchema(UsageError):
     """A schema that cannot be enforced.
 
-    `pointer` is the JSON pointer (RFC 6901) of the keyword within the schema; the message shows the ends of
-    a long one.
+    `pointer` is the JSON pointer (RFC 6901) of the keyword within the schema; the message shows both ends of a long
+    one.
     """
 
     def __init__(self, pointer: str, keyword: str, reason: str, advice: str = "") -> None:
@@ -110,15 +110,15 @@ class UnsupportedSchema(UsageError):
 
 
 class NoValue(UnsupportedSchema):
-    """A schema of which no value was found; where it is one of several alternatives, that one is dropped."""
+    """A schema of which no value was found; if it is one of several alternatives, that alternative is dropped."""
 
     def __init__(self, pointer: str, keyword: str, reason: str = "", advice: str = "") -> None:
-        reason = reason or "no value was found that meets this with what stands beside it"
+        reason = reason or "no value was found that meets this and the keywords beside it"
         super().__init__(pointer, keyword, reason, advice)
 
 
 class NotAccepted(CinnabarError, ValueError):
-    """A value that its schema does not allow; `pointer` (RFC 6901) is its place in the record."""
+    """A value that its schema does not allow; `pointer` (RFC 6901) is the place of the value in the record."""
 
     def __init__(self, pointer: str, expected: str, got: str) -> None:
         self.pointer = pointer
@@ -128,7 +128,7 @@ class NotAccepted(CinnabarError, ValueError):
 class DocumentError(CinnabarError):
     """A document that cannot be read.
 
-    `code` is one of `CODES` in extraction.ingest; `detail` says what was seen.
+    `code` is one of `CODES` in extraction/ingest/codes.py; `detail` describes the problem.
     """
 
     def __init__(self, code: str, detail: str = "") -> None:
@@ -149,7 +149,7 @@ class EngineFailure(CinnabarError):
 
 
 class RunError(CinnabarError):
-    """The run failed as a whole; what was committed stands, and the same command resumes it."""
+    """The run failed as a whole; committed records stay, and the same command resumes it."""
 
 
 class ClusterGone(RunError):

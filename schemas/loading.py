@@ -1,4 +1,4 @@
-"""A schema from wherever it is: the library, a file, a Pydantic class, a dict, or an Outlines type."""
+"""Loading of a schema from the library, a file, a Pydantic class, a dict, or an Outlines type."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from cinnabar.schemas.errors import SchemaError
 from cinnabar.schemas.reading.metaschema import check_schema, fingerprint
 from cinnabar.schemas.texts import read_schema
 
-# Decimal places of a Pydantic Decimal that names none: decimal columns need a scale, and nine leave 29 digits
+# Decimal places of a Pydantic Decimal that names none: decimal columns need a scale, and nine places leave 29 digits
 # before the point of the 38 that Arrow and DuckDB hold.
 DECIMAL_PLACES = 9
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaSource:
-    """A schema as loaded.
+    """A loaded schema.
 
     `name` is for people and file names: the library's name, else the title, else the file's or class's name.
-    `model` is the Pydantic class where it came from one. `fingerprint` is the SHA-256 of the schema as JSON
-    with sorted keys, annotations included, for they are read by the model.
+    `model` is the Pydantic class if the schema came from one. `fingerprint` is the SHA-256 of the schema as JSON
+    with sorted keys, annotations included, since the model reads them.
     """
 
     name: str
@@ -39,10 +39,10 @@ class SchemaSource:
 def load_schema(spec: Any) -> SchemaSource:
     """The schema that `spec` names or is.
 
-    `spec` is a name of the library, a path of a JSON Schema file, `module:Class` (found from the current
-    directory too), a dict or a boolean, a Pydantic class, or an `outlines.types.JsonSchema`. Raises
-    SchemaError with what was expected where there is none, or where the standard's meta-schema is not met,
-    and UnsupportedSchema with the pointer of what is beyond all limits (`limits.py`).
+    `spec` is a name of the library, a path of a JSON Schema file, `module:Class` (searched in the current directory
+    too), a dict or a boolean, a Pydantic class, or an `outlines.types.JsonSchema`. Raises SchemaError if there is no
+    such schema or if it does not meet the standard's meta-schema. Raises UnsupportedSchema with the pointer of the
+    keyword if it is beyond the limits in `reading/limits.py`.
     """
     if isinstance(spec, str):
         return _named(spec)
@@ -52,7 +52,7 @@ def load_schema(spec: Any) -> SchemaSource:
         return _source("schema", spec, None)
     if isinstance(spec, type) and issubclass(spec, BaseModel):
         return _model(spec.__name__, spec)
-    # Outlines takes seconds to import, and an object of its type exists only where it was imported already.
+    # Outlines takes seconds to import, and an object of its type exists only after an import.
     outlines = sys.modules.get("outlines.types")
     if outlines is not None and isinstance(spec, outlines.JsonSchema):
         return _source("schema", _parse(spec.schema, "outlines.types.JsonSchema"), None)
@@ -81,7 +81,7 @@ def _named(spec: str) -> SchemaSource:
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError:  # a whole schema as text, say, is too long for a name
+    except OSError:  # e.g. a whole schema as text is too long for a file name
         return False
 
 
@@ -113,7 +113,7 @@ def _imported(spec: str, module: str, name: str) -> SchemaSource:
         found: Any = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except Exception as problem:  # whatever the user's module raises while it is imported
+    except Exception as problem:  # The user's module may raise anything during its import.
         raise SchemaError(
             f"expected {name} in the module {module} (for {spec!r}), got {type(problem).__name__}: {problem}"
         ) from None
@@ -144,7 +144,7 @@ def _source(
 
 
 class _DecimalsAsNumbers(GenerateJsonSchema):
-    """Decimals are JSON numbers with a fixed number of places, so that their columns are decimals."""
+    """A generator that makes decimals JSON numbers with a fixed number of places, so their columns are decimals."""
 
     def decimal_schema(self, schema: Any) -> JsonSchemaValue:
         places = schema.get("decimal_places")

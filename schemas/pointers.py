@@ -1,4 +1,4 @@
-"""JSON pointers (RFC 6901)."""
+"""Escaping and traversal of JSON pointers (RFC 6901)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ def escape(name: str) -> str:
 
 
 def unescape(token: str) -> str:
-    """The property's name that a token of a JSON pointer is; the inverse of `escape`."""
+    """The property's name behind a token of a JSON pointer; the inverse of `escape`."""
     return token.replace("~1", "/").replace("~0", "~")
 
 
 def above(pointer: str) -> Iterator[str]:
-    """The places that a pointer lies at or below, from the root on."""
+    """The pointers of this place and of all places above it, from the root on."""
     yield from (pointer[:at] for at, letter in enumerate(pointer) if letter == "/")
     yield pointer

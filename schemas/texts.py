@@ -1,7 +1,7 @@
-"""Schemas as texts, read and written without loss: a number that a float would round is a Decimal.
+"""Reading and writing of schemas as JSON texts without loss: a number that a float would round is a Decimal.
 
-All others stay the floats that Python's json gives, so that a schema is the same whether it came from a file
-or was written in Python.
+All other fractions stay the floats of Python's json, so a schema is the same whether it comes from a file or was
+written in Python.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from cinnabar.schemas.canonical import repeated
 from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.reading.limits import MAX_DIGITS, MAX_LEVELS, too_deep
 
-#: A key with its colon, another string, or what opens, closes and parts objects and lists.
+#: A key with its colon, another string, or a bracket, brace or comma.
 _TOKEN = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[\[\]{},]', re.DOTALL)
 
 
 def read_schema(text: str) -> Any:
     """The value of a JSON text.
 
-    NaN and infinities come as floats, for `check_limits` to refuse by their place. Raises ValueError for
-    what is not JSON or has a key twice in one object, and UnsupportedSchema with the pointer for what is too
-    deep for Python's parser.
+    NaN and infinities come as floats, so that `check_limits` refuses them with their place. Raises ValueError if the
+    text is not JSON or has a key twice in one object, and UnsupportedSchema with the pointer if it is too deep for
+    Python's parser.
     """
     try:
         return json.loads(
@@ -37,8 +37,8 @@ def read_schema(text: str) -> Any:
 
 
 def schema_text(schema: Any, **how: Any) -> str:
-    """The schema as JSON, its decimals exact; `how` goes to `json.dumps`."""
-    # json writes no Decimal, so each is a string at first, of a kind that is nowhere in the schema.
+    """The schema as JSON with exact decimals; `how` goes to `json.dumps`."""
+    # json writes no Decimal, so each becomes a string first, with a mark that is nowhere in the schema.
     found: dict[str, Decimal] = {}
 
     def stands_for(number: Any) -> str:
@@ -59,7 +59,7 @@ def _number(text: str) -> float | Decimal:
     near = float(text)
     try:
         exact = Decimal(text)
-    except InvalidOperation:  # An exponent past that of any Decimal: far above what is allowed.
+    except InvalidOperation:  # The exponent is past that of any Decimal, far above the limit.
         return Decimal(f"1e{MAX_DIGITS}")
     return near if math.isfinite(near) and Decimal(repr(near)) == exact else exact
 
@@ -76,7 +76,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _too_deep(text: str) -> UnsupportedSchema:
-    """The refusal of a text by the first place that is too deep."""
+    """The error for a text with the first place that is too deep."""
     steps: list[str | int] = []
     for token in _TOKEN.finditer(text):
         if token[0] in ("{", "["):

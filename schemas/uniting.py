@@ -1,4 +1,4 @@
-"""Column types that stand for two others, so that versions of a schema can be read as one table."""
+"""Common column types of two versions of a schema, so that both can be read as one table."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from cinnabar.schemas.arrow import PRECISION
 from cinnabar.schemas.errors import NotUnited
 from cinnabar.schemas.pointers import escape
 
-# The digits that an int64 may have.
+# The most digits of an int64.
 _INTEGER = 19
 
 
 def united(old: pa.DataType, new: pa.DataType, pointer: str = "") -> pa.DataType:
     """The type that holds every value of both, exactly.
 
-    Numbers go together but for integers beyond 53 bits in a float, which keep what a float holds of them;
-    objects and lists do where what lies in them does. Raises NotUnited with the place and both types where
-    there is none: a text says nothing of which date or number it would be.
+    Numbers have a common type; an integer beyond 53 bits is rounded in a float. Objects and lists have one if their
+    contents do. Raises NotUnited with the place and both types if there is no common type: a text does not tell
+    which date or number it stands for.
     """
     if old.equals(new) or pa.types.is_null(new):
         return old
@@ -61,12 +61,12 @@ def _number(old: pa.DataType, new: pa.DataType) -> pa.DataType | None:
         return None
     scale = max(places for _, places in (digits[0], digits[1]))
     before = max(whole for whole, _ in (digits[0], digits[1]))
-    # A number of more digits than are left fails the query that reads it: it is never cut.
+    # A number with more digits than the column leaves fails the query that reads it; it is never cut.
     return pa.decimal128(PRECISION, scale) if min(before, _INTEGER) + scale <= PRECISION else None
 
 
 def _digits(kind: pa.DataType) -> tuple[int, int] | None:
-    """Digits before the point and behind it, of numbers that are exact."""
+    """Digits before the point and behind it, for types with exact numbers; None for others."""
     if pa.types.is_int64(kind):
         return _INTEGER, 0
     if isinstance(kind, pa.Decimal128Type):
@@ -75,7 +75,7 @@ def _digits(kind: pa.DataType) -> tuple[int, int] | None:
 
 
 def _said(kind: pa.DataType) -> str:
-    """A type in the words of who writes a schema."""
+    """The name of a type for the author of a schema."""
     if pa.types.is_list(kind):
         return f"a list ({_said(kind.value_type)})"
     if isinstance(kind, pa.Decimal128Type):

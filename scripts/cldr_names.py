@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes engine/readings/names/: the names of Unicode CLDR that documents are read with, as Babel has them.
+"""Writes engine/readings/names/: the names of Unicode CLDR that documents are read with, taken from Babel.
 
     .venv/bin/python scripts/cldr_names.py [FOLDER]
 
-Files are made ahead because Babel takes 7 s and 400 MB to go through its 1,082 locales; these take 30 ms and
-4 MB. Each holds one row a key, sorted by bytes, of a key (NFKC, case folded), a tab, and its meanings.
+The files are made ahead because Babel takes 7 s and 400 MB to go through its 1,082 locales; the files take 30 ms and
+4 MB. Each holds one row for each key, sorted by bytes: the key (NFKC, case folded), a tab, and its meanings.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from cinnabar.engine.readings.folding import exact_key, loose_key
 
 FOLDER = Path(__file__).resolve().parents[1] / "engine" / "readings" / "names"
 
-#: How often each meaning of each key is written: the locales that have it.
+#: For each key the number of locales that have each meaning.
 Uses = dict[str, Counter[str]]
 
-# More than the locales that there are: such a meaning comes before every other.
+# It exceeds the number of locales, so such a meaning comes before every other.
 FIRST = 10_000
-# Codes of three letters that CLDR keeps beside the country's present one: Burma, Zaire, the GDR, ...
+# Codes of three letters that CLDR keeps beside a country's present one: Burma, Zaire, the GDR, ...
 RETIRED = {"BUR", "ZAR", "DDR", "FXX", "TMP", "YMD"}
-# Codes that ISO 3166-1 reserves or leaves to users, which are no countries; Kosovo's, XK, is in use.
+# Codes that ISO 3166-1 reserves or leaves to users and that are no countries; XK, of Kosovo, is in use.
 NO_COUNTRIES = {"AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA", "XB", "ZZ"}
-# No money: metals, whose names are ordinary words, units of account between banks, tests, and none at all.
+# Codes that are no money: metals (their names are ordinary words), units between banks, tests, and none at all.
 _NO_CURRENCIES = "XAG XAU XPD XPT XBA XBB XBC XBD XFO XFU XRE XSU XTS XUA XXX"
 NO_CURRENCIES = frozenset(_NO_CURRENCIES.split())
 # ISO 639-2 of the languages for which CLDR lists several codes of three letters (macrolanguages and their
@@ -48,9 +48,9 @@ kv=kom lv=lav mg=mlg mi=mri/mao mk=mkd/mac mn=mon ms=msa/may my=mya/bur nb=nob n
 or=ori ps=pus qu=que ro=ron/rum sa=san sc=srd sk=slk/slo sq=sqi/alb sw=swa uz=uzb yi=yid za=zha zh=zho/chi
 """
 ISO_639_2 = {part[:2]: part[3:].split("/") for part in _TWO_AND_THREE.split()}
-# Articles and prepositions before a month, which the grammar of dates reads by itself.
+# Articles and prepositions before a month; the grammar of dates reads them by itself.
 MONTH_PREFIX = re.compile(r"^(?:de |di |d['’ʼ])(?=\w{3})")
-# Words of the grammar of dates: a month or weekday of this name would take them away from it.
+# Words of the grammar of dates: a month or weekday of such a name would take the word from the grammar.
 _GRAMMAR = """of de di del den le the in year day st nd rd th er ère first second third fourth fifth sixth
 seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth
 nineteenth twentieth thirtieth twenty thirty"""
@@ -59,7 +59,7 @@ GRAMMAR = frozenset(_GRAMMAR.split())
 
 def locales() -> Iterator[babel.Locale]:
     for name in sorted(locale_identifiers()):
-        # The invented locales that software is tested with, and Babel's modifiers, name nothing anew.
+        # Locales invented for testing software, and Babel's modifiers, add no names.
         if "@" not in name:
             yield babel.Locale.parse(name)
 
@@ -73,25 +73,25 @@ def cased(name: str) -> bool:
 
 
 def is_long_enough(name: str) -> bool:
-    """Whether a name has three letters, or two of a script without case, where a letter says more."""
+    """Whether a name has three letters, or two in a script without case, in which a letter says more."""
     return letters(name) >= (3 if cased(name) else 2)
 
 
 def clean(name: str) -> str:
-    """The name with single blanks, as a key."""
+    """The name with single blanks, folded to a key."""
     return exact_key(" ".join(name.split()))
 
 
 def is_whole(locale: babel.Locale) -> bool:
-    """Whether CLDR names a hundred currencies in this language: those are the languages worked on in full.
+    """Whether CLDR names a hundred currencies in this language, which shows that its data are complete.
 
-    Months of the others were entered with three letters cut from any words ("was", "can", "way").
+    Months of the other languages were cut to three letters that are ordinary words ("was", "can", "way").
     """
     return len(locale._data["currency_names"]) >= 100
 
 
 def month_rows(found: list[babel.Locale]) -> Iterator[str]:
-    """Key, months (the one of more languages first), and the decimal mark of most locales that have it."""
+    """For each key its months (the one of more languages first) and the decimal mark of most of its locales."""
     uses: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
     marks: Uses = defaultdict(Counter)
     for locale in found:
@@ -101,7 +101,7 @@ def month_rows(found: list[babel.Locale]) -> Iterator[str]:
                     continue
                 for month, name in names.items():
                     key = MONTH_PREFIX.sub("", clean(name).rstrip("."))
-                    # A month with a digit is one in words and a number: the grammar's.
+                    # A month with a digit is a word and a number, which the grammar reads.
                     if any(map(str.isdigit, key)) or key in GRAMMAR:
                         continue
                     if not is_long_enough(key) or (width == "abbreviated" and letters(key) < 3):
@@ -110,7 +110,7 @@ def month_rows(found: list[babel.Locale]) -> Iterator[str]:
                     marks[key][decimal_mark(locale)] += 1
     for key, months in uses.items():
         ordered = sorted(months, key=lambda month: (-len(months[month]), month))
-        # A tie is the comma's: languages of which CLDR knows no numbers have the point by default.
+        # A tie goes to the comma: languages without numbers in CLDR have the point by default.
         mark = "," if marks[key][","] >= marks[key]["."] else "."
         yield f"{key}\t{'|'.join(map(str, ordered))}\t{mark}"
 
@@ -120,7 +120,7 @@ def decimal_mark(locale: babel.Locale) -> str:
 
 
 def weekday_rows(found: list[babel.Locale]) -> Iterator[str]:
-    """Whole names only: a date is found without its weekday, and a short form may be any word before it."""
+    """Whole names only: a date is found without its weekday, and a short form may be any word before the date."""
     keys = set()
     for locale in found:
         for context in locale._data["days"].values():
@@ -129,7 +129,7 @@ def weekday_rows(found: list[babel.Locale]) -> Iterator[str]:
 
 
 def countries(found: list[babel.Locale]) -> tuple[Uses, dict[str, str]]:
-    """Names of the countries, and what stands for each: its two codes, and for a code its English name."""
+    """The names of the countries, and the meaning of each: its two codes; a code means its English name too."""
     long = {
         two[0]: three
         for three, two in get_global("territory_aliases").items()
@@ -141,7 +141,7 @@ def countries(found: list[babel.Locale]) -> tuple[Uses, dict[str, str]]:
     meanings = {two: f"{two}|{three}" for two, three in long.items()}
     for two, three in long.items():
         for code in (two, three):
-            # Before what is a name somewhere: "nga" is Nigeria's code, and Russia in Vietnamese.
+            # The code comes before a name elsewhere: "nga" is Nigeria's code, and Russia in Vietnamese.
             uses[code.lower()][f"{two}|{three}|{english[two]}"] = FIRST
     return uses, meanings
 
@@ -157,7 +157,7 @@ def languages(found: list[babel.Locale]) -> tuple[Uses, dict[str, str]]:
     codes = {code: [code, *ISO_639_2.get(code, sorted(long[code])[:1])] for code in known}
     meanings = {code: "|".join(forms) for code, forms in codes.items()}
     for code, forms in codes.items():
-        # A code of three letters without one of two ("car", "sad") is more often a word.
+        # A code of three letters for a language without one of two ("car", "sad") is more often a word.
         for key in forms if len(code) == 2 else ():
             uses[key][f"{meanings[code]}|{english[code]}"] = FIRST
     return uses, meanings
@@ -168,7 +168,7 @@ def named(found: list[babel.Locale], table: str, wanted: Callable[[str], bool]) 
     for locale in found:
         for code, name in locale._data[table].items():
             key = clean(name)
-            # A name that is the code says nothing.
+            # A name equal to the code adds nothing.
             if wanted(code) and is_long_enough(key) and key != code.lower():
                 uses[key][code] += 1
     return uses
@@ -179,7 +179,7 @@ def currency_codes() -> set[str]:
 
 
 def currencies(found: list[babel.Locale]) -> tuple[Uses, Uses]:
-    """Names of currencies in the singular and in the plural, and their signs."""
+    """The names of currencies in the singular and in the plural, and their signs."""
     uses: Uses = defaultdict(Counter)
     signs: Uses = defaultdict(Counter)
     codes = currency_codes()
@@ -189,12 +189,12 @@ def currencies(found: list[babel.Locale]) -> tuple[Uses, Uses]:
             names += [(code, form) for form in forms.values()]
         for code, name in names:
             key = clean(name)
-            # "(1948-1973)" tells currencies of one name apart in a list; nobody prints it on a bill.
+            # "(1948-1973)" tells currencies of one name apart in a list; no bill prints it.
             if code in codes and not re.search(r"[\d(]", key) and is_long_enough(key) and key != code.lower():
                 uses[key][code] += 1
         for code, sign in locale._data["currency_symbols"].items():
             sign = " ".join("".join(c for c in sign if unicodedata.category(c) != "Cf").split())
-            # A letter by itself ("L", "R", "K") is more often anything else, and a code is no sign.
+            # A single letter ("L", "R", "K") is more often something else, and a code is no sign.
             if code in codes and sign and sign not in codes and "¤" not in sign:
                 if letters(sign) == len(sign) == 1 and cased(sign):
                     continue
@@ -203,7 +203,7 @@ def currencies(found: list[babel.Locale]) -> tuple[Uses, Uses]:
 
 
 def rows(uses: Uses, meanings: dict[str, str]) -> Iterator[str]:
-    """A row a key; the meaning of most locales first. Keys without accents are added, ended by a bar."""
+    """A row for each key, the meaning of most locales first. Keys without accents are added; a bar ends their rows."""
     loose: Uses = defaultdict(Counter)
     for key, codes in uses.items():
         if loose_key(key) not in uses:
@@ -248,11 +248,11 @@ def main() -> None:
     folder = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in files().items():
-        # No time in the header: the same names are the same file.
+        # The header has no time, so the same names give the same file.
         packed = gzip.compress(data, 9, mtime=0) if name.endswith(".gz") else data
         (folder / name).write_bytes(packed)
         print(f"{name}: {len(packed):,} bytes", file=sys.stderr)
-    # Whoever hands the data on hands on their licence.
+    # Everyone who passes the data on must pass on their licence.
     licence = Path(babel.__file__).parent / "locale-data" / "LICENSE.unicode"
     shutil.copyfile(licence, folder / "LICENSE.unicode")
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes constraints.txt: no package of an installation newer than the one that the tests passed with.
+"""Writes constraints.txt: no package may be newer than the release that the tests passed with.
 
     .venv/bin/python scripts/constraints.py > constraints.txt
 
-An upper bound, not a pin: where an index does not have the very release, pip takes the newest before it that
-pyproject.toml allows, and where it has, the result is the same on every machine.
+The file has upper bounds, not pins: if an index lacks the very release, pip takes the newest before it that
+pyproject.toml allows; if the index has it, the result is the same on every machine.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PROJECT, EXTRAS = "cinnabar-extract", frozenset({"dev", "mutants"})
 
 
 def installed(root: str, extras: frozenset[str]) -> dict[str, str]:
-    """The installed release of everything that `root` with these extras needs, itself apart, by name."""
+    """The installed releases, by name, of everything that `root` with these extras needs, without `root` itself."""
     found: dict[str, str] = {}
     seen: set[tuple[str, frozenset[str]]] = set()
     waiting = [(root, extras)]
@@ -36,7 +36,7 @@ def installed(root: str, extras: frozenset[str]) -> dict[str, str]:
                 continue
             below = canonicalize_name(requirement.name)
             try:
-                # Without `+cpu` and the like: a bound holds for every build of a release.
+                # The suffix (`+cpu`) is dropped, since a bound holds for every build of a release.
                 found[below] = Version(version(below)).public
             except PackageNotFoundError:
                 raise SystemExit(f"{below}, which {name} needs, is not installed: run `make setup`") from None

@@ -1,8 +1,8 @@
-"""The mutants of a program that may be drawn, and a draw of them that can be told again.
+"""The mutants of a program that may be drawn, and a reproducible draw of them.
 
-What says nothing by its kind is never drawn: annotations, decorators (`slots`, sizes of caches), the texts of
-errors, `strict=` of `zip`, and `==` exchanged for `is`. A single mutant that cannot change any output is
-listed in equivalent_mutants.toml with the reason, and is not drawn either.
+Some kinds of code are never drawn, since their mutants tell nothing: annotations, decorators (`slots`, sizes of
+caches), the texts of errors, `strict=` of `zip`, and `==` exchanged for `is`. A single mutant that cannot change any
+output is listed in equivalent_mutants.toml with the reason, and is not drawn either.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from pathlib import Path
 from typing import Any, cast
 
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.toml")
-#: Operators that need parameters, or change what is left out by its kind.
+#: Operators that need parameters, or that only change code of the kinds left out.
 OTHER_OPERATORS = re.compile(r"Variable|RemoveDecorator|Operator_(?!Is)\w+_Is|Operator_Is(Not)?_(?!Is)")
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """The `occurrence`-th change that a Cosmic Ray operator makes in a file; `start` is (line, column)."""
+    """The change number `occurrence` of a Cosmic Ray operator in a file; `start` is (line, column)."""
 
     path: str
     operator: str
     occurrence: int
     start: tuple[int, int]
-    #: The line as it stands, and which of the operator's changes in such lines of the file it is. With
-    #: `path` and `operator` they name the mutant as long as the line stays.
+    #: The line as it stands, and the number of this change among the operator's changes in equal lines of the file.
+    #: With `path` and `operator` they name the mutant as long as the line stays.
     text: str
     nth: int
 
@@ -46,7 +46,7 @@ class Mutant:
 
 
 def left_out(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """[start, end) of what says nothing by its kind, as (line, column in characters)."""
+    """The intervals [start, end) of code of the kinds left out, as (line, column in characters)."""
     lines = source.splitlines()
 
     def place(line: int, column: int) -> tuple[int, int]:
@@ -93,7 +93,7 @@ def mutants_of(path: str, source: str) -> Iterator[Mutant]:
 
 
 def mutated(mutant: Mutant, source: str) -> str | None:
-    """The file with the change; None where that is no program, or the same one."""
+    """The file with the change; None if the result is no program, or the same one."""
     from cosmic_ray.mutating import mutate_code
     from cosmic_ray.plugins import get_operator
 
@@ -109,20 +109,20 @@ def mutated(mutant: Mutant, source: str) -> str | None:
 
 
 def entries() -> list[dict[str, Any]]:
-    """The mutants that are known to change nothing, each with its reason."""
+    """The mutants that are known to change no output, each with its reason."""
     return cast("list[dict[str, Any]]", tomllib.loads(EQUIVALENT.read_text("utf-8")).get("mutant", []))
 
 
 def equivalent() -> set[tuple[str, str, str, int]]:
-    """The keys of the mutants that are known to change nothing."""
+    """The keys of the mutants that are known to change no output."""
     return {(one["path"], one["operator"], one["text"], one.get("nth", 0)) for one in entries()}
 
 
 def draw(sources: dict[str, str], seed: int, count: int) -> Iterator[tuple[Mutant, str]]:
-    """At most `count` mutants at different places, each with its program, in an order that `seed` decides."""
+    """At most `count` mutants at different places, each with its program; `seed` decides the order."""
 
     def rank(mutant: Mutant) -> bytes:
-        # Of its own, so that a change to other lines changes nothing here.
+        # The rank depends on the mutant alone, so a change to other lines does not move it.
         return sha256(repr((seed, *mutant.key)).encode()).digest()
 
     known, places = equivalent(), dict[tuple[str, tuple[int, int], str], list[Mutant]]()
@@ -142,6 +142,6 @@ def draw(sources: dict[str, str], seed: int, count: int) -> Iterator[tuple[Mutan
 
 
 def difference(source: str, changed: str) -> str:
-    """The lines that differ, as in a patch."""
+    """The differing lines, as in a patch."""
     lines = difflib.unified_diff(source.splitlines(), changed.splitlines(), lineterm="", n=0)
     return "\n".join(line for line in lines if line[:3] not in ("---", "+++") and line[:2] != "@@")

@@ -1,4 +1,4 @@
-"""The tests that concern a module, the nearest first, and which of them fails first."""
+"""Selection of the tests that concern a module, the nearest first, and a run of them up to the first failure."""
 
 from __future__ import annotations
 
@@ -14,44 +14,44 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-#: The tests of a folder's mutants; those that do not come to import the module are not run.
+#: The tests for the mutants of each folder; tests that do not import the module, however indirectly, are not run.
 TESTS = {
     "schemas": ("tests/schemas/**/test_*.py",),
     "engine": ("tests/engine/test_*.py", "tests/kernels/test_c*.py"),
     "kernels": ("tests/engine/test_*.py", "tests/kernels/test_c*.py"),
 }
-#: What a mutant meets that those did not catch: what is done with its folder further up, however far.
+#: The tests of code that uses the folder, at any distance, for mutants that the first tests did not catch.
 LAST = {
     "schemas": ("tests/schemas/**/test_*.py", "tests/engine/test_*.py", "tests/engine/models/**/test_*.py"),
     "engine": ("tests/engine/models/**/test_*.py",),
     "kernels": (),
 }
-#: Tests that come to import a module by more imports than this say nothing of it that nearer ones do not.
+#: Tests that reach a module by more imports than this tell nothing that nearer ones do not.
 FARTHEST = 4
-#: What runs long and says little of operators: caches, sizes, speed, models, development data; and, but in
-#: the last stage, tables of other formats.
+#: Tests that run long and tell little of operators: caches, sizes, speed, models, development data. The second group,
+#: tables of other formats, runs in the last stage only.
 LEFT_OUT = (
     "test_cache", "test_encodings", "test_judging_suite", "test_model", "test_remote_filler",
     "test_scan_speed", "test_scheduler",
 )  # fmt: skip
 LEFT_FOR_LAST = ("test_arrow", "test_describe", "test_library", "test_loading")
 DESELECTED = "hundred_thousand or hostile"
-#: Of tests that do the same with other seeds, two; the slowest test of all, which runs last, with the lowest
-#: efforts only.
+#: The repetitions that are left out: of tests with several seeds two stay, and of the slowest test, which runs last,
+#: the lowest efforts stay.
 ANY_STEP = "tests/engine/test_valid_at_any_step.py"
 REPEATED = (
     *(f"{ANY_STEP}::test_every_state_at_every_step_is_valid[{seed}]" for seed in range(20) if seed % 8 != 5),
     *(f"{ANY_STEP}::test_scores_peaked_on_a_record_give_its_canonical_text[{how}-{effort}]"
       for how in ("spell", "copy") for effort in ("medium", "high")),
 )  # fmt: skip
-#: Seconds of the processor's time for the files of a stage and for each of them, and bytes of address space:
-#: a few times what is needed.
+#: The limits: seconds of processor time for a stage and for each of its files, and bytes of address space, each a few
+#: times the need.
 SECONDS, SECONDS_A_FILE, MEMORY = 25, 6, 8 << 30
 
 
 @cache
 def imports(tree: Path, file: Path) -> frozenset[Path]:
-    """The files of a tree that one of them imports."""
+    """The files of a tree that one of its files imports."""
     found = set()
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         names = []
@@ -68,7 +68,7 @@ def imports(tree: Path, file: Path) -> frozenset[Path]:
 
 
 def distance(tree: Path, test: Path, module: Path) -> int | None:
-    """How many imports lead from a test to a module of its tree, None where none do."""
+    """The number of imports from a test to a module of its tree; None if they do not lead there."""
     steps, waiting = {test: 0}, deque([test])
     while waiting:
         file = waiting.popleft()
@@ -81,7 +81,7 @@ def distance(tree: Path, test: Path, module: Path) -> int | None:
 
 
 def nearest(tree: Path, module: Path, patterns: Iterable[str]) -> tuple[list[str], list[str]]:
-    """The test files that are named after a module, and the others that concern it, the nearest first."""
+    """The test files that are named after a module, and the others that concern it, each the nearest first."""
     words = (module.stem, module.stem.removesuffix("s"), module.parent.name)
     named, others = [], []
     for test in (test for pattern in patterns for test in tree.glob(pattern)):
@@ -93,7 +93,7 @@ def nearest(tree: Path, module: Path, patterns: Iterable[str]) -> tuple[list[str
 
 
 def stages(tree: Path, path: str) -> Iterator[list[str]]:
-    """The test files that concern a module; what follows a stage runs where nothing of it failed."""
+    """The test files that concern a module, in stages; a stage runs only if none before it failed."""
     folder = path.partition("/")[0]
     near = nearest(tree, tree / path, TESTS[folder])
     yield from near
@@ -105,7 +105,7 @@ def stages(tree: Path, path: str) -> Iterator[list[str]]:
 
 
 def outcome(tree: Path, tests: Sequence[str]) -> str:
-    """What failed first of these tests in a tree: a test, a limit; empty where all pass."""
+    """The first failure among these tests in a tree, a test or a limit; empty if all pass."""
     env = os.environ | {
         "PYTHONPATH": str(tree / ".typing"), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "",
     }  # fmt: skip
@@ -116,7 +116,7 @@ def outcome(tree: Path, tests: Sequence[str]) -> str:
         *(f"--deselect={name}" for name in REPEATED), *tests,
     )  # fmt: skip
 
-    # Of the processor's time, for on a busy machine a clock says little of a test.
+    # The limit is processor time, since wall time says little of a test on a busy machine.
     seconds = SECONDS + SECONDS_A_FILE * len(tests)
 
     def limits() -> None:

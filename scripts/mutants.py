@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Changes operators of the automaton, cut and commit code at random: how many changes do the tests catch?
+"""Changes operators of the automaton, cut and commit code at random, and counts the changes that the tests catch.
 
     .venv/bin/python scripts/mutants.py --seed 1 --count 120
 
-Cosmic Ray knows the mutants. A place is drawn (an operator, a number, a condition, a loop of one of the files
-below), then one of the mutants there, so that a `+`, which has eleven, weighs as much as a `not`, which has
-one. Each is written into a copy of the tree, and the tests that concern it run, the nearest first, until one
-fails; one that runs into a limit of time or memory fails too. What is done is kept in
-RUN/mutants-SEED.jsonl: the same command goes on where it was, and `--again` tries the survivors anew.
+Cosmic Ray knows the mutants. A place is drawn (an operator, a number, a condition, a loop of one of the files below),
+then one of its mutants, so that a `+` with its eleven mutants weighs as much as a `not` with its one. Each mutant is
+written into a copy of the tree, and the tests that concern it run, the nearest first, until one fails; a mutant that
+reaches a limit of time or memory fails too. The results are kept in RUN/mutants-SEED.jsonl: the same command continues
+after the last one, and `--again` tries the survivors anew.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mutant_draws import Mutant, difference, draw
 from mutant_tests import outcome, stages
 
 ROOT = Path(__file__).resolve().parents[1]
-#: The automata and what is laid out with them, the cuts, and what commits.
+#: The modules of the automata and their layout, the cuts, and the commits.
 _MODULES = {
     "schemas": "canonical compile",
     "schemas/automata": "automaton boolean concatenation literals minimise numbers spelling strings",
@@ -43,13 +43,13 @@ FILES = tuple(f"{folder}/{name}.py" for folder, names in _MODULES.items() for na
 
 
 def forget_bytecode(file: Path) -> None:
-    """Python compares whole seconds and sizes, which may be those of the program before."""
+    """Deletes the bytecode of a file: Python compares whole seconds and sizes, which may match the program before."""
     for compiled in (file.parent / "__pycache__").glob(f"{file.stem}.*.pyc"):
         compiled.unlink()
 
 
 def caught_by(tree: Path, mutant: Mutant, source: str, changed: str) -> str:
-    """The test that catches a mutant, or the limit; empty where none does."""
+    """The test or limit that catches a mutant; empty if none does."""
     file = tree / mutant.path
     forget_bytecode(file)
     file.write_text(changed, "utf-8")
@@ -62,7 +62,7 @@ def caught_by(tree: Path, mutant: Mutant, source: str, changed: str) -> str:
 
 
 def copy_tree(tree: Path) -> str:
-    """What git knows, as it stands now, in a folder of its own; the hash of all of it."""
+    """Copies the working state of all files that git knows to a folder; returns the hash of all of it."""
     shutil.rmtree(tree, ignore_errors=True)
     digest = sha256()
     names = subprocess.run(
@@ -79,7 +79,7 @@ def copy_tree(tree: Path) -> str:
 
 
 def check_unchanged(tree: Path, paths: Iterable[str], noted: Path, digest: str) -> None:
-    """Raises SystemExit where tests fail without any change; which files passed is noted."""
+    """Raises SystemExit if a test fails without any change; notes the files that passed."""
     tests = sorted({test for path in paths for stage in stages(tree, path) for test in stage})
     passed = noted.read_text("utf-8").splitlines() if noted.exists() else []
     tests = [test for test in tests if f"{digest} {test}" not in passed]
@@ -92,7 +92,7 @@ def check_unchanged(tree: Path, paths: Iterable[str], noted: Path, digest: str) 
 
 
 def table(results: Iterable[dict[str, object]]) -> str:
-    """The figures by folder, and each survivor."""
+    """The figures by folder, and each survivor, as Markdown."""
     results = list(results)
     lines = ["| code | mutants | caught | share |", "|---|---|---|---|"]
     folders = sorted({str(one["path"]).rpartition("/")[0] for one in results})

@@ -3,7 +3,7 @@
 
     .venv/bin/python scripts/raise_version.py
 
-Nothing is done where the code is the recorded one. Confidence that was fitted before is stale after it: run
+It does nothing if the hash of the code is the recorded one. Confidence that was fitted before the change is stale: run
 `make calibrate`.
 """
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def main() -> None:
-    """Rewrite the two constants."""
+    """Rewrites the two constants if the code has changed."""
     found = syntax_hash(ROOT)
     if found == SYNTAX:
         print(f"version {VALUES_VERSION} stands: no code that decides values has changed")

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes .venv, once, and again when pyproject.toml, constraints.txt or the place of the folder change.
+# Makes .venv once, and again when pyproject.toml, constraints.txt or the folder's path changes.
 #
 #     PYTHON=python3.12 scripts/setup.sh
 #
@@ -24,7 +24,7 @@ if [ -z "$python" ]; then
     exit 2
 fi
 
-# Scripts of an environment hold its path, so one that was moved is made anew.
+# The scripts of an environment hold its path, so a moved one is made anew.
 if [ -f "$stamp" ] && ! grep -qF " $(pwd)" "$stamp"; then rm -rf .venv; fi
 if ! .venv/bin/python -c 'import pip' 2>/dev/null; then
     rm -rf .venv

@@ -1,4 +1,4 @@
-"""An authority and a server's certificate that it signed, made anew for each test that needs them."""
+"""A certificate authority and a server certificate that it signs, made anew for each test that needs them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _USES = (
 
 @dataclass(frozen=True)
 class Certificates:
-    """`chain` has the key and the certificate of a server, `authority` what a client has to trust."""
+    """`chain` holds the server's key and certificate; a client has to trust `authority`."""
 
     chain: Path
     authority: Path
 
 
 def make(folder: Path, address: str = "127.0.0.1") -> Certificates:
-    """Certificates for a server at this address, under this folder."""
+    """Make certificates for a server at this address, under this folder."""
     root, own = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     signer, signed = _name("An authority of one's own"), _name("A mail server")
     authority = _begun(signer, signer, root, root).add_extension(

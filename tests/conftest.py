@@ -1,4 +1,4 @@
-"""What all tests share: helper modules next to this file, and the development data where it is at hand."""
+"""Fixtures that all tests share, the path to the helper modules, and the development data where it is present."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from hypothesis import HealthCheck, Phase, settings
 
 HERE = Path(__file__).resolve().parent
 
-# Tests are no package (importlib mode), so helper modules such as schema_strategies are found by path; bench/
-# is no part of what is installed, and is found by path as well.
+# The tests are no package (importlib mode), so Python finds helper modules such as schema_strategies by this path. It
+# finds bench/ the same way, since bench/ is not installed.
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from effort import FEW, QUICK  # noqa: E402, it is one of these helpers
 
-# A busy machine is no failure: examples have no deadline, and slow drawing of them is let through.
+# A busy machine is no failure: examples have no deadline, and Hypothesis may draw them slowly.
 settings.register_profile("cinnabar", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", settings.get_profile("cinnabar"), max_examples=FEW)
-# scripts/mutants.py wants to know whether a test fails, not the smallest example of it.
+# scripts/mutants.py asks whether a test fails, not for the smallest example of it.
 settings.register_profile(
     "mutants",
     settings.get_profile("cinnabar"),
@@ -31,15 +31,15 @@ settings.register_profile(
 )
 settings.load_profile("quick" if QUICK else "cinnabar")
 
-# Nothing of an earlier run, nor of the user's own cache, has a part in the tests.
+# The tests use no cache of an earlier run or of the user.
 os.environ["CINNABAR_CACHE"] = ""
-# Nor has the processor: training would take bfloat16 where it has the instructions. Tests of a precision name it.
+# Training would use bfloat16 on processors that have it; tests of a precision name theirs.
 os.environ["CINNABAR_PRECISION"] = "float32"
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A property that draws all of its examples is slow."""
+    """Mark each property that draws all of its examples as slow."""
     for item in items:
         if not QUICK and getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker("slow")
@@ -47,7 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A server that speaks Mercury's contract, and the key that it wants (mercury_server.py)."""
+    """A server that speaks Mercury's contract, with its key (mercury_server.py)."""
     import mercury_server as mercury
 
     monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY)
@@ -57,7 +57,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The development data beside the project; tests that want it are skipped where it is missing."""
+    """The development data beside the project; a test that needs it is skipped where it is missing."""
     found = HERE.parent.parent / "shared"
     if not found.is_dir():
         pytest.skip("needs the development data in ../shared, which is not here")

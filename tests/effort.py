@@ -1,8 +1,8 @@
-"""How much of a test a change must pass, and how much is left to `make test-slow`.
+"""How many tests `make test` runs on each change, and how many it leaves to `make test-slow`.
 
-`make test` sets CINNABAR_TEST_PROFILE=quick and leaves out the tests marked `slow`: properties draw few examples
-there, and of many equal cases the first few run. `make test-slow` draws all of the examples and runs the rest of
-the cases. A plain `pytest` runs everything in full.
+`make test` sets CINNABAR_TEST_PROFILE=quick and leaves out the tests marked `slow`. Properties draw few examples there,
+and of many equal cases the first few run. `make test-slow` draws all of the examples and runs the rest of the cases. A
+plain `pytest` runs everything in full.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ FEW = 15
 
 
 def examples(count: int) -> settings:
-    """A property is drawn so often, in the quick profile FEW times at most."""
+    """Draw a property this often, but at most FEW times in the quick profile."""
     return settings(max_examples=min(count, FEW) if QUICK else count)
 
 
 def first(few: int, cases: Iterable[Any]) -> list[Any]:
-    """Cases of a parametrised test; those behind the first few are slow."""
+    """Cases of a parametrised test; all after the first few are marked slow."""
     return [case if at < few else pytest.param(case, marks=pytest.mark.slow) for at, case in enumerate(cases)]

@@ -1,4 +1,4 @@
-"""A real IMAP server (pymap) in a process of its own, and what a mail client does with it."""
+"""A real IMAP server (pymap) in its own process, and the actions of a mail client on it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from certificates import Certificates
 USER, PASSWORD = "anna@example.org", "pass word"
 
 
-#: None at all, from the first byte, or once the client asks for it.
+#: The server encrypts never, from the first byte, or once the client asks for it.
 Encryption = Literal["", "TLS", "STARTTLS"]
 
 
 @dataclass(frozen=True)
 class Server:
-    """A server that is running, empty at first; `encryption` is how, `certificates` are its own."""
+    """A running server, empty at first, with the kind of its encryption and its own certificates."""
 
     port: int
     encryption: Encryption = ""
@@ -57,7 +57,7 @@ class Server:
                 assert client.append(mailbox, None, None, mail)[0] == "OK"
 
     def renumber(self, mailbox: str, *mails: bytes) -> None:
-        """The mailbox with these mails, made anew: with another UIDVALIDITY."""
+        """Make the mailbox anew with these mails, so that it has another UIDVALIDITY."""
         with self.client() as client:
             client.delete(mailbox)
             assert client.create(mailbox)[0] == "OK"
@@ -74,11 +74,11 @@ def running(encryption: Encryption = "", certificates: Certificates | None = Non
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    # It makes half a million rounds of a hash at every login, which these tests need not wait for.
+    # pymap hashes half a million rounds at every login; these tests need not wait for that.
     start = "import functools, pymap.config as c; c.BuiltinHash = functools.partial(c.BuiltinHash, rounds=9);"
     secured = ["--no-tls"]
     if certificates is not None and encryption == "TLS":
-        # It encrypts when it is asked to; from the first byte on, asyncio does it for it.
+        # pymap itself encrypts only on request; asyncio encrypts from the first byte.
         start += (
             "import asyncio, ssl; t = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH);"
             f"t.load_cert_chain({str(certificates.chain)!r});"

@@ -1,7 +1,7 @@
 """A server that speaks the documented contract of Mercury's API, keeps its own ledger, and misbehaves.
 
-It reads a document as `name=value` lines and `- name=value …` rows, and answers what the request's schema
-asks for, as a model that can read would. A request may meet a fault, drawn from a seed or told.
+It reads a document as `name=value` lines and `- name=value …` rows. It answers the request's schema as a model that can
+read would. A request may meet a fault, drawn from a seed or set by the test.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 KEY = "sk-cinnabar-CANARY-7f3a91"
 PRICES = {"input": Decimal("0.25"), "cached": Decimal("0.025"), "output": Decimal("0.75")}
-#: Every kind of fault: what comes instead of, or around, an answer.
+#: Every kind of fault that replaces or surrounds an answer.
 FAULTS = (
     "429 seconds",
     "429 date",
@@ -40,13 +40,13 @@ FAULTS = (
     "wrong value",
     "late",
 )
-#: Those of which no whole answer comes although the server worked, and may charge.
+#: Faults that give no whole answer although the server worked, and may charge.
 DOUBTFUL = {"cut within", "slow bytes", "no answer", "no json body", "no completion", "cut before"}
 
 
 @dataclass
 class Entry:
-    """What the server charges for an answer that it gave whole."""
+    """One charge for an answer that the server gave whole."""
 
     input: int
     cached: int
@@ -60,7 +60,7 @@ class Entry:
 
 @dataclass
 class Server:
-    """`fault` names what the n-th request meets, "" for none; `answer` replaces what a good answer says."""
+    """`fault` names the fault of the n-th request, "" for none; `answer` replaces the content of a good answer."""
 
     fault: Callable[[int, dict[str, Any]], str] = lambda _n, _body: ""
     answer: Callable[[dict[str, Any], dict[str, Any]], Any] | None = None
@@ -84,7 +84,7 @@ class Server:
         return sum(count for fault, count in self.faults.items() if fault in DOUBTFUL)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection, kept alive between requests."""
+        """Serve one connection, kept alive between requests."""
         try:
             while await self._one(reader, writer):
                 pass
@@ -162,7 +162,7 @@ class Server:
                 await writer.drain()
                 await asyncio.sleep(0.2)
             return True
-        if reader.at_eof():  # nobody is there any more
+        if reader.at_eof():  # the client has hung up
             self.faults["no answer"] += 1
             return False
         if usage := completion["usage"]:
@@ -203,7 +203,7 @@ class Server:
 
 
 def breach(first: str, body: dict[str, Any]) -> str:
-    """What in a request is not as the contract documents it; nothing where all is."""
+    """The point at which a request breaks the documented contract, or an empty text."""
     if first != "POST /v1/chat/completions HTTP/1.1":
         return f"expected POST /v1/chat/completions, got {first}"
     effort = body.get("reasoning_effort")
@@ -218,7 +218,7 @@ def breach(first: str, body: dict[str, Any]) -> str:
 
 
 def strict_problem(schema: Any) -> str:
-    """What of this schema strict modes refuse."""
+    """The first part of this schema that strict modes refuse."""
     if isinstance(schema, list):
         return next(filter(None, map(strict_problem, schema)), "")
     if not isinstance(schema, dict):
@@ -237,7 +237,7 @@ def strict_problem(schema: Any) -> str:
 
 
 def read(schema: dict[str, Any], text: str) -> Any:
-    """What this schema asks for, as the text says it."""
+    """The values that this schema asks for, read from the text."""
     kinds = schema.get("type", [])
     kinds = kinds if isinstance(kinds, list) else [kinds]
     if "object" in kinds:
@@ -285,7 +285,7 @@ async def send(
 def drawn(share: float, seed: int, faults: tuple[str, ...] = FAULTS) -> Callable[[int, dict[str, Any]], str]:
     """A fault for this share of requests: each kind in turn, and then by chance.
 
-    Those that make all requests wait for a second are rarer.
+    Faults that make all requests wait for a second are rarer.
     """
     chance = random.Random(seed)
     left = list(faults)
@@ -301,7 +301,7 @@ def drawn(share: float, seed: int, faults: tuple[str, ...] = FAULTS) -> Callable
 
 @contextmanager
 def running(server: Server) -> Iterator[Server]:
-    """The server on a port of this machine, in a thread of its own."""
+    """Run the server on a port of this machine, in a thread of its own."""
     loop = asyncio.new_event_loop()
     ready = threading.Event()
 

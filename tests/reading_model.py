@@ -1,6 +1,6 @@
-"""A model without weights: it reads `name=value` as a value, `- ` as a row, and `* ` as one within it.
+"""A model without weights: it reads `name=value` as a value, `- ` as a row, and `* ` as a row within a row.
 
-It sees what its passage holds and nothing else, so what it says of a chunk is right for that chunk alone.
+It sees its passage and nothing else, so its answer for a chunk is right for that chunk alone.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _ROW = re.compile(r"^( *)([-*]) ", re.MULTILINE)
 
 
 class ReadingModel:
-    """Counts blanks as the ends of tokens. A passage with the word BOOM makes it fail."""
+    """A model that takes blanks for the ends of tokens, and fails on a passage with the word BOOM."""
 
     def __init__(self, context_tokens: int = 1000) -> None:
         self.context_tokens = context_tokens
         self.fingerprint = "reading"
         self.calibration = None
         self.device = torch.device("cpu")
-        #: A text whose presence makes the model waver.
+        #: A text whose presence makes the model unsure.
         self.doubted = "\0"
         self.passages = 0
         self.longest = 0

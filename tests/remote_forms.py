@@ -1,4 +1,4 @@
-"""A form that is asked of a server in tests, and requests for it; an answer as a server would give it."""
+"""A form that tests ask a server about, requests for it, and answers as a server gives them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def request(form: Form, text: str, known: dict[str, str | None] | None = None) -
 
 
 def answer_of(form: Form, record: Any) -> str:
-    """The answer to a form of which nothing is known that says this record."""
+    """The answer that says this record, to a form without known values."""
     root = _said(Wire(form, {}), form.root, record)
     return json_text(root if isinstance(form.root, ObjectNode) else {ROOT: root})
 

@@ -1,4 +1,4 @@
-"""Random schemas that can be enforced, and values that nearly fit them, for Hypothesis."""
+"""Hypothesis strategies: random schemas that can be enforced, and values that nearly fit them."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ _trees = st.recursive(_leaves, _containers, max_leaves=8)
 
 @st.composite
 def schemas(draw: st.DrawFn) -> Schema:
-    """A schema within what is enforced; some of its parts are referred to."""
+    """A schema that can be enforced; references point to some of its parts."""
     schema = dict(draw(_objects(_trees) | _trees))
     if schema.get("properties") and draw(st.booleans()):
         name = draw(st.sampled_from(sorted(schema["properties"])))
@@ -144,7 +144,7 @@ def schemas(draw: st.DrawFn) -> Schema:
 
 
 def near(schema: Schema, root: Schema | None = None) -> st.SearchStrategy[Any]:
-    """Values of about the form that the schema has; many are allowed and many are not."""
+    """Values of about the shape that the schema asks for; it allows many of them and refuses many."""
     root = schema if root is None else root
     options: list[st.SearchStrategy[Any]] = [scalars]
     if "$ref" in schema:
@@ -222,7 +222,7 @@ def _hard(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Schema]:
 
 
 def hard_schemas() -> st.SearchStrategy[Schema]:
-    """A schema of any keywords, which may have no value at all."""
+    """A schema of any keywords, which may allow no value at all."""
     thinned = st.recursive(_small, lambda inner: _thinned(_hard(inner)), max_leaves=6)
     return _thinned(_hard(thinned))
 

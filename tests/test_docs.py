@@ -1,7 +1,7 @@
-"""What the documentation says is there: links lead somewhere, commands exist, and marked snippets run.
+"""The documentation holds true: links lead somewhere, commands exist, and marked snippets run.
 
-A fence marked `python run` or `sh run` is run; `json file=NAME` and `text file=NAME` are the files that the
-shell snippets of the same page find in their working directory. Other shell fences are checked word by word.
+A test runs each fence marked `python run` or `sh run`. The shell snippets of a page find its `json file=NAME` and `text
+file=NAME` fences as files in their working directory. Other shell fences are checked word by word.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MACHINES = r"(?<![\w./])/(?:work|tmp|home|root|opt|mnt|Users|var)/|file://|\b(?:
 
 @dataclass(frozen=True)
 class Fence:
-    """A block of code: its language, its marks, its text, and the line where it begins."""
+    """A block of code: its language, its marks, its text, and its first line's number."""
 
     page: Path
     line: int
@@ -52,7 +52,7 @@ def fences(page: Path) -> Iterator[Fence]:
 
 
 def marked(language: str, mark: str) -> list[Any]:
-    """Fences of a language with a mark; the shell's are slow, but for those of the README."""
+    """Fences of a language with this mark; shell fences are slow, except for those of the README."""
     found = [f for page in PAGES for f in fences(page) if f.language == language and mark in f.marks]
     slow = (pytest.mark.slow,)
     return [
@@ -90,7 +90,7 @@ COMMANDS = sorted({
 
 
 def anchors(page: Path) -> set[str]:
-    """The names that a page's headings have as link targets."""
+    """The link targets that a page's headings make."""
     headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -113,7 +113,7 @@ def test_every_relative_link_resolves(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_file_that_is_named_exists(page: Path) -> None:
+def test_every_named_file_exists(page: Path) -> None:
     named = re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]+)`", page.read_text("utf-8"))
     assert [name for name in named if not (ROOT / name).exists()] == []
 
@@ -144,7 +144,7 @@ def check_module(words: list[str]) -> None:
 
 @cache
 def cinnabar() -> Any:
-    """The command line."""
+    """The click command of `cinnabar`."""
     import typer
 
     from cinnabar.flows.cli.main import app
@@ -157,30 +157,30 @@ def check_cinnabar(words: list[str]) -> None:
     context = command.make_context("cinnabar", [], resilient_parsing=True)
     rest = words[1:]
     while hasattr(command, "commands") and rest and not rest[0].startswith("-"):
-        if rest[0] == "COMMAND":  # stands for any
+        if rest[0] == "COMMAND":  # a placeholder for any command
             return
         assert rest[0] in command.commands, f"expected one of {sorted(command.commands)}, got {rest[0]}"
         command, rest = command.commands[rest[0]], rest[1:]
         context = command.make_context(command.name, [], parent=context, resilient_parsing=True)
-    if "…" in rest or not rest:  # what is only hinted at
+    if "…" in rest or not rest:  # a hint, not a whole command
         return
     command.make_parser(context).parse_args(list(rest))
 
 
 @pytest.mark.parametrize(("page", "line"), COMMANDS)
-def test_every_command_that_is_shown_exists(page: str, line: str) -> None:  # noqa: ARG001
+def test_every_shown_command_exists(page: str, line: str) -> None:  # noqa: ARG001
     words = words_of(line)
     {"make": check_make, "python": check_module, "cinnabar": check_cinnabar}[words[0]](words)
 
 
-def test_every_command_has_its_place_in_the_documentation() -> None:
+def test_the_documentation_names_every_command() -> None:
     command = cinnabar()
     text = (ROOT / "docs" / "cli.md").read_text("utf-8")
     missing = [n for n in command.commands if not re.search(rf"^## .*\b{n}\b", text, re.MULTILINE)]
     assert missing == []
 
 
-def test_every_option_has_its_place_in_the_documentation() -> None:
+def test_the_documentation_names_every_option() -> None:
     command = cinnabar()
     text = (ROOT / "docs" / "cli.md").read_text("utf-8")
     options = {

@@ -1,4 +1,4 @@
-"""What may be drawn as a mutant, that a draw can be told again, and which tests come first."""
+"""The tools of `make mutants`: which mutants a draw may hold, how a draw repeats, and which tests run first."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def concerned() -> ModuleType:
     return import_module("mutant_tests")
 
 
-def test_the_files_are_there_and_what_is_left_out_is_listed_with_reasons(script: Any, draws: Any) -> None:
+def test_the_mutated_files_exist_and_every_excluded_mutant_has_a_reason(script: Any, draws: Any) -> None:
     assert [path for path in script.FILES if not (ROOT / path).is_file()] == []
     for path, _, text, _ in draws.equivalent():
         assert text in [line.strip() for line in (ROOT / path).read_text("utf-8").splitlines()]
     assert all(len(entry["reason"]) > 20 for entry in draws.entries())
 
 
-def test_what_says_nothing_by_its_kind_is_no_mutant(draws: Any) -> None:
+def test_annotations_decorators_and_error_texts_are_never_mutated(draws: Any) -> None:
     pytest.importorskip("cosmic_ray")
     found = list(draws.mutants_of("larger.py", PROGRAM))
     lines = PROGRAM.splitlines()
@@ -59,7 +59,7 @@ def test_what_says_nothing_by_its_kind_is_no_mutant(draws: Any) -> None:
     assert not any(mutant.operator.endswith("Eq_Is") for mutant in found)
 
 
-def test_a_draw_can_be_told_again_and_does_not_depend_on_other_lines(draws: Any) -> None:
+def test_a_seed_repeats_its_draw_whatever_the_other_lines_are(draws: Any) -> None:
     pytest.importorskip("cosmic_ray")
 
     def drawn(program: str, seed: int) -> list[tuple[str, str]]:
@@ -87,7 +87,7 @@ def test_the_nearest_tests_come_first(script: Any, concerned: Any) -> None:
     assert [path for path in script.FILES if not any(concerned.stages(ROOT, path))] == []
 
 
-def test_a_table_tells_the_share_and_each_survivor(script: Any) -> None:
+def test_the_table_shows_the_share_and_each_survivor(script: Any) -> None:
     one = {"path": "engine/a.py", "line": 7, "operator": "Add", "nth": 0, "difference": "-a\n+b", "by": ""}
     lines = script.table([one, one | {"by": "tests/test_a.py::test_b"}]).splitlines()
     assert lines[2:] == ["| engine | 2 | 1 | 50.0% |", "| all | 2 | 1 | 50.0% |", "",

@@ -1,4 +1,4 @@
-"""What is installed is what stands in the folders, and imports only go down."""
+"""The packages install exactly their folders, and imports only go down."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("flows", "extraction", "engine", "kernels", "schemas")
-# What each folder may import of the others: those below it.
+# The folders below each folder, from which it may import.
 BELOW = {
     "flows": {"extraction", "engine", "schemas"},
     "extraction": {"engine", "schemas"},
@@ -26,7 +26,7 @@ BELOW = {
     "kernels": set[str](),
     "schemas": set[str](),
 }
-# schemas/ ends at bytes and knows no tensors; NumPy's arrays and Arrow's types are none.
+# schemas/ ends at bytes and knows no tensors; NumPy's arrays and Arrow's types are not tensors.
 NO_TENSORS = {"torch", "triton", "safetensors", "tokenizers"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
@@ -54,7 +54,7 @@ def test_the_packages_are_the_folders_that_hold_python() -> None:
     assert sorted(SETUPTOOLS["packages"]) == sorted(here)
 
 
-def test_every_folder_of_the_packages_has_its_place() -> None:
+def test_every_top_level_package_is_a_folder_of_its_name() -> None:
     assert SETUPTOOLS["package-dir"] == {f"cinnabar.{folder}": folder for folder in FOLDERS}
 
 
@@ -118,7 +118,7 @@ def test_no_name_stands_for_two_things_in_a_folder(folder: str) -> None:
 
 
 def in_circles(imports: dict[str, set[str]]) -> set[str]:
-    """The modules that lead to themselves by their imports, and those between two circles."""
+    """The modules whose imports lead back to themselves, and the modules between two such cycles."""
     left = dict(imports)
     while True:
         asked = {name for below in left.values() for name in below}
@@ -129,12 +129,12 @@ def in_circles(imports: dict[str, set[str]]) -> set[str]:
         left = kept
 
 
-def test_a_circle_is_found_among_modules_that_lead_to_it_and_from_it() -> None:
+def test_an_import_cycle_is_found_among_modules_that_lead_to_it_and_from_it() -> None:
     chain = {"above": {"one"}, "one": {"two"}, "two": {"one", "below"}, "below": set[str]()}
     assert in_circles(chain) == {"one", "two"}
 
 
-def test_no_module_imports_itself_by_way_of_others() -> None:
+def test_no_modules_import_each_other_in_a_cycle() -> None:
     modules = {
         ".".join(("cinnabar", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__"): path
         for path in sources()
@@ -146,7 +146,7 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
     assert in_circles(imports) == set()
 
 
-def test_reading_an_answer_does_not_depend_on_how_it_came() -> None:
+def test_answers_are_read_without_importing_the_server_client() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}: {name}"
         for path in sorted((ROOT / "engine" / "answers").glob("*.py"))
@@ -211,8 +211,8 @@ def test_modules_are_imported_by_their_full_name() -> None:
     assert not wrong
 
 
-def test_it_imports_from_anywhere_without_a_tensor_library_for_schemas(tmp_path: Path) -> None:
-    (tmp_path / "schemas").mkdir()  # a folder of the same name in the working directory is not ours
+def test_schemas_import_from_any_working_directory_without_a_tensor_library(tmp_path: Path) -> None:
+    (tmp_path / "schemas").mkdir()  # a folder of this name in the working directory is not ours
     code = "import sys, cinnabar.schemas.library as found; print('torch' in sys.modules, found.__file__)"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
@@ -251,7 +251,7 @@ def test_the_check_of_a_change_ends_with_the_status_of_the_first_that_fails(tmp_
     assert (done.returncode, done.stdout.splitlines()) == (2, ["lint true", "test"])
 
 
-def test_threads_that_wait_leave_the_processor_to_others() -> None:
+def test_importing_the_engine_makes_waiting_threads_passive() -> None:
     code = "import os, sys, cinnabar.engine; print(os.environ['OMP_WAIT_POLICY'], 'torch' in sys.modules)"
     env = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)

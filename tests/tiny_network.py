@@ -1,4 +1,4 @@
-"""A small network of the default kind, never trained, and labelled passages for it to learn from."""
+"""A small untrained network of the default kind, and labelled passages for it to learn from."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cinnabar.engine.training.labels import label_by_search
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import Form
 
-# Matrices this small are no work to share: with two threads on a busy machine they took thirty times as long.
+# On a busy machine two threads took thirty times as long on matrices this small.
 torch.set_num_threads(1)
 
 VOCABULARY = SHIPPED / "vocab.txt"
@@ -50,7 +50,7 @@ def passage_of(text: str) -> Passage:
 
 
 def pieces_of(gaps: list[int]) -> Pieces:
-    """Pieces of one character each with these gaps before them."""
+    """Pieces of one character each, with these gaps before them."""
     count = len(gaps)
     place = np.arange(count, dtype=np.int32)
     small, edge = np.ones(count, np.int8), (place % 7 * 10).astype(np.int16)
@@ -62,7 +62,7 @@ def pieces_of(gaps: list[int]) -> Pieces:
 
 
 def labelled(text: str, schema: dict[str, Any], truth: Any, longest: int = 300) -> LabelledPassage:
-    """The passage with its targets, the values found by search."""
+    """The passage with its targets; a search finds the values."""
     form = compile_schema(schema).form
     pieces = wordpieces().pieces(text)
     labels = label_by_search(text, form, truth)
@@ -112,5 +112,5 @@ def bill(number: int, lines: int = 3) -> tuple[str, dict[str, Any]]:
 
 
 def bills(count: int, longest: int = 300) -> list[LabelledPassage]:
-    """Labelled passages of so many documents."""
+    """Labelled passages from this many documents."""
     return [labelled(text, BILL, truth, longest) for text, truth in map(bill, range(count))]

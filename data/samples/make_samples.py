@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Makes the sample documents and their truth: <kind>/{schema.json, truth.jsonl, docs/} and expected.json.
 
-    make_samples.py [--out DIR] [--scans]
+make_samples.py [--out DIR] [--scans]
 
-Every document is written by hand in `source/`, with the record that a careful person reads from it. Running
-the script again gives the same bytes (with the reportlab release named in `MADE_WITH`; another one may order
-a PDF's objects differently). Files that cannot be read have no truth; `expected.json` says in which outcome
-every file ends, and under which reason code.
+Every document is written by hand in `source/`, with the record that a careful person reads from it. Running the script
+again gives the same bytes with the reportlab release named in `MADE_WITH`; another release may order a PDF's objects
+differently. Files that cannot be read have no truth. `expected.json` names the outcome of every file and its reason
+code.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def samples(kind: str) -> Iterator[Sample]:
 
 
 def write_set(kind: str, folder: Path) -> dict[str, dict[str, str]]:
-    """Write one set; what is expected of each of its files, by path."""
+    """Write one set; the expected outcome of each of its files, by path."""
     docs, truth, expected = folder / "docs", [], {}
     docs.mkdir(parents=True, exist_ok=True)
     for old in docs.iterdir():

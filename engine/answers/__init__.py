@@ -1,1 +1,1 @@
-"""What turns the text of an answer into a record of the form: its schema, its reading, its evidence."""
+"""Turns the text of a server's answer into a record of the form."""

@@ -1,11 +1,11 @@
-"""Where a text has the values that a server answered: evidence found afterwards, by looking for it.
+"""Finds the evidence for a server's values: their spans in the text.
 
-A value is looked for as it stands (folded: case, white space and punctuation apart), then among the readings
-of the text's dates, numbers and codes, then as the stretch that is most like it. Of several places the one
-counts that lies nearest to the other values of its row, or whose surroundings name its field.
+The aligner looks for a value as it stands (ignoring case, white space and punctuation), then among the readings of
+the text's dates, numbers and codes, then as the most similar stretch. Among several places it takes the one nearest to
+the other values of its row, or, outside of rows, the one with the name of its field before it.
 
-What comes of it is a confidence too, for the API gives none: it is not calibrated. It only tells a value
-whose words are there from one whose words are not.
+The aligner also gives a confidence, because the API gives none. It is not calibrated: it only separates values that
+stand in the text from values that do not.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from cinnabar.engine.readings.scan import scan
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.form.form import Slot
 
-#: Confidence of a value that stands in the text, is among its readings, is like a stretch of it (times the
-#: likeness), is an option without words of its own, stands nowhere; and of there being no value.
+#: Confidence of a value that stands in the text, of one among its readings, of one that is similar to a stretch (times
+#: the similarity), of an option without words of its own, of a value that stands nowhere; and of an absent value.
 STANDS, READ, LIKE, CHOSEN, NOWHERE, ABSENT = 0.9, 0.85, 0.75, 0.6, 0.3, 0.7
-#: A stretch is like a value from this likeness on (0 to 1), where the value has so many characters at least.
+#: The least similarity (0 to 1) of a stretch to a value, and the least length of such a value in characters.
 LIKENESS, LEAST = 0.88, 5
-#: Places of one value that are weighed; characters around one that may name its field.
+#: Places of one value that are compared; characters before a place that may name its field.
 PLACES, AROUND = 60, 80
-#: Places on either side of a row's anchor that are weighed, and what a line's end between them counts for.
+#: Places on either side of a row's anchor that are compared; characters that a line break adds to a distance.
 NEAR, LINE = 4, 200
-#: Texts longer than this, in characters, are not searched for what is only like a value.
+#: Texts longer than this, in characters, are not searched for similar stretches.
 LONGEST = 400_000
 
 Span = tuple[int, int]
@@ -46,7 +46,7 @@ _Key = TypeVar("_Key", Decimal, str)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A value's place [start, end) in the text, None where it has none, and how sure that makes it."""
+    """A value's span [start, end) in the text, None where it has none, and the confidence that follows."""
 
     span: Span | None
     confidence: float
@@ -66,7 +66,7 @@ class Aligner:
         self._known: dict[tuple[str, bool, str], _Places] = {}
 
     def place(self, values: Mapping[tuple[int, int], tuple[Slot, str]]) -> dict[tuple[int, int], Found]:
-        """The place of each value: a slot's canonical JSON text by (slot, row), row -1 outside of any."""
+        """Returns the place of each value. `values` has a slot's canonical JSON text by (slot, row), row -1 outside."""
         rows: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for key in values:
             rows[key[1]].append(key)
@@ -111,7 +111,7 @@ class Aligner:
         if len(value) < LEAST or len(self.text) > LONGEST or len(self._lower) != len(self.text):
             return _Places((), NOWHERE)
         best = fuzz.partial_ratio_alignment(value.lower(), self._lower, score_cutoff=100 * LIKENESS)
-        # A text that is shorter than the value would be looked for in the value.
+        # Of a text that is shorter than the value, rapidfuzz would search the value for the text.
         if best is None or len(self.text) < len(value):
             return _Places((), NOWHERE)
         return _Places((_whole(self.text, best.dest_start, best.dest_end),), LIKE * best.score / 100)
@@ -127,7 +127,7 @@ class Aligner:
         return Found(places.spans[named.index(max(named))], places.confidence)
 
     def _nearest(self, places: _Places, anchor: Span | None) -> Found:
-        """The place that is nearest to the anchor; one on its line is nearer than any other."""
+        """Returns the place nearest to the anchor; a line break between them counts as LINE characters."""
         if not places.spans or anchor is None:
             return Found(None, places.confidence)
         start = anchor[0]
@@ -181,7 +181,7 @@ def _note(index: dict[_Key, list[Span]], key: _Key, span: Span) -> None:
 
 
 def _anchor(places: Collection[_Places], begin: int) -> Span | None:
-    """Where a row stands: its value that has the fewest places, at the first of these from `begin` on."""
+    """Returns a row's anchor: of its value with the fewest places, the first place from `begin` on."""
     rare = sorted((at for at in places if at.spans), key=lambda at: len(at.spans))
     if not rare:
         return None
@@ -189,7 +189,7 @@ def _anchor(places: Collection[_Places], begin: int) -> Span | None:
 
 
 def _whole(text: str, start: int, end: int) -> Span:
-    """The stretch with the words that it cuts, without blanks at its ends."""
+    """Returns the stretch widened to whole words, without blanks at its ends."""
     while start and text[start - 1].isalnum() and text[start].isalnum():
         start -= 1
     while end < len(text) and text[end].isalnum() and text[end - 1].isalnum():

@@ -1,4 +1,4 @@
-"""A model's answer walked along the form that it answers: what it says of each place, and what is wrong."""
+"""Walks a model's answer along its form and collects the values, the rows and the problems."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from cinnabar.schemas.canonical import scalar_text
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape
 
-#: Characters of what came instead that a problem names.
+#: Characters of the wrong value that a problem shows.
 _SHOWN = 60
 
 
 @dataclass(slots=True)
 class Taken:
-    """What an answer says: rows as (array, parent), texts by (slot, row) with None for absence, faults."""
+    """An answer's content: rows as (array, parent), texts by (slot, row) with None for absence, problems."""
 
     rows: list[tuple[int, int]] = field(default_factory=list)
     texts: dict[tuple[int, int], tuple[Slot, str | None]] = field(default_factory=dict)
@@ -25,13 +25,13 @@ class Taken:
 
 
 class AnswerReader:
-    """One walk over an answer, along the form."""
+    """Reads one answer along the form into `taken`."""
 
     def __init__(self, wire: Wire, taken: Taken) -> None:
         self.wire, self.taken = wire, taken
 
     def read(self, node: Node, answer: Any, pointer: str, row: int) -> None:
-        """Take what is said about this place; `pointer` is that of the record."""
+        """Reads the answer for this node; `pointer` is its JSON pointer in the record."""
         if isinstance(node, Slot):
             self._slot(node, answer, pointer, row)
         elif isinstance(node, ObjectNode):
@@ -42,7 +42,7 @@ class AnswerReader:
             self._array(node, answer, pointer, row)
 
     def closed(self, node: Node, pointer: str, row: int) -> None:
-        """Nothing is asked here: the rows of the lists that are known are laid out, and that is all."""
+        """Lays out the known rows of a node of which nothing is asked."""
         if isinstance(node, ObjectNode):
             for place in node.properties:
                 self.closed(place.node, f"{pointer}/{escape(place.name)}", row)
@@ -93,7 +93,7 @@ class AnswerReader:
                 self._open(rest, found.get(name), pointer, row)
 
     def _has(self, answer: Any, names: list[str], pointer: str) -> bool:
-        """Whether this is null or an object with exactly these properties; what is wrong is noted."""
+        """Returns whether the answer is null or an object; notes missing and undeclared properties."""
         if answer is None:
             return True
         if not isinstance(answer, dict):
@@ -170,7 +170,7 @@ class AnswerReader:
                 self.closed(part, f"{pointer}/{at}", below)
 
     def _item(self, node: ArrayNode, at: int, row: int) -> tuple[Node, int]:
-        """The node of an item, and the row that it is, a new one but for first items."""
+        """Returns an item's node and row: a new row, except for prefix items."""
         if at < len(node.prefix):
             return node.prefix[at], row
         assert node.item is not None
@@ -182,7 +182,7 @@ class AnswerReader:
 
 
 def _pointers(node: Node, pointer: str) -> Iterator[str]:
-    """The places of the slots of a node without lists."""
+    """Yields the pointers of the slots of a node, outside of lists."""
     if isinstance(node, Slot):
         yield pointer
     elif isinstance(node, ObjectNode):
@@ -191,7 +191,7 @@ def _pointers(node: Node, pointer: str) -> Iterator[str]:
 
 
 def shown(answer: Any) -> str:
-    """A part of an answer, cut, for a person."""
+    """Returns a part of an answer as text for a person, cut to `_SHOWN` characters."""
     text = scalar_text(answer) if isinstance(answer, str) else str(answer)
     text = "null" if answer is None else text
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

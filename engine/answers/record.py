@@ -1,4 +1,4 @@
-"""A model's answer as a record of the form, whole and valid, or what is wrong with it, place by place."""
+"""Turns a model's answer into a whole, valid record of the form, or into a list of its problems."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.form.form import Form, ObjectNode
 from cinnabar.schemas.judging.judge import Violation
 
-#: An answer within one code fence, as models write JSON that are not held to a schema.
+#: An answer within one code fence: models that no schema constrains write JSON so.
 _FENCED = re.compile(r"```(?:\w*\s)?(.*)```", re.DOTALL)
 
 
 def read_answer(request: Request, wire: Wire, text: str) -> Filled | list[str]:
-    """The record that the answer makes with what is known, else its faults, each with its JSON pointer."""
+    """Returns the record of the answer and the known values, else the problems, each with its JSON pointer."""
     taken = Taken()
     if wire.schema is not None:
         try:
             answer = parse(_unfenced(text))
         except ValueError as error:
-            return [f"the whole answer: expected one JSON object, got something else ({error})"]
+            return [f"the whole answer: expected one JSON object, got other text ({error})"]
         root = wire.form.root
         if not isinstance(answer, dict) and not (answer is None and root.nullable):
             return [f"/: expected an object, got {shown(answer)}"]
@@ -45,15 +45,15 @@ def read_answer(request: Request, wire: Wire, text: str) -> Filled | list[str]:
 
 
 def _unfenced(text: str) -> str:
-    """The answer without the one code fence around it, where it has one."""
+    """Returns the answer without the code fence around it, if there is one."""
     fenced = _FENCED.fullmatch(text.strip())
     return fenced[1] if fenced else text
 
 
 def _record(request: Request, wire: Wire, taken: Taken) -> Filled | list[str]:
-    """The record of what was taken, every value with its evidence; what its schema does not allow."""
+    """Returns the record with the evidence of every value, or the rule of the schema that it breaks."""
     form, offset = request.form, request.passage.offset
-    # The place in `taken.rows` stands in for the anchor, so that rows are known where some are left out.
+    # The index in `taken.rows` serves as anchor, so that a row can be told after others were left out.
     rows = [Row(array, parent, at, 1.0) for at, (array, parent) in enumerate(taken.rows)]
     layout = lay_out(form, rows, wire.known)
     selectors = {choice.selector.index for choice in form.choices}
@@ -89,10 +89,10 @@ def _violation(form: Form, writer: Writer) -> Violation | None:
 def _otherwise(
     form: Form, layout: Layout, values: Sequence[Value], offset: int, writer: Writer
 ) -> Writer | None:
-    """The same values as another record, one that the schema allows; None where there is none.
+    """Returns another record of the same values that the schema allows; None if there is none.
 
-    Whether absence is null, empty or nothing is ours to decide, values are not. Where some are missing any
-    record will do, for it goes to quarantine as that.
+    The search may write an absent value as null, as empty or not at all; it changes no answered value. If a demanded
+    value is missing, any record is accepted, because the record goes to quarantine as `missing`.
     """
     assert form.judge is not None
     answered = _values(writer)
@@ -132,7 +132,7 @@ def _value(
         return Value(text.encode(), False, ABSENT, origin="chosen")
     found = places[key]
     if not found.span and any(named.text == text for named in asked[slot.index].named):
-        # What the description names and the document does not print is given for none.
+        # The schema's description names this value and the document does not print it: it stands for absence.
         return Value(text.encode(), False, ABSENT, round(1.0 - ABSENT, 4), origin="default")
     origin: Origin = "chosen" if slot.options else "copied" if found.span else "generated"
     return Value(
@@ -146,17 +146,17 @@ def _value(
 
 
 def _values(writer: Writer) -> dict[str, str | None]:
-    """What is written that was answered or known."""
+    """Returns the texts of the record's leaves that were answered or known."""
     return {at: leaf.text for at, leaf in writer.leaves.items() if not _is_absent(leaf)}
 
 
 def _others(value: Value) -> list[tuple[float, Value]]:
-    """What a slot may be instead of what was answered: nothing."""
+    """Returns the only alternative to an answered value: absence."""
     return [(value.absent_confidence, replace(value, absent=True))]
 
 
 def _anchored(writer: Writer, offset: int) -> dict[str, tuple[int, float]]:
-    """The rows of the record: each begins where its first value stands, else where the one before began."""
+    """Returns (anchor, confidence) of each row: it begins at its first value, else where the row before began."""
     starts: dict[str, tuple[int, float]] = {}
     begins: dict[str, list[tuple[int, float]]] = {}
     for pointer, leaf in writer.leaves.items():

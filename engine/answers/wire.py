@@ -1,10 +1,10 @@
-"""The form as the JSON Schema that a server is sent, within the subset that strict modes take.
+"""Writes a form as the JSON Schema for a server, within the subset that strict modes accept.
 
-Strict modes want every property required, no undeclared ones, an object at the root, and none of the keywords
-that combine or bound. So each place is there and may be null, which stands for absence; what a slot's
-automaton demands beyond a type is said in words, and held when the answer is read. Open properties are a list
-of names and values, first items are properties named by their index. What is known is left out; a list of
-which rows are known is an object with the rows of which something is asked, by index.
+Strict modes demand that every property is required, that none is undeclared, and that the root is an object; they
+forbid the keywords that combine or bound. So every place is present and nullable, and null stands for absence. The
+description says in words what a slot's automaton demands beyond the type; the reader of the answer enforces it.
+Open properties become a list of names and values. Prefix items become properties named by their index. Known values
+are left out. A list with known rows becomes an object: its properties are the rows with something to ask, by index.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape
 
-#: What strict modes take at most: properties, levels, options, and characters of names and options.
+#: The limits of strict modes: properties, levels, options, and characters of names and options.
 PROPERTIES, LEVELS, OPTIONS, CHARACTERS = 5000, 10, 1000, 120_000
-#: The name of the root where that is no object, of open properties, and of the items behind the first ones.
+#: The name of a root that is no object, of open properties, and of the items after the prefix items.
 ROOT, OPEN, MORE = "value", "other properties", "more"
 
 
 class Wire:
-    """What is asked for a form of which some values are known; `schema` is None where that is nothing."""
+    """The schema of a form's values that are not known; `schema` is None if all are."""
 
     def __init__(self, form: Form, known: Mapping[str, str | None]) -> None:
         self.form, self.known = form, known
@@ -35,14 +35,14 @@ class Wire:
 
     @property
     def strict(self) -> bool:
-        """Whether the schema is small enough for strict modes."""
+        """Whether the schema is within the limits of strict modes."""
         assert self.schema is not None
         properties, levels, options, characters = _measure(self.schema)
         within = properties <= PROPERTIES and levels <= LEVELS
         return within and options <= OPTIONS and characters <= CHARACTERS
 
     def asked(self, node: Node, pointer: str) -> bool:
-        """Whether anything at this place is asked for."""
+        """Returns whether the schema asks for anything at this place."""
         if isinstance(node, Slot):
             return pointer not in self.known
         if pointer not in self._above:
@@ -51,25 +51,25 @@ class Wire:
             below = (self.asked(p.node, f"{pointer}/{escape(p.name)}") for p in node.properties)
             return bool(node.rest) or any(below)
         if isinstance(node, ChoiceNode):
-            return False  # of alternatives all is known or nothing
+            return False  # either all of a choice's values are known or none
         return any(True for _ in self.rows(node, pointer))
 
     def pinned(self, pointer: str) -> int:
-        """How many items of the array at this place are known, in part at least; 0 where none is."""
+        """Returns how many items of the array at this place are known, at least in part."""
         if pointer not in self._above:
             return 0
         heads = (key[len(pointer) + 1 :].split("/")[0] for key in self.known if key.startswith(f"{pointer}/"))
         return max((int(head) + 1 for head in heads if head.isdecimal()), default=0)
 
     def rows(self, node: ArrayNode, pointer: str) -> Iterator[tuple[int, Node]]:
-        """The items of a known list of which something is asked."""
+        """Yields the items of a known list that have something to ask, with their index."""
         for at in range(self.pinned(pointer)):
             part = node.prefix[at] if at < len(node.prefix) else node.item
             if part is not None and self.asked(part, f"{pointer}/{at}"):
                 yield at, part
 
     def members(self, node: ObjectNode, pointer: str) -> Iterator[tuple[str, Node, str]]:
-        """The properties of an object that are asked for: name, node and pointer."""
+        """Yields name, node and pointer of each property that the schema asks for."""
         for place in node.properties:
             below = f"{pointer}/{escape(place.name)}"
             if self.asked(place.node, below):
@@ -108,7 +108,7 @@ class Wire:
 
 
 def open_names(node: ObjectNode) -> list[str]:
-    """What each group of an object's open properties is called: no declared property has that name."""
+    """Returns a name for each group of an object's open properties; no declared property has it."""
     names: list[str] = []
     name, taken = OPEN, {place.name for place in node.properties}
     for _ in node.rest:
@@ -120,7 +120,7 @@ def open_names(node: ObjectNode) -> list[str]:
 
 
 def expected(slot: Slot) -> str:
-    """What a slot takes, in words."""
+    """Describes in words the values that a slot allows."""
     if slot.options:
         return f"one of {', '.join(slot.options[:20])}{' …' if len(slot.options) > 20 else ''}"
     parts = [_FORMATS.get(slot.format) or (f"a {slot.kind}" if slot.kind != "integer" else "an integer")]
@@ -166,7 +166,7 @@ def _slot(slot: Slot) -> dict[str, Any]:
 
 
 def _kinds(slot: Slot) -> list[str]:
-    """The JSON types that a slot takes beside null."""
+    """Returns the JSON types that a slot allows beside null."""
     if slot.kind != "string":
         return [slot.kind]
     others = [kind for kind, texts in _TEXTS.items() if any(map(slot.automaton.accepts, texts))]
@@ -189,13 +189,13 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _noted(schema: dict[str, Any], title: str, description: str, more: str = "") -> dict[str, Any]:
-    """The schema with what is said about it in words."""
+    """Returns the schema with a description of these texts."""
     said = [part.strip().rstrip(".") for part in (title, description, more) if part.strip()]
     return schema | {"description": ". ".join(dict.fromkeys(said)) + "."} if said else schema
 
 
 def _measure(schema: Any) -> tuple[int, int, int, int]:
-    """Properties, levels of objects, options, and characters of names and options of a wire schema."""
+    """Counts properties, levels of objects, options, and characters of names and options of a wire schema."""
     if isinstance(schema, list):
         return _sum([_measure(part) for part in schema])
     if not isinstance(schema, dict):

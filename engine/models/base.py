@@ -1,4 +1,4 @@
-"""The seam between the engine and a model: encode once, find the rows, then score the canvas each step."""
+"""The protocol of a model: it encodes a passage once, finds the rows, then scores the canvas at each step."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Candidate:
 class Row:
     """The beginning of an item of an array.
 
-    `array` indexes `Form.arrays`; `parent` is the index, in the same list of rows, of the row of the
-    enclosing array that this item lies in, -1 outside of any; `anchor` is a character of the passage's text.
+    `array` indexes `Form.arrays`; `parent` is the index, in the same list, of the row of the enclosing array, -1
+    outside of any; `anchor` is a character of the passage's text.
     """
 
     array: int
@@ -42,16 +42,16 @@ class Row:
 
 @dataclass(slots=True)
 class Scores:
-    """What a model says of a canvas, for each of its S instances, committed ones too.
+    """A model's scores for each of the S instances of a canvas, including committed ones.
 
     candidates: S lists of at most K candidates, every one accepted by its slot's automaton, no text twice.
     candidate_logits: [S, K] float32, -inf beyond a list's end.
-    absent_logit: [S] float32, that the document has no such value.
-    generate_logit: [S] float32, that the value is to be spelled out; -inf where it is not offered.
+    absent_logit: [S] float32, of the document having no such value.
+    generate_logit: [S] float32, of spelling the value out; -inf where it is not offered.
     generating: [G] int64, the instances that have token logits, ascending.
     token_logits: [G, L, VOCABULARY] float32.
-    The first three are logits of one softmax: absent, spelled out, or one of the candidates. A candidate's
-    share of log mass that the automata removed is in `refused_logit`: [S] float32, -inf where nothing was.
+    refused_logit: [S] float32, log mass of the candidates that the automata removed, -inf if there were none.
+    The logits of candidates, absent and spelled out belong to one softmax.
     """
 
     candidates: list[list[Candidate]]
@@ -64,10 +64,10 @@ class Scores:
 
 
 class Calibrator(Protocol):
-    """Knows what a model's probabilities are worth."""
+    """Turns a model's posteriors into calibrated confidences."""
 
     def calibrated(self, form: Form, passage: Passage, filled: Filled) -> Filled:
-        """The same record, its leaves and rows with confidences that mean something."""
+        """Returns the same record with calibrated confidences of its leaves and rows."""
         ...
 
 
@@ -76,37 +76,37 @@ class Model(Protocol):
 
     #: Identifies weights and code: part of a record's key.
     fingerprint: str
-    #: Tokens that one passage may have.
+    #: The most tokens of one passage.
     context_tokens: int
     device: torch.device
 
     @property
     def calibration(self) -> Calibrator | None:
-        """What its probabilities are worth; None where they are taken as they are."""
+        """The calibrator of its posteriors; None if they are used as they are."""
         ...
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of this text, for chunking and for packing batches."""
+        """Returns the number of tokens of this text, for chunking and for packing batches."""
         ...
 
     def windows(self, passage: Passage) -> list[tuple[int, int]]:
-        """The characters [start, end) of a text that are read as one, in order; [] where all of it is.
+        """Returns the characters [start, end) of the windows that are read as one, in order; [] if the whole text is.
 
-        A passage that begins and ends with such windows has the same ones: what is found in it is what is
-        found there in the whole text.
+        A passage that begins and ends with such windows has the same ones, so reading it alone gives the same values
+        as reading it within the whole text.
         """
         ...
 
     def encode(self, passages: Sequence[Passage]) -> list[Any]:
-        """Read each passage once; what comes back is opaque to the engine and may be cached by digest."""
+        """Reads each passage once and returns its memories, which are opaque to the engine; a cache may keep them."""
         ...
 
     def find_rows(self, forms: Sequence[Form], memories: Sequence[Any]) -> list[list[Row]]:
-        """For each request the items of its arrays, in document order, a parent before its children."""
+        """Returns for each request the rows of its arrays, in document order, a parent before its children."""
         ...
 
     def score(
         self, forms: Sequence[Form], memories: Sequence[Any], rows: Sequence[Sequence[Row]], canvas: Canvas
     ) -> Scores:
-        """One pass over the canvas, given all that is committed on it."""
+        """Scores the canvas in one pass, given everything committed on it."""
         ...

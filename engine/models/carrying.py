@@ -1,7 +1,7 @@
 """A model as bytes, for a machine that does not have its folder.
 
-The model that ships goes by name, for every installation has it. Of any other the folder goes along, and that
-of the model that it was fine-tuned from, unless that one ships. This file needs no torch.
+The shipped model goes by name, because every installation has it. Any other model goes as its folder together with
+the folders of its bases, except the shipped one. This file needs no torch.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _ABOUT = "model.json"
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """A model: the files of its folder, then of its base's, and so on; none for the one that ships."""
+    """A model: the files of its folder, then of its base's, and so on; none for the shipped model."""
 
     fingerprint: str
     folders: tuple[dict[str, bytes], ...]
 
 
 def carried(name: str | Path) -> Carried:
-    """The model of this name or folder. Raises UsageError, ModelError."""
+    """Returns the model of this name or folder as bytes. Raises UsageError or ModelError if it is none."""
     folders: list[dict[str, bytes]] = []
     folder: Path | None = model_folder(name)
     while folder is not None and folder.resolve() != SHIPPED.resolve():
@@ -44,9 +44,9 @@ def carried(name: str | Path) -> Carried:
 
 
 def unpacked(model: Carried, place: Path) -> str:
-    """The name of this model on this machine; its folders are written below `place`.
+    """Writes the model's folders below `place` and returns its name on this machine.
 
-    Raises ModelError where the model that ships with this installation is another one.
+    Raises ModelError if this installation ships another model.
     """
     for number, files in enumerate(model.folders):
         folder = place / str(number)
@@ -54,7 +54,7 @@ def unpacked(model: Carried, place: Path) -> str:
         for name, data in files.items():
             (folder / name).write_bytes(data)
         if number + 1 < len(model.folders):
-            # The base lies beside it now, wherever it lay before. Its fingerprint is still looked at.
+            # The base now lies beside it. Loading still checks the base's fingerprint.
             said = about(folder)
             said["base"]["name"] = f"../{number + 1}"
             (folder / _ABOUT).write_text(json.dumps(said, indent=1, sort_keys=True) + "\n")

@@ -1,9 +1,9 @@
-"""What fine-tuning changed, stored in two bits a weight: a model of a few megabytes beside its base.
+"""Stores the weight changes of fine-tuning in two bits a weight: a model of a few megabytes beside its base.
 
-Each weight of a matrix is moved by one of four steps, -1.5, -0.5, 0.5 or 1.5 times its row's own; small
-tensors keep their difference in float16. Differences are small beside the weights, so coarse ones do (after
-BitDelta, Liu et al. 2024, arXiv 2402.10193, which stores one bit): of F1 0.866 on 40 mails 0.861 were left in
-4.9 MB, with one bit 0.849 in 2.5 MB, with matrices of rank 16 0.851 in 2.7 MB.
+Each weight of a matrix moves by -1.5, -0.5, 0.5 or 1.5 times its row's step; small tensors keep their difference in
+float16. Differences are small beside the weights, so coarse ones suffice (after BitDelta, Liu et al. 2024, arXiv
+2402.10193, which stores one bit): of F1 0.866 on 40 mails two bits keep 0.861 in 4.9 MB, one bit 0.849 in 2.5 MB,
+matrices of rank 16 0.851 in 2.7 MB.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from torch import Tensor
 
 #: Matrices with at least this many values are stored in two bits a value.
 PACKED_FROM = 4_096
-#: The distance of four even levels that loses least of normally distributed values, in standard deviations
-#: (Max 1960, Quantizing for minimum distortion).
+#: The distance between four even levels, in standard deviations, that has the least error for normally distributed
+#: values (Max 1960, Quantizing for minimum distortion).
 STEP = 0.9957
 _SHIFTS = torch.tensor([0, 2, 4, 6], dtype=torch.uint8)
 
 
 def difference(base: dict[str, Tensor], tuned: dict[str, Tensor]) -> dict[str, Tensor]:
-    """What `tuned` has changed of `base`, as it is stored; tensors that are the same are left out.
+    """Returns the stored difference of `tuned` from `base`, without tensors that are equal.
 
-    A matrix becomes `name.moves`, uint8 with four values a byte, and `name.step`, [rows, 1] float16; any
-    other tensor `name.plus`, float16. Raises ValueError where names and shapes are not the same.
+    A matrix becomes `name.moves`, uint8 with four values a byte, and `name.step`, [rows, 1] float16; any other tensor
+    `name.plus`, float16. Raises ValueError if names or shapes differ.
     """
     shapes = {name: w.shape for name, w in base.items()}
     if shapes != {name: w.shape for name, w in tuned.items()}:
@@ -43,7 +43,7 @@ def difference(base: dict[str, Tensor], tuned: dict[str, Tensor]) -> dict[str, T
 
 
 def moved(base: dict[str, Tensor], stored: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The weights in float32 that `difference` stored beside this base; KeyError for a name not in it."""
+    """Returns the weights in float32 from this base and a stored difference. Raises KeyError for an unknown name."""
     weights = dict(base)
     for key, value in stored.items():
         name, _, part = key.rpartition(".")

@@ -1,8 +1,8 @@
-"""Encodings kept on disk: what a model read once it need not read again, for another schema or another run.
+"""Keeps a model's encodings on disk, so that another schema or another run need not read a passage again.
 
-A file for each passage, named by the passage's content and the model. The folder may be removed at any time,
-and a file that is broken counts as none: all of it can be made again. What was used longest ago goes first
-where the folder is larger than its limit. Several processes may share it.
+The folder has one file for each passage, named by the passage's content and the model. It may be removed at any time,
+and a broken file counts as missing: the model makes every encoding again. If the folder exceeds its limit, the least
+recently used files go first. Several processes may share the folder.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from cinnabar.engine.request import Passage
 from cinnabar.engine.version import VALUES_VERSION
 from cinnabar.schemas.form.form import Form
 
-#: Where a folder is full, this share of it is freed at once, so that not each new file has to look.
+#: A full folder frees this share of its limit at once, so that not each new file has to list the folder.
 _FREED = 0.1
-#: How often it is looked at what others put into the folder: each time that this share of it was written.
+#: After writing this share of the limit, the process lists the folder again, because others may write to it too.
 _LOOKED = 0.01
 _SUFFIX = ".safetensors"
 _TEMPORARY = ".part-"
@@ -35,21 +35,21 @@ _TEMPORARY = ".part-"
 
 @runtime_checkable
 class Packing(Protocol):
-    """A model whose memories can be kept."""
+    """A model whose memories can be stored."""
 
     def pack(self, memory: Any) -> dict[str, torch.Tensor]:
-        """What a memory cannot be made again from without reading."""
+        """Returns the tensors of a memory that only another reading could give."""
         ...
 
     def unpack(self, passage: Passage, packed: Mapping[str, torch.Tensor]) -> Any | None:
-        """The memory of a passage, the same to the bit; None where this is another passage's."""
+        """Returns the memory of a passage, equal to the bit; None if the tensors belong to another passage."""
         ...
 
 
 class Encodings:
-    """A folder of at most `limit` bytes. `found` and `made` count passages that were there and that were not.
+    """A folder of at most `limit` bytes. `found` and `made` count the passages that it had and that it lacked.
 
-    A disk that fails or is full keeps nothing, and harms nobody.
+    On a disk that fails or is full it keeps nothing and raises nothing.
     """
 
     def __init__(self, folder: Path, limit: int) -> None:
@@ -59,14 +59,14 @@ class Encodings:
         self._written = 0
 
     def get(self, key: str) -> dict[str, torch.Tensor] | None:
-        """What is kept under this key."""
+        """Returns the tensors under this key; None if there are none or the file is broken."""
         path = self._path(key)
         try:
             with safetensors.safe_open(path, "pt") as file:
                 packed = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
                 whole = (file.metadata() or {}).get("crc32") == _checksum(packed)
             if whole:
-                # Used now: the last to go. A folder that may only be read from is of use as well.
+                # Marks the file as used. In a read-only folder this fails, and the folder is still of use.
                 with contextlib.suppress(OSError):
                     os.utime(path)
                 return packed
@@ -75,7 +75,7 @@ class Encodings:
         return None
 
     def put(self, key: str, packed: Mapping[str, torch.Tensor]) -> None:
-        """Keep this; nothing where it is larger than the limit."""
+        """Stores these tensors, unless they are larger than the limit."""
         tensors = {name: tensor.contiguous() for name, tensor in packed.items()}
         data = safetensors.torch.save(tensors, {"crc32": _checksum(tensors)})
         if len(data) > self.limit:
@@ -86,7 +86,7 @@ class Encodings:
         temporary = path.with_name(f"{_TEMPORARY}{os.getpid()}-{path.name}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            # Not synced: what a crash tears is known by its checksum, and made again.
+            # Not synced: the checksum shows a file that a crash tore, and the model makes it again.
             temporary.write_bytes(data)
             temporary.replace(path)
             self._size += len(data)
@@ -99,7 +99,7 @@ class Encodings:
         return self.folder / key[:2] / f"{key}{_SUFFIX}"
 
     def _files(self) -> list[tuple[float, int, Path]]:
-        """When each file was used last, its size, and its path."""
+        """Returns each file's time of last use, size and path."""
         found = []
         for path in self.folder.glob(f"*/*{_SUFFIX}"):
             with contextlib.suppress(OSError):
@@ -108,8 +108,8 @@ class Encodings:
         return found
 
     def _free(self, wanted: int) -> None:
-        """Make room for so many bytes and some more, where there is none: what was used longest ago goes."""
-        # Others may write to the folder as well, so its size is looked up anew.
+        """Removes the least recently used files if there is no room for so many bytes."""
+        # Others may write to the folder as well, so its size is computed anew.
         files = sorted(self._files())
         self._size, self._written = sum(size for _, size, _ in files), 0
         if self._size + wanted <= self.limit:
@@ -124,7 +124,7 @@ class Encodings:
 
 
 class Remembering:
-    """A model that looks up what it read before; in all else the model itself."""
+    """A model that looks up its earlier encodings; all else it leaves to the model itself."""
 
     def __init__(self, model: Model, packing: Packing, encodings: Encodings) -> None:
         self._model, self._packing, self.encodings = model, packing, encodings
@@ -134,19 +134,19 @@ class Remembering:
 
     @property
     def calibration(self) -> Calibrator | None:
-        """What its probabilities are worth."""
+        """The model's calibrator."""
         return self._model.calibration
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of this text."""
+        """Returns the number of tokens of this text."""
         return self._model.count_tokens(text)
 
     def windows(self, passage: Passage) -> list[tuple[int, int]]:
-        """The characters of each window."""
+        """Returns the characters [start, end) of each window."""
         return self._model.windows(passage)
 
     def encode(self, passages: Sequence[Passage]) -> list[Any]:
-        """Read the passages that were not read before, all of them in one pass."""
+        """Reads the passages without a stored encoding in one pass and returns the memories of all."""
         memories = [self._kept(passage) for passage in passages]
         missing = [at for at, memory in enumerate(memories) if memory is None]
         self.encodings.found += len(passages) - len(missing)
@@ -157,13 +157,13 @@ class Remembering:
         return memories
 
     def find_rows(self, forms: Sequence[Form], memories: Sequence[Any]) -> list[list[Row]]:
-        """The items of each form's arrays."""
+        """Returns the rows of each form's arrays."""
         return self._model.find_rows(forms, memories)
 
     def score(
         self, forms: Sequence[Form], memories: Sequence[Any], rows: Sequence[Sequence[Row]], canvas: Canvas
     ) -> Scores:
-        """One pass over the canvas."""
+        """Scores the canvas in one pass."""
         return self._model.score(forms, memories, rows, canvas)
 
     def _kept(self, passage: Passage) -> Any | None:
@@ -172,9 +172,9 @@ class Remembering:
 
 
 def remembering(model: Model, folder: Path, limit: int) -> Model:
-    """The model with its encodings kept in this folder; the model alone where it has none to keep.
+    """Returns the model with its encodings kept in this folder; the model alone if it cannot store them.
 
-    On a GPU reading is faster than the disk, so nothing is kept there.
+    A GPU reads faster than the disk, so a model on a GPU keeps nothing.
     """
     if limit <= 0 or model.device.type != "cpu" or not isinstance(model, Packing):
         return model
@@ -182,10 +182,10 @@ def remembering(model: Model, folder: Path, limit: int) -> Model:
 
 
 def key_of(passage: Passage, model: str) -> str:
-    """Names what this model makes of this text with its words where they stand.
+    """Returns the key of this model's encoding of this text and the places of its words.
 
-    Where the passage begins in its document does not matter. Not by the document's digest alone: a newer
-    parser may read other text from the same bytes.
+    The passage's offset in its document does not count. The document's digest would not do: a newer parser may read
+    other text from the same bytes.
     """
     digest = hashlib.sha256(f"{VALUES_VERSION}\n{model}\n{len(passage.text)}\n".encode())
     digest.update(passage.text.encode("utf-8", "surrogatepass"))

@@ -1,7 +1,7 @@
-"""Weights on disk: int8 where it costs nothing, float16 elsewhere, in safetensors shards below 16 MB.
+"""Weights on disk: large matrices in int8, the others in float16, in safetensors shards below 16 MB.
 
-A folder holds `model.json` (what the weights are: sizes, origin, digests of the files), `vocab.txt` and
-the shards; or, of a model that was fine-tuned, `model.json` and the difference from the base that it names.
+A folder holds `model.json` (sizes, origin and digests of the files), `vocab.txt` and the shards. The folder of a
+fine-tuned model holds `model.json` and the difference from the base that it names.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from cinnabar.schemas.errors import ModelError
 SHARD_BYTES = 15_000_000
 #: Matrices with at least this many values are kept in int8, with one float16 scale a row.
 QUANTISED_FROM = 100_000
-#: What rarely changes from version to version: the names of its shards, and of its tensors' beginnings.
+#: Tensors that rarely change between versions: the name of their shard and the beginning of their names.
 APART = (("words", "encoder.words."), ("letters", "letters."))
-#: The least float16 above zero: a row of zeros has no scale of its own.
+#: The least float16 above zero: the scale of a row of zeros.
 LEAST_SCALE = 2.0**-24
 
 
 def quantise(weights: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Large matrices in int8 with a scale a row (`name.scale`), everything else in float16."""
+    """Returns large matrices in int8 with a scale for each row (`name.scale`), everything else in float16."""
     out: dict[str, Tensor] = {}
     for name, w in weights.items():
         if w.dim() == 2 and w.numel() >= QUANTISED_FROM:
-            # Rounded with the scale as it is stored, so that both roundings do not add up.
+            # Divides by the rounded scale that is stored, so that the two roundings do not add up.
             scale = (w.float().abs().amax(1, keepdim=True) / 127).half().clamp(min=LEAST_SCALE)
             out[name] = (w.float() / scale.float()).round().clamp(-127, 127).to(torch.int8)
             out[f"{name}.scale"] = scale
@@ -43,7 +43,7 @@ def quantise(weights: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def restore(stored: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The weights in float32, from what `quantise` made."""
+    """Returns the weights in float32 from the tensors of `quantise`."""
     return {
         name: w.float() * stored[f"{name}.scale"].float() if w.dtype == torch.int8 else w.float()
         for name, w in stored.items()
@@ -52,7 +52,7 @@ def restore(stored: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def save_weights(folder: Path, weights: dict[str, Tensor], vocabulary: Path, about: dict[str, Any]) -> None:
-    """Write a model's folder; what rarely changes has shards of its own."""
+    """Writes a model's folder; the tensors of APART get shards of their own."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.safetensors"):
         old.unlink()
@@ -69,7 +69,7 @@ def save_weights(folder: Path, weights: dict[str, Tensor], vocabulary: Path, abo
 
 
 def _shards(stored: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
-    """The tensors by the names of their files: those of APART, then the body in parts of SHARD_BYTES."""
+    """Returns the tensors by the names of their files: those of APART, then the body in parts of SHARD_BYTES."""
     shards: dict[str, dict[str, Tensor]] = {}
     part, size = 0, 0
     for name, tensor in stored.items():
@@ -83,10 +83,10 @@ def _shards(stored: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
 
 
 def save_difference(folder: Path, changed: dict[str, Tensor], base: str | Path, said: dict[str, Any]) -> None:
-    """Write the folder of a model that was fine-tuned from `base`, a name or a folder.
+    """Writes the folder of a model that was fine-tuned from `base`, a name or a folder.
 
-    changed: from `differences.difference`. A model that the folder has stays whole until the new one is:
-    files are named by their content, `model.json` is replaced at once, what it no longer names goes last.
+    changed: the result of `differences.difference`. An earlier model in the folder stays whole until the new one is
+    complete: files are named by their content, `model.json` is replaced atomically, and old files are removed last.
     """
     folder.mkdir(parents=True, exist_ok=True)
     part = folder / "difference.part"
@@ -106,16 +106,16 @@ def save_difference(folder: Path, changed: dict[str, Tensor], base: str | Path, 
 
 
 def load_weights(folder: Path) -> dict[str, Tensor]:
-    """The weights of a model's folder in float32, on top of its base's where it has one.
+    """Returns the weights of a model's folder in float32, with the difference added to the base's if it has a base.
 
-    ModelError where a file or the base is not what it should be.
+    Raises ModelError if a file or the base does not have the expected digest.
     """
     base, stored = base_of(folder), _stored(folder)
     return restore(stored) if base is None else moved(load_weights(base), stored)
 
 
 def _stored(folder: Path) -> dict[str, Tensor]:
-    """The tensors of a model's folder, every file checked against its digest."""
+    """Returns the tensors of a model's folder after checking every file against its digest."""
     stored: dict[str, Tensor] = {}
     for name, digest in sorted(about(folder)["files"].items()):
         path = folder / name

@@ -1,4 +1,4 @@
-"""Where a known value stands in a text: the spans that have it among their readings, for training."""
+"""Finds a known value in a text: the spans that have it among their readings."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _CONTEXT = 40
 def find_value(
     text: str, value: str | int | float | bool, kind_hint: str, locale: Locale, mentions: list[Mention]
 ) -> list[tuple[int, int]]:
-    """The spans [start, end) of `text` that have `value` among their readings, in order; booleans have none.
+    """Returns the spans [start, end) of `text` that have `value` among their readings, in order; booleans have none.
 
-    Strings are searched folded (NFKC, case, white space and punctuation left out; digits that are apart stay
-    apart) and end at word boundaries; numbers, dates, times and durations are compared with the readings of
-    `mentions` (`scan(text, locale)`). `kind_hint` is a JSON type or format ("number", "date", ...); a string
-    that looks like a date, a time or a duration is treated as one whatever the hint.
+    A string is searched folded (NFKC, without case, white space and punctuation; separate digits stay separate) and
+    ends at word boundaries. A number, date, time or duration is compared with the readings of `mentions`
+    (`scan(text, locale)`). `kind_hint` is a JSON type or format ("number", "date", ...); a string that looks like a
+    date, a time or a duration is treated as one whatever the hint.
     """
     if isinstance(value, bool):
         return []
@@ -40,7 +40,7 @@ def find_value(
     if not found:
         lowered = text.lower()
         for name in names_of(value):
-            # A look before the search: a country has two hundred names.
+            # A cheap test before the search, because a country has two hundred names.
             if name.lower() in lowered:
                 found += _find_name(text, name)
     if not found and any(map(str.isdigit, value)):
@@ -85,7 +85,7 @@ def _find_number(text: str, value: str, locale: Locale, mentions: list[Mention])
         after = text[mention.end : mention.end + _CONTEXT]
         if wanted in _numbers(text[mention.start : mention.end], locale, before, after):
             exact.add((mention.start, mention.end))
-    # A number and the length of time that it counts are one place: the shorter span is kept.
+    # A number and its duration ("2" in "2 years") are one place: the shorter span is kept.
     ordered = sorted(exact, key=lambda span: (span[0], -span[1]))
     end = len(text) + 1
     following = [*ordered[1:], (end, end)][: len(ordered)]
@@ -121,14 +121,14 @@ def _fold_text(text: str) -> tuple[str, tuple[int, ...]]:
 
 
 def folded(text: str) -> str:
-    """A text as it is compared: its letters and digits in folded form."""
+    """Returns the letters and digits of a text in folded form, for comparison."""
     return _fold(text)[0]
 
 
 def _fold(text: str) -> tuple[str, tuple[int, ...]]:
-    """The letters and digits of a text in folded form, and the place in the text that each came from.
+    """Returns the letters and digits of a text in folded form, and the place in the text of each.
 
-    A run of other characters between two digits stays as one blank, for 1.5 is not 15.
+    A run of other characters between two digits becomes one blank, because 1.5 is not 15.
     """
     out: list[str] = []
     places: list[int] = []
@@ -160,7 +160,7 @@ def _find_folded(text: str, value: str) -> list[tuple[int, int]]:
 
 
 def _find_joined(text: str, value: str) -> list[tuple[int, int]]:
-    """Spans whose letters and digits alone are the value's: "DE12 3456" for "DE123456"."""
+    """Returns the spans with the letters and digits of the value: "DE12 3456" for "DE123456"."""
     folded, places = _fold_text(text)
     needle = _fold(value)[0].replace(" ", "")
     if len(needle) < 6:
@@ -178,7 +178,7 @@ def _matches(
     while at >= 0:
         start, last = places[at], places[at + len(needle) - 1]
         after = last + 1
-        # Both ends stand at a word's boundary, and no character of the text is cut by the folding.
+        # Both ends are at word boundaries, and the folding cuts no character of the text.
         opens = start == 0 or not text[start - 1].isalnum() or not text[start].isalnum()
         closes = after >= len(text) or not text[after].isalnum()
         if opens and closes:
@@ -189,7 +189,7 @@ def _matches(
 
 
 def _with_marks(text: str, start: int, end: int, value: str) -> tuple[int, int]:
-    """The span widened by the punctuation that the value begins and ends with, where the text has it too."""
+    """Returns the span with the punctuation at the value's ends added, if the text has it too."""
     tail = len(value)
     while tail and not value[tail - 1].isalnum():
         tail -= 1
@@ -213,7 +213,7 @@ def _find_name(text: str, name: str) -> list[tuple[int, int]]:
     if not any(map(str.isalnum, name)):
         return _find_verbatim(text, name)
     if len(name) <= 2:
-        # Two letters in running text are a word more often than a code.
+        # In running text two letters are more often a word than a code.
         return [m.span() for m in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
     pattern = rf"(?<![^\W_]){re.escape(name)}(?![^\W_])"
     return [match.span() for match in re.finditer(pattern, text, re.IGNORECASE)]

@@ -1,4 +1,4 @@
-"""The files of names/: names in all languages of Unicode CLDR, made by scripts/cldr_names.py."""
+"""Reads the files of `engine/readings/names/`: names in all languages of CLDR, made by scripts/cldr_names.py."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ NAMES_FOLDER = Path(__file__).parent / "names"
 
 
 def contents_of(name: str) -> bytes:
-    """The rows of a file of names, unpacked."""
+    """Returns the unpacked bytes of a file of names."""
     data = (NAMES_FOLDER / name).read_bytes()
     return gzip.decompress(data) if name.endswith(".gz") else data
 
 
 def rows_of(name: str) -> Iterator[tuple[str, ...]]:
-    """The columns of each row of a file, in order."""
+    """Yields the columns of each row of a file, in order."""
     for line in contents_of(name).decode().splitlines():
         yield tuple(line.split("\t"))
 
 
 class NameTable:
-    """The meanings of each key of a file, found by halving its sorted rows.
+    """The meanings of each key of a file, found by binary search in its sorted rows.
 
-    Rows stay bytes: a dictionary of the three large files takes 220 ms and 31 MB, this 24 ms and 4 MB, and a
-    look costs 5 µs.
+    Rows stay bytes: a dictionary of the three large files takes 220 ms and 31 MB, this table 24 ms and 4 MB, and a
+    look-up costs 5 µs.
     """
 
     def __init__(self, name: str) -> None:
         self._rows = contents_of(name)
 
     def meanings(self, key: str) -> tuple[str, ...]:
-        """What a key stands for, the likelier first; empty for a key that is not there."""
+        """Returns the meanings of a key, the likelier first; empty for an unknown key."""
         rows, wanted = self._rows, key.encode("utf-8", "replace") + b"\t"
         low, high = 0, len(rows)
         while low < high:
@@ -48,7 +48,7 @@ class NameTable:
         return ()
 
     def keys_of(self, meaning: str) -> tuple[str, ...]:
-        """The keys, with their accents, that stand for these meanings ("DE|DEU") and for no others."""
+        """Returns the keys, with their accents, that have exactly these meanings ("DE|DEU")."""
         wanted = b"\t" + meaning.encode() + b"\n"
         found: list[str] = []
         at = self._rows.find(wanted)
@@ -60,5 +60,5 @@ class NameTable:
 
 @lru_cache(maxsize=8)
 def name_table(name: str) -> NameTable:
-    """The table of a file, read once."""
+    """Returns the table of a file; each file is read once."""
     return NameTable(name)

@@ -1,6 +1,6 @@
-"""Names that have a code: currencies (ISO 4217), countries (ISO 3166-1), languages (ISO 639), states of the US (USPS).
+"""Names with a code: currencies (ISO 4217), countries (ISO 3166-1), languages (ISO 639), states of the US (USPS).
 
-CLDR names them in all of its languages; the tables here come before it.
+CLDR has these names in all of its languages; the tables here take precedence over it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import takewhile
 from cinnabar.engine.readings.cldr import name_table, rows_of
 from cinnabar.engine.readings.folding import exact_key, loose_key
 
-# What documents print and CLDR lacks, or gives to no currency alone: a currency's name without its country
+# Names that documents print and CLDR lacks or gives to several currencies: a currency's name without its country
 # ("dollar", "pounds"), abbreviations ("rs", "stg"), signs of several currencies with the likeliest first.
 _CURRENCIES = """
 EUR|€|euro|euros
@@ -57,9 +57,9 @@ IDR|rp|rupiah
 PKR|rs|pakistani rupee
 """
 
-# alpha-2|alpha-3|names in English, German and French: the first is the name that a code is read as, and all of
-# them come before what the same word names elsewhere. Official and old names and abbreviations ("UK", "PRC",
-# "Holland", "Burma") are in CLDR in no language, or in few.
+# alpha-2|alpha-3|names in English, German and French: a code is read as the first name, and all names take precedence
+# over other meanings of the same word. CLDR has official and old names and abbreviations ("UK", "PRC", "Holland",
+# "Burma") in no language or in few.
 _COUNTRIES = """
 AD|AND|Andorra|Andorre
 AE|ARE|United Arab Emirates|UAE|Vereinigte Arabische Emirate|Émirats arabes unis
@@ -241,7 +241,7 @@ VI|Virgin Islands|V.I.
 """
 
 
-# Names that countries had, which older documents print.
+# Former names of countries; older documents print them.
 _FORMER_NAMES = """
 BF|BFA|Upper Volta
 BJ|BEN|Dahomey
@@ -270,7 +270,7 @@ def _rows(table: str) -> list[list[str]]:
 
 
 def _tables() -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
-    """(name in lower case -> its codes and full names, value -> the names that stand for it)."""
+    """Returns (name in lower case -> its codes and full names, value -> its names)."""
     values: dict[str, dict[str, None]] = {}
     names: dict[str, dict[str, None]] = {}
 
@@ -309,16 +309,16 @@ CURRENCY_SIGNS = "€$£¥₹₩₽₴₺₪₫฿₱₦₡₢₣₤₥₧₨₭
 _TABLES = ("countries.tsv.gz", "languages.tsv.gz")
 _DIGIT = re.compile(r"\d")
 _CODE = re.compile(r"[A-Z]{2,3}|[a-z]{2,3}")
-# Shorter names are found in running text more often as another word.
+# In running text a shorter name is more often another word.
 _SHORTEST_NAME = 4
 # The longest name in CLDR has 103 characters.
 _LONGEST_NAME = 120
 
 
 def codes_of(name: str) -> tuple[str, ...]:
-    """The codes, and the full names, that a name or a code stands for, in no case in particular.
+    """Returns the codes and the full names of a name or a code, in any case.
 
-    Those of the tables above come first, then currencies, countries and languages of CLDR.
+    The tables above come first, then currencies, countries and languages of CLDR.
     """
     return _codes_of(name) if len(name) <= _LONGEST_NAME else ()
 
@@ -331,9 +331,9 @@ def _codes_of(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8192)
 def currencies_of(name: str) -> tuple[str, ...]:
-    """The codes of the currencies that a name or a sign stands for, the likelier first.
+    """Returns the codes of the currencies of a name or a sign, the likelier first.
 
-    Signs are compared with their case: "KM" is the mark of Bosnia, and "km" is none.
+    Case counts for signs: "KM" is the mark of Bosnia, and "km" is not.
     """
     own = (code for code in _VALUES.get(name.lower(), ()) if code in _OWN_CURRENCIES)
     return tuple(dict.fromkeys((*own, *_SIGNS.get(name, ()), *_meanings("currencies.tsv.gz", name))))
@@ -341,7 +341,7 @@ def currencies_of(name: str) -> tuple[str, ...]:
 
 def _meanings(table: str, name: str) -> tuple[str, ...]:
     if _DIGIT.search(name):
-        # No name has a digit, and most spans that are read do.
+        # No name has a digit, but most spans do.
         return ()
     key = exact_key(" ".join(name.split()))
     found = name_table(table).meanings(key)
@@ -351,9 +351,9 @@ def _meanings(table: str, name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1024)
 def names_of(value: str) -> tuple[str, ...]:
-    """The names that are read as this code or full name; the inverse of `codes_of`, for running text.
+    """Returns the names that `codes_of` reads as this code or full name, for a search in running text.
 
-    CLDR adds the names of four letters and more, and the signs of one character, that stand for nothing else.
+    CLDR adds its unambiguous names of four letters and more, and its unambiguous signs of one character.
     """
     names = dict.fromkeys(_NAMES.get(value, ()))
     if not _CODE.fullmatch(value):
@@ -361,7 +361,7 @@ def names_of(value: str) -> tuple[str, ...]:
     names |= dict.fromkeys(s for s, codes in _SIGNS.items() if codes == (value,) and s in CURRENCY_SIGNS)
     keys = list(name_table("currencies.tsv.gz").keys_of(value))
     for table in _TABLES:
-        # A code's row begins with its codes, and goes on with a name, in which only some letters are capitals.
+        # A code's row begins with its codes in capitals; the name after them has small letters.
         meanings = name_table(table).meanings(value.lower())
         codes = list(takewhile(lambda meaning: meaning.isupper() or meaning.islower(), meanings))
         if value in codes:

@@ -1,4 +1,4 @@
-"""Dates as people write them, read as ISO 8601 calendar dates."""
+"""Reads dates as people write them into ISO 8601 calendar dates."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _SUFFIX = r"(?:st|nd|rd|th|er|ère|\.|º|°|ª)?"
 
 _COMMON, _OTHER, _LONG_OTHER = f"{COMMON}+", f"{OTHER}+", f"{OTHER}{{4,}}"
 
-# One pattern for every style, so that scanning and reading agree. Named groups tell the style apart. It is
-# matched with a marked text. A month that is no common one may be an ordinary word of the document's language
-# ("14 here", "10 can"): it needs a day and a year of four digits beside it, and four letters where the day is
-# behind it, for "in 2020 any 3" and "a few 14, 2020" are written more often than a day before a word and a year.
+# One pattern for every style, so that scanning and reading agree. Named groups tell the styles apart. The pattern
+# matches a marked text (engine/readings/months.py). An uncommon month name may be an ordinary word of the document's
+# language ("14 here", "10 can"): it needs a day and a year of four digits beside it. If the day follows it, it also
+# needs four letters, because "in 2020 any 3" and "a few 14, 2020" occur in running text.
 _DATE = re.compile(
     rf"""(?<![\w])(?:(?:{WEEKDAY_PATTERN})\b\.?,?\s*(?:the\s+|den\s+|le\s+|,\s*)?)?(?:
     (?P<iso_y>{_YEAR})(?P<iso_s>[-/.]|\.\s)(?P<iso_m>\d{{1,2}})(?P=iso_s)(?P<iso_d>\d{{1,2}})(?![\d])
@@ -54,15 +54,15 @@ _MONTH_OF_YEAR = re.compile(
     re.IGNORECASE,
 )
 
-# Without a digit or an ordinal there is no day: a cheap test before the long pattern.
+# A text without a digit or an ordinal has no day: a cheap test before the long pattern.
 _HAS_DAY = re.compile(r"\d|first|second|third|th\b", re.IGNORECASE)
 
 
 def read_date(text: str, locale: Locale) -> tuple[str, ...] | None:
-    """The dates ("YYYY-MM-DD") that a whole text may stand for, the likelier first; None for no date's form.
+    """Returns the dates ("YYYY-MM-DD") that a whole text may mean, the likelier first; None if it has no date's form.
 
-    Years of two digits below 70 belong to 2000, the others to 1900. A date without a year takes that of the
-    locale and is none where there is none. A month's name of several meanings is read in each.
+    Two-digit years below 70 belong to 2000, the others to 1900. A date without a year takes the locale's year; without
+    one it is no date. An ambiguous month name gives a date for each of its months.
     """
     if not _HAS_DAY.search(text):
         return None
@@ -71,7 +71,7 @@ def read_date(text: str, locale: Locale) -> tuple[str, ...] | None:
 
 
 def read_month(text: str) -> tuple[str, ...]:
-    """The months ("YYYY-MM", ISO 8601) of a year that a whole text stands for; empty for others."""
+    """Returns the months ("YYYY-MM", ISO 8601) that a whole text may mean; empty for any other text."""
     match = _MONTH_OF_YEAR.fullmatch(marked(text))
     if match is None:
         return ()
@@ -81,7 +81,7 @@ def read_month(text: str) -> tuple[str, ...]:
 
 
 def dates_in(text: str, locale: Locale) -> list[tuple[int, int, tuple[str, ...]]]:
-    """Every date in a text, as (start, end, readings), in order; only those that the calendar has."""
+    """Returns every date of a text that the calendar has, as (start, end, readings), in order."""
     if not _HAS_DAY.search(text):
         return []
     found = []
@@ -93,7 +93,7 @@ def dates_in(text: str, locale: Locale) -> list[tuple[int, int, tuple[str, ...]]
 
 
 def _months(text: str, match: re.Match[str], group: str) -> tuple[int, ...]:
-    """The months that the name at the place of a group of a match may be."""
+    """Returns the months that the name in this group of the match may mean."""
     found = months_of(text[match.start(group) : match.end(group)])
     return () if found is None else found.numbers
 

@@ -1,4 +1,4 @@
-"""Lengths of time in words and digits, read as number and unit, as ISO 8601 durations and as minutes."""
+"""Reads durations in words and digits as number and unit, as ISO 8601 durations and as minutes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PART = (
     rf"(?:(?:{NUMBER_WORDS}|an?)(?:\s*\(\s*\d+\s*\))?|\d+(?:[.,]\d+)?(?:\s?[¼½¾⅓⅔])?|[¼½¾⅓⅔])[\s-]*"
     rf"(?:full\s+|calendar\s+|consecutive\s+)?(?:{_UNIT_PATTERN})(?:\(s\))?\b(?!['’]\w)\.?['’]?"
 )
-# Possessive and of six parts at most, so that "5 m 5 m 5 m ..." is tried in one division only.
+# Possessive and at most six parts: a match of "5 m 5 m 5 m ..." tries one division only.
 DURATION = re.compile(
     rf"(?<![\w.,])(?>{_PART})(?:(?:,|\s|and\b|und\b|et\b){{0,8}}+(?<![\w.])(?>{_PART})){{0,5}}+",
     re.IGNORECASE,
@@ -42,11 +42,11 @@ _SPLIT = re.compile(
 
 
 def read_duration(text: str, locale: Locale) -> tuple[tuple[str, ...], str | None, tuple[str, ...]]:
-    """(texts, ISO 8601 duration, numbers) of a text that is a length of time as a whole; empty for others.
+    """Returns (texts, ISO 8601 duration, numbers) of a text that is a duration as a whole; empty for any other text.
 
-    texts: number and unit, a lone unit of another language as it is printed ("2 Jahre") before the English
-    ones ("2 years", then "24 months"); numbers: the count of the lone unit, then the whole in minutes where
-    no longer unit than a day takes part, as plain decimals.
+    texts: number and unit; a single unit in another language comes as printed ("2 Jahre") before the English texts
+    ("2 years", then "24 months"). numbers: plain decimals; the count of a single unit, then the duration in minutes if
+    it has no unit longer than a day.
     """
     parts: list[tuple[float, str]] = []
     for match in _SPLIT.finditer(text):

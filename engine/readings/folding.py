@@ -1,15 +1,15 @@
-"""How names are compared: whole in one case, and then without accents."""
+"""The keys by which names are compared: without case, then also without accents."""
 
 from __future__ import annotations
 
 import unicodedata
 
-# Letters whose stroke or dot is no mark of its own in Unicode, as they are typed without it.
+# Letters with a stroke or dot that Unicode does not split off, and their plain spelling.
 _PLAIN = str.maketrans({"ı": "i", "ł": "l", "đ": "d", "ð": "d", "ø": "o", "ħ": "h", "ŧ": "t", "æ": "ae", "œ": "oe"})
 
 
 def exact_key(name: str) -> str:
-    """The name in compatibility form (NFKC) without case and invisible marks; "ß" is "ss"."""
+    """Returns the name in compatibility form (NFKC) without case and invisible marks; "ß" becomes "ss"."""
     if name.isascii():
         return name.lower()
     name = "".join(c for c in name if unicodedata.category(c) != "Cf")
@@ -17,9 +17,9 @@ def exact_key(name: str) -> str:
 
 
 def loose_key(key: str) -> str:
-    """A key of `exact_key` without the accents of Latin, Greek and Cyrillic letters; other scripts keep theirs.
+    """Returns a key of `exact_key` without the accents of Latin, Greek and Cyrillic letters; other scripts keep theirs.
 
-    Vowels are marks in the scripts of India, so nothing but the combining diacritics U+0300 to U+036F goes.
+    In the scripts of India vowels are marks, so only the combining diacritics U+0300 to U+036F are removed.
     """
     if key.isascii():
         return key

@@ -1,4 +1,4 @@
-"""How a document writes its dates and numbers, told by the unambiguous ones among them."""
+"""Infers a document's conventions for dates and numbers from the unambiguous ones among them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from cinnabar.engine.readings.months import COMMON, OTHER, is_english_month, mar
 
 @dataclass(frozen=True, slots=True)
 class Locale:
-    """What one document tells of its conventions; None where nothing tells.
+    """The conventions of one document; None where it gives no evidence.
 
-    `day_first`: 3/4/2020 is the third of April. `decimal_comma`: 1.234 is a thousand and more.
-    `year`: the year that a date without one most likely belongs to.
+    `day_first`: 3/4/2020 is the third of April. `decimal_comma`: 1.234 is more than a thousand. `year`: the most
+    likely year of a date without one.
     """
 
     day_first: bool | None = None
@@ -24,7 +24,7 @@ class Locale:
 
 _NUMERIC_DATE = re.compile(r"(?<![\d./-])(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?![\d/-])")
 _ISO_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-./]\d{1,2}[-./]\d{1,2}(?!\d)")
-# For marked texts. A month that is no common one needs a day and a year, as in the grammar of dates.
+# For marked texts. An uncommon month name needs a day and a year, as in the pattern of dates.
 _BEHIND_DAY = r"(?:st|nd|rd|th|er|\.|º)?[\s-]*(?:de\s+|of\s+)?"
 _BEFORE_YEAR = r",?[\s-]*(?:de\s+|del\s+|of\s+)?"
 _MONTH_DATE = re.compile(
@@ -38,11 +38,11 @@ _GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:([.,])\d{3}){2,}(?![\d]|[.,]\d)")
 
 
 def document_locale(text: str) -> Locale:
-    """The conventions of a whole document, by majority vote of what can be read in one way only.
+    """Returns the conventions of a whole document by majority vote of its unambiguous dates and numbers.
 
-    Dates vote where one part exceeds twelve, numbers where they have two kinds of separators, repeated groups
-    or other than three digits after a lone one. Month names of other languages than English vote last, for the
-    day first, and for the decimal comma where most languages that have the name write it.
+    A date votes if one part exceeds twelve; a number votes if it has two kinds of separators, repeated groups, or not
+    three digits after its only separator. Non-English month names vote last: for the day first, and for the decimal
+    comma if most languages with the name write it.
     """
     day_first: Counter[bool] = Counter()
     decimal_comma: Counter[bool] = Counter()
@@ -87,7 +87,7 @@ def document_locale(text: str) -> Locale:
         group, point = match[1], match[2]
         if group == point:
             continue
-        # A number with both separators leaves no doubt; a lone one may be a version or a section.
+        # A number with both separators is unambiguous; with one separator it may be a version or a section.
         decimal_comma[point == ","] += 2 if group else 1
     for match in _GROUPED.finditer(text):
         decimal_comma[match[1] == "."] += 1
@@ -101,5 +101,5 @@ def document_locale(text: str) -> Locale:
 
 
 def _majority(votes: Counter[bool]) -> bool | None:
-    """The side with more votes; None for a tie."""
+    """Returns the side with more votes; None for a tie."""
     return None if votes[True] == votes[False] else votes[True] > votes[False]

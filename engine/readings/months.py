@@ -1,8 +1,7 @@
-"""Names of months and weekdays in all languages of CLDR, marked in a text for the grammar of dates.
+"""Marks the names of months and weekdays in all languages of CLDR in a text, for the pattern of dates.
 
-A text is searched once for words that are such names, and each found is overwritten by one letter that stands
-for its class, as often as it is long. The patterns of dates then hold a letter where thousands of names
-would stand, and places in the marked text are places in the text.
+One search finds the names and overwrites each with the letter of its class, as often as the name is long. So the
+pattern of dates has one letter in place of thousands of names, and places in the marked text equal places in the text.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from functools import lru_cache
 from cinnabar.engine.readings.cldr import rows_of
 from cinnabar.engine.readings.folding import exact_key, loose_key
 
-# Names that are months beside any day, even without a year, as they are in the documents of these languages.
-# CLDR has most; what it lacks are the forms without an umlaut or an accent, the Austrian ones and clipped ones.
+# Names that mean a month beside any day, even without a year, in documents of these languages. CLDR has most of them;
+# it lacks forms without umlauts or accents, Austrian forms and clipped forms.
 _COMMON = """
 1 january jan januar jänner jaenner jän janvier janv enero ene gennaio gen janeiro januari
 2 february feb februar febr feber février fevrier févr fevr fév fev febrero febbraio fevereiro februari
@@ -36,7 +35,7 @@ jan feb mar apr jun jul aug sep sept oct nov dec"""
 
 _ENGLISH_MONTHS = frozenset(_ENGLISH.split())
 
-# Beside CLDR's whole names: clipped forms of the languages above, "Sonnabend", and forms without accents.
+# In addition to CLDR's full names: clipped forms of the languages above, "Sonnabend", and forms without accents.
 _COMMON_WEEKDAYS = """monday tuesday wednesday thursday friday saturday sunday
 mon tue tues wed thu thur thurs fri sat sun
 montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag mo di mi do fr sa so
@@ -46,7 +45,7 @@ lunedì martedì mercoledì giovedì venerdì
 segunda-feira terça-feira quarta-feira quinta-feira sexta-feira segunda terça quarta quinta sexta
 maandag dinsdag woensdag donderdag vrijdag zaterdag zondag"""
 
-#: Letters of Ogham, which no language of today is written in: a month of `_COMMON`, another month, a weekday.
+#: Letters of Ogham, a script that no living language uses: a month of `_COMMON`, another month, a weekday.
 COMMON, OTHER, WEEKDAY = "\u1681", "\u1682", "\u1683"
 #: A month, and a weekday, of a marked text.
 MONTH_PATTERN = f"[{COMMON}{OTHER}]+"
@@ -55,7 +54,7 @@ WEEKDAY_PATTERN = f"(?:{WEEKDAY}+|di)"
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """The months that a name stands for, the likelier first, and whether its languages write a decimal comma."""
+    """The months of a name, the likelier first, and whether its languages write a decimal comma."""
 
     numbers: tuple[int, ...]
     decimal_comma: bool = True
@@ -67,12 +66,12 @@ class _Names:
     letters: dict[str, str]
     """The class of each name of one word, by its key."""
     phrases: dict[str, re.Pattern[str]]
-    """By the key of their first word: the rest of the names of several words."""
+    """The rest of each name of several words, by the key of its first word."""
 
 
-# What stands between the words of a name: a document breaks its lines, and types its apostrophes, as it likes.
+# Patterns for the characters between the words of a name: documents vary line breaks and apostrophes.
 _BETWEEN = {" ": r"\s+", "'": "['’ʼ]", "’": "['’ʼ]", "ʼ": "['’ʼ]"}
-# Vowels of many scripts are marks, which Python does not count among the letters of a word.
+# In many scripts vowels are marks, and Python does not count them among the letters of a word.
 _MARKED_SCRIPTS = ((0x300, 0x1E00), (0xA66F, 0xAC00), (0x10A00, 0x11A00), (0x1E100, 0x1E960))
 _MARKS = "".join(
     c for first, last in _MARKED_SCRIPTS for c in map(chr, range(first, last)) if unicodedata.category(c)[0] == "M"
@@ -80,11 +79,11 @@ _MARKS = "".join(
 _LETTERS = re.compile(r"[^\W\d_]+")
 _LETTERS_AND_MARKS = re.compile(rf"[^\W\d_](?:[^\W\d_]+|[{_MARKS}])*")
 _MARK = re.compile(f"[{_MARKS}]")
-# An ending of an ordinal that runs into its month: "3rdMarch".
+# An ordinal ending without a blank before its month: "3rdMarch".
 _GLUED = re.compile(r"(\d(?:st|nd|rd|th|er|ère))([^\W\d_]{3,40})", re.IGNORECASE)
-# A word of the grammar of dates too ("7 di marzo"), which names it by itself.
+# Also a word in dates ("7 di marzo"); the pattern of dates spells it out.
 _GRAMMAR_WEEKDAY = "di"
-# Longer than any word of a name: such a run of letters is not looked up.
+# A longer run of letters is not looked up: no word of a name is that long.
 _LONGEST_WORD = 40
 _CLASSES = re.compile(f"[{COMMON}{OTHER}{WEEKDAY}]")
 
@@ -105,12 +104,12 @@ def _names() -> _Names:
             loose[bare] = Month(tuple(dict.fromkeys((*before, *found))), mark == ",")
     months = loose | months
     weekdays = {name for (name,) in rows_of("weekdays.tsv")}
-    # Where names clash, those of the tables above win, and a month wins over a weekday.
+    # If names clash, those of the tables above win, and a month wins over a weekday.
     letters = dict.fromkeys([*map(loose_key, weekdays), *weekdays], WEEKDAY)
     letters |= dict.fromkeys(months, OTHER) | dict.fromkeys(_COMMON_WEEKDAYS.split(), WEEKDAY)
     letters |= dict.fromkeys(common, COMMON)
     del letters[_GRAMMAR_WEEKDAY]
-    # The first word of a longer name leads to a pattern of what follows it.
+    # The first word of a longer name leads to a pattern of its other words.
     rests: dict[str, list[str]] = {}
     for name in sorted(letters, key=lambda name: (-len(name), name)):
         first = _LETTERS_AND_MARKS.match(name)
@@ -126,20 +125,20 @@ def _names() -> _Names:
 
 
 def months_of(name: str) -> Month | None:
-    """The months that a name, in any case and with or without its accents, stands for."""
+    """Returns the months of a name in any case, with or without its accents; None if it is no month name."""
     key = exact_key(" ".join(name.split())).replace("'", "’")
     found = _names().months
     return found.get(key) or found.get(key.replace("’", "'")) or found.get(loose_key(key))
 
 
 def is_english_month(name: str) -> bool:
-    """Whether a month name, in any case, is one that English uses too."""
+    """Returns whether a month name, in any case, is also English."""
     return name.lower().rstrip(".") in _ENGLISH_MONTHS
 
 
 @lru_cache(maxsize=32768)
 def _letter_of(word: str) -> str:
-    """The letter of the class of a word, a bar where it may begin a longer name, or nothing."""
+    """Returns the letter of a word's class, a bar if it may begin a longer name, or an empty text."""
     if len(word) > _LONGEST_WORD:
         return ""
     names = _names()
@@ -151,9 +150,9 @@ def _letter_of(word: str) -> str:
 
 @lru_cache(maxsize=8)
 def marked(text: str) -> str:
-    """The text with the names of months and weekdays overwritten by the letters of their classes."""
+    """Returns the text with the names of months and weekdays overwritten by the letters of their classes."""
     if not text.isascii() and _CLASSES.search(text):
-        # A text in Ogham has no dates of ours.
+        # Ogham letters of the text itself must not count as marks.
         text = _CLASSES.sub("\u1684", text)
     pattern = _LETTERS if text.isascii() or not _MARK.search(text) else _LETTERS_AND_MARKS
     out: list[str] = []
@@ -181,7 +180,7 @@ def _unglued(match: re.Match[str]) -> str:
 
 
 def _longest(text: str, start: int, end: int) -> tuple[str, int]:
-    """The class and the end of the longest name that begins with the word [start, end)."""
+    """Returns the class and the end of the longest name that begins with the word [start, end)."""
     names = _names()
     key = exact_key(text[start:end])
     rest = names.phrases.get(key) or names.phrases[loose_key(key)]

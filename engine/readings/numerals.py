@@ -1,4 +1,4 @@
-"""Numbers in words and in digits, read as plain decimal strings."""
+"""Reads numbers in words and in digits as plain decimal strings."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ _GERMAN_PART = "|".join(
         reverse=True,
     )
 )
-# A run of number words, as a scanner meets it: "one hundred and five", "Sixty-ninth", "fünfundzwanzig".
-# An ordinal ends it, so that "forty-first and forty-second" are two.
+# A run of number words for the scanner: "one hundred and five", "Sixty-ninth", "fünfundzwanzig". An ordinal ends it,
+# so that "forty-first and forty-second" are two numbers.
 NUMBER_WORDS = (
     rf"(?:(?:{_CARDINAL})\b(?:[\s-]+(?:and\s+)?(?:{_CARDINAL})\b){{0,12}}(?:[\s-]+(?:and\s+)?(?:{_ORDINAL}))?"
     rf"|(?:{_ORDINAL})"
-    # Possessive, for "achtzehn" is also "acht" and "zehn": a long run would be tried in every division.
+    # Possessive: "achtzehn" is also "acht" and "zehn", so a match would try every division of a long run.
     rf"|(?:{_GERMAN_PART})++(?:\s+million(?:en)?(?:\s+(?:{_GERMAN_PART})++)?)?)"
 )
 
@@ -67,7 +67,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 def english_number(text: str) -> int | None:
-    """The value of an English number or ordinal in words ("one hundred and five"), else None."""
+    """Returns the value of an English number or ordinal in words ("one hundred and five"), else None."""
     total = current = 0
     # None before the first word; else the size below which a next plain word may be added.
     room: int | None = None
@@ -97,7 +97,7 @@ def english_number(text: str) -> int | None:
 
 
 def german_number(text: str) -> int | None:
-    """The value of a German number in words, written together or apart ("fünfundzwanzig"), else None."""
+    """Returns the value of a German number in words, written together or apart ("fünfundzwanzig"), else None."""
     word = text.lower().replace("-", "").replace(" ", "")
     return _german(word) if word else None
 
@@ -123,16 +123,16 @@ def _german(word: str) -> int | None:
 
 @lru_cache(maxsize=4096)
 def number_in_words(text: str) -> int | None:
-    """The value of an English or German number in words, else None."""
+    """Returns the value of an English or German number in words, else None."""
     value = english_number(text)
     return german_number(text) if value is None else value
 
 
 def digits_to_decimals(text: str, locale: Locale) -> tuple[str, ...]:
-    """The unsigned numbers that digits with separators may stand for, the likelier first; empty for none.
+    """Returns the unsigned numbers that digits with separators may mean, the likelier first; empty for none.
 
-    `text` holds digits, separators (point, comma, apostrophe, blanks) and one vulgar fraction at most.
-    A lone separator before three digits is read by the locale, and both ways. Fraction digits are kept.
+    `text` holds digits, separators (point, comma, apostrophe, blanks) and at most one vulgar fraction. A single
+    separator before three digits is read both ways, first by the locale. Fraction digits are kept.
     """
     fraction = FRACTIONS.get(text[-1:], "")
     if fraction:
@@ -159,7 +159,7 @@ def digits_to_decimals(text: str, locale: Locale) -> tuple[str, ...]:
         return (as_decimal,)
     as_group = whole + decimals
     comma = locale.decimal_comma
-    # Told nothing, a lone comma before three digits is a group in most texts, a lone point a decimal point.
+    # Without evidence a single comma before three digits separates groups in most texts, a single point decimals.
     grouped_first = (mark == ",") != bool(comma) if comma is not None else mark == ","
     return (as_group, as_decimal) if grouped_first else (as_decimal, as_group)
 

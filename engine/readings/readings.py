@@ -1,7 +1,7 @@
-"""From a span of text to the normalised values that it may stand for, the likelier first.
+"""Turns a span of text into its readings: the normalised values that it may mean, the likelier first.
 
-A parser may normalise a chosen span, never choose it: the model points at a span, these functions list its
-readings, and the automaton of the slot takes the first one that it accepts. Nothing here knows a field.
+A parser may normalise a chosen span, never choose it. The model points at a span, these functions list its readings,
+and the slot's automaton takes the first reading that it accepts. No function here knows a field.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Kind = Literal["text", "number", "date", "datetime", "time", "duration", "code",
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One value that a span may stand for: a plain decimal string where `kind` is "number", else as it is."""
+    """One value that a span may mean; a number is a plain decimal string."""
 
     value: str | bool
     kind: Kind
@@ -62,7 +62,7 @@ _CURRENCY_WORD = (
     r"|Rs\.?|RM|Fr\.|kr\.?|zł|Kč|Ft|Rp|TL|[Ee]uros?|[Dd]ollars?|[Pp]ounds?"
 )
 _CURRENCY = re.compile(rf"(?:{_CURRENCY_WORD})")
-# Signs that may stand around an amount; with anything else beside the digits there must be words.
+# Signs that may stand around an amount.
 _PLAIN_AROUND = re.compile(rf"[\s()\[\]+\-−–~≈%‰:;=#*./,'\"’×&|{CURRENCY_SIGNS}]*")
 _ORDINAL_TAIL = re.compile(r"(?:st|nd|rd|th|er|ère|e|º|ª|\.)(?:\b|$)", re.IGNORECASE)
 _UNIT_TAIL = re.compile(r"\s*[^\W\d_]{1,5}(?![^\W_])")
@@ -78,10 +78,10 @@ _MIXED_LETTERS = re.compile(r"[^\W\d_]")
 
 
 def readings(span: str, locale: Locale, before: str = "", after: str = "") -> tuple[Reading, ...]:
-    """The readings of a span, in order of preference, each once; the text as it stands comes first.
+    """Returns the readings of a span, in order of preference, each once; the text as it stands comes first.
 
-    Up to 40 characters on either side (`before`, `after`) only tell readings apart: the half of the day after
-    a range, the day of a time, a sign before or behind a number. A span without text has no reading.
+    Up to 40 characters on either side (`before`, `after`) only disambiguate: the half of the day after a range, the
+    day of a time, a sign before or after a number. A blank span has no reading.
     """
     return _readings(span, locale, before[-40:] if before else "", after[:40] if after else "")
 
@@ -134,12 +134,12 @@ def _readings(span: str, locale: Locale, before: str, after: str) -> tuple[Readi
 
 
 def strip_marks(text: str) -> str:
-    """The text without enclosing quotes and brackets and without closing punctuation.
+    """Returns the text without enclosing quotes and brackets and without closing punctuation.
 
-    A bracket goes only where its partner goes or is missing: "f(x)" stays, "(x)" and "x)" become "x".
+    A bracket is removed only if its partner is removed or missing: "f(x)" stays, "(x)" and "x)" become "x".
     """
     if len(text) > 1000:
-        # Marks around a long passage belong to it, and looking for partners is quadratic.
+        # Marks around a long passage belong to it, and the search for partners is quadratic.
         return text
     start, end = 0, len(text)
     while start < end:
@@ -176,7 +176,7 @@ def _dated(
     out: dict[Reading, None],
     late: list[Reading],
 ) -> None:
-    """Add dates, times and date-times of a span that has digits; those inside of more text go to `late`."""
+    """Adds dates, times and date-times of a span with digits; those inside of a longer text go to `late`."""
     date = read_date(core, locale)
     if date is None:
         date = read_date(verbatim, locale)
@@ -199,7 +199,7 @@ def _dated(
     elif date is None and (minutes := minutes_between(core)) is not None:
         out[Reading(str(minutes), "number")] = None
     if time is not None and before:
-        # A time in need of a date takes the last one before it: "Jan 9, 2018, 11 a.m. to 11:30 a.m."
+        # A time without a date takes the last date before it: "Jan 9, 2018, 11 a.m. to 11:30 a.m."
         near = dates_in(before, locale)
         for value in near[-1][2] if near else ():
             full, local = read_datetimes(f"{value} {core}", locale, after)
@@ -235,11 +235,10 @@ def _midnights(dates: tuple[str, ...], late: list[Reading]) -> None:
 
 
 def numbers_of(text: str, locale: Locale, before: str = "", after: str = "") -> tuple[str, ...]:
-    """The numbers, as plain decimals, that a text with one run of digits stands for; empty for others.
+    """Returns the numbers, as plain decimals, that a text with one run of digits may mean; empty for any other text.
 
-    Currency signs and codes, percent signs (without scaling), ordinal endings and units of a word around the
-    digits are let go. Parentheses with a decimal or a currency, and a minus before or behind, make it
-    negative.
+    Currency signs and codes, percent signs (without scaling), ordinal endings and units of one word around the digits
+    are dropped. Parentheses with a decimal or a currency, and a minus before or after the digits, make it negative.
     """
     same = _PARENTHESISED.search(text)
     if same is not None and same.start() and _DIGIT.search(text[: same.start()]) is None:
@@ -287,7 +286,7 @@ def numbers_of(text: str, locale: Locale, before: str = "", after: str = "") -> 
 
 
 def _codes(core: str) -> tuple[str, ...]:
-    """Codes and names that the text, or the currency sign or code beside an amount, stands for."""
+    """Returns the codes and names of the text, or of the currency sign or code beside an amount."""
     found = codes_of(core)
     if found or len(core) > 40:
         return found
@@ -304,7 +303,7 @@ def _codes(core: str) -> tuple[str, ...]:
 
 
 def _variants(core: str, out: dict[Reading, None]) -> None:
-    """Add what mending alone gives: addresses, no blanks, digits only, other cases."""
+    """Adds cleaned-up forms of the text: addresses, no blanks, digits only, other cases."""
     if "@" in core and len(core) <= 200:
         found = _ADDRESS.findall(core)
         if len(found) == 1:
@@ -330,7 +329,7 @@ def _variants(core: str, out: dict[Reading, None]) -> None:
 
 
 def json_readings(span: str, locale: Locale, before: str = "", after: str = "") -> tuple[bytes, ...]:
-    """The readings as canonical JSON texts in UTF-8, each once, the likelier first; the text itself leads."""
+    """Returns the readings as canonical JSON texts in UTF-8, each once, the likelier first; the text itself leads."""
     return _json_readings(span, locale, before[-40:] if before else "", after[:40] if after else "")
 
 
@@ -347,6 +346,6 @@ def _json_readings(span: str, locale: Locale, before: str, after: str) -> tuple[
             else:
                 out[canonical_string(value)] = None
         except ValueError:
-            # A lone surrogate, or more digits than a number may have: no JSON text, so no reading.
+            # A lone surrogate, or too many digits for a number, has no JSON text and so gives no reading.
             continue
     return tuple(out)

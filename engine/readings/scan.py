@@ -1,4 +1,4 @@
-"""The stretches of a text that a typed slot may point at."""
+"""Finds the mentions of a text: the stretches that a typed slot may point at."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Mention:
 
 
 _FRACTION = "".join(FRACTIONS)
-# An adjacent minus belongs to a number where no word or number runs into it.
+# An adjacent minus belongs to a number if no word or number touches it.
 _NUMBER = re.compile(
     rf"(?:(?<![\w.,)])[-−–](?=[.,]?\d))?(?:\d+(?:[.,'’]\d+)*|(?<![\w.,])[.,]\d+)(?:\s?[{_FRACTION}])?"
     rf"|[{_FRACTION}]"
@@ -42,13 +42,13 @@ _LOOKS_LIKE_WORD = re.compile(
     r"(?i)one|two|three|four|fi|six|seven|eigh|nin|ten|eleven|twel|thir|twent|hundred|thousand|million"
     r"|ein|zwei|drei|vier|fünf|sech|sieb|acht|neun|zehn|elf|zwölf|dreiß|tausend|first|second"
 )
-# Bounded as RFC 5321 does, and begun only where a word begins: a long run of letters costs one look.
+# Bounded as in RFC 5321, and it begins only where a word begins: a long run of letters costs one attempt.
 _ADDRESS = re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+")
 _URL = re.compile(
     r"(?:https?://|ftp://|www\.)[^\s<>\"'|]+[^\s<>\"'|.,;:!?)\]}]|\bdoi:\s?10\.\S+", re.IGNORECASE
 )
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?:\s?[A-Z0-9]{4}){2,7}(?:\s?[A-Z0-9]{1,4})?\b")
-# Letters or digits joined by the marks that codes use; kept with a digit, or where all are capitals.
+# Letters or digits joined by the marks of codes; kept if there is a digit or if all letters are capitals.
 _TOKEN = re.compile(r"[A-Za-zÀ-ÿ0-9][A-Za-zÀ-ÿ0-9]*(?:[-./_+:@#=*][A-Za-zÀ-ÿ0-9]+)*|[<>=~^]=?\s?\d[\w.]*")
 _CODE_TOKEN = re.compile(
     r"(?=.*\d)(?=.*[A-Za-z\-./_:@]).{2,}|[A-Z]{2,}\d*|.*[a-z][.]\w.*|(?=.*[-_/.])[A-Z0-9][\w./-]*|\d{5,}"
@@ -58,10 +58,10 @@ _CODE_TOKEN = re.compile(
 
 
 def scan(text: str, locale: Locale) -> list[Mention]:
-    """The numbers, dates, times, date-times, durations and code-like tokens of a text, in order.
+    """Returns the numbers, dates, times, date-times, durations and code-like tokens of a text, in order.
 
-    Kinds overlap, for the model chooses among them; only numbers strictly inside of a date, a time, an
-    account number, an address or a link are left out. Numbers keep an adjacent minus, not their currency.
+    Kinds overlap, because the model chooses among them; only numbers strictly inside of a date, a time, an account
+    number, an address or a link are left out. Numbers keep an adjacent minus, but not their currency.
     """
     out: set[Mention] = set()
     covers: list[tuple[int, int]] = []
@@ -107,14 +107,14 @@ def scan(text: str, locale: Locale) -> list[Mention]:
 
 
 def _is_run_together(token: str, locale: Locale) -> bool:
-    """Whether digits with separators are more likely several numbers, or a version, than one number."""
+    """Returns whether digits with separators are more likely several numbers, or a version, than one number."""
     if token.isdigit():
         return False
     return _UNLIKELY.match(token) is not None or not digits_to_decimals(token.lstrip("-−–"), locale)
 
 
 def _pair(text: str, dates: list[tuple[int, int]], times: list[tuple[int, int]], out: set[Mention]) -> None:
-    """Add the stretches from a date to a near time, or from a time to a near date, as date-times."""
+    """Adds the stretches from a date to a near time, or from a time to a near date, as date-times."""
     clocks = [start for start, _ in times]
     for day in dates:
         near = slice(bisect_left(clocks, day[0] - 48), bisect_right(clocks, day[1] + 24))
@@ -133,12 +133,12 @@ _ZONE_AFTER = re.compile(r"\s?(?:[+-]\d\d:?\d\d\b|\(?(?:UTC|GMT|Z|[ECMP][SD]T|CE
 
 
 class _Cover:
-    """Intervals that hide what lies strictly inside of them."""
+    """Intervals that hide numbers strictly inside of them."""
 
     def __init__(self, intervals: list[tuple[int, int]]) -> None:
         self._intervals = sorted(intervals)
         self._starts = [start for start, _ in self._intervals]
-        # The furthest end of all intervals up to each one, so that one look decides.
+        # The furthest end of all intervals up to each one, so that one comparison decides.
         self._reach: list[int] = []
         furthest = 0
         for _, end in self._intervals:
@@ -146,7 +146,7 @@ class _Cover:
             self._reach.append(furthest)
 
     def strictly(self, start: int, end: int) -> bool:
-        """Whether [start, end) lies in an interval and is not the whole of it."""
+        """Returns whether [start, end) lies in an interval and is shorter than it."""
         at = bisect_right(self._starts, start) - 1
         if at < 0 or self._reach[at] < end:
             return False

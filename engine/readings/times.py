@@ -1,4 +1,4 @@
-"""Times of day and date-times as people write them, read as HH:MM and RFC 3339."""
+"""Reads times of day and date-times as people write them into HH:MM and RFC 3339."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cinnabar.engine.readings.locale import Locale
 _WORDS = {"noon": "12:00", "midday": "12:00", "midnight": "00:00", "mittag": "12:00", "mitternacht": "00:00",
           "midi": "12:00", "minuit": "00:00"}  # fmt: skip
 
-# Hours east of UTC of the abbreviations that are read in one way only, or nearly.
+# Hours east of UTC of the abbreviations with one meaning, or nearly one.
 ZONES = {
     "Z": 0.0, "UTC": 0.0, "GMT": 0.0, "UT": 0.0, "WET": 0.0, "EST": -5.0, "EDT": -4.0,
     "CST": -6.0, "CDT": -5.0, "MST": -7.0,
@@ -44,7 +44,7 @@ _HALF_AFTER = re.compile(
 )
 _CLOCK = r"(?:\d{1,2}(?:[:.h][0-5]\d)?(?:\s{0,2}(?:[ap]\.?\s?m\b\.?|Uhr\b|h\b))?|\d{4}|noon|midnight)"
 # Two times of day with a dash or a word between them; at least one must look like a time and no other number.
-# White space is bounded: runs of it next to each other would be tried in every division.
+# White space is bounded: a match would try every division of adjacent runs of it.
 RANGE = re.compile(
     rf"(?<![\w.,:/$€£-])(?=\d{{1,2}}[:h]|(?:[\d:.]|\s|[-–—]|to|bis|and|until){{1,20}}?(?:[ap]\.?\s?m\b|Uhr\b)|noon|midnight)"
     rf"(?P<first>{_CLOCK})\s{{0,3}}(?:\(?(?:[ecmp][sd]?t|utc|gmt)\)?\s{{0,3}})?(?:-|–|—|to\b|until\b|till\b|bis\b|and\b|à)"
@@ -65,10 +65,10 @@ _ZONE = re.compile(
 
 
 def read_time(match: re.Match[str], after: str = "") -> tuple[str, ...]:
-    """The times of day ("HH:MM", "HH:MM:SS" where seconds are given) that a match of `TIME` may stand for.
+    """Returns the times of day ("HH:MM", or "HH:MM:SS" with seconds) that a match of `TIME` may mean.
 
-    Without a word for the half of the day, an hour up to twelve is read as it stands and then as twelve hours
-    off; the half that follows the end of a range ("3:30 - 5:00 pm" in `after`) may turn that order about.
+    Without a word for the half of the day, an hour up to twelve is read as it stands, then twelve hours off. The half
+    after the end of a range ("3:30 - 5:00 pm" in `after`) may reverse that order.
     """
     group = match.groupdict()
     if group["word"]:
@@ -85,7 +85,7 @@ def read_time(match: re.Match[str], after: str = "") -> tuple[str, ...]:
 
 
 def bare_time(text: str, after: str = "") -> tuple[str, ...]:
-    """The times that a whole span of digits may stand for ("3", "3:30", "15.30", "1530"); empty for none."""
+    """Returns the times that a whole span of digits may mean ("3", "3:30", "15.30", "1530"); empty for none."""
     match = _BARE.fullmatch(text)
     if match is None:
         return ()
@@ -103,7 +103,7 @@ def _times(
     if hour > 24 or (hour == 24 and minute != "00"):
         return ()
     plain = f"{hour % 24:02d}:{tail}"
-    # Who writes seconds counts to twenty-four.
+    # A time with seconds is written with twenty-four hours.
     if half is not None or certain or second is not None or hour > 12 or hour == 0:
         return (plain,)
     other = f"{hour % 12 + 12:02d}:{tail}" if hour < 12 else f"00:{tail}"
@@ -116,12 +116,12 @@ def _times(
 
 
 def with_seconds(time: str) -> str:
-    """The same time as HH:MM:SS."""
+    """Returns the same time as HH:MM:SS."""
     return time if time.count(":") == 2 else time + ":00"
 
 
 def zone_offset(text: str) -> float | None:
-    """Hours east of UTC that an offset or a zone's abbreviation in a text stands for; None for none."""
+    """Returns the hours east of UTC of an offset or a zone's abbreviation in a text; None if there is none."""
     match = _ZONE.search(text)
     if match is None:
         return None
@@ -134,10 +134,10 @@ def zone_offset(text: str) -> float | None:
 
 
 def read_datetimes(text: str, locale: Locale, after: str = "") -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The RFC 3339 date-times, and the local ones without a zone, of a text with one date and a time.
+    """Returns the RFC 3339 date-times, and the local ones without a zone, of a text with one date and a time.
 
-    A given offset or zone is kept, and converted to UTC as the next reading; without one the time is taken as
-    UTC. Where the text has several times, the first is meant.
+    A given offset or zone is kept, and the next reading is converted to UTC; without one the time counts as UTC. Of
+    several times in the text the first counts.
     """
     stamp = STAMP.search(text)
     if stamp is not None:
@@ -168,7 +168,7 @@ def read_datetimes(text: str, locale: Locale, after: str = "") -> tuple[tuple[st
 
 
 def minutes_between(text: str) -> int | None:
-    """The minutes from the first time to the second of a text that is a range ("2 to 3:30 p.m."), else None.
+    """Returns the minutes from the first to the second time of a range ("2 to 3:30 p.m."), else None.
 
     The half of the day at the end counts for both; a range past midnight ends on the next day.
     """

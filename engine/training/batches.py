@@ -1,4 +1,4 @@
-"""Training windows as tensors: sheet, board and targets of a batch."""
+"""Collates training windows into the tensors of a batch: sheet, board and targets."""
 
 from __future__ import annotations
 
@@ -16,15 +16,7 @@ from cinnabar.engine.models.reader.inputs.questions import Question, question_te
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, Board, Phrases, Questions, Sheet
 from cinnabar.engine.models.reader.inputs.windows import Window, phrases, sheet
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
-from cinnabar.engine.training.canvases import (
-    IGNORE,
-    Places,
-    draw_slots,
-    hint_of,
-    show_value,
-    some_options,
-    spelling,
-)
+from cinnabar.engine.training.canvases import IGNORE, Places, draw_slots, show_value, some_options
 from cinnabar.engine.training.examples import (
     LabelledPassage,
     RowsTarget,
@@ -35,24 +27,22 @@ from cinnabar.engine.training.examples import (
 from cinnabar.engine.training.rewording import Rewording
 from cinnabar.engine.training.targets import SlotTarget
 
-#: True spans that are kept of a slot (a value may be printed several times).
+#: The most true spans of a slot (a value may be printed several times).
 GOLD = 6
 _ROWS, _BOOLEAN = KINDS.index("rows"), KINDS.index("boolean")
 
 
 @dataclass(slots=True)
 class Targets:
-    """What a batch should have said.
+    """The targets of a batch.
 
-    absent: [N, S] float, NaN where unknown. spans: [N, S, GOLD, 2] int64 places (first, last), -1 beyond the
-    end. starts, ends: [N, S, T] and [N, T] bool, where spans may start and end. boolean: [N, S] int64. gate:
-    [N, S] float, 1 where the value has to be spelled, NaN where unknown. default: [N, S] int64, what stands
-    for an absent value: 0 nothing, 1 + i the question's named value i, IGNORE where unknown; either: [N, S]
-    bool, where the value may as well be pointed at (then `absent` is NaN). unsigned: [N, S] float, 1 where
-    the sign at `spans` is not part of the value, NaN where there is none. choice_at: [C, 2] (window, slot);
-    choice_options: [C, O] questions, -1 beyond; choice_printed: [C, O]; choice: [C]. rows_at: [R, 2]; rows:
-    [R, T] float. spell_at: [G, 2]; hint: [G, HINT_BYTES]; shown: [G, SPELLED] tokens on the canvas; spelled:
-    [G, SPELLED] their truth, IGNORE where it does not count; positions: [G], how many of them the slot has.
+    absent: [N, S] float, NaN where unknown. spans: [N, S, GOLD, 2] int64 places (first, last), -1 beyond the end.
+    starts, ends: [N, S, T] and [N, T] bool, places at which spans may start and end. boolean: [N, S] int64. default:
+    [N, S] int64, the value for absence: 0 none, 1 + i the question's named value i, IGNORE where unknown. either:
+    [N, S] bool, whether pointing at the value is right as well (then `absent` is NaN). unsigned: [N, S] float, 1 if
+    the sign at `spans` is not part of the value, NaN without a sign. choice_at: [C, 2] (window, slot);
+    choice_options: [C, O] questions, -1 beyond; choice_printed: [C, O]; choice: [C]. rows_at: [R, 2]; rows: [R, T]
+    float.
     """
 
     absent: Tensor
@@ -60,7 +50,6 @@ class Targets:
     starts: Tensor
     ends: Tensor
     boolean: Tensor
-    gate: Tensor
     default: Tensor
     either: Tensor
     unsigned: Tensor
@@ -70,11 +59,6 @@ class Targets:
     choice: Tensor
     rows_at: Tensor
     rows: Tensor
-    spell_at: Tensor
-    hint: Tensor
-    shown: Tensor
-    spelled: Tensor
-    positions: Tensor
 
 
 @dataclass(slots=True)
@@ -92,7 +76,7 @@ Drawn = tuple[LabelledPassage, Window]
 
 
 def collate(drawn: Sequence[Drawn], wordpieces: WordPieces, rng: random.Random) -> Batch:
-    """A batch of these windows, with slots, wordings and visible values drawn at random."""
+    """Returns a batch of these windows, with slots, wordings and visible values drawn at random."""
     drawn_pieces = [(p.pieces, w) for p, w in drawn]
     page = sheet(drawn_pieces)
     chosen = [draw_slots(p, w, rng) for p, w in drawn]
@@ -105,7 +89,7 @@ def collate(drawn: Sequence[Drawn], wordpieces: WordPieces, rng: random.Random) 
 
 
 class _Seen:
-    """A window of the batch, and the places of it at which words start."""
+    """A window of the batch and the places at which its words start."""
 
     def __init__(self, index: int, passage: LabelledPassage, window: Window, width: int) -> None:
         self.index, self.passage, self.window = index, passage, window
@@ -118,7 +102,7 @@ class _Seen:
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """A choice of the batch: its place (window, slot), its options, and which is true, IGNORE if none is."""
+    """A choice of the batch: its place (window, slot), its options, and the true one, IGNORE if none is."""
 
     at: tuple[int, int]
     options: list[int]
@@ -133,21 +117,20 @@ class _Collation:
         self.rng, self.width = rng, width
         shape = (windows, slots)
         self.board = Board.blank(windows, slots, width)
-        self.absent, self.gate, self.unsigned = (torch.full(shape, float("nan")) for _ in range(3))
+        self.absent, self.unsigned = (torch.full(shape, float("nan")) for _ in range(2))
         self.default, self.either = torch.full(shape, IGNORE), torch.zeros(shape, dtype=torch.bool)
         self.spans = torch.full((*shape, GOLD, 2), -1)
         self.boolean = torch.full(shape, IGNORE)
         self.starts = torch.zeros(*shape, width, dtype=torch.bool)
         self.ends = torch.zeros(windows, width, dtype=torch.bool)
-        #: The distinct questions in the order in which they were first asked.
+        #: The distinct questions with their numbers, in the order in which they were first asked.
         self.asked: dict[Question, int] = {}
         self.wording = Rewording(rng)
         self.choices: list[_Choice] = []
         self.rows: list[tuple[tuple[int, int], npt.NDArray[np.int64]]] = []
-        self.spells: list[tuple[tuple[int, int], tuple[bytes, bytes]]] = []
 
     def add(self, seen: _Seen, slots: Sequence[SlotTarget | RowsTarget]) -> None:
-        """Put the slots of a window on the board, and note what should be said of them."""
+        """Puts the slots of a window on the board and notes their targets."""
         i, window = seen.index, seen.window
         self.ends[i, 1 : seen.size + 1] = torch.from_numpy(word_ends(seen.case))
         shows = self.rng.random() < 0.5
@@ -178,7 +161,7 @@ class _Collation:
         return self.asked.setdefault(question, len(self.asked))
 
     def _choose(self, seen: _Seen, j: int, target: SlotTarget) -> None:
-        """Options are decided where most is said of them; what other windows say of them is not known."""
+        """Adds the target of a choice or boolean if this window decides it; in other windows it is not known."""
         i = seen.index
         if not (seen.whole or target.anchor >= 0 or is_held(target, seen.window)):
             return
@@ -199,20 +182,15 @@ class _Collation:
         else:
             self.starts[i, j, torch.from_numpy(places_inside(target.allowed, seen.window))] = True
             self.starts[i, j] &= seen.word_start
-        if target.absent or target.spans or (seen.whole and target.known):
+        if target.absent or target.spans:
             self.absent[i, j] = float(target.absent or (not own and bool(target.spans)))
         for k, (a, b) in enumerate(own[:GOLD]):
             self.spans[i, j, k] = torch.tensor((a, b))
             self.starts[i, j, a] = True
             self.ends[i, b] = True
-        if own or (seen.whole and target.known and not target.absent):
-            self.gate[i, j] = float(not own)
-        if target.spelled is not None and (own or seen.whole):
-            hint = hint_of(seen.passage, target, own, self.rng)
-            self.spells.append(((i, j), (target.spelled, hint)))
 
     def _default(self, i: int, j: int, target: SlotTarget, asked: Question, own: Places) -> None:
-        """What stands for an absent value is told where the question, as it is asked, names any."""
+        """Notes the value that stands for absence if the question, as worded, names any."""
         if own and target.unsigned is not None:
             self.unsigned[i, j] = float(target.unsigned)
         if not asked.named:
@@ -220,14 +198,14 @@ class _Collation:
         if target.default < 0:
             self.default[i, j] = 0 if target.absent else IGNORE
         elif target.default < len(asked.named) and (own or not target.spans):
-            # Wordings that name fewer keep the first ones: places stay the same.
+            # A wording that names fewer values keeps the first ones, so their numbers stay the same.
             self.default[i, j] = 1 + target.default
             if own:
                 self.either[i, j] = True
-                self.absent[i, j] = self.gate[i, j] = float("nan")
+                self.absent[i, j] = float("nan")
 
     def targets(self) -> Targets:
-        """What the batch should have said, now that all windows are in."""
+        """Returns the targets of all added windows."""
         count, most = len(self.choices), max((len(c.options) for c in self.choices), default=1)
         options, printed = torch.full((count, most), -1), torch.zeros(count, most)
         for k, choice in enumerate(self.choices):
@@ -236,15 +214,12 @@ class _Collation:
         tags = torch.zeros(len(self.rows), self.width)
         for k, (_, places) in enumerate(self.rows):
             tags[k, torch.from_numpy(places)] = 1.0
-        hint, shown, spelled, positions = spelling([x for _, x in self.spells], self.rng)
         return Targets(
             absent=self.absent, spans=self.spans, starts=self.starts, ends=self.ends, boolean=self.boolean,
-            gate=self.gate, default=self.default, either=self.either, unsigned=self.unsigned,
+            default=self.default, either=self.either, unsigned=self.unsigned,
             choice_at=_pairs([c.at for c in self.choices]), choice_options=options, choice_printed=printed,
             choice=torch.tensor([c.true for c in self.choices], dtype=torch.long),
             rows_at=_pairs([at for at, _ in self.rows]), rows=tags,
-            spell_at=_pairs([at for at, _ in self.spells]), hint=hint, shown=shown, spelled=spelled,
-            positions=positions,
         )  # fmt: skip
 
 

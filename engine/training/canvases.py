@@ -1,26 +1,20 @@
-"""What a training canvas asks and shows: drawn slots, their options, visible values, and their spelling."""
+"""What a training canvas asks and shows: drawn slots, their options, and visible values."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 
 import torch
-from torch import Tensor
 
-from cinnabar.engine.canvas import MASK, MORE, PAD
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, STATES, Board
 from cinnabar.engine.models.reader.inputs.windows import Window
-from cinnabar.engine.models.reader.network.speller import HINT_BYTES
 from cinnabar.engine.training.examples import LabelledPassage, RowsTarget, is_held
 from cinnabar.engine.training.targets import SlotTarget
 
-#: Slots of one training window.
+#: The most slots of one training window: outside of rows, arrays, rows, and slots of rows.
 _SCALARS, _ARRAYS, _ROWS, _ROW_SLOTS = 14, 3, 5, 8
 #: Options of a choice beside the true one.
 _OPTIONS = 12
-#: Positions of the speller in training; two pads at most count in its loss.
-SPELLED, PADS = 32, 2
 #: A target that does not count.
 IGNORE = -100
 
@@ -31,16 +25,15 @@ Places = list[tuple[int, int]]
 def draw_slots(
     passage: LabelledPassage, window: Window, rng: random.Random
 ) -> list[SlotTarget | RowsTarget]:
-    """Some of the fields, all arrays, and the slots of some rows that begin in the window.
+    """Draws some of the fields, some arrays, and some slots of rows that begin in the window.
 
-    Of a long document's fields most are not in the window: at most half as many of these as of the others, or
-    the model learns to answer that nothing is there.
+    Most fields of a long document are not in the window. At most half as many of these as of the others are drawn;
+    with more of them the model learns to answer that nothing is there.
     """
     held: list[SlotTarget] = []
     others: list[SlotTarget] = []
     for x in rng.sample(passage.scalars, len(passage.scalars)):
-        there = not x.absent and (is_held(x, window) or not (x.spans or x.chosen))
-        (held if there else others).append(x)
+        (held if not x.absent and is_held(x, window) else others).append(x)
     held = held[: rng.randint(_SCALARS // 2, _SCALARS)]
     scalars = held + others[: max(2, len(held) // 2)]
     rng.shuffle(scalars)
@@ -52,7 +45,7 @@ def draw_slots(
 
 
 def some_options(target: SlotTarget, rng: random.Random) -> list[int]:
-    """The true option among others; of a long list some, and those that the text names."""
+    """Draws the options of a choice: the true one, those that the text names, and others up to the limit."""
     others = [o for o in range(len(target.options)) if o != target.option]
     if len(others) > _OPTIONS:
         named = [o for o in others if target.printed[o]][: _OPTIONS // 2]
@@ -63,7 +56,7 @@ def some_options(target: SlotTarget, rng: random.Random) -> list[int]:
 def show_value(
     board: Board, i: int, j: int, target: SlotTarget, own: Places, size: int, rng: random.Random
 ) -> None:
-    """Put the true value on the canvas, a tenth of them corrupted so that doubting is learned."""
+    """Puts the true value on the canvas; a tenth of the values are corrupted, so that the model learns to doubt."""
     if not target.known:
         return
     corrupted = rng.random() < 0.1
@@ -85,32 +78,3 @@ def show_value(
         board.span[i, j] = torch.tensor((a, b + 1))
     if not corrupted and target.words:
         board.words[i, j, : len(target.words)] = torch.tensor(target.words)
-
-
-def hint_of(passage: LabelledPassage, target: SlotTarget, own: Places, rng: random.Random) -> bytes:
-    """The bytes of the span that the pointer would choose; at times none, for the pointer may be wrong."""
-    if not own or rng.random() < 0.3:
-        return b""
-    first, last = rng.choice(target.spans)
-    return passage.text[passage.pieces.start[first] : passage.pieces.end[last]].encode()
-
-
-def spelling(
-    spells: Sequence[tuple[bytes, bytes]], rng: random.Random
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """What the speller sees and should say of (text, hint): hint, shown, spelled, positions of `Targets`."""
-    hint = torch.full((len(spells), HINT_BYTES), MASK)
-    shown = torch.full((len(spells), SPELLED), MASK)
-    spelled = torch.full((len(spells), SPELLED), IGNORE)
-    positions = torch.tensor([rng.choice((SPELLED // 2, SPELLED)) for _ in spells], dtype=torch.long)
-    for k, ((text, seen), size) in enumerate(zip(spells, positions.tolist(), strict=True)):
-        # A value that is longer than its slot ends in MORE: the slot has to grow.
-        tokens = [*text[: size - 1], MORE] if len(text) > size else [*text, *[PAD] * PADS][:size]
-        spelled[k, : len(tokens)] = torch.tensor(tokens)
-        cut = seen[:HINT_BYTES]
-        hint[k, : len(cut)] = torch.tensor(list(cut), dtype=torch.long)
-        if rng.random() < 0.5:
-            ratio = rng.random()
-            visible = torch.tensor([rng.random() < ratio for _ in range(len(tokens))])
-            shown[k, : len(tokens)] = torch.where(visible, torch.tensor(tokens), MASK)
-    return hint, shown, spelled, positions

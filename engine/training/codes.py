@@ -1,4 +1,4 @@
-"""Codes drawn by a pattern such as `INV-####`: numbers of invoices, of telephones, of accounts."""
+"""Draws codes by a pattern such as `INV-####`: numbers of invoices, telephones and accounts."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from functools import lru_cache
 
 @lru_cache(maxsize=4096)
 def code_pattern(code: str) -> str:
-    """The regular expression (ECMA-262) of a code's pattern."""
+    """Returns the regular expression (ECMA-262) of a code's pattern."""
     marks = {"#": "[0-9]", "@": "[A-Z]", "*": "[A-Z0-9]", "%": "[0-9a-f]"}
     return "^" + "".join(marks.get(c) or re.sub(r"([.*+?^${}()|\[\]\\/])", r"\\\1", c) for c in code) + "$"
 
 
 def draw_code(rng: random.Random, code: str) -> str:
-    """A code by its pattern: `#` a digit, `@` a capital, `*` either, `%` a hex digit, the rest as it
-    stands."""
+    """Draws a code by its pattern: `#` a digit, `@` a capital, `*` either, `%` a hex digit, all else literal."""
     out = []
     for i, c in enumerate(code):
         if c == "#":

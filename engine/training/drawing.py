@@ -1,4 +1,4 @@
-"""The values of one synthetic document, drawn when a layout first asks for them."""
+"""Draws the values of one synthetic document when a layout first asks for them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from cinnabar.engine.training.values import draw
 
 
 def template_of(path: str) -> str:
-    """`items[3].name` as `items[].name`."""
+    """Returns the template of a path: `items[].name` for `items[3].name`."""
     return re.sub(r"\[\d+\]", "[]", path) if "[" in path else path
 
 
 @dataclass(slots=True)
 class Drawing:
-    """The values of one document, and what of them was printed.
+    """The values of one document and their printings.
 
-    `prints` maps a concrete path to its printings (ids of pieces, in order of the text); `told` are paths
-    whose value the text states without printing it; `rows` maps an array's concrete path to its number of
-    items that were written; `row` is the item that paths with a leading dot belong to.
+    `prints` maps a concrete path to its printings (ids of pieces, in order of the text). `told` has the paths with a
+    value that the text states without printing it. `rows` maps an array's concrete path to its number of written
+    items. `row` is the item of paths with a leading dot.
     """
 
     family: Family
@@ -40,13 +40,13 @@ class Drawing:
     _seen: dict[str, set[str]] = field(default_factory=dict)
     _printed: int = 0
 
-    # --- Scope: what generators and printers ask ---
+    # --- Scope, the protocol for generators and printers ---
 
     def chosen(self, key: str, options: tuple[str, ...]) -> str:
         if key not in self._choices:
             self._choices[key] = self.rng.choice(options)
         kept = self._choices[key]
-        # A twelfth of the dates of a document are written in another way than the rest.
+        # A twelfth of a document's dates are written in another way than the rest.
         if key.startswith("date ") and self.rng.random() < 0.08:
             return self.rng.choice(options)
         return kept
@@ -103,7 +103,7 @@ class Drawing:
             v = draw(self, f.spec)
             if end > 0 and v.kind == "string":
                 seen = self._seen.setdefault(f.path, set())
-                for _ in range(4):  # two equal rows could not be told apart
+                for _ in range(4):  # two equal rows could not be distinguished
                     if v.raw not in seen:
                         break
                     v = draw(self, f.spec)
@@ -142,20 +142,20 @@ class Drawing:
             self._absent[path] = path not in self.prints and self.rng.random() < share
         return self._absent[path]
 
-    # --- what was printed ---
+    # --- printings ---
 
     def keep(self, path: str) -> None:
-        """The value is printed: from now on it is not absent."""
+        """Marks the value as printed, so that it is no longer absent."""
         self._absent[path] = False
 
     def new_print(self, path: str) -> int:
-        """The number of one more printing of this value."""
+        """Returns the number of a new printing of this value."""
         self._printed += 1
         self.prints.setdefault(path, []).append(self._printed)
         return self._printed
 
     def open_row(self, array: str, index: int) -> bool:
-        """Whether this item was not written yet; then the array holds it from now on."""
+        """Adds the item to its array's written ones; returns False if it was written before."""
         if index < self.rows.get(array, 0):
             return False
         self.rows[array] = self._counts[array] = index + 1

@@ -1,4 +1,4 @@
-"""From labelled documents to training windows: pieces, and slots with their targets."""
+"""Turns labelled documents into training windows: pieces, and slots with their targets."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from cinnabar.engine.training.targets import SlotTarget, Starts, slot_target
 from cinnabar.engine.training.wrapped import Wrapped
 from cinnabar.schemas.form.form import Form
 
-#: Most characters of a row's line that stand before its first known value.
+#: The most characters of a row's line before its first known value.
 BEFORE_ROW = 28
 
 
 @dataclass(frozen=True, slots=True)
 class RowsTarget:
-    """The beginnings of an array's items, as pieces of the passage; empty where the document has none."""
+    """The beginnings of an array's items, as pieces of the passage; empty if the document has none."""
 
     question: Question
     places: tuple[int, ...]
@@ -37,7 +37,7 @@ class RowsTarget:
 
 @dataclass(frozen=True, slots=True)
 class LabelledPassage:
-    """A passage with the targets of all of its slots: what training windows are drawn from.
+    """A passage with the targets of all its slots; training draws windows from it.
 
     `rows` holds the slots of each row of an array, together.
     """
@@ -53,7 +53,7 @@ class LabelledPassage:
 def labelled_passage(
     text: str, form: Form, labels: Labels, pieces: Pieces, wordpieces: WordPieces, longest: int = LONGEST
 ) -> LabelledPassage:
-    """The targets of a document's slots."""
+    """Returns the passage of a document with the targets of its slots."""
     reader = MentionReader(text)
     asked = form_questions(form)
     folded = plain_words(text)
@@ -89,14 +89,14 @@ def labelled_passage(
 
 
 def rows_from_line_starts(passage: LabelledPassage) -> LabelledPassage:
-    """The same passage, with rows that each have lines of their own beginning where their line begins.
+    """Returns the passage with rows anchored at the beginning of their line, in arrays with one row to a line.
 
-    An item's first known value need not be its first word (a position number, a label stand before it), and
-    which one is known differs from row to row; a line's beginning is the same for all, and can be seen.
+    The first known value of an item need not be its first word (a position number or a label may precede it), and the
+    known values differ from row to row. The beginning of a line is the same for all rows and visible to the model.
     """
     pieces = passage.pieces
     line_start = np.maximum.accumulate(np.where(pieces.gap >= 3, np.arange(len(pieces)), 0))
-    # The items of a list of texts point at themselves: before them may stand a bullet, but no words.
+    # An item of a list of texts is its own anchor: a bullet may precede it, but no words.
     alone = {row[0].anchor for row in passage.rows if len(row) == 1}
     moved: dict[int, int] = {}
     for array in passage.arrays:
@@ -127,7 +127,7 @@ def rows_from_line_starts(passage: LabelledPassage) -> LabelledPassage:
 
 
 def draw_window(passage: LabelledPassage, rng: random.Random) -> Window:
-    """A window to train on, mostly one that holds values; a long passage's begins a little off its cut."""
+    """Draws a window to train on, mostly one with values; in a long passage it is shifted a little."""
     if len(passage.windows) == 1:
         return passage.windows[0]
     weights = []
@@ -139,25 +139,25 @@ def draw_window(passage: LabelledPassage, rng: random.Random) -> Window:
 
 
 def is_held(target: SlotTarget, window: Window) -> bool:
-    """Whether a slot outside of rows is decided in a window: a value stands there, or most is said of it."""
+    """Returns whether a window decides a slot outside of rows: it holds a value, or says most about the choice."""
     if target.chosen:
         return window.first <= target.told < window.last
     return any(window.first <= a and b < window.last for a, b in target.spans)
 
 
 def _shifted(window: Window, total: int, rng: random.Random) -> Window:
-    """The window moved by up to a fifth of its length: where a text is cut should not matter."""
+    """Returns the window moved by up to a fifth of its length, because the place of a cut should not matter."""
     size = window.last - window.first
     first = min(max(0, window.first + rng.randint(-size // 5, size // 5)), max(0, total - size))
     return Window(first, min(first + size, total), first, min(first + size, total))
 
 
 def inside(spans: Sequence[tuple[int, int]], window: Window) -> list[tuple[int, int]]:
-    """The spans that lie in a window, as places of the window."""
+    """Returns the spans within a window, as places of the window."""
     return [(window.place(a), window.place(b)) for a, b in spans if window.first <= a and b < window.last]
 
 
 def places_inside(pieces: Iterable[int], window: Window) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """The pieces that lie in a window, as places of the window."""
+    """Returns the pieces within a window, as places of the window."""
     kept = [window.place(p) for p in pieces if window.first <= p < window.last]
     return np.asarray(kept, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""A family of documents, read from its folder: fields, labels, pools and layouts. All of it is data."""
+"""Loads a family of documents from the data in its folder: fields, labels, pools and layouts."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from cinnabar.engine.training.values import kind_of
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field: `path` has `[]` for an array index (`items[].amount`); hidden ones (`_x`) are in no schema.
-    `told` fields are known from what every layout says, without being printed."""
+    """One field: `path` has `[]` for an array index (`items[].amount`); hidden fields (`_x`) are in no schema.
+
+    The value of a `told` field follows from the words of every layout, without being printed."""
 
     path: str
     spec: str
@@ -36,7 +37,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A group of fields, or an array with its number of items; its items ascend by the field `sort`."""
+    """A group of fields, or an array with its range of item counts; its items ascend by the field `sort`."""
 
     path: str
     names: tuple[str, ...]
@@ -48,7 +49,7 @@ class Container:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """One way in which the family's documents look."""
+    """One layout of the family's documents."""
 
     name: str
     languages: tuple[str, ...]
@@ -59,9 +60,9 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """All that is known of a kind of document; `decoys` are fields that none has, near to what is printed.
+    """The data of one kind of document; `decoys` are fields that no document has but that resemble printed ones.
 
-    One that is `held_out` is left out of training, to measure transfer to unseen kinds of documents.
+    Training leaves out a `held_out` family, to measure transfer to unseen kinds of documents.
     """
 
     name: str
@@ -82,11 +83,11 @@ class Family:
 
 
 class FamilyError(ValueError):
-    """A family's data is wrong: where and how."""
+    """A fault in a family's data; the message says where and how."""
 
 
 def _called(fields: Iterable[Field]) -> set[str]:
-    """The names of fields with the group they stand in; `DueDate` and `due_date` are one name."""
+    """Returns the names of fields with their group; `DueDate` and `due_date` are one name."""
     return {
         f"{f.path.rpartition('.')[0]}.{re.sub(r'(?<=[a-z])(?=[A-Z])|[_ -]+', ' ', called).lower()}"
         for f in fields
@@ -113,7 +114,7 @@ def _field(path: str, data: Mapping[str, Any] | str, absent: float) -> Field:
         options = {x.strip(): "" for x in split(options)}
     spec = data.get("v", "enum" if options else "")
     if not spec:
-        raise FamilyError(f"field {path}: wants a generator in `v`, or `options`")
+        raise FamilyError(f"field {path}: expected a generator in `v`, or `options`")
     kind = data.get("kind") or ("enum" if options else kind_of(spec))
     own = _words_of(path)
     names = tuple(dict.fromkeys((own, *_alternatives(data, "names"))))
@@ -159,7 +160,7 @@ def _pool(data: Any) -> Mapping[str, str]:
 
 @lru_cache(maxsize=512)
 def load_family(name: str) -> Family:
-    """The family in this folder; FamilyError says what is wrong with its data."""
+    """Returns the family of this name. Raises FamilyError if its data is wrong."""
     folder = FAMILIES_FOLDER / name
     if not (folder / "family.toml").is_file():
         raise FamilyError(f"there is no family {name!r}; known are {', '.join(family_names())}")
@@ -200,5 +201,5 @@ def load_family(name: str) -> Family:
 
 @lru_cache(maxsize=1)
 def family_names() -> tuple[str, ...]:
-    """All families that have a folder, sorted."""
+    """Returns the names of all families that have a folder, sorted."""
     return tuple(sorted(p.parent.name for p in FAMILIES_FOLDER.glob("*/family.toml")))

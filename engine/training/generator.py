@@ -1,8 +1,8 @@
-"""Labelled synthetic documents without end: what the default model is trained on beside real ones.
+"""Generates labelled synthetic documents; the default model is trained on them beside real ones.
 
-Everything that is particular to a kind of document is data in `families/` (its README describes the format);
-this engine draws values, prints them and varies the schemas. `python -m cinnabar.engine.training.generator
---show FAMILY --seed N` prints one document with its schema, record and spans.
+Everything particular to a kind of document is data in `families/` (its README describes the format). The generator
+draws values, prints them and varies the schemas. `python -m cinnabar.engine.training.generator --show FAMILY --seed N`
+prints one document with its schema, record and spans.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ WordBoxes = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.f
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A document, what is asked of it, and the answer.
+    """A document, its schema and its record.
 
-    `truth` validates against `schema`. `spans` maps JSON pointers of `truth` to [start, end) in characters of
-    `text` where the value is printed: every interval is one whole printing, except for pointers in `broken`,
-    whose intervals are the pieces of one printing (a wrapped cell) in order. Values that the text only
-    implies have none. `rows` maps the pointer of each array item to the character where it begins.
-    `word_boxes` is (word_start [W], word_end [W], box [W, 4] as shares of the page) for page-like layouts.
+    `truth` validates against `schema`. `spans` maps JSON pointers of `truth` to the printings of the value as [start,
+    end) in characters of `text`. Every interval is one whole printing; only for pointers in `broken` the intervals are
+    the pieces of one printing (a wrapped cell) in order. Values that the text only implies have no span. `rows` maps
+    the pointer of each array item to the character at which it begins. `word_boxes` is (word_start [W], word_end [W],
+    box [W, 4] as shares of the page) for page-like layouts.
     """
 
     text: str
@@ -53,7 +53,7 @@ class Example:
 
 
 FAMILIES: tuple[str, ...] = family_names()
-#: How the fields and the layout of a family without layouts are drawn.
+#: The functions that draw fields and layout of a family without layouts.
 GENERIC = {
     "random_form": random_forms.draw_form_family,
     "random_pages": random_pages.draw_page_family,
@@ -70,7 +70,7 @@ def _draw_layout(r: random.Random, family: Family) -> Drawing:
 
 
 def make_example(name: str, seed: int | str) -> Example:
-    """The example of this family and seed; the same for ever as long as the data stays."""
+    """Returns the example of this family and seed; it is the same as long as the data stays the same."""
     r = random.Random(f"{name}/{seed}")
     family = load_family(name)
     if family.generic:
@@ -91,8 +91,7 @@ def make_example(name: str, seed: int | str) -> Example:
 
 
 def generate(seed: int, families: Sequence[str] | None = None) -> Iterator[Example]:
-    """Examples without end, deterministic in seed and families; by default all families that are not held
-    out."""
+    """Yields examples without end, deterministic in seed and families; the default is all that are not held out."""
     names = tuple(families) if families is not None else tuple(n for n in FAMILIES if not load_family(n).held_out)
     weights = [float(load_family(n).extra.get("weight", 1.0)) for n in names]
     r = random.Random(seed)
@@ -102,7 +101,7 @@ def generate(seed: int, families: Sequence[str] | None = None) -> Iterator[Examp
 
 
 def check(example: Example) -> list[str]:
-    """What is wrong with an example: spans that do not hold the value, truth that does not fit the schema."""
+    """Returns the problems of an example: spans that do not hold the value, truth that does not fit the schema."""
     import jsonschema_rs
 
     problems = [
@@ -127,7 +126,7 @@ def check(example: Example) -> list[str]:
 
 
 def main() -> None:
-    """Prints one example of a family."""
+    """Prints one example of a family, or checks all families."""
     p = argparse.ArgumentParser(description=main.__doc__)
     p.add_argument(
         "--show", required=True, metavar="FAMILY", help="a family's name, or `all` to check them all"

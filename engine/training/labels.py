@@ -1,7 +1,7 @@
-"""Finds where the values of a true record are printed: spans for the leaves, anchors for the rows of arrays.
+"""Finds the values of a true record in its text: spans for the leaves, anchors for the rows of arrays.
 
-Values are found by their readings (a date in words is the same date); rows by the place where most of their
-values stand together, in the order of the record (a dynamic programme over candidate places).
+Values are found by their readings (a date in words is the same date). Rows are found in the order of the record at the
+places with most of their values close together, by a dynamic programme over candidate places.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from cinnabar.engine.readings.scan import Mention, scan
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, Slot
 from cinnabar.schemas.form.record_walk import RecordLeaf, record_parts, record_rows, walk_record
 
-#: How far behind a row's anchor its values are looked for, in characters.
+#: The characters after a row's anchor in which its values are searched.
 ROW_REACH = 400
-#: Candidate anchors of a row that the dynamic programme weighs.
+#: The most candidate anchors of a row in the dynamic programme.
 ROW_CANDIDATES = 24
-#: Choices kept after each row; what a row without a place costs, a character between two rows, and one
-#: before the first of them.
+#: Choices kept after each row; the costs of a row without a place, of a character between two rows, and of one before
+#: the first row.
 ROW_STATES, SKIPPED, GAP, LATE = 64, 0.05, 0.0002, 0.00002
 
 Spans = list[tuple[int, int]]
@@ -31,7 +31,7 @@ Spans = list[tuple[int, int]]
 
 @dataclass(slots=True)
 class LabelledLeaf:
-    """The truth of one slot: its value, where it is printed, and the index of the row it lies in, or -1."""
+    """The truth of one slot: its value, the spans of its printings, and the index of its row, or -1."""
 
     slot: Slot
     value: Any
@@ -58,7 +58,7 @@ class Labels:
 
 
 class Finder:
-    """Looks values up in one text; every value is searched for once."""
+    """Finds values in one text; it searches for every value once."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -67,7 +67,7 @@ class Finder:
         self._found: dict[tuple[str, str], Spans] = {}
 
     def __call__(self, slot: Slot, value: Any) -> Spans:
-        """All spans that have this value among their readings."""
+        """Returns all spans that have this value among their readings."""
         key = (repr(value), slot.kind + slot.format)
         if key not in self._found:
             hint = slot.format or slot.kind
@@ -78,7 +78,7 @@ class Finder:
 
 
 def label_by_search(text: str, form: Form, truth: Any) -> Labels:
-    """Labels of a document of which only the record is known."""
+    """Returns the labels of a document with only its record known."""
     labels, finder = Labels(), Finder(text)
     _walk(form.root, truth, -1, (0, len(text)), labels, finder)
     return labels
@@ -87,7 +87,7 @@ def label_by_search(text: str, form: Form, truth: Any) -> Labels:
 def label_by_pointers(
     text: str, form: Form, truth: Any, spans: Mapping[str, Spans], anchors: Mapping[str, int]
 ) -> Labels:
-    """Labels of a document whose printed places are known by JSON pointer."""
+    """Returns the labels of a document with the spans of its values known by JSON pointer."""
     labels = Labels()
     siblings: dict[tuple[int, int], list[LabelledRow]] = {}
     for at in walk_record(form, truth):
@@ -97,7 +97,7 @@ def label_by_pointers(
             row = LabelledRow(at.array, at.parent, anchors.get(at.pointer, -1), len(text))
             labels.rows.append(row)
             siblings.setdefault((at.array.index, at.parent), []).append(row)
-    # Parents come before their children, so that the end of a row is known where one within it is looked at.
+    # Parents come before their children, so that the end of a row is known before the rows within it.
     for (_, parent), rows in siblings.items():
         for number, row in enumerate(rows, 1):
             after = [other.anchor for other in rows[number:] if other.anchor > row.anchor]
@@ -126,7 +126,7 @@ def _walk(node: Node, value: Any, row: int, region: tuple[int, int], labels: Lab
 
 
 def _within(spans: Spans, region: tuple[int, int]) -> Spans:
-    """The spans inside of a row; else the nearest before it (a heading that the row shares)."""
+    """Returns the spans inside of a row; else the nearest before it (a heading that the row shares)."""
     inside = [s for s in spans if region[0] <= s[0] < region[1]]
     if inside:
         return inside[:4]
@@ -148,7 +148,7 @@ def _leaves_of(node: Node, value: Any) -> list[tuple[Slot, Any]]:
 def _anchors(
     rows: Sequence[list[tuple[Node, Any]]], region: tuple[int, int], finder: Finder
 ) -> list[int]:
-    """For each row the character where it begins, ascending, -1 where it was not found."""
+    """Returns for each row the character at which it begins, ascending, -1 if it was not found."""
     found = []
     for parts in rows:
         starts = [
@@ -161,29 +161,29 @@ def _anchors(
 
 
 def _worth(starts: list[list[int]], place: int, until: int) -> float:
-    """How well a row fits a place: the number of its values that follow, rarer and nearer ones counting more.
+    """Returns how well a row fits a place: the number of its values that follow; rarer and nearer ones count more.
 
-    Values behind `until`, where the next row begins, count half: they are its own, or stand in a column.
+    The next row begins at `until`. Values after it count half: they belong to the next row, or stand in a column.
     """
     total = 0.0
     for own in starts:
         i = bisect.bisect_left(own, place)
         if i < len(own) and own[i] < place + ROW_REACH:
-            # Nearer is better: otherwise an anchor could skip its own row's first values.
+            # Nearer values count more: otherwise an anchor could skip the first values of its row.
             worth = (1.0 - 0.5 * (own[i] - place) / ROW_REACH) / (1 + 0.1 * len(own))
             total += worth if own[i] < until else 0.5 * worth
     return total
 
 
 def _candidates(starts: list[list[int]], end: int) -> list[int]:
-    """Places where a row may begin, ascending."""
+    """Returns the places at which a row may begin, ascending."""
     places = {place for own in starts for place in own[:ROW_CANDIDATES]}
     return sorted(sorted(places, key=lambda p: (-_worth(starts, p, end), p))[:ROW_CANDIDATES])
 
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """The last of the rows that have a place, and those before it; `total` is without its own worth."""
+    """The last placed row and the choice before it; `total` does not include the worth of this row."""
 
     row: int
     place: int
@@ -192,7 +192,7 @@ class _Choice:
 
 
 def _ascending(rows: list[list[list[int]]], start: int, end: int) -> list[int]:
-    """The best ascending choice of a place a row, by its values up to the next one; it may go without."""
+    """Returns the best ascending places of the rows, by their values up to the next row; a row may have none."""
     states = [_Choice(-1, -1, 0.0, None)]
 
     def through(state: _Choice, until: int) -> float:
@@ -201,8 +201,8 @@ def _ascending(rows: list[list[list[int]]], start: int, end: int) -> list[int]:
     for k, starts in enumerate(rows):
         best = {s.place: replace(s, total=s.total - SKIPPED) for s in states}
         for place in _candidates(starts, end):
-            # A row far behind the one before it has probably skipped others; a list begins where it is first
-            # told, not where its items come again (a signature, an index).
+            # A row far after the one before it has probably skipped others. A list begins at its first mention, not at
+            # a repetition of its items (a signature, an index).
             reached = [
                 (through(s, place) - (GAP if s.row >= 0 else LATE) * (place - max(s.place, start)), s)
                 for s in states

@@ -1,4 +1,4 @@
-"""Lines laid out as one text: where printings and rows stand, and the boxes of words, are known at once."""
+"""Lays lines out as one text, with the places of printings and rows and the boxes of words."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from cinnabar.engine.training.lines import Line, Style
 
 @dataclass(slots=True)
 class Laid:
-    """A document's text, where each printing of a value stands (pieces in order), where rows begin, and
-    boxes."""
+    """A document's text, the places of each printing of a value (pieces in order), rows' beginnings, and boxes."""
 
     text: str
     prints: dict[int, list[tuple[int, int]]]
@@ -44,7 +43,7 @@ def _spoil(rng: random.Random, text: str, share: float) -> str:
 
 
 def lay_out(lines: Sequence[Line], style: Style, rng: random.Random) -> Laid:
-    """Lines as one text. Values' own characters are never spoilt by noise."""
+    """Returns the lines as one text. Noise never changes the characters of values."""
     out: list[str] = []
     at = 0
     prints: dict[int, list[tuple[int, int]]] = {}
@@ -112,8 +111,7 @@ def _line_boxes(
     top: float, cell_w: float, cell_h: float, starts: list[int], ends: list[int], boxes: list[tuple[float,
     float, float, float]],
 ) -> None:  # fmt: skip
-    """Appends the words of one line with their boxes; a word takes its column from the segment it begins
-    in."""
+    """Appends the words of one line with their boxes; a word takes the column of the segment in which it begins."""
     size, k = 0, len(out)
     while k and size < end - begin:
         k -= 1

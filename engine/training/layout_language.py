@@ -1,4 +1,4 @@
-"""The small language of layouts, described in `families/README.md`: a text is parsed once into nodes."""
+"""Parses the small language of layouts (described in `families/README.md`) into nodes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 Node = tuple[Any, ...]
-# An option of a choice that is for one language only.
+# The tag of a choice's option for one language only.
 _LANGUAGE_TAG = re.compile(r"(en|de|fr|es|it|nl|pt|sv|pl):")
 _TOKEN = re.compile(r"\{\{|\}\}|\[\[|\]\]|<<|>>|\||\{(\d+)\}|[\x02\x04\x05]")
 _VALUE = re.compile(r"^(?P<path>[^|:]+)(?::(?P<align>[<>]?)(?P<width>\d+))?(?:\|(?P<form>.*))?$", re.S)
@@ -22,7 +22,7 @@ class LayoutError(ValueError):
 
 @lru_cache(maxsize=20000)
 def parse(text: str) -> tuple[Node, ...]:
-    """The nodes of a layout's text; block directives (`@rows`, `@columns`) stand on lines of their own."""
+    """Returns the nodes of a layout's text; block directives (`@rows`, `@columns`) stand on lines of their own."""
     text = re.sub(r"@rows ([.\w]+)\n", "\x02rows \\1\n", text)
     text = re.sub(r"^@columns (\d+)\n", "\x02columns \\1\n", text, flags=re.M)
     text = re.sub(r"^@col\n", "\x04", text, flags=re.M)
@@ -53,7 +53,7 @@ def _parse_until(text: str, at: int, stop: tuple[str, ...]) -> tuple[list[Node],
             end = text.find("}}", at)
             if end < 0:
                 raise LayoutError(f"'}}}}' is missing after {text[at : at + 40]!r}")
-            while text[end : end + 3] == "}}}":  # a form of a date ends with a brace of its own
+            while text[end : end + 3] == "}}}":  # a date's form ends with a brace of its own
                 end += 1
             nodes.append(_value(text[at:end]))
             at = end + 2
@@ -116,7 +116,7 @@ def _section(text: str, at: int) -> tuple[Node, int]:
         head = re.compile(r"\*([.\w]+)\|([^|]*)\|([^|]*)\|").match(text, at)
         if head is None:
             raise LayoutError(
-                f"rows want [[*path|separator|last separator|text]], not {text[at : at + 40]!r}"
+                f"expected rows as [[*path|separator|last separator|text]], got {text[at : at + 40]!r}"
             )
         inner, end = _parse_until(text, head.end(), ("]]",))
         unescape = [head[2].replace("\\n", "\n"), head[3].replace("\\n", "\n")]
@@ -137,8 +137,7 @@ def _section(text: str, at: int) -> tuple[Node, int]:
 
 @lru_cache(maxsize=8192)
 def options_for(options: tuple[tuple[Node, ...], ...], language: str) -> tuple[tuple[Node, ...], ...]:
-    """The options of a choice for this language (`de:Datum`), else the untagged ones, else the English
-    ones."""
+    """Returns a choice's options for this language (`de:Datum`), else the untagged ones, else the English ones."""
     tags: dict[str, list[tuple[Node, ...]]] = {}
     for option in options:
         text = option[0][1] if option and option[0][0] == "text" else ""

@@ -1,10 +1,10 @@
-"""Vectors for the runs of letters of words, learned from what concepts are called in several languages.
+"""Learns vectors for letter n-grams from the names of concepts in several languages.
 
-Each line of `engine/training/concepts/*.tsv` is a concept: what schemas call it, then what documents print as
-its label in English, German, French, Spanish, Italian, Dutch, Portuguese and Polish. So are the concepts of
-the families of pages, and each field of a family by its names. Of two names of one concept each has to find
-the other among those of a few hundred others (InfoNCE; van den Oord et al. 2018, arXiv 1807.03748); one that
-another concept goes by as well is not counted against it.
+Each line of `engine/training/concepts/*.tsv` is a concept: its names in schemas, then its printed labels in English,
+German, French, Spanish, Italian, Dutch, Portuguese and Polish. The concepts of the families of pages and the fields of
+families, each with its names, are concepts too. Each of two names of one concept has to find the other among the names
+of a few hundred other concepts (InfoNCE; van den Oord et al. 2018, arXiv 1807.03748). A name that belongs to two
+concepts does not count as wrong.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.network.phrase_vectors import VALUES, name_vectors
 from cinnabar.engine.training.family import family_names, load_family
 
-#: The languages of the lexicon's columns, behind that of the names for schemas.
+#: The languages of the lexicon's columns, after the column of names in schemas.
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt", "pl")
-#: Concepts of a batch; how sharply the right one has to stand out; how fast is learned.
+#: Concepts of a batch; temperature of the softmax; learning rate.
 CONCEPTS, TEMPERATURE, RATE = 256, 0.07, 3e-3
-#: How often a field of a family is drawn beside a line of the lexicon: its names are fewer and looser.
+#: The sampling weight of a field of a family, against 1 for a line of the lexicon: its names are fewer and looser.
 OF_FAMILIES = 0.15
 
 Concepts = list[list[str]]
@@ -37,7 +37,7 @@ Pieces = tuple[int, ...]
 
 
 def columns() -> list[dict[str, list[str]]]:
-    """The concepts of the lexicon and of the families of pages: their names for schemas, and by language."""
+    """Returns the concepts of the lexicon and of the families of pages: names in schemas and labels by language."""
     keys = ("names", *LANGUAGES)
     lines = [
         line.split("\t")
@@ -51,18 +51,18 @@ def columns() -> list[dict[str, list[str]]]:
 
 
 def lexicon() -> Concepts:
-    """The names of each concept, of all columns."""
+    """Returns the names of each concept, from all columns."""
     return [[name for names in concept.values() for name in names] for concept in columns()]
 
 
 def _names(column: str, of_schemas: bool) -> list[str]:
-    """Names of schemas as the words that they are read as, labels as they are printed."""
+    """Returns names in schemas split into words, and labels as printed."""
     names = [part.strip() for part in column.split("|")]
     return [words_of(name) if of_schemas else name for name in names if name]
 
 
 def names_of_fields() -> Concepts:
-    """The names that fields of families go by, of those that have several."""
+    """Returns the names of each field of a family that has several."""
     families = [family for name in family_names() if not (family := load_family(name)).held_out]
     fields = [f for family in families for f in family.fields.values()]
     return [[words_of(name) for name in f.names] for f in fields if len(f.names) > 1]
@@ -76,9 +76,9 @@ def fit_letters(
     seed: int = 0,
     report: Callable[[int, float], None] = lambda *_: None,
 ) -> Tensor:
-    """The table of runs of letters, [BUCKETS, VALUES], from the lexicon and families, or from other concepts.
+    """Returns the table of letter n-grams, [BUCKETS, VALUES], learned from the lexicon and families or other concepts.
 
-    Some five minutes on one core.
+    Training takes some five minutes on one core.
     """
     distinct: dict[Pieces, int] = {}
     own = _numbered(lexicon() if concepts is None else concepts, wordpieces, distinct)
@@ -115,7 +115,7 @@ def fit_letters(
 def _numbered(
     concepts: Concepts, wordpieces: WordPieces, distinct: dict[Pieces, int]
 ) -> list[frozenset[int]]:
-    """The names of concepts by number; `distinct` has the numbers and is added to. Of one name alone none."""
+    """Returns the names of concepts by number, without concepts of one name; adds new names to `distinct`."""
     found = []
     for names in concepts:
         pieces = [wordpieces.ids(name) for name in names]

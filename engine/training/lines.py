@@ -1,19 +1,20 @@
-"""Pieces of text set into lines: columns, cells that go on below themselves, running text that is wrapped."""
+"""Sets pieces of text into lines: columns, wrapped cells, and wrapped running text."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-#: Characters that a cell's text may take at least, however narrow its cell.
+#: The least width of a cell's text in characters, however narrow its cell.
 NARROWEST = 8
 
 
 @dataclass(slots=True)
 class Piece:
-    """A run of text. `print_id` names the printing of a value, -1 elsewhere; `row` marks that an item begins
-    here. `tab` moves to a column first; `width` with `align` sets it in a cell; `columns` holds two
-    blocks."""
+    """A run of text.
+
+    `print_id` is the printing of a value, -1 elsewhere. `row` is the item that begins here. `tab` moves to a column
+    first. `width` with `align` sets the text in a cell. `columns` holds two blocks."""
 
     text: str
     print_id: int = -1
@@ -26,7 +27,7 @@ class Piece:
 
 @dataclass(slots=True)
 class Line:
-    """Segments (column, text, print_id), and the rows that begin at a segment's index."""
+    """Segments (column, text, print_id), and rows as (index of their first segment, item)."""
 
     segments: list[tuple[int, str, int]] = field(default_factory=list)
     rows: list[tuple[int, str]] = field(default_factory=list)
@@ -37,15 +38,15 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a document's lines are set.
+    """The style of a document's lines.
 
     wrap: characters after which running text is broken, 0 for never.
     width: characters of a line, for centred and right-aligned lines.
-    gap: how a wide gap is written: `keep` its blanks, or one of the texts that stand for it.
+    gap: the text of a wide gap, or `keep` for its blanks.
     indent: blanks before every line.
     page: whether words get boxes.
-    noise: share of the unprinted-value characters that a bad scan changes.
-    narrow: share of a cell's width that its text may take before it goes on below.
+    noise: share of the characters outside of values that a bad scan changes.
+    narrow: share of a cell's width that its text may take before it wraps.
     """
 
     wrap: int = 0
@@ -71,7 +72,7 @@ def _break(text: str, width: int) -> list[str]:
 
 
 def to_lines(pieces: Sequence[Piece], style: Style) -> list[Line]:
-    """Pieces as lines with columns; wrapped cells continue below their first line."""
+    """Returns the pieces as lines with columns; wrapped cells continue below their first line."""
     lines = [Line()]
     below: list[tuple[int, str, int]] = []
     tabbed = False
@@ -165,7 +166,7 @@ def _shift(line: Line, by: int, start: int) -> None:
 
 
 def _wrap(line: Line, width: int) -> list[Line]:
-    """One long line of running text as several, broken at blanks; segments are cut where the line is."""
+    """Returns one long line of running text as several, broken at blanks; segments are cut with the line."""
     text = [" "] * line.length()
     for col, t, _ in line.segments:
         text[col : col + len(t)] = t
@@ -203,7 +204,7 @@ def _wrap(line: Line, width: int) -> list[Line]:
 
 
 def without_gaps(lines: list[Line], most: int) -> list[Line]:
-    """Lines without the runs of empty ones that left out sections leave behind."""
+    """Returns the lines with at most `most` empty ones in a row, because omitted sections leave runs of them."""
     out: list[Line] = []
     empty = most
     for line in lines:

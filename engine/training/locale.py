@@ -1,5 +1,4 @@
-"""How countries write, and the pools of words that all families share; both are data in
-`families/_common`."""
+"""The writing conventions of countries and the pools of words of all families; both are data in `families/_common`."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ FAMILIES_FOLDER = Path(__file__).parent / "families"
 
 @dataclass(frozen=True, slots=True)
 class Locale:
-    """How a country writes: `numbers` is the pair (thousands mark, decimal mark)."""
+    """A country's conventions of writing: `numbers` is the pair (thousands mark, decimal mark)."""
 
     name: str
     language: str
@@ -30,7 +29,7 @@ class Locale:
 
 @dataclass(slots=True)
 class Value:
-    """One drawn value. `kind` is the JSON type with its format; `raw` is what the printers work on."""
+    """One drawn value. `kind` is the JSON type with its format; `raw` is the input of the printers."""
 
     kind: str
     raw: Any
@@ -38,7 +37,7 @@ class Value:
 
     @property
     def truth(self) -> Any:
-        """What the record holds; texts are settled later, by what was printed."""
+        """Returns the value in the record; texts are settled later, by their printing."""
         if self.kind == "date":
             return self.raw.isoformat()
         if self.kind in ("time", "date-time"):
@@ -51,37 +50,37 @@ class Value:
 
 
 class Scope(Protocol):
-    """Where a generator finds the other values of its document."""
+    """A generator's access to the other values of its document."""
 
     rng: random.Random
     locale: Locale
 
     def value(self, path: str) -> Value:
-        """The value at this path, drawn when it is first asked for; `.name` is a field of the same row."""
+        """Returns the value at this path, drawn at the first call; `.name` is a field of the same row."""
         ...
 
     def column(self, path: str) -> list[Value]:
-        """All values of `array[].name`."""
+        """Returns all values of `array[].name`."""
         ...
 
     def pool(self, name: str) -> tuple[str, ...]:
-        """The texts of a pool of the family, or else of the common ones in this language."""
+        """Returns the texts of a pool of the family, else of the common pool in this language."""
         ...
 
     def chosen(self, key: str, options: tuple[str, ...]) -> str:
-        """One of the options, the same throughout the document."""
+        """Returns one of the options, the same throughout the document."""
         ...
 
 
 @lru_cache(maxsize=1)
 def common() -> dict[str, Any]:
-    """The pools that all families share, by language."""
+    """Returns the pools that all families share, by language."""
     return tomllib.loads((FAMILIES_FOLDER / "_common" / "pools.toml").read_text("utf-8"))
 
 
 @lru_cache(maxsize=1)
 def locales() -> dict[str, Locale]:
-    """All locales of the common data, by name."""
+    """Returns all locales of the common data, by name."""
     out = {}
     for name, d in common()["locales"].items():
         out[name] = Locale(
@@ -93,7 +92,7 @@ def locales() -> dict[str, Locale]:
 
 @lru_cache(maxsize=8192)
 def split(text: str) -> tuple[str, ...]:
-    """The alternatives of a text, between bars that stand outside of braces and angles."""
+    """Returns the alternatives of a text, split at bars outside of braces and angle brackets."""
     if "{" not in text and "<<" not in text:
         return tuple(text.split("|"))
     out, depth, start, i = [], 0, 0, 0

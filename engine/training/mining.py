@@ -1,4 +1,4 @@
-"""Labelled passages out of unlabelled text: lines of the form `Key: value`, the key made a field's name."""
+"""Makes labelled passages from unlabelled text: in a line `Key: value` the key becomes a field's name."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from cinnabar.engine.training.generator import Example
 from cinnabar.engine.training.locale import common, split
 from cinnabar.engine.training.wording import draw_wording, spell
 
-# A key has one to four words and begins its line, or follows a wide gap; the value goes on to the line's end
-# or to the next wide gap.
+# A key has one to four words and begins its line or follows a wide gap. The value ends at the line's end or at the next
+# wide gap.
 _LINE = re.compile(
     r"(?:^|(?<=\n)|(?<=\t)|(?<=   ))[ ]{0,8}"
     r"(?P<key>[^\W\d_][\w./#'-]*(?: [\w./#'&-]+){0,3}) ?:(?!//)[ \t]*"
@@ -20,7 +20,7 @@ _LINE = re.compile(
 
 
 def find_pairs(text: str) -> list[tuple[str, tuple[int, int]]]:
-    """Keys and the intervals [start, end) of their values, for keys that occur once in the text."""
+    """Returns keys and the intervals [start, end) of their values, for keys that occur once in the text."""
     found: dict[str, list[tuple[str, tuple[int, int]]]] = {}
     for m in _LINE.finditer(text):
         start, end = m.span("value")
@@ -32,8 +32,9 @@ def find_pairs(text: str) -> list[tuple[str, tuple[int, int]]]:
 
 
 def mine(text: str, seed: int | str) -> Example | None:
-    """A passage with a schema over some of its own keys, all texts, and a few keys of nothing; None where the
-    text has fewer than two keys. Values are as printed."""
+    """Returns a passage with a schema over some of its keys and a few absent ones; None for fewer than two keys.
+
+    All values are texts as printed."""
     r = random.Random(f"mine/{seed}")
     pairs = find_pairs(text)
     if len(pairs) < 2:

@@ -1,4 +1,4 @@
-"""What training minimises: masked-value losses on whole canvases, with the pointers' losses beside them."""
+"""The training objective: masked-value losses on whole canvases, and the losses of the pointers."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _BOOLEAN = KINDS.index("boolean")
 #: Weight of each part of the loss.
 WEIGHTS = {
     "start": 1.0, "end": 0.7, "absent": 1.0, "choice": 0.7, "boolean": 0.7, "rows": 1.5, "row_ranks": 0.5,
-    "gate": 0.2, "spell": 0.3, "default": 1.0, "unsigned": 0.3,
+    "default": 1.0, "unsigned": 0.3,
 }  # fmt: skip
 
 
 def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
-    """The mean loss of each part over a batch; parts without a target are left out."""
+    """Returns the mean loss of each part over a batch, without parts that have no target."""
     page, board, targets, questions = batch.sheet, batch.board, batch.targets, batch.questions
     held = network.project_windows(network.encode_windows(page))
     read = network.encode_questions(questions)
@@ -38,15 +38,11 @@ def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
     known = ~targets.absent.isnan()
     if known.any():
         out["absent"] = F.binary_cross_entropy_with_logits(absent[known], targets.absent[known])
-    gated = ~targets.gate.isnan()
-    if gated.any():
-        gate = network.spell_gate(look.slots)[..., 0].float()
-        out["gate"] = F.binary_cross_entropy_with_logits(gate[gated], targets.gate[gated])
 
     scores = torch.where(targets.starts, starts.float(), FLOOR).log_softmax(-1)
     gold = targets.spans[..., 0].clamp(min=0)
     each = scores.gather(2, gold) + torch.where(targets.spans[..., 0] >= 0, 0.0, FLOOR)
-    # Any of the places where the value is printed will do.
+    # Any printing of the value is right.
     at = each.logsumexp(-1)
     pointed = (targets.spans[:, :, 0, 0] >= 0) & ~targets.either
     if pointed.any():
@@ -63,7 +59,7 @@ def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
         asked = board.question[given]
         share = network.defaults(look.slots[given], read.named[asked], read.is_named[asked])
         default = share.gather(1, targets.default[given][:, None])[:, 0]
-        # What stands for none may be printed as well ("Fees 0.00"): then either way to it is right.
+        # A value that stands for absence may be printed as well ("Fees 0.00"): then both choices are right.
         missing = absent[given]
         either = torch.logaddexp(F.logsigmoid(-missing) + at[given], F.logsigmoid(missing) + default)
         out["default"] = -torch.where(targets.either[given], either, default).mean()
@@ -91,26 +87,20 @@ def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
         out["rows"] = (each.sum(-1) / (3 + targets.rows.sum(-1))).mean()
         there = targets.rows.sum(-1) > 0
         if there.any():
-            # Each place alone learns slowly that it is one: beginnings are one piece in hundreds. That they
-            # come before all others is learned as fast as a pointer.
+            # Beginnings are one piece in hundreds, so a loss on each place alone learns slowly. A loss on their rank
+            # before all other places learns as fast as a pointer.
             ranked = torch.where(places > 0, tags, FLOOR).log_softmax(-1)
             share = targets.rows / targets.rows.sum(-1, keepdim=True).clamp(min=1)
             out["row_ranks"] = -(ranked * share).sum(-1)[there].mean()
-    if len(targets.spelled):
-        i, j = targets.spell_at.unbind(-1)
-        letters = network.speller(look.slots[i, j], targets.hint, targets.shown, targets.positions)
-        hidden = torch.where(targets.shown < 0, targets.spelled, IGNORE)
-        if (hidden != IGNORE).any():
-            out["spell"] = F.cross_entropy(letters.flatten(0, 1), hidden.flatten(), ignore_index=IGNORE)
     return out
 
 
 def _supported(
     network: Network, batch: Batch, look: Decoded, statements: Statements
 ) -> tuple[Tensor, Tensor]:
-    """What the windows bear out of slots that point at nothing, [N, S, SIGNS], and of options, [C, O, SIGNS].
+    """Returns the windows' support for choices and booleans, [N, S, SIGNS], and for options, [C, O, SIGNS].
 
-    For a choice the former is the most of any option.
+    A choice gets the maximum over its options.
     """
     page, board, targets = batch.sheet, batch.board, batch.targets
     words = network.encoder.words.weight
@@ -135,5 +125,5 @@ def _supported(
 
 
 def total(parts: dict[str, Tensor]) -> Tensor:
-    """The weighted sum of the parts."""
+    """Returns the weighted sum of the parts."""
     return torch.stack([WEIGHTS[k] * v for k, v in parts.items()]).sum()

@@ -1,4 +1,4 @@
-"""Generators of people and companies, of where they live and of how they are reached and paid."""
+"""Generators of people and companies, with addresses, contacts and accounts."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _url(s: Scope, _: str) -> Value:
     return _text("www." + s.rng.choice(split(common()["domains"])).replace("~", _syllables(s, 2).lower()))
 
 
-#: Generators by name; what stands after the name is handed to them as text.
+#: Generators by name; each receives the text after its name.
 PARTIES: dict[str, Callable[[Scope, str], Value]] = {
     "person": _person,
     "first": _first,

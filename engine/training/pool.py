@@ -1,4 +1,4 @@
-"""What training draws from: labelled passages by source, kept in files so that a run can resume."""
+"""The pool of training: labelled passages by source, kept in files so that a run can resume."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cinnabar.engine.training.examples import LabelledPassage, draw_window
 
 @dataclass(slots=True)
 class Source:
-    """One kind of document: passages that share a schema, or that each have a schema of their own."""
+    """One kind of document: its passages share a schema or have a schema each."""
 
     name: str
     weight: float
@@ -24,7 +24,7 @@ class Source:
 
 
 def save_source(source: Source, folder: Path) -> None:
-    """Write a source's passages (pickle: our own files, never a stranger's)."""
+    """Writes a source's passages as a pickle; only files of our own are ever loaded."""
     folder.mkdir(parents=True, exist_ok=True)
     temporary = folder / f"{source.name}.tmp"
     temporary.write_bytes(pickle.dumps(source, protocol=5))
@@ -32,12 +32,12 @@ def save_source(source: Source, folder: Path) -> None:
 
 
 def load_sources(folder: Path) -> list[Source]:
-    """All sources of a folder, by name."""
+    """Returns all sources of a folder, by name."""
     return [pickle.loads(p.read_bytes()) for p in sorted(folder.glob("*.pickle"))]
 
 
 class Mix:
-    """Draws windows: a few sources a batch, so that their questions are read once for several documents."""
+    """Draws windows from a few sources for each batch, so that several documents share one reading of a question."""
 
     def __init__(self, sources: Sequence[Source], rng: random.Random) -> None:
         self.sources = [s for s in sources if s.train and s.weight > 0]
@@ -46,9 +46,9 @@ class Mix:
         self.rng = rng
 
     def draw(self, sources: int, each: int, budget: int) -> list[Drawn]:
-        """Windows of `sources` sources, `each` of one, together at most `budget` padded pieces.
+        """Returns `each` windows from each of `sources` sources, together at most `budget` padded pieces.
 
-        Sources whose windows are about as long go together: padding is work for nothing.
+        Sources with windows of similar length go together, because padding is wasted work.
         """
         places = self.rng.choices(range(len(self.sources)), self.weights, k=1 + 3 * (sources - 1))
         first, *others = places
@@ -56,7 +56,7 @@ class Mix:
         drawn: list[Drawn] = []
         for i in [first, *others[: sources - 1]]:
             source = self.sources[i]
-            # Questions that only one document asks are read for it alone.
+            # A question of one document only costs a reading for that document alone.
             count = each if source.shared_schema else max(1, each // 2)
             for passage in self.rng.choices(source.train, k=count):
                 drawn.append((passage, draw_window(passage, self.rng)))

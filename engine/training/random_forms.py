@@ -1,4 +1,4 @@
-"""Forms with labels at random: a field's name is the only clue to its value."""
+"""Draws forms with random labels: a field's name is the only clue to its value."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _label(r: random.Random, words: tuple[str, ...], heads: tuple[str, ...]) -> 
 
 
 def draw_form_family(r: random.Random, base: Family) -> Family:
-    """A family of one document: fields with random labels, and a layout that prints some of them."""
+    """Returns a family of one document: fields with random labels, and a layout that prints some of them."""
     data: dict[str, Any] = dict(base.extra)
     language = r.choice(tuple(data["heads"]))
     heads = split(data["heads"][language])
@@ -45,7 +45,7 @@ def draw_form_family(r: random.Random, base: Family) -> Family:
         if fate < 0.12:
             continue  # asked for, not printed
         if fate < 0.2:
-            shown.append((label, ""))  # the label stands there with nothing after it
+            shown.append((label, ""))  # a label without a value
             continue
         shown.append((label, "{{" + path + "}}"))
     style = r.choice(split(data["styles"]))

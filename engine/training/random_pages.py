@@ -1,7 +1,7 @@
-"""Pages of labels and values in many languages, asked for mostly in English ones.
+"""Draws pages of labels and values in many languages with mostly English names in the schema.
 
-What random forms teach with labels that mean nothing, to go by a label and the place behind it, these teach
-with labels that mean something: the schema says `delivery_point`, the page says "Zählpunkt".
+Random forms teach the model to match a label without meaning and to read the place after it. These pages teach the
+same with labels that have a meaning: the schema says `delivery_point`, the page says "Zählpunkt".
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from cinnabar.engine.training.family import Family, Field, load_family
 from cinnabar.engine.training.locale import common, split
 from cinnabar.engine.training.random_sections import around, draw_blocks, field_of, layout_of
 
-#: The share of fields that are not printed, of labels with nothing behind them, of labels that nobody asks
-#: for, and of pages with blocks of parties.
+#: The shares of fields that are not printed, of labels without a value, of labels that no field asks for, and of pages
+#: with blocks of parties.
 _UNPRINTED, _EMPTY, _UNASKED, _PARTIES = 0.12, 0.06, 0.2, 0.35
-#: How the labels and values of a part stand.
+#: The arrangements of the labels and values of a part.
 STYLES = (
     "lines", "lines", "even", "even", "strip", "strip", "two", "above", "dots", "running", "table",
 )  # fmt: skip
 _Words = Mapping[str, Any]
-#: A label and what is printed as its value.
+#: A label and the printing of its value.
 _Line = tuple[str, str]
 
 
 def draw_page_family(r: random.Random, base: Family) -> Family:
-    """A family of one document: concepts of an area as fields, and a page that prints most of them."""
+    """Returns a family of one document: concepts of an area as fields, and a page that prints most of them."""
     concepts: Mapping[str, _Words] = base.extra["concepts"]
     language = r.choice(("en", "en", "de", "de", "fr", "fr", "es", "it", "nl", "pt", "pl"))
     areas = r.sample(sorted({words["area"] for words in concepts.values()}), r.choice((1, 1, 2)))
@@ -66,7 +66,7 @@ def draw_page_family(r: random.Random, base: Family) -> Family:
 
 
 def _sections(r: random.Random, lines: Sequence[_Line], language: str) -> list[list[str]]:
-    """The lines in some parts of the page, each part in a style of its own, in any order."""
+    """Returns the lines in several parts in random order, each part in a style of its own."""
     rest = list(lines)
     r.shuffle(rest)
     parts = []

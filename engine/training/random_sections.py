@@ -1,4 +1,4 @@
-"""Documents with a block for each of several parties: only a block's heading tells whose values it holds."""
+"""Draws documents with a block for each of several parties; only a block's heading names its party."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from cinnabar.engine.training.layout_language import parse
 from cinnabar.engine.training.locale import common, split
 from cinnabar.engine.training.values import kind_of
 
-#: Parts of a block that stand without a label where addresses do.
+#: The parts of an address; in a block of that style they have no label.
 ADDRESS = ("name", "contact", "street", "postcode", "city")
-#: The share of blocks that lack a part, and of documents that ask for a party that they do not have.
+#: The shares of blocks that lack a part, and of documents that ask for a party that they do not have.
 LACKING, MISSING = 0.15, 0.4
 _Words = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """One party: the group of its fields, its heading, and the parts that it tells with their labels."""
+    """One party: the group of its fields, its heading, and its printed parts with their labels."""
 
     group: str
     heading: str
@@ -33,7 +33,7 @@ class _Block:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """The fields of some parties by path, their groups, and the lines that print them."""
+    """The fields of several parties by path, their groups, and the lines that print them."""
 
     fields: dict[str, Field]
     groups: dict[str, Container]
@@ -41,7 +41,7 @@ class Blocks:
 
 
 def draw_section_family(r: random.Random, base: Family) -> Family:
-    """A family of one document: parties as groups of fields, and a layout that prints a block for each."""
+    """Returns a family of one document: parties as groups of fields, and a layout that prints a block for each."""
     language = r.choice(("en", "en", "en", "de", "de", "fr", "fr", "es", "it", "nl"))
     blocks = draw_blocks(r, base.extra, language)
     lines = [*around(r, language, 6), "", *blocks.lines, "", *around(r, language, 5)]
@@ -52,7 +52,7 @@ def draw_section_family(r: random.Random, base: Family) -> Family:
 
 
 def draw_blocks(r: random.Random, data: Mapping[str, Any], language: str) -> Blocks:
-    """Blocks about two to five parties in any order; one may be asked for and not printed."""
+    """Returns blocks of two to five parties in random order; one party may be asked for and not printed."""
     roles = _roles(r, data["roles"], language)
     parts: dict[str, _Words] = {"name": data["parts"]["name"]}
     more = [p for p in data["parts"] if p != "name"]
@@ -78,13 +78,13 @@ def draw_blocks(r: random.Random, data: Mapping[str, Any], language: str) -> Blo
 
 
 def layout_of(r: random.Random, name: str, language: str, lines: Sequence[str]) -> Layout:
-    """These lines as a layout, mostly with places on the page."""
+    """Returns these lines as a layout, mostly with boxes on the page."""
     flags = {"page": ""} if r.random() < 0.7 else {}
     return Layout(name, (language,), flags, parse(_text(lines)), 1.0)
 
 
 def _text(lines: Sequence[str]) -> str:
-    """The layout's text: a line that holds a value alone goes with it, but for the last one of a column."""
+    """Returns the layout's text: a line of one value vanishes with it, except for the last line of a column."""
     out = []
     for line, after in zip(lines, [*lines[1:], ""], strict=True):
         alone = line.startswith("[[") and line.endswith("]]") and line.count("[[") == 1
@@ -93,7 +93,7 @@ def _text(lines: Sequence[str]) -> str:
 
 
 def _roles(r: random.Random, roles: Mapping[str, _Words], language: str) -> dict[str, _Words]:
-    """Two to five parties that the language has words for, mostly such as meet in one document."""
+    """Returns two to five parties with words in this language, mostly parties that occur together in documents."""
     roles = {name: words for name, words in roles.items() if language in words}
     if r.random() < 0.75:
         world = r.choice(sorted({w for words in roles.values() for w in split(words["world"])}))
@@ -106,10 +106,10 @@ def _roles(r: random.Random, roles: Mapping[str, _Words], language: str) -> dict
 def _called(
     r: random.Random, role: str, words: _Words, language: str
 ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """A party's heading, and its names and descriptions in the schema."""
+    """Returns a party's heading, and its names and descriptions in the schema."""
     heading = r.choice(split(words[language]))
     if r.random() < 0.2:
-        # A heading that no one has learned by heart: the schema has its very word.
+        # The heading is a random word that the model cannot have memorised; the schema has the same word.
         word = r.choice(split(common()["pools"][language]["word"]))
         return f"{heading} {word}", (f"{role} {word}",), ()
     names = split(words["names"])
@@ -118,14 +118,14 @@ def _called(
 
 
 def field_of(r: random.Random, path: str, said: _Words, absent: float) -> Field:
-    """The field that is told so: a generator, names and descriptions among the ones given."""
+    """Returns a field with a generator, names and descriptions from the given words."""
     spec = r.choice(split(said["v"].replace("¦", "\0"))).replace("\0", "|")
     names, notes = split(said["names"]), split(said["d"])
     return Field(path, spec, kind_of(spec), tuple(names), tuple(notes), absent, {}, {})
 
 
 def around(r: random.Random, language: str, most: int) -> list[str]:
-    """Lines above or below the blocks that are nobody's."""
+    """Returns lines above or below the blocks that belong to no party."""
     pools = common()["pools"][language]
     lines = []
     for _ in range(r.randint(0, most)):
@@ -164,7 +164,7 @@ def _body(r: random.Random, blocks: Sequence[_Block], style: str, arrangement: s
 
 
 def _printed(block: _Block, style: str, width: int, joint: str) -> list[str]:
-    """A block's lines below its heading."""
+    """Returns a block's lines below its heading."""
     if style == "inline":
         shown = [block.field(p) for p in block.parts if p in ADDRESS]
         return [f"{block.heading}:" + "".join(f"[[{',' if i else ''} {x}]]" for i, x in enumerate(shown))]
@@ -183,7 +183,7 @@ def _printed(block: _Block, style: str, width: int, joint: str) -> list[str]:
 
 
 def _address(block: _Block, joined: bool) -> list[str]:
-    """Name, street and town without labels, as on an envelope."""
+    """Returns name, street and town without labels, as on an envelope."""
     have = [p for p in ADDRESS if p in block.parts]
     town = " ".join(f"[[{block.field(p)}]]" for p in have if p in ("postcode", "city"))
     lines = [f"[[{block.field(p)}]]" for p in have if p not in ("postcode", "city")]
@@ -191,7 +191,7 @@ def _address(block: _Block, joined: bool) -> list[str]:
 
 
 def _matrix(blocks: Sequence[_Block]) -> list[str]:
-    """A column for each party, a line for each part."""
+    """Returns a table with a column for each party and a line for each part."""
     at = [20 + 30 * i for i in range(len(blocks))]
     lines = ["".join(f"{{{x}}}{b.heading}" for x, b in zip(at, blocks, strict=True))]
     for part, label in blocks[0].parts.items():

@@ -1,4 +1,4 @@
-"""The recipe of the shipped weights: which sets train, which are left out, and what is held back of each."""
+"""The recipe of the shipped weights: the sets for training, the sets left out, and the held-back documents."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ HELD_BACK = 0.2
 
 @dataclass(frozen=True, slots=True)
 class SetRecipe:
-    """A set's weight in the mix, and the JSON pointer whose value keeps documents together.
+    """A set's weight in the mix, and the JSON pointer whose value groups its documents.
 
-    `salt` draws another fifth, where a few large groups would make the cut lopsided.
+    `salt` draws another fifth if a few large groups would unbalance the split.
     """
 
     weight: float = 1.0
@@ -25,7 +25,7 @@ class SetRecipe:
 
 @dataclass(frozen=True, slots=True)
 class MadeRecipe:
-    """The weight of a source of documents that are made for training, and how many are made."""
+    """The weight of a source of synthetic documents, and how many are made."""
 
     weight: float = 1.0
     documents: int = 400
@@ -33,7 +33,7 @@ class MadeRecipe:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """The sets by name, and those that are only measured; the families by name, and what was mined."""
+    """The sets by name, the sets that are only measured, the families by name, and the mined source."""
 
     sets: dict[str, SetRecipe]
     left_out: tuple[str, ...]
@@ -41,12 +41,12 @@ class Recipe:
     mined: MadeRecipe
 
     def family(self, name: str) -> MadeRecipe:
-        """How a family counts; one that is not named counts as `default` does."""
+        """Returns the recipe of a family; one without an entry gets that of `default`."""
         return self.families.get(name) or self.families.get("default") or MadeRecipe()
 
 
 def load_recipe(path: Path | None = None) -> Recipe:
-    """The recipe of the shipped weights, or another one."""
+    """Returns the recipe of the shipped weights, or the one in this file."""
     raw = tomllib.loads((path or Path(__file__).with_name("recipe.toml")).read_text(encoding="utf-8"))
     return Recipe(
         {k: SetRecipe(**v) for k, v in raw["sets"].items()},
@@ -57,7 +57,7 @@ def load_recipe(path: Path | None = None) -> Recipe:
 
 
 def is_held_back(file: str, truth: Any, recipe: SetRecipe = SetRecipe()) -> bool:
-    """Whether a document is kept for measuring; the same answer on every machine."""
+    """Returns whether a document is held back for measuring; the answer is the same on every machine."""
     key: Any = truth if recipe.group else file
     for part in recipe.group.strip("/").split("/") if recipe.group else ():
         key = key.get(part) if isinstance(key, dict) else None

@@ -1,4 +1,4 @@
-"""The record that a printed document has under a schema, and where its values and rows stand."""
+"""Makes the record of a printed document under a schema, with the places of its values and rows."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from cinnabar.engine.training.schema_plan import Plan
 
 @dataclass(slots=True)
 class Record:
-    """A document's record under a plan: truth, spans and rows by JSON pointer, and values printed in
-    pieces."""
+    """A document's record under a plan: truth, spans and rows by JSON pointer, and values printed in pieces."""
 
     truth: Any
     spans: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
@@ -24,8 +23,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class PrintedDrawing:
-    """What a record is made from: the drawing, its text, the intervals of printings, and what is in
-    pieces."""
+    """The source of a record: the drawing, its text, the intervals of printings, and values printed in pieces."""
 
     drawing: Drawing
     text: str
@@ -35,7 +33,7 @@ class PrintedDrawing:
 
 
 def make_record(plan: Plan, source: PrintedDrawing) -> Record:
-    """The record that the printed document has under this plan."""
+    """Returns the record of the printed document under this plan."""
     record = Record(None)
     record.truth = _truth(plan, source, (), "", record)
     return record
@@ -84,7 +82,7 @@ def _leaf_truth(plan: Plan, s: PrintedDrawing, path: str, pointer: str, record: 
         path = _concrete(plan.fallback, ())
         found = s.spans.get(path)
     if found is None:
-        # What is told in other words ("free of charge") has no words to be copied.
+        # A value told in other words ("free of charge") has no words to copy.
         if path not in s.drawing.told or plan.verbatim:
             return None
         value = s.drawing.value(path)

@@ -1,7 +1,7 @@
-"""A drawing as a document: its layout written out in a style, and the spans of every value.
+"""Renders a drawing as a document: its layout written out in a style, and the spans of every value.
 
-A layout is parsed into nodes (layout_language.py), nodes are written as pieces (writing.py), pieces are set
-into lines (lines.py), and lines are laid out as the text (laying_out.py).
+A layout is parsed into nodes (layout_language.py), nodes are written as pieces (writing.py), pieces are set into lines
+(lines.py), and lines are laid out as the text (laying_out.py).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cinnabar.engine.training.writing import Writer
 
 
 def render(drawing: Drawing) -> tuple[Laid, dict[str, list[tuple[int, int]]], set[str]]:
-    """The document, spans by concrete path (one interval a printing), and the paths printed in pieces."""
+    """Returns the document, spans by concrete path (one interval a printing), and the paths printed in pieces."""
     r = drawing.rng
     pieces: list[Piece] = []
     if r.random() < 0.12:
@@ -69,7 +69,7 @@ def _draw_style(r: random.Random, flags: Mapping[str, str]) -> Style:
 
 
 def join_intervals(pieces: Sequence[tuple[int, int]], text: str) -> list[tuple[int, int]]:
-    """Intervals with nothing but white space between them become one."""
+    """Joins intervals with only white space between them."""
     out: list[tuple[int, int]] = []
     for a, b in pieces:
         if out and not text[out[-1][1] : a].strip(" \n\t>|"):

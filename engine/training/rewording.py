@@ -1,4 +1,4 @@
-"""Questions in other words: names and descriptions are both read, and neither is learned by heart."""
+"""Rewords questions, so that the model reads names and descriptions and memorises neither."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import replace
 
 from cinnabar.engine.models.reader.inputs.questions import Question
 
-#: The share of batches in which a described field goes by the name of another one of its kind.
+#: The share of batches in which a described field gets the name of another field of its kind.
 MISNAMED = 0.2
 
 
 class Rewording:
-    """One wording for each question of a batch: documents of one source then share their questions.
+    """One wording for each question of a batch, so that documents of one source share their questions.
 
-    In some batches descriptions stand under the names of other fields, as in schemas that were copied and
-    changed: there the description says what is meant. Without them a description on another field's name took
-    F1 from .77 to .44, where going by it alone would give .27 (docs/model/log.md).
+    In some batches descriptions stand under the names of other fields, as in schemas that were copied and changed;
+    there the description is right. Without such batches a description under another field's name took F1 from .77 to
+    .44; going by the name alone would give .27 (docs/model/log.md).
     """
 
     def __init__(self, rng: random.Random) -> None:
@@ -26,7 +26,7 @@ class Rewording:
         self._known: dict[Question, Question] = {}
 
     def of(self, question: Question, kind: int) -> Question:
-        """The question as this batch asks it; kind: that of its slot."""
+        """Returns the question as this batch words it; kind: the kind of its slot."""
         if question not in self._known:
             self._known[question] = self._worded(question, kind)
         return self._known[question]
@@ -40,9 +40,9 @@ class Rewording:
 
 
 def reworded(question: Question, rng: random.Random) -> Question:
-    """The question in other words: without its description, or its name, or with its first sentence alone.
+    """Returns the question without its description, or without its name, or with the first sentence alone.
 
-    The names of the objects around it stay: without them two parties' names are one question.
+    The names of the objects around it stay: without them two parties' names would be one question.
     """
     draw = rng.random()
     if draw < 0.55:

@@ -1,7 +1,7 @@
-"""What descriptions say beside what a field is: what is given for none, examples and bounds, and signs.
+"""Adds hints to descriptions: values for absence, examples and bounds, and signs.
 
-A third of them only look alike: a number in a description is more often an example than what stands for none,
-and the model has to read which.
+A third of the hints only look like a value for absence: a number in a description is more often an example, and the
+model has to read which of the two it is.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from cinnabar.engine.training.schema_plan import Plan
 
-#: How a description says what is given where the document has no value, {} being that.
+#: Phrases for the value {} that stands for absence.
 _NONE = (
     "; {} when none", "; {} if none", ", {} where none is given", " ({} when not stated)",
     "; {} if missing", "; {} if the document names none", " Defaults to {}.", " Default: {}.",
@@ -25,7 +25,7 @@ _NONE = (
     "; a document without it gets {}", "; {} is used where it lacks", "; falls unbekannt {}",
     "; à défaut {}",
 )  # fmt: skip
-#: What names a value and means something else.
+#: Phrases with a number {} that does not stand for absence.
 _NUMBERS = (
     " e.g. {}", ", for example {}", "; at least {}", "; between {} and 100", ", {} or more",
     " (up to {} digits)", "; {} only where it is printed, null otherwise",
@@ -64,7 +64,7 @@ _COUNTRIES = ("DE", "US", "FR", "GB", "AT")
 
 
 def add_hints(r: random.Random, kind: str, plan: Plan, head: dict[str, Any]) -> None:
-    """Let the description of a leaf say more, and its plan follow what it says."""
+    """Adds a hint to the description of a leaf and adapts its plan to the hint."""
     numeric = kind in ("number", "integer")
     if plan.verbatim or not (numeric or kind in ("string", "compact", "currency", "country")):
         return

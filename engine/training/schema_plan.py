@@ -1,4 +1,4 @@
-"""Plans of schemas, each node with the family's field that it asks for; those of the library's own models."""
+"""Plans of schemas, each node with its family's field, and the plans of the library's own models."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from cinnabar.engine.training.family import Family, load_family
 
 @dataclass(slots=True)
 class Plan:
-    """A node of a schema to be: `path` is the field's or array's template, "" for an object or an unknown
-    field.
+    """A node of a planned schema: `path` is the field's or array's template, "" for an object or an unknown field.
 
-    `choices` maps an option to the name it has in this schema. `verbatim` leaves hold the text as printed.
-    `fallback` is a field that stands in where this one is not printed, by the library model's own definition;
-    `default` the value that the description gives for none; `unsigned` numbers are without their sign.
+    `choices` maps an option to its name in this schema. `verbatim` leaves hold the text as printed. `fallback` is the
+    field that the library's model takes if this one is not printed. `default` is the value that the description gives
+    for absence. `unsigned` numbers have no sign.
     """
 
     kind: str
@@ -35,7 +34,7 @@ class Plan:
 
 
 def to_schema(plan: Plan) -> dict[str, Any]:
-    """The JSON Schema (2020-12) of a plan."""
+    """Returns the JSON Schema (2020-12) of a plan."""
     if plan.kind == "leaf":
         return plan.schema
     if plan.kind == "array":
@@ -50,8 +49,7 @@ def to_schema(plan: Plan) -> dict[str, Any]:
 
 @lru_cache(maxsize=64)
 def library_plan(reference: str, family_name: str) -> tuple[Plan, dict[str, Any]]:
-    """The plan and JSON Schema of one of the project's own models (`module:Class`); paths are the same as the
-    family's fields."""
+    """Returns plan and JSON Schema of one of the library's models (`module:Class`); its paths are the family's."""
     module, _, name = reference.partition(":")
     model = getattr(import_module(module), name)
     schema: dict[str, Any] = model.model_json_schema()

@@ -1,7 +1,7 @@
-"""Schemas at random over a family's fields.
+"""Draws random schemas over a family's fields.
 
-A model that sees each family under one schema learns the family; so fields are left out, renamed,
-described or not, nested, flattened, made verbatim, and mixed with fields that the document does not have.
+A model that sees each family under one schema memorises the family. So fields are left out, renamed, described or not,
+nested, flattened, made verbatim, and mixed with fields that the document does not have.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ _SCALARS: dict[str, dict[str, Any]] = {
 
 
 def _rare(r: random.Random, w: Wording, family: Family, used: set[str]) -> Plan | None:
-    """A field that the document does not have, unlike any of the family's in its words."""
+    """Returns a field that the document does not have; None if it shares a longer word with the family's fields."""
     name, _, note = r.choice(split(common()["rare"]["fields"])).partition(":")
     own = _family_words(family)
     if own & set(re.findall(r"\w{4,}", (name + " " + note).lower())):
@@ -98,7 +98,10 @@ def _rare(r: random.Random, w: Wording, family: Family, used: set[str]) -> Plan 
 
 
 def _decoys(r: random.Random, family: Family, within: str, share: float, most: int) -> list[Field]:
-    """Fields that documents of this family never have, near to what is printed; `within` an array's path."""
+    """Returns decoys: fields that this family's documents never have but that resemble printed ones.
+
+    within: the path of an array, or "" outside of arrays.
+    """
     known = [f for p, f in family.decoys.items() if p.rpartition("[]")[0] == within]
     if not known or r.random() >= share:
         return []
@@ -106,7 +109,7 @@ def _decoys(r: random.Random, family: Family, within: str, share: float, most: i
 
 
 def _family_words(family: Family) -> set[str]:
-    """The longer words in a family's names of fields."""
+    """Returns the longer words in the names of a family's fields."""
     known = _WORDS.get(family.name)
     if known is None or family.generic:
         known = {
@@ -123,7 +126,7 @@ _WORDS: dict[str, set[str]] = {}
 
 
 def draw_plan(r: random.Random, family: Family) -> Plan:
-    """A random schema over some of the family's fields."""
+    """Returns the plan of a random schema over some of the family's fields."""
     w = draw_wording(r)
     fields = [f for f in family.fields.values() if not f.hidden]
     top = [f for f in fields if "[]" not in f.path]
@@ -138,7 +141,7 @@ def draw_plan(r: random.Random, family: Family) -> Plan:
         r.shuffle(top)
     used: set[str] = set()
     root = Plan("object", "")
-    # Under names that say nothing only its object tells a party's field from another's.
+    # With meaningless names only the enclosing object distinguishes one party's field from another's.
     flatten = r.random() < 0.3 and not w.opaque
     groups: dict[str, list[Field]] = {}
     for f in top:

@@ -1,4 +1,4 @@
-"""Early stopping: what is reached is measured now and then on a held-back part, and the best is kept."""
+"""Early stopping: training measures the network on held-back documents and keeps the best weights."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from torch import Tensor
 
 from cinnabar.engine.models.reader.network.network import Network
 
-#: Measuring takes at most this share of the time.
+#: The largest share of the time for measuring.
 MEASURING = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """When to measure, and when to stop.
+    """The intervals of measuring and stopping.
 
-    every: seconds, or steps where the schedule counts them, between two measurements. checks: measurements
-    without a better one after which the learning rates begin to fall; what falls late in a schedule falls
-    sooner then, in proportion.
+    every: seconds (or steps if the schedule counts steps) between two measurements. checks: after so many measurements
+    without improvement the final fall of the learning rates begins early, shortened in proportion.
     """
 
     every: float = 15.0
@@ -32,24 +31,24 @@ class Patience:
 
 
 class Stopping:
-    """The best weights so far by a measure of one's own, such as F1 on held-back documents."""
+    """The best weights so far by a given measure, such as F1 on held-back documents."""
 
     def __init__(self, measure: Callable[[Network], float], patience: Patience, slack: float = 0.0) -> None:
-        """slack: what a measurement may be off by chance; a later state that is no worse by more is kept."""
+        """slack: the random error of a measurement; a later state is kept if it is worse by at most this."""
         self.measure, self.patience, self.slack = measure, patience, slack
         self.best, self.since, self.due = float("-inf"), 0, 0.0
         self._weights: dict[str, Tensor] = {}
 
     @property
     def tired(self) -> bool:
-        """Whether it is time to come to an end."""
+        """Whether `patience.checks` measurements in a row brought no improvement."""
         return self.since >= self.patience.checks
 
     def look(self, network: Network, gone: Callable[[], float]) -> float:
-        """Measure the network, and keep its weights where none were better.
+        """Measures the network and keeps its weights if none were better.
 
-        gone: how much of the schedule has passed, in seconds or in steps. Of two that are as good the later
-        one is kept: it has seen more, at lower rates.
+        gone: the elapsed part of the schedule, in seconds or steps. Of two equally good states the later one is kept:
+        it has seen more documents, at lower rates.
         """
         begun = gone()
         found = self.measure(network)
@@ -63,15 +62,15 @@ class Stopping:
         return found
 
     def give_back(self, network: Network) -> None:
-        """Put the best weights into the network."""
+        """Loads the best weights into the network."""
         if self._weights:
             network.load_state_dict(self._weights)
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint keeps."""
+        """Returns the state for a checkpoint."""
         return {"best": self.best, "since": self.since, "due": self.due, "weights": self._weights}
 
     def restore(self, kept: dict[str, Any]) -> None:
-        """Go on from what `state` gave."""
+        """Restores a state that `state` returned."""
         self.best, self.since, self.due = kept["best"], kept["since"], kept["due"]
         self._weights = kept["weights"]

@@ -1,4 +1,4 @@
-"""Generated documents as a source of training windows."""
+"""Makes sources of training windows from generated and mined documents."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from cinnabar.engine.training.pool import Source
 from cinnabar.engine.training.recipe import MadeRecipe
 from cinnabar.schemas import compile_schema
 
-#: Characters of a text that are mined together.
+#: Characters of a mined passage.
 MINED_CHARACTERS = 1500
 
 
 def synthetic_source(
     family: str, count: int, seed: int, wordpieces: WordPieces, weight: float = 1.0
 ) -> Source:
-    """`count` documents of one family, each with a schema of its own; a held-out family is only measured."""
+    """Returns `count` documents of one family, each with its own schema; a held-out family is only measured."""
     source = Source(f"synthetic_{family}", weight, [], shared_schema=False)
     kept = source.held_back if load_family(family).held_out else source.train
     for example in generate(seed, [family]):
@@ -35,7 +35,7 @@ def synthetic_source(
 
 
 def mined_source(path: Path, made: MadeRecipe, wordpieces: WordPieces) -> Source:
-    """Passages of an unlabelled text file (xz-compressed JSON lines with `text`) with named values."""
+    """Returns mined passages of an unlabelled text file (xz-compressed JSON lines with `text`)."""
     source = Source(f"mined_{path.name.split('.')[0]}", made.weight, [], shared_schema=False)
     rng = random.Random(path.name)
     with lzma.open(path, "rt", encoding="utf-8") as lines:
@@ -53,7 +53,7 @@ def mined_source(path: Path, made: MadeRecipe, wordpieces: WordPieces) -> Source
 
 def _labelled(example: Example, wordpieces: WordPieces) -> LabelledPassage:
     form = compile_schema(example.schema).form
-    # A printing in pieces (a cell whose text is broken into lines) is found again by what it reads (Wrapped).
+    # `Wrapped` finds a printing in pieces (a wrapped cell) again by its text.
     whole = {k: v for k, v in example.spans.items() if k not in example.broken}
     labels = label_by_pointers(example.text, form, example.truth, whole, example.rows)
     start, _, box = example.word_boxes or (None, None, None)

@@ -1,4 +1,4 @@
-"""The target of one slot: where its value is printed, which option it is, or what is given for none."""
+"""The target of one slot: the spans of its value, its option, or the value that stands for absence."""
 
 from __future__ import annotations
 
@@ -15,22 +15,18 @@ from cinnabar.engine.training.labels import LabelledLeaf, LabelledRow
 from cinnabar.engine.training.wrapped import Wrapped
 from cinnabar.schemas.form.form import Slot
 
-#: Longest text, in bytes of JSON, that the speller is trained on.
-SPELLED_BYTES = 30
-
 
 @dataclass(frozen=True, slots=True)
 class SlotTarget:
     """One slot of a training window and its truth.
 
-    anchor, until: pieces of the passage, -1 outside of rows. `spans`: (first, last) pieces of the passage,
-    both inclusive. `allowed`: pieces at which a typed slot's values start, None for slots that take any
-    words. `option`: index of the true option, -1 where there is none. `spelled`: the canonical text for the
-    speller. `absent`: whether the document has no value. `known`: whether the truth could be found at all.
-    `told`: of an option outside of rows the piece around which the passage says most about it (told.py).
-    `default`: of an absent value, or of one that may as well be printed at `spans`, which of the values that
-    the question names is given for it, -1 for none. `unsigned`: whether the printed number's minus sign is
-    not part of the value; None where there is no sign.
+    anchor, until: pieces of the passage, -1 outside of rows. spans: (first, last) pieces of the passage, both
+    inclusive. allowed: pieces at which a typed slot's values start, None for slots that take any words. option: index
+    of the true option, -1 if there is none. absent: whether the document has no value. known: whether the truth was
+    found at all. told: for an option outside of rows, the piece around which the passage says most about it
+    (engine/training/told.py). default: for an absent value, or for one that is also printed at `spans`, the number of
+    the question's named value that stands for it, -1 for none. unsigned: whether the printed number's minus sign is
+    not part of the value; None without a sign.
     """
 
     question: Question
@@ -44,7 +40,6 @@ class SlotTarget:
     options: tuple[Question, ...] = ()
     printed: tuple[bool, ...] = ()
     option: int = -1
-    spelled: bytes | None = None
     words: tuple[int, ...] = ()
     told: int = 0
     default: int = -1
@@ -52,7 +47,7 @@ class SlotTarget:
 
     @property
     def chosen(self) -> bool:
-        """Whether it is one of some options, which need not be printed."""
+        """Whether the slot has options, which need not be printed."""
         return bool(self.options) or self.kind == KINDS.index("boolean")
 
 
@@ -67,9 +62,9 @@ def slot_target(
     starts: Starts,
     wrapped: Wrapped,
 ) -> SlotTarget | None:
-    """The target of a leaf that is known, None where its option is not among the slot's.
+    """Returns the target of a known leaf; None if its option is not among the slot's.
 
-    near: the words of the leaf's row, or of the whole text, in which options are looked for.
+    near: the words of the leaf's row, or of the whole text, in which options are searched.
     """
     slot, value = leaf.slot, leaf.value
     kind = kind_of(slot)
@@ -108,15 +103,12 @@ def slot_target(
         if not spans:
             region = (anchor, until) if row is not None else (0, len(pieces))
             spans = [s for s in wrapped.find(shown, *region) if s[1] - s[0] < LONGEST_SPAN]
-    spelled = _spelled(slot, value)
     default = _default(base.question, value)
-    unprinted = default >= 0 and not spans
     return replace(
         base,
-        absent=unprinted,
+        absent=default >= 0 and not spans,
         spans=tuple(dict.fromkeys(spans)),
-        known=bool(spans) or spelled is not None,
-        spelled=None if unprinted else spelled,
+        known=bool(spans) or default >= 0,
         words=words,
         default=default,
         unsigned=_unsigned(leaf, reader) if kind == KINDS.index("number") else None,
@@ -124,14 +116,14 @@ def slot_target(
 
 
 def _default(question: Question, value: Any) -> int:
-    """Which of the values that the question names this is, the last of several; -1 for none."""
+    """Returns the number of this value among the question's named values, the last of several; -1 for none."""
     named = [json.loads(n.text) for n in question.named]
     same = [i for i, n in enumerate(named) if n == value and isinstance(n, str) == isinstance(value, str)]
     return same[-1] if same else -1
 
 
 def _unsigned(leaf: LabelledLeaf, reader: MentionReader) -> bool | None:
-    """Whether a printed number's minus sign is not part of the value; None where signs do not tell."""
+    """Returns whether a printed number's minus sign is not part of the value; None if the signs do not show it."""
     read = [reader.read(leaf.slot, span) for span in leaf.spans]
     if not read or not all(text is not None and text.startswith(b"-") for text in read):
         return None
@@ -139,13 +131,13 @@ def _unsigned(leaf: LabelledLeaf, reader: MentionReader) -> bool | None:
 
 
 class Starts:
-    """Where typed slots' values may start in one passage: a set for each automaton, shared by its slots."""
+    """The pieces of a passage at which typed slots' values may start: one set for each automaton."""
 
     def __init__(self) -> None:
         self._known: dict[int, frozenset[int]] = {}
 
     def of(self, slot: Slot, reader: MentionReader, pieces: Pieces) -> frozenset[int]:
-        """The pieces at which the slot's mentions start."""
+        """Returns the pieces at which the slot's mentions start."""
         key = id(slot.automaton)
         if key not in self._known:
             self._known[key] = frozenset(reader.places(slot, pieces).tolist())
@@ -155,8 +147,3 @@ class Starts:
 def _plain(option: str) -> str:
     value = json.loads(option)
     return str(value).lower()
-
-
-def _spelled(slot: Slot, value: Any) -> bytes | None:
-    text = json.dumps(value, ensure_ascii=False).encode()
-    return text if len(text) <= SPELLED_BYTES and slot.automaton.accepts(text) else None

@@ -1,4 +1,4 @@
-"""Where a long passage says most about each of its choices: there they are decided, in training as later."""
+"""Finds the place of a long passage that says most about each choice; training decides the choice there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cinnabar.engine.training.pool import Source
 
 
 def with_told(source: Source, words: Tensor, wordpieces: WordPieces) -> Source:
-    """The same source, `SlotTarget.told` filled in; words: [V, H], the vectors of the vocabulary."""
+    """Returns the source with `SlotTarget.told` filled in; words: [V, H], the vectors of the vocabulary."""
     return replace(
         source,
         train=[_told(p, words, wordpieces) for p in source.train],

@@ -1,4 +1,4 @@
-"""The training loop of the default model: resumable, on the CPU or one GPU, its progress in a CSV file."""
+"""The training loop of the default model: resumable, on the CPU or one GPU, with its progress in a CSV file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from cinnabar.engine.training.pool import Mix, Source
 from cinnabar.engine.training.stopping import Stopping
 from cinnabar.engine.training.told import with_told
 
-#: The file of a run's folder from which it goes on.
+#: The file in a run's folder from which it resumes.
 CHECKPOINT = "checkpoint.pt"
 
 
@@ -34,10 +34,10 @@ class TrainingConfig:
     """Settings of a training run.
 
     minutes: wall time of the whole schedule, over all resumed parts.
-    steps: length of the schedule in steps, in place of minutes; then no clock has a part in what is learned.
+    steps: length of the schedule in steps, in place of minutes; then the clock does not influence the weights.
     encoder_rate, decoder_rate, new_rate: learning rates of the pretrained encoder, of the decoder that starts
         from its layers, and of the new parts.
-    warmup: share of the schedule in which rates rise. decay: share at its end in which they fall to nothing.
+    warmup: share of the schedule in which rates rise. decay: share at its end in which they fall to zero.
     sources, each, budget: windows of a batch (engine.training.pool.Mix.draw).
     save_every: seconds between checkpoints.
     """
@@ -61,14 +61,14 @@ class TrainingConfig:
 
     @property
     def length(self) -> float:
-        """The length of the schedule, in seconds, or in steps where it counts them."""
+        """The length of the schedule, in seconds, or in steps if it counts steps."""
         return self.minutes * 60 if self.steps is None else float(self.steps)
 
 
 def _trains_in_bfloat16(device: torch.device) -> bool:
-    """Whether matrix products of training are taken in bfloat16: as asked for, else where the device is made for it.
+    """Returns whether training computes matrix products in bfloat16: as asked, else if the device supports it.
 
-    A processor without its instructions emulates it, and takes four times as long as in float32.
+    A processor without instructions for bfloat16 emulates it and takes four times as long as in float32.
     """
     asked = precision_asked()
     if asked is not None:
@@ -77,14 +77,14 @@ def _trains_in_bfloat16(device: torch.device) -> bool:
 
 
 def rate_at(share: float, config: TrainingConfig) -> float:
-    """The factor on the learning rates after this share of the schedule: a rise, a plain, a linear fall."""
+    """Returns the factor on the learning rates after this share of the schedule: a rise, a plateau, a linear fall."""
     if share < config.warmup:
         return max(0.02, share / config.warmup)
     return min(1.0, max(0.0, (1.0 - share) / config.decay))
 
 
 def optimizer_for(network: Network, config: TrainingConfig) -> torch.optim.AdamW:
-    """AdamW with a rate for each of encoder, decoder and what is new. Vectors of words and letters stay."""
+    """Returns AdamW with one rate each for encoder, decoder and new parts. Vectors of words and letters are fixed."""
     encoder: list[nn.Parameter] = []
     decoder: list[nn.Parameter] = []
     new: list[nn.Parameter] = []
@@ -107,11 +107,11 @@ def train(
     device: torch.device | str = "cpu",
     stopping: Stopping | None = None,
 ) -> None:
-    """Train until the schedule ends; `folder` holds the checkpoint, resumed if there, and `progress.csv`.
+    """Trains until the schedule ends; resumes from the checkpoint in `folder` if there is one.
 
-    With `stopping` the schedule is shortened where nothing gets better any more, and the network ends with
-    the best weights that were measured; each measurement is reported as `held_back`. `of` in a report is the
-    length of the schedule, in minutes, or in steps where it counts them.
+    `folder` also holds `progress.csv`. With `stopping` the schedule is shortened if the measure no longer improves, and
+    the network ends with the best measured weights; each measurement is reported as `held_back`. `of` in a report is
+    the length of the schedule, in minutes, or in steps if it counts steps.
     """
     device = torch.device(device)
     network.to(device).train()
@@ -129,7 +129,7 @@ def train(
             length = kept["length"]
 
     def gone() -> float:
-        """What has passed of the schedule, in its unit; `spent` is brought up to date."""
+        """Returns the elapsed part of the schedule, in its unit; updates `spent`."""
         nonlocal spent
         spent = time.monotonic() - begun
         return spent if config.steps is None else float(step)
@@ -207,7 +207,7 @@ def save_checkpoint(
     step: int,
     **more: Any,
 ) -> None:
-    """Write a checkpoint whole or not at all."""
+    """Writes a checkpoint atomically."""
     temporary = path.with_suffix(".tmp")
     state = {
         "network": network.state_dict(),

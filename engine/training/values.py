@@ -1,8 +1,7 @@
-"""Values of synthetic documents: drawn by a small named generator, printed as a country prints them.
+"""Draws values of synthetic documents with small named generators.
 
-A generator is named in a family's data by a short text such as `date`, `money 5 900`, `code INV-####` or
-`after issued 14 30`; `GENERATORS` lists them. Every value knows what the record holds (`truth`) apart from
-how it is printed.
+A family's data names a generator by a short text such as `date`, `money 5 900`, `code INV-####` or `after issued 14
+30`; `GENERATORS` lists them. A value has its content in the record (`truth`) apart from its printing.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ def _pick(s: Scope, arg: str) -> Value:
 
 
 def _fill(s: Scope, text: str) -> str:
-    """`{path}` and `{=generator}` within a text, replaced by values."""
+    """Returns the text with `{path}` and `{=generator}` replaced by values."""
 
     def one(m: re.Match[str]) -> str:
         inner = m[1]
@@ -69,7 +68,7 @@ GENERATORS: dict[str, Callable[[Scope, str], Value]] = {
 
 
 def draw(scope: Scope, spec: str) -> Value:
-    """The value of a generator's text; ValueError names the known generators."""
+    """Draws a value by a generator's text. Raises ValueError with the known generators for an unknown one."""
     name, _, arg = spec.partition(" ")
     if name == "pick:" or name.startswith("pick:"):
         return _pick(scope, ":" + spec[5:])
@@ -79,7 +78,7 @@ def draw(scope: Scope, spec: str) -> Value:
 
 
 def kind_of(spec: str) -> str:
-    """The kind of value that a generator's text gives, as far as its name tells."""
+    """Returns the kind of a generator's values, as far as its name shows."""
     name = spec.split(" ", 1)[0]
     kinds = {
         "date": "date", "after": "date", "before": "date", "time": "time", "later": "time",

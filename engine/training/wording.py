@@ -1,4 +1,4 @@
-"""How a schema speaks: the spelling of its names, synonyms, titles and descriptions."""
+"""Draws the wording of a schema: the spelling of its names, synonyms, titles and descriptions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cinnabar.engine.training.printing import ascii_fold
 
 
 def spell(words: str, style: str) -> str:
-    """A name of a property in one of the usual spellings."""
+    """Returns a property's name in one of the usual spellings."""
     folded = ascii_fold(words) if style != "spaces" else words
     parts = [w for w in re.split(r"[^\w]+", folded) if w] or ["field"]
     if style == "camel":
@@ -30,7 +30,7 @@ def spell(words: str, style: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """How a schema speaks: the spelling of names, and the shares of synonyms, titles and descriptions."""
+    """The wording of a schema: the spelling of names, and the shares of synonyms, titles and descriptions."""
 
     style: str
     synonyms: float
@@ -41,7 +41,7 @@ class Wording:
 
 
 def draw_wording(r: random.Random) -> Wording:
-    """A way to word a schema; some have names alone, some only descriptions under names that say nothing."""
+    """Draws a wording; some have only names, some have descriptions under meaningless names."""
     style = r.choice(("snake",) * 5 + ("camel",) * 3 + ("pascal", "kebab", "upper", "spaces"))
     opaque = r.random() < 0.05
     if opaque:
@@ -54,7 +54,7 @@ def draw_wording(r: random.Random) -> Wording:
 def draw_head(
     r: random.Random, w: Wording, names: Sequence[str], notes: Sequence[str], used: set[str]
 ) -> tuple[str, dict[str, Any]]:
-    """A name that is not among the used ones, which it joins, and the title and description beside it."""
+    """Draws an unused name, adds it to the used ones, and returns it with its title and description."""
     words = r.choice(names) if r.random() < w.synonyms else names[0]
     described = bool(notes) and r.random() < w.description
     name = spell(words, w.style)

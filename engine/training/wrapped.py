@@ -1,4 +1,4 @@
-"""Where a known text stands in a column of its own, broken into lines: what pointers are to learn of it."""
+"""Finds a known text that is wrapped within a column, as a target for the pointers."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.mentions import word_ends, word_starts
 from cinnabar.engine.readings.align import folded
 
-#: Shorter texts are not looked for: parts of them stand everywhere.
+#: Shorter texts are not searched: parts of them occur everywhere.
 SHORTEST = 8
 
 
 class Wrapped:
-    """Finds texts that go on below themselves in one passage."""
+    """Finds wrapped texts in one passage."""
 
     def __init__(self, text: str, columns: Columns) -> None:
         self.text, self.columns = text, columns
@@ -22,7 +22,7 @@ class Wrapped:
         self._initials = np.array([folded(text[at])[:1] for at in columns.pieces.start.tolist()])
 
     def find(self, value: str, first: int, until: int) -> list[tuple[int, int]]:
-        """(first, last) pieces, both inclusive, of the text in several lines, begun in [first, until)."""
+        """Returns the (first, last) pieces, both inclusive, of the wrapped text that begins in [first, until)."""
         wanted = folded(value)
         if len(wanted) < SHORTEST or not value.strip().count(" "):
             return []
@@ -35,12 +35,12 @@ class Wrapped:
         return found
 
     def reads(self, first: int, last: int, value: str) -> bool:
-        """Whether what is read from piece `first` to piece `last` is this text."""
+        """Returns whether the pieces from `first` to `last` read as this text."""
         spans = self.columns.spans(first, last)
         return folded(" ".join(self.text[a:b] for a, b in spans)) == folded(value)
 
     def _last(self, first: int, wanted: str) -> int | None:
-        """The piece with which a text ends that begins with `first` and goes on in lines below it."""
+        """Returns the last piece of the text that begins with `first` and continues on the lines below."""
         cell = int(self.columns.cell[first])
         read = self._read(first, int(self.columns.first[cell + 1]) - 1)
         while read and wanted.startswith(folded(read)):

@@ -1,4 +1,4 @@
-"""A layout's nodes written out as pieces of text, with the values of one drawing."""
+"""Writes a layout's nodes as pieces of text, with the values of one drawing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _INDEXED = re.compile(r"^((.+)\[(\d+)\])(?:\.\w+)?$")
 
 @dataclass(slots=True)
 class Writer:
-    """Turns nodes into pieces; the drawing learns what was printed and what was told."""
+    """Turns nodes into pieces and notes in the drawing the printed and the told values."""
 
     drawing: Drawing
     _branches: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -145,7 +145,7 @@ class Writer:
         v = drawing.value(path)
         drawing.keep(path)
         m = _INDEXED.match(path)
-        # An item that a layout names by its index, outside of any block of rows, begins here.
+        # A layout may name an item by its index, outside of any block of rows; the item begins here.
         if m and m[1] != drawing.row and drawing.open_row(m[2], int(m[3])):
             out.append(Piece("", row=m[1]))
         if v.kind == "enum":
@@ -166,7 +166,7 @@ class Writer:
             self._sign(after, out, sign)
             return
         self._sign(before, out, sign)
-        # A part of a date (its year alone) is no printing of it.
+        # A part of a date (its year alone) does not count as a printing.
         part = "{" in form and not (_DAY.search(form) and _YEAR.search(form))
         out.append(Piece(text, -1 if part else drawing.new_print(path)))
         self._sign(after, out, sign)

@@ -41,9 +41,9 @@ from cinnabar.schemas.errors import ModelError, UsageError
 #: What each scale goes by, the model's own probability first.
 SIGNS: dict[Family, tuple[str, ...]] = {
     "values": (
-        "posterior", "rival", "number", "date", "time", "pattern", "choice", "boolean", "spelled", "missing",
-        "row", "row_odds", "record", "sure_values", "there", "absent_share", "shared", "label", "options",
-        "fields", "length",
+        "posterior", "rival", "number", "date", "time", "pattern", "choice", "boolean", "missing", "row",
+        "row_odds", "record", "sure_values", "there", "absent_share", "shared", "label", "options", "fields",
+        "length",
     ),
     "absences": (
         "posterior", "rival", "number", "date", "time", "pattern", "choice", "boolean", "row", "row_odds",

@@ -1,4 +1,4 @@
-"""`cinnabar backfill`: stored records into records of a new version of their schema."""
+"""`cinnabar backfill` brings stored records to a new version of their schema."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cinnabar.extraction.backfill.estimate import BackfillEstimate
     from cinnabar.extraction.batched_run import Summary
 
-#: Lost documents that are named at the end.
+#: The most lost documents that the report names.
 NAMED = 20
 
 
@@ -33,7 +33,7 @@ def backfill(
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder with the results so far.")],
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only tell how many documents, tokens and seconds it takes.")
+        bool, typer.Option("--dry-run", help="Only estimate the documents, tokens and seconds that it takes.")
     ] = False,
     since: Annotated[
         str | None, typer.Option(metavar="DATE", help="Records of runs from this day or time (UTC) on.")
@@ -49,13 +49,13 @@ def backfill(
     ] = None,
     below: Annotated[
         float | None,
-        typer.Option(metavar="P", help="Records with anything less sure than this, which is filled again."),
+        typer.Option(metavar="P", help="Records with a confidence below this; such fields are filled again."),
     ] = None,
     where: Annotated[
         str | None, typer.Option(metavar="SQL", help="Records that meet this condition on their columns.")
     ] = None,
     model: Annotated[
-        str, typer.Option(metavar="M", help="What fills: `default`, or a folder made by train.")
+        str, typer.Option(metavar="M", help="The model that fills: `default`, or a folder made by train.")
     ] = "default",
     device: DeviceOption = "auto",
     others: FromOption = None,
@@ -66,10 +66,10 @@ def backfill(
     """Fill the new and changed fields of a new version of a schema, and keep all else as it stands.
 
     The records in DIR of the schema with the same name (its title, or its file's name) become records of the
-    new version; those of the old one stay. Run it again to go on where it was broken off.
+    new version; the old records stay. After an interruption, run the command again to continue.
 
-    Documents are read again from where they were, from any working directory; mails from their mailboxes. The
-    password of one behind IMAP is read from CINNABAR_IMAP_PASSWORD.
+    Documents are read again from their stored paths, from any working directory; mails from their mailboxes.
+    The password of an IMAP mailbox is read from CINNABAR_IMAP_PASSWORD.
 
     \b
     Examples:
@@ -80,7 +80,7 @@ def backfill(
       cinnabar backfill --schema invoice_v2.json --out tables --from archive/2025 --from old.mbox
       cinnabar backfill --schema invoice_v2.json --out tables --ray auto
 
-    What it takes is told from a look at a few documents on this machine, with --ray as well.
+    The estimate comes from a sample of a few documents on this machine, also with --ray.
 
     With --json the object has the estimate, and the summary of the run or null.
     """
@@ -121,7 +121,7 @@ def backfill(
         if not as_json:
             _tell(found, version.name, names(out))
         if not (dry_run or begun.empty):
-            # Standard output is for the result. Ray prints there whom it lost.
+            # Standard output is for the result, but Ray prints lost workers there.
             with redirect_stdout(sys.stderr):
                 summary = begun.work_through(cluster)
     if as_json:
@@ -132,7 +132,7 @@ def backfill(
 
 
 def _moment(text: str, option: str, end: bool = False) -> datetime:
-    """A day or a time, in UTC where it names no zone; the end of a day where `end`."""
+    """Returns a day or a time, in UTC if it names no zone; with `end` the end of the day."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
@@ -143,7 +143,7 @@ def _moment(text: str, option: str, end: bool = False) -> datetime:
 
 
 def _fingerprint(model: str) -> str:
-    """What runs say of this model: its fingerprint, or the beginning of one."""
+    """Returns the fingerprint of a model, or the given beginning of one."""
     from cinnabar.engine.models.identity import fingerprint_of
 
     return fingerprint_of(model) if model == "default" or Path(model).is_dir() else model
@@ -161,7 +161,7 @@ def _tell(found: BackfillEstimate, name: str, there: list[str]) -> None:
     print(harmless(f"{name}: to be filled: {asked}{dropped}"))
     print(
         f"{found.documents} documents, about {found.tokens:,} tokens and {found.seconds:,.1f} seconds"
-        f" (from a look at {found.sampled}); {found.done} done before, {found.lost} gone or changed"
+        f" (from a sample of {found.sampled}); {found.done} done before, {found.lost} gone or changed"
     )
 
 

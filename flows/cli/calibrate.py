@@ -1,4 +1,4 @@
-"""`cinnabar calibrate`: make a model's confidence mean something, from labelled documents."""
+"""`cinnabar calibrate` fits a model's confidence on labelled documents."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from cinnabar.schemas.errors import UsageError
 def calibrate(
     sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Labelled sets, or folders of sets.")],
     model: Annotated[
-        str, typer.Option(metavar="M", help="The model whose confidence is fitted; its folder is written to.")
+        str, typer.Option(metavar="M", help="The model to calibrate; the result is written to its folder.")
     ] = "default",
     recipe: Annotated[
-        bool, typer.Option("--recipe", help="Only the sets that the recipe of the shipped weights names.")
+        bool, typer.Option("--recipe", help="Only the sets in the recipe of the shipped weights.")
     ] = False,
-    limit: Annotated[int, typer.Option(metavar="N", help="Documents of each set at most.")] = 30,
+    limit: Annotated[int, typer.Option(metavar="N", help="The most documents of each set.")] = 30,
     cache: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Keeps what was read, so that fitting again takes seconds."),
+        typer.Option(metavar="DIR", help="Keeps the model's readings, so that fitting again takes seconds."),
     ] = None,
     diagram: Annotated[
-        Path | None, typer.Option(metavar="SVG", help="Draw confidence against the share of right leaves.")
+        Path | None, typer.Option(metavar="SVG", help="Draw confidence against the share of right values.")
     ] = None,
     device: DeviceOption = "auto",
     as_json: AsJson = False,
     **said: Any,
 ) -> None:
-    """Fit a model's confidence on labelled documents, leaving out those that its weights were trained on.
+    """Fit a model's confidence on labelled documents, without those that its weights were trained on.
 
-    Prints what confidence was worth before and is worth after, on sets that it was not fitted on: each part
-    of the sets is judged by a fit on the others. A model that was fine-tuned starts from what its base knows.
+    The command prints the calibration error before and after, by cross-validation: each part of the sets is
+    measured with a fit on the other parts. The fit of a fine-tuned model starts from that of its base.
 
     \b
     Examples:
@@ -108,7 +108,7 @@ _SHOWN = ("error", "mean_error", "covered", "mean_covered")
 
 
 def _check_writable(path: Path, option: str) -> None:
-    """Raise UsageError where a file could not be written, before minutes are spent on it."""
+    """Raises UsageError if the file cannot be written, before minutes of work."""
     try:
         there = path.exists()
         path.open("a").close()

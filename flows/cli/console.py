@@ -1,4 +1,4 @@
-"""What commands show: a bar while they work, tables when they are done."""
+"""The output of the commands: a progress bar, tables, and safe text."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from cinnabar.extraction.cost_estimate import CostEstimate
     from cinnabar.extraction.storage.records import Outcome
 
-#: Characters of a value in a preview.
+#: The most characters of a value in a preview.
 CELL_WIDTH = 48
-# The beginning of a number that stands at the end of a text, and the characters that go on with it.
+# The beginning of a number at the end of a text, and the characters that continue it.
 _NUMBER_AT_END = re.compile(r"(?<![\w.])-?\d[\d.eE+-]*$")
 _DIGITS = frozenset("0123456789.eE+-")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def standard_output() -> Console:
-    """The console of standard output; no line is folded where it is no terminal."""
+    """Returns the console of standard output; it folds no line unless it is a terminal."""
     from rich.console import Console
 
     return Console(width=None if sys.stdout.isatty() else 10_000, highlight=False)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> Table:
-    """A table of these values as they are, whatever they contain."""
+    """Returns a table of these values without interpreting markup in them."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -47,18 +47,17 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = ""
 
 
 def harmless(text: str) -> str:
-    """This text with its control characters, and those that turn its direction, as escapes: a document must
-    not tell the terminal what to do."""
+    """Returns the text with control and direction characters as escapes: a document must not control the terminal."""
     return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def counted(count: int, one: str, more: str = "") -> str:
-    """A count with its noun, which is `more` (`one` with an s where it is left out) but for 1."""
+    """Returns a count with its noun: `one` for 1, else `more` (`one` with an s if it is not given)."""
     return f"{count} {one if count == 1 else more or one + 's'}"
 
 
 def cell(value: Any) -> str:
-    """A value as it stands in a table, on one line; a number has all its digits."""
+    """Returns a value as the text of a table's cell, on one line; a number has all its digits."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -73,7 +72,7 @@ def cell(value: Any) -> str:
 
 
 def _json(value: Any) -> str:
-    """A value as JSON, in which a Decimal is a number with all its digits."""
+    """Returns a value as JSON; a Decimal is a number with all its digits."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_json(str(name))}: {_json(part)}" for name, part in value.items()) + "}"
     if isinstance(value, (list, tuple)):
@@ -84,22 +83,22 @@ def _json(value: Any) -> str:
 
 
 def short(value: Any) -> str:
-    """A value as it stands in a preview: a long text ends in an ellipsis, a number is always whole."""
+    """Returns a value as the text of a preview's cell: a long text ends in an ellipsis, a number is never cut."""
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return f"{len(value)} rows"
     text = cell(value)
     if len(text) <= CELL_WIDTH or isinstance(value, (int, float, Decimal)):
         return text
     kept = text[: CELL_WIDTH - 1]
-    if not isinstance(value, str):  # JSON, in which a number may be cut: it is left out
+    if not isinstance(value, str):  # JSON: a number that the cut would shorten is left out
         kept = _NUMBER_AT_END.sub("", kept) if text[CELL_WIDTH - 1] in _DIGITS else kept
     return f"{kept}…"
 
 
 class Bar:
-    """A progress bar on standard error: documents, fields, rate, quarantined. Silent where none can be seen.
+    """A progress bar on standard error: documents, fields, rate, quarantined. It is silent without a terminal.
 
-    A context manager, and the `Progress` of a run.
+    It is a context manager and the `Progress` of a run.
     """
 
     def __init__(self, label: str = "documents") -> None:
@@ -131,25 +130,25 @@ class Bar:
         self._progress.stop()
 
     def estimated(self, estimate: CostEstimate) -> None:
-        """Say what a server's answers will cost; on standard error, seen or not."""
+        """Prints the estimated cost of a server's answers to standard error, with or without a terminal."""
         print(f"cinnabar: {estimate}", file=sys.stderr)
 
     def note(self, text: str) -> None:
-        """Say on standard error, seen or not, what a person should know before the run."""
+        """Prints a notice to standard error, with or without a terminal."""
         print(f"cinnabar: {text}", file=sys.stderr)
 
     def begin(self, inputs: int) -> None:
-        """So many documents there are."""
+        """Sets the number of documents."""
         self._progress.update(self._task, total=inputs)
 
     def advance(self, outcomes: Sequence[Outcome]) -> None:
-        """These are done."""
+        """Counts finished documents by their outcomes."""
         self._quarantined += sum(outcome.status == "quarantined" for outcome in outcomes)
         self._fields += sum(len(outcome.record.leaves) for outcome in outcomes if outcome.record)
         self.step(len(outcomes))
 
     def step(self, documents: int) -> None:
-        """So many more are done."""
+        """Advances the bar by so many documents."""
         self._progress.advance(self._task, documents)
         task = self._progress.tasks[0]
         rate = f"{task.completed / task.elapsed:.1f}" if task.elapsed else "-"

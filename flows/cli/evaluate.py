@@ -1,4 +1,4 @@
-"""`cinnabar eval`: how well the whole path reads documents whose answers are known."""
+"""`cinnabar eval` scores the whole path on documents with known answers."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def evaluate(
     device: DeviceOption = "auto",
     limit: Annotated[int | None, typer.Option(metavar="N", help="The first N documents of each set.")] = None,
     files: Annotated[
-        Path | None, typer.Option(metavar="LIST", help="Only the documents that this file names, one a line.")
+        Path | None, typer.Option(metavar="LIST", help="Only the documents in this file, one name to a line.")
     ] = None,
     held_back: Annotated[
-        bool, typer.Option("--held-back", help="Only documents that the recipe of training holds back.")
+        bool, typer.Option("--held-back", help="Only documents that the training recipe holds back.")
     ] = False,
     constant: Annotated[
         bool, typer.Option("--constant", help="Score the best answer that ignores the document instead.")
@@ -54,24 +54,24 @@ def evaluate(
     ] = False,
     predictions: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write what was predicted; a folder where there are several sets."),
+        typer.Option(metavar="FILE", help="Write the predictions to a file, or for several sets to a folder."),
     ] = None,
     base_url: BaseUrl = None,
     budget: Annotated[
-        str | None, typer.Option(metavar="USD", help="Ask a server for no more than this.")
+        str | None, typer.Option(metavar="USD", help="The most dollars to spend at a server.")
     ] = None,
     prices: PricesOption = None,
     without: Annotated[
         list[str] | None,
-        typer.Option(metavar="RULE", help="Switch off this rule beside the network; may be given repeatedly."),
+        typer.Option(metavar="RULE", help="Switch off this rule of the model; the option may be repeated."),
     ] = None,
     as_json: AsJson = False,
     **said: Any,
 ) -> None:
     """Score the whole path on sets of documents with known answers (schema.json, truth.jsonl, documents).
 
-    Where the schema demands a value that was not found the best guess counts. Over several sets the figures
-    are the means of the sets.
+    If the model does not find a value that the schema demands, its best guess counts. Over several sets the
+    figures are the means of the sets.
 
     \b
     Examples:
@@ -160,7 +160,7 @@ def _predict(
         source = load_schema(one.folder / "schema.json")
         try:
             ready = compile_schema(source.schema)
-            _ = ready.form  # what nothing can be written under is told now
+            _ = ready.form  # reports a schema that no record meets now
             compiled[one.name] = (ready, Validator(source))
             tell_broken(one.name, broken_truths(one.truths, compiled[one.name][1]))
         except UsageError as error:
@@ -194,7 +194,7 @@ def _predict(
 
 
 def tell_broken(name: str, broken: Sequence[tuple[str, Violation]]) -> None:
-    """Say on standard error which truths can never be met, since the schema does not allow them."""
+    """Prints to standard error how many truths the schema does not allow, with the first of them."""
     if broken:
         file, violation = broken[0]
         print(
@@ -205,7 +205,7 @@ def tell_broken(name: str, broken: Sequence[tuple[str, Violation]]) -> None:
 
 
 def _check_writable(path: Path, several: bool) -> None:
-    """Raise UsageError where predictions could not be written, before an hour is spent on them."""
+    """Raises UsageError if the predictions cannot be written, before an hour of work."""
     try:
         if several:
             path.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""`cinnabar export`: a view, or the answer to a query, as a file for other programs."""
+"""`cinnabar export` writes a view, or the answer to a query, to a file for other programs."""
 
 from __future__ import annotations
 
@@ -20,20 +20,19 @@ def export(
     sql: Annotated[str | None, typer.Option(metavar="QUERY", help="A query, instead of a view.")] = None,
     to: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The file to write; standard output where there is none."),
+        typer.Option(metavar="FILE", help="The file to write; without it, standard output."),
     ] = None,
     form: Annotated[
         str | None,
-        typer.Option("--format", metavar="F", help="csv, jsonl or parquet; else the ending of FILE."),
+        typer.Option("--format", metavar="F", help="csv, jsonl or parquet; by default the ending of FILE."),
     ] = None,
     formulas: Annotated[
-        bool, typer.Option("--formulas", help="Leave texts in CSV that a spreadsheet takes for formulas.")
+        bool, typer.Option("--formulas", help="In CSV, leave texts that a spreadsheet would run as formulas.")
     ] = False,
 ) -> None:
     """Write a view, or the answer to a query, as CSV, JSON Lines or Parquet.
 
-    In CSV a text that a spreadsheet would run as a formula gets an apostrophe before it; numbers stay as
-    they are.
+    In CSV a text that a spreadsheet would run as a formula gets an apostrophe before it; numbers do not change.
 
     \b
     Examples:

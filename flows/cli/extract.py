@@ -1,4 +1,4 @@
-"""`cinnabar extract`: a folder of documents into tables."""
+"""`cinnabar extract` reads documents into tables."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ def extract(
     device: DeviceOption = "auto",
     max_error_rate: Annotated[
         float | None,
-        typer.Option(metavar="SHARE", help="Exit status 3 where more of what was read is in quarantine."),
+        typer.Option(metavar="SHARE", help="Exit status 3 if a larger share of the documents read is in quarantine."),
     ] = None,
     base_url: BaseUrl = None,
     budget: Annotated[
         str | None,
-        typer.Option(metavar="USD", help="Ask for no more than this; 0 only tells what it would cost."),
+        typer.Option(metavar="USD", help="The most dollars to spend; 0 only tells the cost."),
     ] = None,
     escalate_to: Annotated[
         str | None,
-        typer.Option(metavar="M", help="Let mercury-2 or openai:NAME fill what the model is not sure of."),
+        typer.Option(metavar="M", help="The model for fields with a low confidence: mercury-2 or openai:NAME."),
     ] = None,
     below: Annotated[
-        float | None, typer.Option(metavar="P", help="Confidence below which a field goes up (0.8).")
+        float | None, typer.Option(metavar="P", help="Confidence below which a field is escalated (0.8).")
     ] = None,
     concurrency: Annotated[
         int | None, typer.Option(metavar="N", help="Requests to a server under way at a time (16).")
@@ -68,7 +68,7 @@ def extract(
         int | None, typer.Option(metavar="N", help="Tokens sent to a server in any minute, at most.")
     ] = None,
     timeout: Annotated[
-        float | None, typer.Option(metavar="S", help="Seconds that a server's answer may take (120).")
+        float | None, typer.Option(metavar="S", help="The most seconds for a server's answer (120).")
     ] = None,
     prices: PricesOption = None,
     ray: RayOption = None,
@@ -76,10 +76,10 @@ def extract(
     as_json: AsJson = False,
     **said: Any,
 ) -> int:
-    """Read documents into tables: one record each, with the words behind every value.
+    """Read documents into tables: one record each, with the evidence behind every value.
 
-    A second run over the same inputs does no model work. What cannot be read, or lacks a value that the
-    schema demands, goes to quarantine with a reason.
+    A second run over the same inputs does no model work. A document that cannot be read, or that lacks a value
+    that the schema demands, goes to quarantine with a reason.
 
     \b
     Examples:
@@ -90,8 +90,8 @@ def extract(
       cinnabar extract mails --schema receipt --out tables --escalate-to mercury-2 --below 0.8
       cinnabar extract mails --schema receipt --out tables --ray auto
 
-    The default model runs on this machine. With mercury-2 and openai:NAME documents are sent to a server; the
-    key is read from INCEPTION_API_KEY or OPENAI_API_KEY.
+    The default model runs on this machine. With mercury-2 and openai:NAME the command sends the documents to a
+    server; it reads the key from INCEPTION_API_KEY or OPENAI_API_KEY.
 
     With --json the object has inputs, written, quarantined, skipped, seconds, schema, steps (the number of
     denoising steps over all documents read) and usage (requests, tokens and cost of a server, or null).
@@ -99,7 +99,7 @@ def extract(
     from cinnabar.extraction.records.validation import Validator
     from cinnabar.schemas import compile_schema, load_schema
 
-    # A schema that cannot be used is refused before the weights are looked at, or anything large imported.
+    # Refuses an unusable schema before it reads the weights or imports anything large.
     source = load_schema(schema)
     _ = compile_schema(source.schema).form
     Validator(source)
@@ -130,7 +130,7 @@ def extract(
     escalation = escalation_of(escalate_to, below, settings)
     if base_url is not None and is_plain(base_url):
         print(f"cinnabar: {base_url}: documents and the key are sent unencrypted", file=sys.stderr)
-    # Standard output is for the result. Ray, for one, prints there whom it lost.
+    # Standard output is for the result, but Ray prints lost workers there.
     with redirect_stdout(sys.stderr):
         if flow:
             flow_options: dict[str, Any] = {"model": model, "device": device, "escalate_to": escalate_to, "ray": ray}
@@ -156,7 +156,7 @@ def _check_flow(
     model: Source,
     escalation: Escalation | None,
 ) -> None:
-    """Raise UsageError for what is wrong with the use, before Prefect starts its server."""
+    """Raises UsageError for wrong use, before Prefect starts its server."""
     from contextlib import ExitStack
 
     from cinnabar.extraction.cluster.connection import check_cluster
@@ -175,7 +175,7 @@ def _check_flow(
 def _through_prefect(
     paths: list[str], schema: str, out: Path, server: dict[str, Any], parameters: dict[str, Any]
 ) -> Summary:
-    """Run the flow, with a server of Prefect that is there or one of its own."""
+    """Runs the flow, with the configured Prefect server or a temporary one."""
     from cinnabar.extraction.batched_run import Summary
     from cinnabar.flows.extract import extract_folder
     from cinnabar.flows.parameters import Server

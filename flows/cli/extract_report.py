@@ -1,4 +1,4 @@
-"""The report of `cinnabar extract`: what became of the documents, and the first of the records."""
+"""The report of `cinnabar extract`: the outcomes of the documents, and a preview of the records."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PREVIEW_ROWS, _PREVIEW_COLUMNS = 5, 6
 
 
 def print_report(summary: Summary, source: SchemaSource, out: Path) -> None:
-    """Print the counts of a run, what a server took, and a preview of its records."""
+    """Prints the counts of a run, the cost of a server, and a preview of the records."""
     from cinnabar.flows.cli.console import short, standard_output, table
 
     console = standard_output()
@@ -47,7 +47,7 @@ def print_report(summary: Summary, source: SchemaSource, out: Path) -> None:
 
 
 def _preview(source: SchemaSource, out: Path) -> tuple[list[str], list[list[Any]], int]:
-    """The first fields of some of the latest records, and how many more fields there are."""
+    """Returns the first fields of some of the latest records, and the number of further fields."""
     from cinnabar.extraction.storage.reading import connect
 
     sql = (

@@ -1,4 +1,4 @@
-"""`cinnabar flows`: runs on a schedule."""
+"""`cinnabar flows` runs extractions on a schedule."""
 
 from __future__ import annotations
 
@@ -35,37 +35,37 @@ def serve_schedule(
     paths: Documents,
     schema: SchemaOption,
     out: OutOption,
-    name: Annotated[str, typer.Option(metavar="NAME", help="What Prefect calls it.")] = "nightly",
+    name: Annotated[str, typer.Option(metavar="NAME", help="The deployment's name in Prefect.")] = "nightly",
     cron: Annotated[
-        str | None, typer.Option(metavar="CRON", help='When to run, such as "0 2 * * *".')
+        str | None, typer.Option(metavar="CRON", help='The schedule, such as "0 2 * * *".')
     ] = None,
     every: Annotated[float | None, typer.Option(metavar="S", help="Run every so many seconds.")] = None,
     timezone: Annotated[
-        str | None, typer.Option(metavar="ZONE", help="The time zone of the schedule, UTC if not said.")
+        str | None, typer.Option(metavar="ZONE", help="The time zone of the schedule, by default UTC.")
     ] = None,
     model: ModelOption = "default",
     device: DeviceOption = "auto",
     max_error_rate: Annotated[
         float | None,
-        typer.Option(metavar="SHARE", help="A run fails where more of what was read is in quarantine."),
+        typer.Option(metavar="SHARE", help="A run fails if a larger share of the documents read is in quarantine."),
     ] = None,
     password_block: Annotated[
         str | None, typer.Option(metavar="NAME", help="Prefect's Secret block with the mailbox's password.")
     ] = None,
     gpu_limit: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Prefect's concurrency limit that tasks keep to.")
+        str | None, typer.Option(metavar="NAME", help="Prefect's concurrency limit for the tasks.")
     ] = None,
     wait: Annotated[
         float, typer.Option(metavar="S", help="Seconds to wait for another run that is writing to DIR.")
     ] = 3600,
     ray: RayOption = None,
-    port: Annotated[int, typer.Option(metavar="N", help="Where Prefect's server is, or is started.")] = 4200,
+    port: Annotated[int, typer.Option(metavar="N", help="The port of Prefect's server on this machine.")] = 4200,
     **said: Any,
 ) -> None:
-    """Run `extract` on a schedule on this machine, until stopped; no work pool, no worker.
+    """Run `extract` on a schedule on this machine, until stopped, without a work pool or worker.
 
-    Without a schedule it runs when it is asked to, in Prefect's UI. The server is that of PREFECT_API_URL,
-    else one on this machine, which is started where there is none.
+    Without a schedule it runs on demand from Prefect's UI. The server is that of PREFECT_API_URL, else one on
+    this machine, which the command starts if needed.
 
     \b
     Examples:
@@ -81,7 +81,7 @@ def serve_schedule(
     from cinnabar.flows.serve import schedule_of, serve
     from cinnabar.schemas import compile_schema, load_schema
 
-    # What is wrong with the use is told now, not at night.
+    # These checks report wrong use now, not at the first scheduled run.
     schedule = schedule_of(every, cron, timezone)
     RunOptions(**said)
     _ = compile_schema(load_schema(schema).schema).form
@@ -108,7 +108,7 @@ def serve_schedule(
         "wait": wait,
     }
     with server(port) as url:
-        # What only the server knows.
+        # Checks that need the server.
         if password_block is not None:
             with ExitStack() as connections:
                 gather(located(paths, secret(password_block)), out, connections)
@@ -120,7 +120,7 @@ def serve_schedule(
 
 
 def schedule_text(every: float | None, cron: str | None) -> str:
-    """When runs begin, for a reader."""
+    """Returns the schedule as a phrase for a message."""
     if every is not None:
         return f"a run every {every:g} s"
     return f"runs at {cron}" if cron is not None else "runs when asked to"

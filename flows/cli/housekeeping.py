@@ -1,4 +1,4 @@
-"""`cinnabar runs`, `status`, `compact` and `verify`: an output folder looked at, and looked after."""
+"""`cinnabar runs`, `status`, `compact` and `verify` inspect and maintain an output folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def runs(
     limit: Annotated[int | None, typer.Option(metavar="N", help="The last N runs only.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the runs of a folder, the last one first: when, with which schema and model, and what came of it.
+    """List the runs of a folder, the last one first, with their time, schema, model and counts.
 
     \b
     Examples:
@@ -50,7 +50,7 @@ def runs(
 
 
 def status(out: Out, as_json: AsJson = False) -> None:
-    """Show what a folder holds: records by schema, quarantine by reason, files, and whether a run is going.
+    """Show the content of a folder: records by schema, quarantine by reason, files, and whether a run is going.
 
     \b
     Examples:
@@ -78,7 +78,7 @@ def status(out: Out, as_json: AsJson = False) -> None:
 
 
 def compact(out: Out, as_json: AsJson = False) -> None:
-    """Merge small files into large ones. Readers may go on: what they have open stays for a day.
+    """Merge small files into large ones. Readers may continue: the old files stay for a day.
 
     \b
     Examples:
@@ -96,13 +96,13 @@ def compact(out: Out, as_json: AsJson = False) -> None:
 
 def verify(
     out: Out,
-    clean: Annotated[bool, typer.Option("--clean", help="Remove what dead runs left behind.")] = False,
+    clean: Annotated[bool, typer.Option("--clean", help="Remove the files that dead runs left behind.")] = False,
     as_json: AsJson = False,
 ) -> int:
     """Check every file against its manifest and every record against its schema.
 
-    What is broken is named and set aside with its batch, in DIR/aside; the next run fills its documents
-    again. Exit status 1 where something is broken.
+    A broken file is reported and moved with its batch to DIR/aside; the next run fills its documents again.
+    Exit status 1 if a file or record is broken.
 
     \b
     Examples:
@@ -124,7 +124,7 @@ def verify(
         print(f"removed: {counted(len(found.removed), 'file')} of dead runs")
     if found.leftovers:
         lying = counted(len(found.leftovers), "file")
-        print(f"left over from dead runs: {lying}; --clean removes what lies about, as does a run")
+        print(f"left over from dead runs: {lying}; --clean or the next run removes them")
     broken = counted(len(found.problems), "problem") if found.problems else "all is well"
     looked = (counted(found.batches, "batch", "batches"), counted(found.files, "file"))
     print(f"{', '.join(looked)}, {counted(found.records, 'record')}: {broken}")

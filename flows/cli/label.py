@@ -1,4 +1,4 @@
-"""`cinnabar label` and `cinnabar truth`: a labelled set of one's own, from drafts that a person corrects."""
+"""`cinnabar label` and `cinnabar truth` make a labelled set from drafts that a person corrects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cinnabar.extraction.run_options import RunOptions
 from cinnabar.flows.cli.options import AsJson, DeviceOption, SchemaOption, run_options
 from cinnabar.schemas.errors import UsageError
 
-# Documents that are drafted where nobody says how many, and the fewest that training takes.
+# The default number of documents to draft, and the fewest that training takes.
 _DOCUMENTS, _FEWEST = 30, 10
 
 
@@ -22,7 +22,7 @@ _DOCUMENTS, _FEWEST = 30, 10
 def label(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders to draw from.")],
     schema: SchemaOption,
-    out: Annotated[Path, typer.Option(metavar="SET", help="The folder of the set; more is added to it.")],
+    out: Annotated[Path, typer.Option(metavar="SET", help="The folder of the set; new drafts are added to it.")],
     documents: Annotated[int, typer.Option(metavar="N", help="How many documents to draft.")] = _DOCUMENTS,
     model: Annotated[
         str, typer.Option(metavar="M", help="`default`, or a folder made by train.")
@@ -31,10 +31,10 @@ def label(
     as_json: AsJson = False,
     **said: Any,
 ) -> None:
-    """Draft a labelled set: records to correct, what the model was unsure of first.
+    """Draft a labelled set: records to correct, the fields with the lowest confidence first.
 
-    Documents are copied into the set, with a draft for each: a JSON file to correct, and an HTML page that
-    shows the text with the values marked. `cinnabar truth SET` takes what was checked.
+    The command copies documents into the set and writes a draft for each: a JSON file to correct, and an HTML
+    page that shows the text with the values marked. `cinnabar truth SET` takes the checked drafts.
 
     \b
     Examples:
@@ -76,7 +76,7 @@ def truth(
     folder: Annotated[Path, typer.Argument(metavar="SET", help="A set made by `cinnabar label`.")],
     as_json: AsJson = False,
 ) -> None:
-    """Take the checked drafts of a set into its truth.jsonl, all of them or, where one is wrong, none.
+    """Take the checked drafts of a set into its truth.jsonl: all of them, or none if one is wrong.
 
     \b
     Examples:

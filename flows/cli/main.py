@@ -1,9 +1,9 @@
-"""The command `cinnabar`: its groups, and which exit status each failure has.
+"""The command `cinnabar`: its subcommands, and the exit status of each failure.
 
-0 finished; 1 the run failed (run it again); 2 wrong use, told in one line before any work begins; 3 finished,
-with more in quarantine than `--max-error-rate` allows.
+0 finished; 1 the run failed (run it again); 2 wrong use, reported in one line before any work begins; 3 finished, with
+more in quarantine than `--max-error-rate` allows.
 
-Commands import what they need when they run, so that the help and the checks of use come at once.
+Commands import modules when they run, so that help and usage errors come at once.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from cinnabar.flows.cli import (
 from cinnabar.flows.cli.console import harmless
 from cinnabar.schemas.errors import CinnabarError, ModelError, UsageError
 
-#: What Typer returns, without a word, where a command was interrupted.
+#: Typer returns this status, without a message, if a command was interrupted.
 _INTERRUPTED = 130
 
 app = typer.Typer(
@@ -46,12 +46,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("extract", short_help="Read documents into tables.")(extract.extract)
-app.command("backfill", short_help="Fill what a new version of a schema asks.")(backfill.backfill)
-app.command("sql", short_help="Ask the results.")(results.sql)
+app.command("backfill", short_help="Bring records to a new version of a schema.")(backfill.backfill)
+app.command("sql", short_help="Query the results.")(results.sql)
 app.command("show", short_help="Show a record with its evidence.")(results.show)
 app.command("export", short_help="Write results as CSV, JSON Lines or Parquet.")(export.export)
 app.command("runs", short_help="List runs.")(housekeeping.runs)
-app.command("status", short_help="Show what a folder holds.")(housekeeping.status)
+app.command("status", short_help="Show the content of a folder.")(housekeeping.status)
 app.command("compact", short_help="Merge small files into large ones.")(housekeeping.compact)
 app.command("verify", short_help="Check files, checksums and records.")(housekeeping.verify)
 app.add_typer(flows.flows_app, name="flows")
@@ -61,7 +61,7 @@ app.command("eval", short_help="Score the whole path on labelled documents.")(ev
 app.command("label", short_help="Draft a labelled set to correct.")(label.label)
 app.command("truth", short_help="Take corrected drafts as the truth.")(label.truth)
 app.command("train", short_help="Train a model on labelled documents.")(train.train)
-app.command("calibrate", short_help="Make a model's confidence mean something.")(calibrate.calibrate)
+app.command("calibrate", short_help="Fit a model's confidence on labelled documents.")(calibrate.calibrate)
 
 
 @app.callback(invoke_without_command=True)
@@ -72,11 +72,11 @@ def start(context: typer.Context) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command; its exit status. A failure is one line on standard error."""
+    """Runs a command and returns its exit status. A failure prints one line to standard error."""
     try:
-        # An empty path would be the current folder.
+        # An empty path would mean the current folder.
         if any(re.fullmatch(r"(--[a-z-]+=)?", argument) for argument in arguments):
-            raise UsageError("expected arguments that say something, got an empty one; is a variable unset?")
+            raise UsageError("expected arguments with text, got an empty one; is a shell variable unset?")
         status = app(args=list(arguments), prog_name="cinnabar", standalone_mode=False)
         if status == _INTERRUPTED:
             raise KeyboardInterrupt
@@ -103,7 +103,7 @@ def _fail(status: int, message: str) -> int:
 
 
 def main() -> None:
-    """The entry point of the command."""
+    """Runs the command with the arguments of the process; the entry point."""
     sys.exit(run(sys.argv[1:]))
 
 

@@ -1,4 +1,4 @@
-"""The options that several commands have, each said once."""
+"""The options that several commands share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from cinnabar.extraction.run_options import Device
 from cinnabar.flows.parameters import Function, takes_run_options
 
-# The names that the help has for the values of the options of a run.
+# The placeholders of the help for the values of a run's options.
 _METAVARS = {
     "steps": "N",
     "min_confidence": "P",
@@ -28,21 +28,21 @@ Documents = Annotated[
 SchemaOption = Annotated[
     str, typer.Option(metavar="S", help="A name of the library, a JSON Schema file, or module:Class.")
 ]
-OutOption = Annotated[Path, typer.Option(metavar="DIR", help="The folder that the results go to.")]
+OutOption = Annotated[Path, typer.Option(metavar="DIR", help="The folder for the results.")]
 ModelOption = Annotated[
     str, typer.Option(metavar="M", help="`default`, a folder made by train, mercury-2, or openai:NAME.")
 ]
-DeviceOption = Annotated[Device, typer.Option(help="Where the model runs.")]
+DeviceOption = Annotated[Device, typer.Option(help="The device of the model.")]
 FromOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--from", metavar="PATH", help="A file, folder or mailbox to look in for what is not where it was."
+        "--from", metavar="PATH", help="A file, folder or mailbox to search for documents that have moved."
     ),
 ]
-BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="Where mercury-2 or openai:NAME is served.")]
+BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="The address of mercury-2 or openai:NAME.")]
 PricesOption = Annotated[
     str | None,
-    typer.Option(metavar="IN,CACHED,OUT", help="Dollars for a million tokens, where they are others."),
+    typer.Option(metavar="IN,CACHED,OUT", help="Dollars for a million tokens each, if not the known prices."),
 ]
 RayOption = Annotated[
     str | None,
@@ -52,12 +52,12 @@ AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output, f
 
 
 def run_options(*names: str) -> Callable[[Function], Function]:
-    """Give a command these options of `RunOptions`, which it takes as its `**` parameter."""
+    """Returns a decorator that gives a command these options of `RunOptions` in place of its `**` parameter."""
     return takes_run_options(*names, annotate=_option)
 
 
 def _option(name: str, field: FieldInfo) -> Any:
-    # A name of its own, so that a flag has no opposite.
+    # With an explicit name Typer gives a flag no `--no-` opposite.
     named = f"--{name.replace('_', '-')}"
     return Annotated[
         field.annotation, typer.Option(named, metavar=_METAVARS.get(name), help=field.description)

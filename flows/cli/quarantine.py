@@ -1,4 +1,4 @@
-"""`cinnabar quarantine`: what was held back, tried again, or let through."""
+"""`cinnabar quarantine` lists, retries and releases records in quarantine."""
 
 from __future__ import annotations
 
@@ -12,25 +12,28 @@ import typer
 from cinnabar.flows.cli.options import AsJson, DeviceOption, FromOption
 from cinnabar.flows.cli.results import Out
 
-quarantine_app = typer.Typer(help="See, retry and release what is in quarantine.")
+quarantine_app = typer.Typer(help="See, retry and release documents in quarantine.")
 
 _HeldDocuments = Annotated[
     list[str] | None,
-    typer.Argument(metavar="DOCUMENT...", help="Paths, ends of paths or digests; all where none is given."),
+    typer.Argument(metavar="DOCUMENT...", help="Paths, ends of paths or digests; by default all."),
 ]
-_Codes = Annotated[list[str] | None, typer.Option("--code", metavar="C", help="Only this reason, or these.")]
+_Codes = Annotated[
+    list[str] | None,
+    typer.Option("--code", metavar="C", help="Only this reason code; the option may be repeated."),
+]
 
 
 @quarantine_app.callback(invoke_without_command=True)
 def quarantine_group(context: typer.Context) -> None:
-    """See, retry and release what is in quarantine."""
+    """See, retry and release documents in quarantine."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
 
 @quarantine_app.command("list")
 def list_held(out: Out, documents: _HeldDocuments = None, codes: _Codes = None, as_json: AsJson = False) -> None:
-    """List what is in quarantine now, and why.
+    """List the documents in quarantine, with reasons.
 
     \b
     Examples:
@@ -63,9 +66,9 @@ def retry(
     others: FromOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read documents in quarantine again, with the schema and the options that they were held back with.
+    """Read documents in quarantine again, with the schema and the options of their first run.
 
-    Files are read from where they were, mails from their mailboxes; the password of one behind IMAP is read
+    Files are read from their stored paths, mails from their mailboxes; the password of an IMAP mailbox is read
     from CINNABAR_IMAP_PASSWORD.
 
     \b
@@ -101,12 +104,12 @@ def release(
     out: Out,
     documents: _HeldDocuments = None,
     codes: _Codes = None,
-    every: Annotated[bool, typer.Option("--all", help="All that is in quarantine.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="All records in quarantine.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let rejected records through as they are, flagged `released`. No model takes part.
+    """Release rejected records as they are, flagged `released`, without any model.
 
-    A record that breaks its schema stays where it is, as does a document of which no record was made.
+    A record that breaks its schema stays in quarantine, and so does a document without a record.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""What a model behind a server took, for the report of a run."""
+"""The usage of a model behind a server, for the report of a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def spent(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
-    """What a model behind a server took, as rows of the report."""
+    """Returns the usage of a model behind a server as rows of the report."""
     if not usage:
         return []
     cost = "not known" if usage["cost"] is None else f"${usage['cost']}"
@@ -21,13 +21,13 @@ def spent(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
         ("requests", usage["requests"], f"{again}, {usage['from_journal']} paid for by an earlier run"),
     ]
     for name, said in (
-        ("unmetered", "answers of which the server reported no usage, so their cost is not known"),
+        ("unmetered", "answers without a reported usage, so their cost is not known"),
         ("unanswered", "sent, perhaps charged"),
     ):
         if usage[name]:
             most = usage[f"{name}_cost_at_most"]
             rows.append((name, usage[name], said if most is None else f"{said}, ${most} at most"))
     if "escalated_documents" in usage:
-        fields = f"{usage['escalated_fields']} fields went up to {usage['model']}"
+        fields = f"{usage['escalated_fields']} fields were escalated to {usage['model']}"
         rows.append(("escalated", usage["escalated_documents"], fields))
     return rows

@@ -1,4 +1,4 @@
-"""`cinnabar sql` and `cinnabar show`: questions to an output folder."""
+"""`cinnabar sql` and `cinnabar show` query an output folder."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
     from cinnabar.extraction.storage.reading import Shown
 
-Out = Annotated[Path, typer.Option(metavar="DIR", help="The folder that extract wrote to.")]
+Out = Annotated[Path, typer.Option(metavar="DIR", help="The folder with the results of extract.")]
 
 
 def sql(
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="SQL, as DuckDB understands it.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="A query in DuckDB's SQL.")],
     out: Out,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON array of objects, a row each.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON array, one object for each row.")] = False,
 ) -> None:
-    """Ask the results: one view for each schema, and fields, history, documents, quarantine, runs, ….
+    """Query the results: one view for each schema, and fields, history, documents, quarantine, runs, ….
 
     \b
     Examples:
@@ -48,7 +48,7 @@ def sql(
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it: what is no finite number is null, bytes are hexadecimal, the rest is text."""
+    """Returns a value as JSON: NaN and infinity become null, bytes become hexadecimal, other types become text."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
@@ -67,9 +67,9 @@ def show(
         str, typer.Argument(metavar="DOCUMENT", help="Its path, the end of it, or the start of its digest.")
     ],
     out: Out,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON array, an object a schema.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON array, one object for each schema.")] = False,
 ) -> None:
-    """Show the record of one document with the evidence behind each value, or why it is in quarantine.
+    """Show the record of one document with the evidence behind each value, or its reason for quarantine.
 
     \b
     Examples:

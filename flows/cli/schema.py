@@ -1,4 +1,4 @@
-"""`cinnabar schema`: what a schema comes to."""
+"""`cinnabar schema` shows the form of a schema."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def check_schema(
         str, typer.Argument(metavar="S", help="A name of the library, a JSON Schema file, or module:Class.")
     ],
 ) -> None:
-    """Show the form of a schema, what holds each place to it, and what the form leaves out.
+    """Show the form of a schema, the constraint of each place, and the parts that the form leaves out.
 
-    Exit status 2, with the JSON pointer of the keyword and the reason, where it cannot be enforced or no
+    Exit status 2, with the JSON pointer of the keyword and the reason, if the schema cannot be enforced or no
     record meets it.
 
     \b

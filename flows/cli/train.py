@@ -1,4 +1,4 @@
-"""`cinnabar train`: a model of one's own from labelled documents, or the shipped one from its recipe."""
+"""`cinnabar train` fine-tunes a model on labelled documents, or trains the shipped one from its recipe."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cinnabar.schemas.errors import UsageError
 if TYPE_CHECKING:
     from cinnabar.extraction.quality.fine_tuning import FineTuned
 
-# Minutes of `--recipe` where nobody says.
+# The default minutes of `--recipe`.
 _RECIPE_MINUTES = 240.0
 
 
@@ -30,15 +30,15 @@ def train(
     out: Annotated[Path, typer.Option(metavar="MODEL", help="Folder of the new model.")],
     model: Annotated[
         str | None,
-        typer.Option(metavar="BASE", help="The model to start from; the shipped one, or its encoder alone."),
+        typer.Option(metavar="BASE", help="The base; by default the shipped model, with --recipe its encoder."),
     ] = None,
-    device: Annotated[Device, typer.Option(help="Where training runs.")] = "auto",
+    device: Annotated[Device, typer.Option(help="The device of the training.")] = "auto",
     minutes: Annotated[
         float | None,
-        typer.Option(metavar="N", help="How long training takes at most; 4 to 12, by the documents."),
+        typer.Option(metavar="N", help="The most minutes; by default 4 to 12, by the number of documents."),
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(metavar="N", help="Training takes so many steps at most, in place of minutes.")
+        int | None, typer.Option(metavar="N", help="The most steps, in place of minutes.")
     ] = None,
     fields: Annotated[
         bool, typer.Option("--fields", help="Print F1 before and after for each field as well.")
@@ -48,18 +48,18 @@ def train(
         bool,
         typer.Option(
             "--recipe",
-            help="Train the shipped weights, anew or on from BASE; SET is the folder that holds the sets.",
+            help="Train the shipped weights, anew or from BASE; SET is the folder that holds the sets.",
         ),
     ] = False,
     without: Annotated[
         list[str] | None,
-        typer.Option(metavar="SET", help="With --recipe: a set or text that has no part in it."),
+        typer.Option(metavar="SET", help="With --recipe: a set or text to leave out."),
     ] = None,
 ) -> None:
-    """Fine-tune a model on labelled documents of your own; a cut run goes on where it was.
+    """Fine-tune a model on labelled documents of your own; an interrupted run resumes.
 
-    A fifth of each set is kept for measuring; what it scores before and after is printed, and the new model
-    is written only where it is better. It stores what changed of the base, a few megabytes.
+    A fifth of each set is held back. The command prints its scores before and after, and writes the new model
+    only if it is better. The model stores its difference from the base, a few megabytes.
 
     \b
     Examples:
@@ -67,7 +67,7 @@ def train(
       cinnabar extract inbox --schema receipt.json --model models/receipts --out results
     """
     if minutes is not None and not 0 < minutes < math.inf:
-        raise UsageError(f"--minutes: expected more than 0, and an end, got {minutes}")
+        raise UsageError(f"--minutes: expected a finite number above 0, got {minutes}")
     if steps is not None and (steps < 1 or minutes is not None or recipe):
         raise UsageError(f"--steps: expected at least 1, without --minutes and --recipe, got {steps}")
     wanted = [] if recipe else ["schema.json", "truth.jsonl"]
@@ -108,7 +108,7 @@ def train(
 
 
 def _tell_truths(folder: Path) -> None:
-    """Say on standard error which truths the schema of the set itself does not allow, as `eval` does."""
+    """Prints to standard error which truths the set's own schema does not allow, as `eval` does."""
     from cinnabar.extraction.quality.evaluation import broken_truths, load_set
     from cinnabar.extraction.records.validation import Validator
     from cinnabar.flows.cli.evaluate import tell_broken
@@ -141,12 +141,12 @@ def _report(done: FineTuned, base: str, out: Path, fields: bool) -> None:
                 found = f"f1 {before} before, {after['f1']} after, {after['support']} measured"
                 print(f"worse: {one.name} {path}: {found}; more documents that have it may help")
     if not all(r.apart for r in done.sets):
-        print("those measured also said when to stop, as they are so few: expect a little less of others")
+        print("the few documents measured also decided when to stop: expect slightly lower scores on others")
     print(f"{done.size / 1e6:.1f} MB; use it with: --model {out}")
 
 
 class _Lines:
-    """A line on standard error for every twenty steps."""
+    """Prints a line to standard error for every twenty steps."""
 
     def __init__(self, minutes: float) -> None:
         self.minutes = minutes
@@ -160,7 +160,7 @@ class _Lines:
 
 
 class _Watch:
-    """How fine-tuning goes: a bar of its schedule on a terminal, elsewhere a line for each measurement."""
+    """The progress of fine-tuning: a bar of its schedule on a terminal, elsewhere a line for each measurement."""
 
     def __init__(self, by_steps: bool) -> None:
         from rich.console import Console
@@ -191,7 +191,7 @@ class _Watch:
     def __call__(self, row: dict[str, float]) -> None:
         if "held_back" in row:
             self._found.append(row["held_back"])
-            said = f"f1 of what is held back {row['held_back']:.2f}, best {max(self._found):.2f}"
+            said = f"f1 on held-back documents {row['held_back']:.2f}, best {max(self._found):.2f}"
             self._progress.update(self._task, f1=said)
             if not self._seen:
                 most = f"{row['of']:.0f} steps" if self._unit == "step" else f"{row['of']:.1f} minutes"

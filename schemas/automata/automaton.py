@@ -35,7 +35,7 @@ MAX_STATES = 20_000
 class Automaton:
     """A deterministic automaton over bytes.
 
-    transitions: [S, C] int32, the next state, -1 where none. Every state is live: some text leads from it to
+    transitions: [S, C] int32, the next state, -1 for no transition. Every state is live: some text leads from it to
         acceptance. State 0 is the start; an empty language has no states.
     byte_class: [256] int32, the class of each byte; bytes of one class are alike in every state.
     accepting: [S] bool.
@@ -70,7 +70,7 @@ class Automaton:
 
     @cached_property
     def longest(self) -> int | None:
-        """Bytes of the longest text of the language, None where there is none or no bound."""
+        """Bytes of the longest text of the language; None if the language is empty or has no longest text."""
         if self.is_empty:
             return None
         bound = int(farthest(self.transitions, reverse_edges(self.transitions))[0])
@@ -90,7 +90,7 @@ class Automaton:
         return end >= 0 and bool(self.accepting[end])
 
     def run(self, text: bytes, state: int = 0) -> int:
-        """The state after this text from `state`, -1 where no text of the language goes on so."""
+        """The state after reading this text from `state`; -1 if no text of the language continues that way."""
         if self.is_empty:
             return -1
         rows, classes = self._rows, self._classes
@@ -101,7 +101,7 @@ class Automaton:
         return state
 
     def shortest(self) -> bytes | None:
-        """A shortest text; of those the smallest, where printable ASCII is smaller than all else."""
+        """A shortest text; of several the smallest, with printable ASCII ordered before all other bytes."""
         return self._shortest
 
     @cached_property
@@ -122,8 +122,8 @@ class Automaton:
         return bytes(text)
 
     def shortest_texts(self, count: int) -> list[bytes]:
-        """Up to `count` different texts, the shortest first; printable ASCII is smaller than all else."""
-        # The search for a record asks again and again for the same ones.
+        """Up to `count` different texts, the shortest first, with printable ASCII ordered before other bytes."""
+        # The search for a record asks for the same texts many times.
         if count not in self._texts:
             self._texts[count] = self._find_texts(count)
         return self._texts[count]
@@ -170,16 +170,16 @@ class Automaton:
 def from_dfa(
     transitions: npt.ArrayLike, byte_class: npt.ArrayLike, accepting: npt.ArrayLike, start: int = 0
 ) -> Automaton:
-    """The minimal automaton of any deterministic table, dead and unreachable states allowed.
+    """The minimal automaton of a deterministic table; the table may have dead and unreachable states.
 
-    transitions: [S, C] integers, -1 where none; byte_class: [256]; accepting: [S].
-    Raises TooLarge past the cap on states.
+    transitions: [S, C] integers, -1 for no transition; byte_class: [256]; accepting: [S].
+    Raises TooLarge if the result has more than `MAX_STATES` states.
     """
     table, final = np.asarray(transitions, np.int32), np.asarray(accepting, np.bool_)
     classes = np.asarray(byte_class, np.int32)
     if not len(table):
         return empty()
-    # Columns that no byte belongs to would count as moves.
+    # Columns of no byte would count as transitions.
     table, classes = merge_columns(table, classes)
     order = bfs_order(table, start)
     number = np.full(len(table) + 1, -1, np.int32)

@@ -1,4 +1,4 @@
-"""The Boolean operations on languages by products: union, intersection and difference."""
+"""Union, intersection and difference of languages, by product construction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cinnabar.schemas.errors import TooLarge
 
 
 def _product(a: Automaton, b: Automaton, left: bool, right: bool, both: bool) -> Automaton:
-    """Texts by membership: in `a` alone where `left`, in `b` alone where `right`, in both where `both`."""
+    """The texts in `a` alone if `left`, those in `b` alone if `right`, and those in both if `both`."""
     classes, in_a, in_b = join_classes(a.byte_class, b.byte_class)
     # The last state of each table stands for "already outside".
     table_a = np.full((a.states + 1, len(in_a)), a.states, np.int64)
@@ -22,7 +22,7 @@ def _product(a: Automaton, b: Automaton, left: bool, right: bool, both: bool) ->
     if size > 400 * MAX_RAW_STATES:
         raise TooLarge(size, 400 * MAX_RAW_STATES)
     number = np.full(size, -1, np.int32)
-    # Pairs from which nothing can be accepted any more are not followed.
+    # A pair is not followed when no accepting pair can be reached from it.
     if not left:
         number.reshape(-1, width)[:, b.states] = -2
     if not right:

@@ -1,10 +1,10 @@
-"""Automata kept on disk between runs, so that what took long to build is built once on a machine.
+"""A cache of automata on disk, so that an automaton that takes long to build is built once on a machine.
 
-An entry is named by what was built and by the code that builds it, so a new release never reads what an old
-one wrote. It is written under a name of its own and renamed: readers see a whole entry or none, whoever else
-writes. What does not read back as the automaton that was written (its own fingerprint says so) is built
-again. The folder is `$CINNABAR_CACHE`, or `cinnabar` in the user's cache folder; an empty value switches it
-off, and a folder that cannot be written is the same as none.
+The name of an entry is a digest of its key and of the code that builds it, so a new release never reads an entry of
+an old one. An entry is written under a temporary name and renamed, so readers see a whole entry or none while others
+write. Each entry holds the fingerprint of its automaton; an entry that does not match its fingerprint is built again.
+The folder is `$CINNABAR_CACHE`, or `cinnabar` in the user's cache folder. An empty value switches the cache off, and
+a folder that cannot be written has the same effect.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ import numpy as np
 
 from cinnabar.schemas.automata.automaton import Automaton
 
-#: What is built faster than this, in seconds, is not worth reading from a disk.
+#: An automaton that is built faster than this, in seconds, is not worth reading from a disk.
 WORTH = 0.02
 
 
 def remembered(key: object, build: Callable[[], Automaton]) -> Automaton:
-    """The automaton of this key, from disk or built; `repr(key)` has to say all that it depends on."""
+    """The automaton of this key, from disk or built; `repr(key)` must name everything that the automaton depends on."""
     folder = cache_folder()
     if folder is None:
         return build()
@@ -43,7 +43,7 @@ def remembered(key: object, build: Callable[[], Automaton]) -> Automaton:
 
 
 def cache_folder() -> Path | None:
-    """Where automata are kept; None where nothing is to be kept."""
+    """The folder that holds the cached automata; None if the cache is off."""
     named = os.environ.get("CINNABAR_CACHE")
     if named is not None:
         return Path(named) if named else None
@@ -72,7 +72,7 @@ def _read(path: Path) -> Automaton | None:
                 stored["accepting"].astype(np.bool_),
             )
             whole = str(stored["fingerprint"]) == found.fingerprint
-    except Exception:  # Whatever a broken file makes its readers raise, it is built again.
+    except Exception:  # A broken file makes its readers raise various exceptions; the automaton is built again.
         return None
     if not whole:
         return None

@@ -1,4 +1,4 @@
-"""Concatenation of languages: by the subset construction, but where the next byte says which one it is of."""
+"""Concatenation of languages, by the subset construction or, if the next byte decides, by joining the tables."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from cinnabar.schemas.errors import TooLarge
 
 
 def concat(first: Automaton, *others: Automaton) -> Automaton:
-    """A text of the first language, then one of the second, and so on.
+    """The texts that are a text of the first language, then one of the second, and so on.
 
-    Raises TooLarge past the cap on states.
+    Raises TooLarge if an automaton has more than `MAX_STATES` states.
     """
     joined = reduce(_joined, others, first)
     return from_dfa(joined.transitions, joined.byte_class, joined.accepting)
 
 
 def _joined(a: Automaton, b: Automaton) -> Automaton:
-    """One after the other; not minimised, and dead states are allowed in `a`."""
+    """The concatenation of two languages; not minimised. `a` may have dead states."""
     if a.is_empty or b.is_empty:
         return empty()
     classes, in_a, in_b = join_classes(a.byte_class, b.byte_class)
@@ -30,7 +30,7 @@ def _joined(a: Automaton, b: Automaton) -> Automaton:
     table_b = np.where(b.transitions < 0, -1, b.transitions + a.states)[:, in_b]
     ends = np.flatnonzero(a.accepting)
     if not ((table_a[ends] >= 0) & (table_b[0] >= 0)).any():
-        # The first byte after a text of `a` says whether `b` has begun, so the joined table is deterministic.
+        # The first byte after a text of `a` tells whether `b` has begun, so the joined table is deterministic.
         table = np.concatenate([table_a, table_b])
         table[ends] = np.maximum(table[ends], table_b[0])
         final = np.concatenate([a.accepting & b.accepting[0], b.accepting])
@@ -44,7 +44,7 @@ def _joined(a: Automaton, b: Automaton) -> Automaton:
 
 
 def _subsets(table: Sequence[Sequence[int]], classes: Ints, start: int, final: int) -> Automaton:
-    """The subset construction; sets of states are bit masks, `table[state][class]` is one."""
+    """The subset construction; a set of states is a bit mask, and `table[state][class]` is such a mask."""
     number, queue, rows = {start: 0}, [start], []
     for mask in queue:
         row = [0] * len(table[0])

@@ -1,4 +1,4 @@
-"""The languages of given texts, which others are put together from."""
+"""The languages of given texts."""
 
 from __future__ import annotations
 

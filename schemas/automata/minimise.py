@@ -1,8 +1,8 @@
 """Passes over the table of a deterministic automaton: numbering, distances, minimisation, byte classes.
 
-Tables are [S, C] int32 with -1 where there is no transition. Walks along the transitions are plain loops
-over lists, some 80 ns a transition: the automata are deep and narrow (a bounded string has some ten states a
-level), and a numpy call a level costs more. All else is numpy.
+Tables are [S, C] int32 with -1 for no transition. Walks along the transitions are plain loops over lists, some 80 ns
+a transition: the automata are deep and narrow (a bounded string has some ten states a level), and a numpy call for
+each level costs more. The other passes are numpy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Indices = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Back = tuple[list[int], list[int]]
 
-# A table may be this large before it is minimised.
+# The most states of a table before it is minimised.
 MAX_RAW_STATES = 400_000
 
 
@@ -38,7 +38,7 @@ def bfs_order(table: Ints, start: int) -> Indices:
 
 
 def reverse_edges(table: Ints) -> Back:
-    """Predecessors as (offsets [S + 1], sources [E]): those of state s at offsets[s]:offsets[s + 1]."""
+    """Predecessors as (offsets [S + 1], sources [E]); those of state s are sources[offsets[s]:offsets[s + 1]]."""
     source, column = np.nonzero(table >= 0)
     target = table[source, column]
     offsets = np.zeros(len(table) + 1, np.int64)
@@ -47,7 +47,7 @@ def reverse_edges(table: Ints) -> Back:
 
 
 def nearest(accepting: Bools, back: Back) -> Ints:
-    """The fewest bytes from each state to acceptance, [S] int32, -1 where it cannot be reached."""
+    """The fewest bytes from each state to acceptance, [S] int32, -1 if the state does not reach acceptance."""
     offsets, sources = back
     distance = np.where(accepting, 0, -1).tolist()
     queue = np.flatnonzero(accepting).tolist()
@@ -60,9 +60,9 @@ def nearest(accepting: Bools, back: Back) -> Ints:
 
 
 def farthest(table: Ints, back: Back) -> Ints:
-    """The most bytes from each state to acceptance, [S] int32, -1 where there is no bound.
+    """The most bytes from each state to acceptance, [S] int32, -1 if there is no bound.
 
-    Every state must be live, so that the states without transitions are where texts end.
+    Every state must be live, so that texts end in the states without transitions.
     """
     offsets, sources = back
     left = (table >= 0).sum(1)
@@ -73,14 +73,14 @@ def farthest(table: Ints, back: Back) -> Ints:
         for source in sources[offsets[state] : offsets[state + 1]]:
             left[source] -= 1
             if not left[source]:
-                # The last successor to be settled is the one farthest from the end.
+                # The last successor to be settled is the farthest from the end.
                 distance[source] = distance[state] + 1
                 queue.append(source)
     return np.array(distance, np.int32)
 
 
 def _group(rows: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.intp], int]:
-    """A number for each row, equal for equal rows, and how many numbers there are."""
+    """A number for each row, equal for equal rows, and the count of numbers."""
     keys = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
     values, inverse = np.unique(keys, return_inverse=True)
     return inverse, len(values)
@@ -89,10 +89,10 @@ def _group(rows: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.intp], int]:
 def refine(table: Ints, accepting: Bools, least: Ints, most: Ints) -> tuple[Ints, int]:
     """The equivalence class of each state [S] int32 and the number of classes; all states must be live.
 
-    `least` and `most` are the distances to acceptance, which equivalent states share: classes start from them
-    and are split until nothing changes (Moore), and chains settle in few rounds rather than one a state.
-    Where texts are few bytes long beside the number of states (an enum), the states that have a `most` are
-    settled level by level from the end instead, each of them once.
+    `least` and `most` are the distances to acceptance, which equivalent states share. Classes start from them and
+    are split until nothing changes (Moore); with this start, chains settle in few rounds rather than one a state.
+    If texts are short in bytes beside the number of states (an enum), the states with a `most` are settled level by
+    level from the end instead, each of them once.
     """
     label = np.full(len(table) + 1, -1, np.int32)
     count = 0
@@ -132,6 +132,6 @@ def merge_columns(table: Ints, byte_class: Ints) -> tuple[Ints, Ints]:
 
 
 def join_classes(a: Ints, b: Ints) -> tuple[Ints, Indices, Indices]:
-    """The coarsest byte classes that refine both: (byte_class, class in `a`, class in `b`)."""
+    """The coarsest byte classes that refine both, as (byte_class, class in `a`, class in `b`)."""
     _, first, inverse = np.unique(a.astype(np.int64) * 256 + b, return_index=True, return_inverse=True)
     return inverse.astype(np.int32), a[first].astype(np.int64), b[first].astype(np.int64)

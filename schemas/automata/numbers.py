@@ -1,8 +1,8 @@
-"""JSON numbers as languages of their one canonical spelling: bounds and multiples by automata over digits.
+"""JSON numbers as languages of their canonical spellings: bounds and multiples by automata over digits.
 
-Canonical: `-?(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?` without `-0`: no exponent, no needless zero. One spelling
-for each value makes bounds regular and equality of numbers equality of texts. Bounds are compared exactly,
-never as floats, and exponents are not expanded past `MAX_DIGITS`.
+Canonical is `-?(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?` without `-0`: no exponent, no needless zero. Each value has one
+spelling, so bounds are regular and equal numbers are equal texts. Bounds are compared exactly, never as floats, and
+exponents are not expanded past `MAX_DIGITS`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from cinnabar.schemas.automata.literals import literal
 from cinnabar.schemas.errors import UnsupportedNumber
 
 MAX_DIGITS = 400
-# 65,536 remainders take a second or two to compile; they may be far fewer states, as those of 2 ** 16 are.
+# 65,536 remainders take a second or two to compile; they may need far fewer states, as those of 2 ** 16 do.
 MAX_REMAINDERS = 65_536
 _SPELLING = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?|[+-]?\.[0-9]+([eE][+-]?[0-9]+)?", re.ASCII)
 
-# Byte classes of all tables here: 0 to 9 the digits, 10 the point, 11 the minus sign, 12 all other bytes.
+# Byte classes of all tables here: 0 to 9 are the digits, 10 the point, 11 the minus sign, 12 all other bytes.
 _BYTES = np.full(256, 12, np.int32)
 _BYTES[ord("0") : ord("9") + 1] = np.arange(10)
 _BYTES[ord(".")] = 10
@@ -33,9 +33,10 @@ _POINT, _CLASSES = 10, 13
 
 
 def canonical_number(value: Decimal | int | float | str) -> str:
-    """The one canonical spelling of this number; a float counts as its shortest decimal, 0.1 as 0.1.
+    """The canonical spelling of this number; a float counts as its shortest decimal, 0.1 as 0.1.
 
-    Raises ValueError for what is not a finite number and past `MAX_DIGITS` digits, before any is written.
+    Raises ValueError if the value is not a finite number, or, before writing any digit, if it has more than
+    `MAX_DIGITS` digits.
     """
     if isinstance(value, bool):
         raise ValueError(f"expected a number, got {value!r}")
@@ -72,7 +73,7 @@ def integer(
     exclusive_maximum: Decimal | None = None,
     multiple_of: Decimal | None = None,
 ) -> Automaton:
-    """All integers within these bounds; raises UnsupportedNumber where no fair automaton holds them."""
+    """All integers within these bounds; raises UnsupportedNumber if the automaton would be too large."""
     return _within(True, minimum, maximum, exclusive_minimum, exclusive_maximum, multiple_of)
 
 
@@ -83,7 +84,7 @@ def number(
     exclusive_maximum: Decimal | None = None,
     multiple_of: Decimal | None = None,
 ) -> Automaton:
-    """All numbers within these bounds; raises UnsupportedNumber where no fair automaton holds them."""
+    """All numbers within these bounds; raises UnsupportedNumber if the automaton would be too large."""
     return _within(False, minimum, maximum, exclusive_minimum, exclusive_maximum, multiple_of)
 
 
@@ -100,7 +101,7 @@ def _within(
     if multiple_of is not None:
         positive = negative = intersect(positive, _multiples(multiple_of))
     negative = difference(negative, _ZERO)
-    # A bound above zero rules out all negative numbers, one below zero bounds their size from the other side.
+    # A bound above zero rules out all negative numbers; one below zero bounds their size from the other side.
     for bound, strict, above in (
         (minimum, False, True),
         (exclusive_minimum, True, True),
@@ -133,7 +134,7 @@ def _spell(bound: Decimal) -> str:
 def _unsigned(whole: bool) -> Automaton:
     """Canonical spellings of the numbers from zero on."""
     table = np.full((5, _CLASSES), -1, np.int32)
-    # A fraction begins with the point and goes on behind each zero that does not end it.
+    # A fraction begins with the point and continues after each zero, since a zero cannot end it.
     zero, more, fraction, ended = 1, 2, 3, 4
     table[0, 0], table[0, 1:10], table[more, :10] = zero, more, more
     if not whole:
@@ -145,15 +146,15 @@ def _unsigned(whole: bool) -> Automaton:
 
 @lru_cache(maxsize=1024)
 def _compared(size: str, kept: str) -> Automaton:
-    """Unsigned canonical spellings that compare to `size` in one of the ways in `kept`, out of `<=>`.
+    """Unsigned canonical spellings that compare to `size` in one of the ways in `kept`, a subset of `<=>`.
 
-    Spellings that are not canonical are in or out as it falls; the caller intersects with those that are.
+    The result may hold spellings that are not canonical; the caller intersects it with the canonical ones.
     """
     head, _, tail = size.partition(".")
     digits, places = [int(d) for d in head], [int(d) for d in tail]
     n, m = len(digits), len(places)
-    # States: 0 .. n equal so far after i digits; then smaller and larger so far after 1 .. n digits; then
-    # equal so far after j places; then settled as smaller or larger, by the places or by too many digits.
+    # States: 0 .. n, equal so far after i digits; then smaller and larger so far after 1 .. n digits; then equal
+    # so far after j places; then settled as smaller or larger, by the places or by too many digits.
     smaller, larger, place = n, 2 * n, 3 * n + 1
     less = place + m + 1
     greater = less + 1
@@ -184,9 +185,9 @@ def _compared(size: str, kept: str) -> Automaton:
 
 @lru_cache(maxsize=256)
 def _multiples(step: Decimal) -> Automaton:
-    """Unsigned canonical spellings of the multiples of `step`, among them zero; the caller intersects.
+    """Unsigned canonical spellings of the multiples of `step`, including zero; the caller intersects.
 
-    The value times 10 ** places has to be divisible by the integer step * 10 ** places.
+    The value times 10 ** places must be divisible by the integer step * 10 ** places.
     """
     text = _spell(step)
     head, _, tail = text.partition(".")
@@ -199,8 +200,8 @@ def _multiples(step: Decimal) -> Automaton:
     if divisor * (places + 1) > MAX_REMAINDERS:
         reason = f"multipleOf {step}: expected at most {MAX_REMAINDERS} remainders, it has {divisor}"
         raise UnsupportedNumber(reason + f" with {places} decimal places")
-    # State 0 is before the first digit; then the remainders of the whole part; then, after the point, those
-    # with 0 .. places digits behind it.
+    # State 0 is before the first digit. Then come the remainders of the whole part, then those after the point with
+    # 0 .. places digits.
     table = np.full((1 + (places + 2) * divisor, _CLASSES), -1, np.int32)
     final = np.zeros(len(table), np.bool_)
     left = np.arange(divisor)

@@ -1,7 +1,7 @@
-"""From automata over code points to automata over the one canonical JSON spelling of a string's content.
+"""Conversion of automata over code points to automata over the canonical JSON spelling of a string's content.
 
-Canonical: UTF-8 as it is; a backslash only before `"` and `\\`; control characters below U+0020 as
-`\\b \\f \\n \\r \\t` or `\\u00xx` in lower-case hexadecimal; no surrogates (RFC 8259; RFC 8785 3.2.2.2).
+Canonical is UTF-8 as it is, with a backslash only before `"` and `\\`. Control characters below U+0020 are
+`\\b \\f \\n \\r \\t` or `\\u00xx` in lower-case hexadecimal. Surrogates are excluded (RFC 8259; RFC 8785 3.2.2.2).
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from cinnabar.schemas.automata.minimise import MAX_RAW_STATES, merge_columns, ne
 from cinnabar.schemas.errors import TooLarge
 
 LAST = 0x10FFFF
-# Numbers that a table may have before it is minimised, which takes some 60 bytes for each.
+# The most cells of a table before it is minimised, which takes some 60 bytes for each.
 MAX_RAW_CELLS = 12_000_000
 SHORT_ESCAPES = {0x08: "b", 0x09: "t", 0x0A: "n", 0x0C: "f", 0x0D: "r", 0x22: '"', 0x5C: "\\"}
 
 
 class Classifier:
-    """Reads the canonical spelling of one code point and says to which range it belongs.
+    """An automaton that reads the canonical spelling of one code point and returns its class.
 
-    `starts` are the first code points of consecutive ranges (the first is 0), `kinds` the class of each.
-    `table`: [N, 256] int32; -1 none, 0 .. K-1 the class that was read, K + n go on at node n; node 0 first.
+    `starts` are the first code points of consecutive ranges (the first is 0), `kinds` the class of each range.
+    `table`: [N, 256] int32; -1 no transition, 0 .. K-1 the class that was read, K + n continue at node n; node 0 is
+    the start.
     """
 
     def __init__(self, starts: Sequence[int], kinds: Sequence[int]) -> None:
@@ -40,7 +41,7 @@ class Classifier:
         self.table = np.array(self._rows, np.int32)
 
     def _node(self, row: dict[int, int]) -> int:
-        """The node with these moves, shared with an equal one made before."""
+        """The node with these transitions, shared with an equal one made before."""
         key = tuple(row.get(byte, -1) for byte in range(256))
         if key not in self._nodes:
             self._nodes[key] = len(self._rows)
@@ -51,7 +52,7 @@ class Classifier:
         return self._kinds[bisect_right(self._starts, code) - 1]
 
     def _block(self, low: int, trailing: int) -> int:
-        """The target after the lead of the 64 ** trailing code points from `low`."""
+        """The target after the lead bytes of the 64 ** trailing code points from `low`."""
         if not trailing:
             return self._kind(low)
         first = bisect_right(self._starts, low) - 1
@@ -77,7 +78,7 @@ class Classifier:
         return tuple(row.get(byte, -1) for byte in range(256))
 
     def _lead(self, low: int, trailing: int) -> int:
-        """The target after a lead byte, without overlong forms, surrogates and what is past the last."""
+        """The target after a lead byte; overlong forms, surrogates and code points past `LAST` are excluded."""
         shortest, step = (0x800, 64) if trailing == 2 else (0x10000, 4096)
         if shortest <= low and low + 64**trailing - 1 <= LAST and low != 0xD000:
             return self._block(low, trailing)
@@ -104,11 +105,11 @@ class Classifier:
 
 @lru_cache(maxsize=256)
 def _classifier(starts: tuple[int, ...], kinds: tuple[int, ...]) -> tuple[npt.NDArray[np.int32], ...]:
-    """The nodes by byte class, the class of each byte, and which classes are read from each node, [N, K]."""
+    """The nodes by byte class, the class of each byte, and the classes read from each node as [N, K]."""
     classifier = Classifier(starts, kinds)
     table, classes = classifier.table, classifier.classes
     reach = np.zeros((len(table), classes + len(table) + 1), np.int32)
-    # Nodes lie deeper than those that lead to them, or were made before them: a few turns settle it.
+    # A node leads to deeper nodes or to ones made later, so a few passes settle it.
     np.put_along_axis(reach, np.where(table < 0, reach.shape[1] - 1, table), 1, axis=1)
     direct, inner = reach[:, :classes], reach[:, classes:-1]
     read = direct
@@ -122,18 +123,18 @@ def _classifier(starts: tuple[int, ...], kinds: tuple[int, ...]) -> tuple[npt.ND
 def lift(
     table: npt.ArrayLike, starts: Sequence[int], kinds: Sequence[int], accepting: npt.ArrayLike
 ) -> Automaton:
-    """The automaton over canonical spellings of a deterministic one over code points.
+    """The automaton over canonical spellings that corresponds to a deterministic one over code points.
 
-    table: [S, K] integers, the next state by code point class, -1 where none; state 0 is the start.
-    starts, kinds: range i goes from starts[i] up to the next start, exclusive, and has class kinds[i].
-    Raises TooLarge past the caps on states.
+    table: [S, K] integers, the next state by code point class, -1 for no transition; state 0 is the start.
+    starts, kinds: range i runs from starts[i] up to the next start, exclusive, and has class kinds[i].
+    Raises TooLarge if a table before or after minimisation is too large.
     """
     moves, ends = np.asarray(table, np.int32), np.asarray(accepting, np.bool_)
     least = nearest(ends, reverse_edges(moves))
     moves = np.where((moves >= 0) & (least[moves] >= 0), moves, -1).astype(np.int32)
     nodes, byte_class, read = _classifier(tuple(starts), tuple(kinds))
-    # The pair (s, n) is "in state s at node n of the spelling"; node 0 is between two code points. Most pairs
-    # of a large class lead nowhere, and are not made.
+    # The pair (s, n) is "in state s at node n of the spelling"; node 0 is between two code points. Most pairs of a
+    # large class lead nowhere and are not made.
     classes = moves.shape[1]
     alive = (moves >= 0).astype(np.int32) @ read[:, :classes].T > 0
     alive[:, 0] = True

@@ -1,4 +1,4 @@
-"""JSON strings as languages: any string, bounded length in code points, and the canonical text of one."""
+"""JSON strings as languages: any string, strings of bounded length, and the canonical text of one string."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from cinnabar.schemas.automata.literals import literal
 from cinnabar.schemas.automata.spelling import lift
 from cinnabar.schemas.errors import TooLarge
 
-# States that the spelling of one code point takes: between two, within UTF-8 and within escapes.
+# The states for the spelling of one code point: between two, within UTF-8 and within escapes.
 _STATES_EACH = 14
 
 
 def canonical_string(text: str) -> bytes:
-    """The one canonical JSON text of this string, with quotes.
+    """The canonical JSON text of this string, with quotes.
 
-    Raises ValueError for a lone surrogate, which UTF-8 cannot spell.
+    Raises ValueError if the string has a lone surrogate, which UTF-8 cannot spell.
     """
     return json.dumps(text, ensure_ascii=False).encode("utf-8")
 
@@ -30,9 +30,9 @@ def content_of(text: str) -> bytes:
 
 @lru_cache(maxsize=256)
 def bounded_length(min_length: int, max_length: int | None) -> Automaton:
-    """The content of all strings with this many code points, both ends included; None is no bound.
+    """The content of all strings with this many code points, both ends inclusive; None is no bound.
 
-    Raises TooLarge past some 1,400 code points; 128 take 10 ms and 1,000 take 200 ms to compile.
+    Raises TooLarge above some 1,400 code points; 128 take 10 ms and 1,000 take 200 ms to compile.
     """
     last = min_length if max_length is None else max_length
     if last * _STATES_EACH > MAX_STATES:

@@ -1,4 +1,4 @@
-"""What bounds the values of a slot, in words: for whoever is asked for them in words."""
+"""The bounds of a slot's values in words, for a model that is asked in words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cinnabar.schemas.reading.shape import Number, Shape, String
 
 
 def bounds_in_words(shape: Shape) -> str:
-    """`at least 0 and less than 100, a multiple of 0.01`; of strings `at most 20 characters`; "" for none."""
+    """`at least 0 and less than 100, a multiple of 0.01`; of strings `at most 20 characters`; "" for no bound."""
     if isinstance(shape, Number):
         parts = [" and ".join(_between(shape)), *(f"a multiple of {_plain(m)}" for m in shape.multiples)]
         return ", ".join(filter(None, parts))
@@ -32,6 +32,6 @@ def _between(shape: Number) -> Iterator[str]:
 
 
 def _plain(number: Decimal) -> str:
-    """Without an exponent, as people write numbers, where that is short."""
+    """The number without an exponent, as people write it, if that is short."""
     text = f"{number:f}"
     return text if len(text) <= 24 else str(number)

@@ -1,4 +1,4 @@
-"""A record fitted into a form: which slots hold what, which rows there are, and its one canonical text."""
+"""Fitting of a record into a form: the text of each slot, the rows of arrays, and the canonical text."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from cinnabar.schemas.pointers import escape
 class Fitted:
     """A record as a form holds it.
 
-    `text` is canonical. `rows` are the rows of arrays as (array, parent), parents before their children, -1
-    outside of any. `texts` maps (slot, row) to what the slot holds in that row: canonical JSON texts, for a
-    selector the name of the branch. Slots of what is left out are not among them.
+    `text` is canonical. `rows` are the rows of arrays as (array, parent), parents before their children, with -1 for
+    a row outside of any other. `texts` maps (slot, row) to the content of the slot in that row: a canonical JSON text,
+    for a selector the name of the branch. Slots of parts that are left out have no entry.
     """
 
     text: str = ""
@@ -29,8 +29,8 @@ class Fitted:
 def fit(form: Form, value: Any) -> Fitted:
     """The record `value`, parsed JSON, in this form: properties in its order, one spelling of each value.
 
-    Where several branches of a choice hold a value, it is in the first of them. Raises NotAccepted with the
-    place of what the form has no place for.
+    If several branches of a choice hold a value, the first of them takes it. Raises NotAccepted with the place of a
+    value if the form has no place for it.
     """
     fitter = _Fitter()
     text = fitter.text(form.root, value, "", -1)
@@ -38,14 +38,14 @@ def fit(form: Form, value: Any) -> Fitted:
 
 
 def branch_of(choice: ChoiceNode, value: Any) -> int | None:
-    """The first branch of a choice that holds this value, None where none does."""
+    """The first branch of a choice that holds this value; None if no branch does."""
     return next((at for at, branch in enumerate(choice.branches) if _holds(branch, value)), None)
 
 
 def group_of(node: ObjectNode, name: str, value: Any) -> ArrayNode | None:
-    """The open properties of an object that one of this name and value is among, the first ones that hold it.
+    """The group of open properties of an object that this property belongs to: the first one that holds it.
 
-    Where none holds the value, those that allow the name; None where none allows it.
+    If none holds the value, the first group that allows the name; None if no group allows it.
     """
     named = [rest for rest in node.rest if rest.key is not None and _accepts(rest.key, name)]
     return next((rest for rest in named if rest.item is not None and _holds(rest.item, value)), None) or next(
@@ -76,7 +76,7 @@ class _Fitter:
         self.texts: dict[tuple[int, int], str] = {}
 
     def text(self, node: Node, value: Any, pointer: str, row: int) -> str:
-        """The canonical text of the value in this node's place."""
+        """The canonical text of the value in the place of this node."""
         if value is None and node.nullable and not isinstance(node, Slot):
             return "null"
         if isinstance(node, ObjectNode):
@@ -105,7 +105,7 @@ class _Fitter:
                 text = self.text(branch, value, pointer, row)
             except NotAccepted as problem:
                 del self.rows[rows:]
-                # The branch that the value goes furthest in is the one that was meant.
+                # The branch in which the value gets furthest is the one that was meant.
                 if nearest is None or problem.pointer.count("/") > nearest.pointer.count("/"):
                     nearest = problem
                 continue
@@ -150,7 +150,7 @@ class _Fitter:
                 text = self.text(place.node, value[place.name], below, row)
                 parts.append(f"{scalar_text(place.name)}:{text}")
             elif place.required:
-                raise NotAccepted(below, "a value, for it is required", "none")
+                raise NotAccepted(below, "a value, because it is required", "none")
         others = [name for name in value if name not in declared]
         groups: dict[int, list[str]] = {rest.index: [] for rest in node.rest}
         for name in others:

@@ -1,8 +1,7 @@
-"""The form: a schema laid out as containers and slots, for all of its values to be filled at once.
+"""The form of a schema: containers and slots, so that all values can be filled at once.
 
-Containers are nodes and scalars are slots; the text is rendered from the tree at the end, so that keys,
-commas and braces are never generated. Every node that is not filled has a minimal completion, found at
-compile time.
+Containers are nodes and scalars are slots. The text is rendered from the tree at the end, so keys, commas and braces
+are never generated. Every node that is not filled has a minimal completion, found at compile time.
 """
 
 from __future__ import annotations
@@ -25,16 +24,15 @@ class Slot:
     """One scalar of the form.
 
     `index` is the slot's place in `Form.slots`. `path` is its pointer template, `*` for an array index
-    (`/line_items/*/name`). `automaton` accepts exactly the canonical JSON texts allowed here, in UTF-8,
-    quotes included; `null` only where `nullable`. `options` are all allowed texts (without null) where they
-    are few and closed (enum, const, boolean), else (). `option_notes` has a description for each option, or
-    (). `max_length` (code points) is set where the bound was too large to unroll into the automaton: longer
-    texts are refused by `accepts`. `free` says that the automaton accepts arbitrary text (a string without
-    pattern, format or enum). `bounds` says in words what bounds numbers or lengths. `minimal` is `null` where
-    nullable, else a shortest accepted text. `kind` is that of the values beside null; where several kinds are
-    allowed it is `number` for integers and numbers, `enum` where the choices are closed, else `string`.
-    `examples` are accepted texts that the schema's author gave, `default` the one for a missing value, ""
-    where there is none.
+    (`/line_items/*/name`). `automaton` accepts exactly the canonical JSON texts allowed here, in UTF-8, quotes
+    included; `null` only if `nullable`. `options` are all allowed texts (without null) if they are few and closed
+    (enum, const, boolean), else (). `option_notes` has a description for each option, or (). `max_length` (code
+    points) is set if the bound is too large to unroll into the automaton; `accepts` then refuses longer texts. `free`
+    says that the automaton accepts arbitrary text (a string without pattern, format or enum). `bounds` describes the
+    bounds of numbers or lengths in words. `minimal` is `null` if nullable, else a shortest accepted text. `kind` is
+    the kind of the values beside null; if several kinds are allowed it is `number` for integers and numbers, `enum`
+    if the choices are closed, else `string`. `examples` are accepted texts given by the schema's author. `default` is
+    the text for a missing value, "" if there is none.
     """
 
     index: int
@@ -63,7 +61,7 @@ class Slot:
 
 
 def json_length(text: bytes) -> int:
-    """Code points of the string that this canonical JSON string text spells."""
+    """The number of code points of the string that this canonical JSON text spells."""
     return len(json.loads(text))
 
 
@@ -80,8 +78,8 @@ class Property:
 class ObjectNode:
     """An object with these properties, in schema order. `index` is its place in `Form.objects`.
 
-    `rest` are its open properties, whose names are read from the document: one array of rows for each pattern
-    of names whose values the schema describes.
+    `rest` are its open properties, with names that are read from the document: one array of rows for each pattern of
+    names if the schema describes the values.
     """
 
     index: int
@@ -95,12 +93,12 @@ class ObjectNode:
 
 @dataclass(frozen=True, slots=True)
 class ArrayNode:
-    """An array: `prefix`, whose items have places of their own, and rows that all have the shape `item`.
+    """An array: `prefix`, the items with places of their own, and rows that all have the shape `item`.
 
-    `index` is its place in `Form.arrays`. `min_items` and `max_items` count both; there are no rows where
-    `item` is None. With a `key` it is the open properties of an object: a row is a property, `key` its name.
-    At least `min_contained` rows are like `contained`, which is no part of the form: nothing fills it. With
-    `unique` no item is written twice.
+    `index` is its place in `Form.arrays`. `min_items` and `max_items` count both parts; if `item` is None there are no
+    rows. With a `key` the array is the open properties of an object: a row is a property, `key` its name. At least
+    `min_contained` rows match `contained`, which is no part of the form and is never filled. With `unique` no item is
+    written twice.
     """
 
     index: int
@@ -122,8 +120,8 @@ class ArrayNode:
 class ChoiceNode:
     """One of several kinds of value: the `branches`, all of them at this path.
 
-    `index` is its place in `Form.choices`. `selector` is a slot that is decided like any other and never
-    written: its options name the branches, in their order.
+    `index` is its place in `Form.choices`. `selector` is a slot that is decided like any other and never written; its
+    options name the branches, in their order.
     """
 
     index: int
@@ -142,9 +140,9 @@ Node = Slot | ObjectNode | ArrayNode | ChoiceNode
 class Form:
     """The whole form: its tree, and its slots, arrays, objects and choices in document order.
 
-    `slots` holds the selectors of choices and the keys of open properties too. `judge` decides on a whole
-    record, parsed: what the automata of the slots cannot hold is cut by it. `instance` is a smallest record
-    that it accepts.
+    `slots` also holds the selectors of choices and the keys of open properties. `judge` decides on a whole parsed
+    record; it enforces the demands that the automata of the slots cannot express. `instance` is a smallest record
+    that the judge accepts.
     """
 
     root: Node
@@ -159,17 +157,17 @@ class Form:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Names all that the form says, its judge left out: forms that are read alike have the same one."""
+        """A digest of the content of the form without its judge: equal forms have equal fingerprints."""
         said = _content((self.title, self.description, self.instance, self.root))
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]
 
     def __hash__(self) -> int:
-        # Caches ask for it at every look-up, and a walk through the tree takes as long as some of them save.
+        # Caches hash a form at every look-up, and a walk through the tree takes as long as some of them save.
         return hash(self.fingerprint)
 
 
 def _content(value: Any) -> Any:
-    """What a part of a form says, as JSON."""
+    """The content of a part of a form, as JSON."""
     if isinstance(value, Automaton):
         return value.fingerprint
     if is_dataclass(value):
@@ -178,7 +176,7 @@ def _content(value: Any) -> Any:
 
 
 def children(node: Node) -> Iterator[Node]:
-    """The nodes right below this one, a choice's selector and an open property's key among them."""
+    """The nodes right below this one, including a choice's selector and an open property's key."""
     if isinstance(node, ObjectNode):
         yield from (p.node for p in node.properties)
         yield from node.rest
@@ -210,7 +208,7 @@ def enclosing(form: Form) -> dict[int, int]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """The nodes below and with this one, parents before children."""
+    """This node and all nodes below it, parents before children."""
     yield node
     for part in children(node):
         yield from walk(part)

@@ -1,9 +1,9 @@
-"""A smallest record that a schema allows, found before any document is read.
+"""Search for a smallest record that a schema allows, before any document is read.
 
-The form says what can be written, the judge what is allowed. The search begins with the least that the form
-can be: null where it may be, optional properties left out, no more items than demanded, the shortest texts.
-Where the judge objects, what lies near the place that it names is changed, one decision at a time, those with
-the fewest changes first.
+The form defines the records that can be written, the judge those that are allowed. The search begins with the least
+record of the form: null if allowed, optional properties left out, no more items than demanded, the shortest texts. If
+the judge objects, the search changes the decisions near the place that the judge names, one at a time; sketches with
+the fewest changes come first.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.reading.language import language
 from cinnabar.schemas.reading.shape import Number
 
-#: Records that are judged before the search gives up.
+#: The number of records that are judged before the search gives up.
 BUDGET = 1_500
-#: Texts of one slot that are tried, items that an array may get beyond what it demands.
+#: The number of texts tried for one slot, and of items that an array may get beyond its minimum.
 TEXTS, MORE_ITEMS = 12, 3
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Something that may be otherwise: at a pointer, of one kind, with this many ways to decide it."""
+    """A decision of a sketch: its pointer, its kind, and the number of ways to decide it."""
 
     pointer: str
     kind: str
     ways: int
 
 
-#: Decisions that are not the first way, by (pointer, kind).
+#: Decisions that differ from the first way, by (pointer, kind).
 Decided = dict[tuple[str, str], int]
 
 
 def smallest_instance(form: Form, judge: Judge, budget: int = BUDGET) -> str | None:
-    """The canonical text of a record that the form holds and the judge accepts; None where none was found."""
+    """The canonical text of a record that the form holds and the judge accepts; None if none was found."""
     order = count()
     waiting: list[tuple[float, int, Decided]] = [(0.0, next(order), {})]
     seen: set[frozenset[tuple[tuple[str, str], int]]] = set()
@@ -68,7 +68,7 @@ def smallest_instance(form: Form, judge: Judge, budget: int = BUDGET) -> str | N
 
 
 def near(decisions: list[Decision], pointer: str) -> Iterator[tuple[Decision, int]]:
-    """The decisions at this place, below or above it, with how far: 0 at it, 1 right above or below …"""
+    """The decisions at this place, below or above it, each with its distance: 0 at it, 1 right below it."""
     for decision in decisions:
         if decision.pointer == pointer or decision.pointer.startswith(f"{pointer}/"):
             yield decision, decision.pointer.count("/") - pointer.count("/")
@@ -77,12 +77,12 @@ def near(decisions: list[Decision], pointer: str) -> Iterator[tuple[Decision, in
 
 
 class Sketch:
-    """A record of a form under some decisions, and all the decisions that it rests on."""
+    """A record of a form under some decisions, with all the decisions that it rests on."""
 
     def __init__(self, form: Form, decided: Decided) -> None:
         self.decided = decided
         self.decisions: list[Decision] = []
-        # Which text the next slot that has so many takes, where it is not decided: so items differ.
+        # The index of the text for the next undecided slot with enough texts; it makes items of one array differ.
         self.skew = 0
         self.texts = TEXTS
         self.text = self._text(form.root, "")
@@ -132,13 +132,13 @@ class Sketch:
         self.texts = outside
 
     def _other(self, part: Node, pointer: str, seen: set[str]) -> str:
-        """The item with another text in one of its slots: none of those seen, if that is enough."""
+        """The item with another text in one of its slots, unseen if one change suffices."""
         other = ""
         for skew in (len(seen), *range(1, self.texts)):
             self.skew = skew
             known = len(self.decisions)
             other = self._text(part, pointer)
-            # These are the decisions that the item rests on already.
+            # The item rests on these decisions already.
             del self.decisions[known:]
             if other not in seen:
                 break
@@ -167,7 +167,7 @@ class Sketch:
 
 
 def texts_of(slot: Slot, count: int = TEXTS) -> list[str]:
-    """Some texts that a slot accepts, about `count` of them, the minimal one first."""
+    """About `count` texts that a slot accepts, the minimal one first."""
     found = dict.fromkeys((slot.minimal, *slot.options[:count], *slot.examples[:2]))
     if not slot.options:
         found.update(dict.fromkeys(t.decode() for t in slot.automaton.shortest_texts(count)))
@@ -178,6 +178,6 @@ def texts_of(slot: Slot, count: int = TEXTS) -> list[str]:
 
 @lru_cache(maxsize=512)
 def _fractions(automaton: Automaton) -> tuple[str, ...]:
-    """Some of the texts that are numbers with a fraction: the shortest ones are all whole."""
+    """Some of the numbers with a fraction, since the shortest texts are all whole numbers."""
     broken = difference(intersect(automaton, language(Number())), language(Number(integer=True)))
     return tuple(text.decode() for text in broken.shortest_texts(2))

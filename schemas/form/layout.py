@@ -1,4 +1,4 @@
-"""A shape laid out as a form: containers become nodes, and scalars become slots in document order."""
+"""Layout of a shape as a form: containers become nodes, and scalars become slots in document order."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from cinnabar.schemas.reading.shape import (
 
 @dataclass(slots=True)
 class Layout:
-    """Counts the nodes of one form."""
+    """The nodes of one form, numbered while they are laid out."""
 
     slots: list[Slot | None] = field(default_factory=list)
     arrays: list[ArrayNode | None] = field(default_factory=list)
@@ -84,7 +84,7 @@ class Layout:
         item = None if row is None else self.node(row, f"{path}/*")
         contained = None
         if met is not None:
-            # Laid out by itself: its slots are not filled, they only say what a row that is wanted may be.
+            # It has a layout of its own: its slots are not filled, they only describe a row that is demanded.
             contained = Layout().node(met, f"{path}/*")
         array = ArrayNode(
             index, path, item, shape.min_items, shape.max_items, nullable, notes.title, notes.description,
@@ -105,7 +105,7 @@ class Layout:
         return made
 
     def _rest(self, shape: Object, path: str) -> tuple[ArrayNode, ...]:
-        """The open properties that are written: those whose values the schema describes, or demands."""
+        """The open properties that are written: those with values that the schema describes or demands."""
         groups = open_groups(shape)
         low = shape.min_properties if len(groups) == 1 and not shape.fields else 0
         most = None if shape.max_properties is None else max(0, shape.max_properties - len(shape.fields))
@@ -149,7 +149,7 @@ def lay_out(shape: Shape) -> Form:
 
 
 def _merged(containers: Sequence[Shape]) -> list[Shape]:
-    """Alternatives without those that another one holds: the judge knows which values go together."""
+    """The alternatives, joined if one holds the other; the judge decides which values go together."""
     kept: list[Shape] = []
     for shape in containers:
         made: Shape | None = None
@@ -164,10 +164,10 @@ def _merged(containers: Sequence[Shape]) -> list[Shape]:
 
 
 def _joined(a: Shape, b: Shape) -> Shape | None:
-    """One shape in which all is written that is written in either, None where these are two kinds of value.
+    """One shape that holds everything that either can write; None if the two are different kinds of value.
 
-    Objects are one kind if one of them has all the properties of the other, and each of these is the same in
-    both or wider in one: so a condition and its consequence make no second object.
+    Two objects are one kind if one of them has all the properties of the other, and each shared property is equal in
+    both or wider in one. So a condition and its consequence do not make a second object.
     """
     if not isinstance(a, Object) or not isinstance(b, Object):
         return a if a == b else None
@@ -195,7 +195,7 @@ def _joined(a: Shape, b: Shape) -> Shape | None:
 
 
 def _described(shape: Shape, some: Shape) -> Shape:
-    """The shape, where it says nothing of a value with what `some` of its values are said to be there."""
+    """The shape with the descriptions of `some`, a part of its values, added if it has none itself."""
     if isinstance(shape, Anything):
         containers = [part for part in branches(some) if isinstance(part, (Array, Object))]
         return union([*containers, SCALARS]) or shape
@@ -223,7 +223,7 @@ def _open_patterns(shape: Object) -> list[tuple[str, Shape | None]]:
 
 
 def _wider(a: Shape, b: Shape) -> Shape | None:
-    """The one of two shapes that has all values of the other, as far as that is plain to see."""
+    """The wider of two shapes, which holds all values of the other; None if that is not easily seen."""
     if a == b:
         return a
     if isinstance(a, Anything) or isinstance(b, Anything):
@@ -241,9 +241,9 @@ def _wider(a: Shape, b: Shape) -> Shape | None:
 
 
 def _names_of(kinds: list[Shape]) -> list[tuple[str, str]]:
-    """A name for each kind of value, all different, and what its author says of it.
+    """A name for each kind of value, all different, and the description by its author.
 
-    A title is a name; so is the one constant that tells the kinds apart; else it is what the value is.
+    The name is the title, else the constant that tells the kinds apart, else a description of the kind.
     """
     constants = [
         {f.name: f.shape.options[0] for f in kind.fields if f.required and _constant(f.shape)}
@@ -321,7 +321,7 @@ def _is_scalar(shape: Shape, text: str) -> bool:
 
 
 def _options(others: tuple[Shape, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """All texts of closed branches with their meanings; none where a branch is open."""
+    """All texts of closed branches with their meanings; nothing if a branch is open."""
     options: dict[str, str] = {}
     for branch in others:
         if isinstance(branch, Enum):
@@ -334,7 +334,7 @@ def _options(others: tuple[Shape, ...]) -> tuple[tuple[str, ...], tuple[str, ...
 
 
 def _kind(others: tuple[Shape, ...]) -> Kind:
-    """The kind of a slot: of its only branch, of numbers both kinds, else enum where closed, else string."""
+    """The kind of a slot: of its only branch, `number` for both kinds of numbers, `enum` if closed, else `string`."""
     kinds: set[Kind] = set()
     for branch in others:
         if isinstance(branch, Number):

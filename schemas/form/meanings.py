@@ -1,11 +1,11 @@
-"""What the author of a schema says each choice means, read from the field's description."""
+"""The meaning of each choice, read from the author's description of the field."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-#: Longest text before an equals sign, or in brackets, that says what a choice means, in characters.
+#: The most characters of a meaning before an equals sign or in brackets.
 LONGEST = 60
 _QUOTE = "[\"'`“”‘’]?"
 _BETWEEN = re.compile(r"\s{0,9}(?:/|,|or\b|and\b)\s{0,9}")
@@ -15,19 +15,18 @@ _CLAUSE = re.compile(r"(?:^|[,;:.\n(]|\b(?:or|and))\s*$")
 _CLAUSE_ENDS = re.compile(r"\s{0,9}(?:[,;.)\n]|$)")
 _EQUATED = re.compile(r"(?:^|[,;:.(\n])\s{0,9}([^\s,;:=(][^,;:=(\n]*?)\s{0,9}=\s{0,9}$")
 
-#: An option where a description names it: its name, and the characters [start, end) with its quotes.
+#: An option at one place of a description: its name, and the characters [start, end) with its quotes.
 Hit = tuple[str, int, int]
 
 
 def meanings(options: tuple[str, ...], description: str) -> tuple[str, ...]:
-    """A text for each option that the description explains, "" for one it does not, () where it explains
-    none.
+    """A meaning for each option, "" for an option that the description leaves out, () if it explains none.
 
-    Read are, in any order and with or without quotes around the names, `name = meaning;` and
-    `name: meaning`; several names with one meaning or with one each (`a / b = this, that`);
-    `name (meaning)`; and, where a name ends its clause, `meaning = name`. A meaning ends at a semicolon, a
-    line's end, a full stop before a blank, or where the next one begins. `options` are the choices as plain
-    text. Time is linear in the description: whoever writes it may not be a friend.
+    The forms that are read, in any order and with or without quotes around the names, are `name = meaning;` and
+    `name: meaning`; several names with one meaning or with one each (`a / b = this, that`); `name (meaning)`; and
+    `meaning = name`, if the name ends its clause. A meaning ends at a semicolon, at a line's end, at a full stop
+    before a blank, or at the beginning of the next one. `options` are the choices as plain text. Time is linear in
+    the description, because its author may be hostile.
     """
     names = sorted((name for name in options if name), key=len, reverse=True)
     if not names:
@@ -48,7 +47,7 @@ def _behind(hits: Sequence[Hit], description: str) -> list[tuple[str, str]]:
     names: list[str] = []
     begun = 0
     for i, (name, start, end) in enumerate(hits):
-        # What stands behind an equals sign is no name.
+        # A word behind an equals sign is no name.
         joined = bool(names) and _BETWEEN.fullmatch(description, hits[i - 1][2], start) is not None
         if not joined:
             names, begun = [], start
@@ -68,7 +67,7 @@ def _behind(hits: Sequence[Hit], description: str) -> list[tuple[str, str]]:
 
 
 def _shared(meaning: str, count: int) -> Sequence[str]:
-    """What each of several names means: its own part of the text where there are as many, or all of it.
+    """The meaning of each of several names: its own part of the text if their numbers are equal, else all of it.
 
     "refused by recipient, by sender" are "refused by recipient" and "refused by sender".
     """
@@ -81,7 +80,7 @@ def _shared(meaning: str, count: int) -> Sequence[str]:
 
 
 def _beside(hits: Sequence[Hit], description: str) -> list[tuple[str, str]]:
-    """`name (meaning)`, where several are explained so or the name begins its clause."""
+    """`name (meaning)`, if several options are explained so or the name begins its clause."""
     found = [
         (name, inside[1].strip(), start)
         for name, start, end in hits
@@ -96,13 +95,13 @@ def _beside(hits: Sequence[Hit], description: str) -> list[tuple[str, str]]:
 
 
 def _before(hits: Sequence[Hit], description: str) -> list[tuple[str, str]]:
-    """`meaning = name`, where the name ends its clause."""
+    """`meaning = name`, if the name ends its clause."""
     found = []
     for name, start, end in hits:
         before = description[max(0, start - LONGEST) : start]
         if before.rstrip().endswith("=") and _CLAUSE_ENDS.match(description, end):
             equated = _EQUATED.search(before)
-            # What was cut in two at LONGEST is no meaning.
+            # A text cut in two at LONGEST is no meaning.
             if equated and (equated.start() > 0 or start <= LONGEST or before[0] in ",;:.(\n"):
                 found.append((name, equated[1]))
     return found

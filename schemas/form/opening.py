@@ -1,4 +1,4 @@
-"""Open properties: which groups of them are written, by what their names may be."""
+"""Open properties of an object: the groups that are written, each with its names and its values."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from cinnabar.schemas.reading.language import NO_AUTOMATON, language, smallest
 from cinnabar.schemas.reading.shape import Anything, Object, Shape, String
 from cinnabar.schemas.regex.patterns import written
 
-#: Groups of open properties of one object; a form with more of them is none that anybody fills.
+#: The most groups of open properties of one object; nobody fills a form with more of them.
 MAX_GROUPS = 6
-#: Patterns of names that are tried for them.
+#: The most patterns of names that are tried for the groups.
 MAX_TRIED = 2 * MAX_GROUPS
 
-#: Why names are not written: there is no automaton of them, or no work left to make it.
+#: The errors that keep names from being written: they have no automaton, or no work is left to build it.
 NO_NAMES = (*NO_AUTOMATON, TooMuchWork)
 
 
 def open_groups(shape: Object) -> list[tuple[Shape, Shape]]:
-    """What the open properties of an object are named and what they are, one pair for each that is described.
+    """The names and the values of the open properties of an object, one pair for each described group.
 
-    A name that always matches a second pattern too has the values of both. Where nothing is described and
-    more properties are demanded than are declared, they may be anything.
+    A name that always matches a second pattern too has the values of both. If nothing is described and more properties
+    are demanded than declared, the values may be anything.
     """
     patterns = [(pattern, value) for pattern, value in shape.patterns if value is not None]
     described = [(pattern, value) for pattern, value in patterns if not isinstance(value, Anything)]
@@ -40,13 +40,13 @@ def open_groups(shape: Object) -> list[tuple[Shape, Shape]]:
 
 
 def _groups(shape: Object, patterns: Iterable[tuple[str, Shape]]) -> list[tuple[Shape, Shape]]:
-    """The first groups that there are of properties that match one of these patterns."""
+    """The first groups of properties that match one of these patterns."""
     matching = (_matching(shape, pattern, value) for pattern, value in islice(patterns, MAX_TRIED))
     return list(islice((group for group in matching if group is not None), MAX_GROUPS))
 
 
 def _matching(shape: Object, pattern: str, value: Shape) -> tuple[Shape, Shape] | None:
-    """The open properties whose names match this pattern, None where there can be none."""
+    """The open properties with names that match this pattern; None if there can be none."""
     found: Shape | None = value
     try:
         key = _key(shape, _matched((pattern,)))
@@ -61,7 +61,7 @@ def _matching(shape: Object, pattern: str, value: Shape) -> tuple[Shape, Shape] 
 
 
 def _others(shape: Object, value: Shape) -> Iterator[tuple[Shape, Shape]]:
-    """The open properties whose names match no pattern; any names, where no automaton is so large."""
+    """The open properties with names that match no pattern; any names if the automaton would be too large."""
     unmatched = tuple(f"^(?![^]*(?:{pattern}))" for pattern, _ in shape.patterns[:MAX_TRIED])
     for patterns in (unmatched, ()):
         try:
@@ -73,9 +73,9 @@ def _others(shape: Object, value: Shape) -> Iterator[tuple[Shape, Shape]]:
 
 
 def _matched(patterns: tuple[str, ...]) -> String:
-    """Names that all of the patterns match; raises one of NO_NAMES.
+    """The names that all of the patterns match; raises one of NO_NAMES.
 
-    Each is charged, wherever its automaton comes from, so that the same groups are written every time.
+    Each pattern is charged even if its automaton is cached, so the same groups are written every time.
     """
     for pattern in patterns:
         written(pattern)
@@ -83,9 +83,9 @@ def _matched(patterns: tuple[str, ...]) -> String:
 
 
 def _key(shape: Object, key: String) -> Shape | None:
-    """These names as far as they are what all names are; None where none is.
+    """These names, limited to the shape of all names; None if none is left.
 
-    Raises what `language` raises.
+    Raises the exceptions of `language`.
     """
     met = key if shape.names is None else intersect(key, shape.names)
     return None if met is None or smallest(met) is None else met

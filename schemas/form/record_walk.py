@@ -1,4 +1,4 @@
-"""A record walked along its form: the slots with their values, and the rows of arrays."""
+"""A walk over a record along its form: the slots with their values, and the rows of arrays."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from cinnabar.schemas.pointers import escape
 
 @dataclass(frozen=True, slots=True)
 class RecordLeaf:
-    """A slot's place in a record; `value` is None where the record has none there.
+    """A slot's place in a record; `value` is None if the record has no value there.
 
-    `row` is the number of the row that it lies in, -1 outside of any. Of the selector of a choice the value is
-    the name of the branch, of the key of an open property the name; both have the pointer of their value.
+    `row` is the number of the row around it, -1 outside of any. For the selector of a choice the value is the name of
+    the branch, for the key of an open property the name; both have the pointer of their value.
     """
 
     slot: Slot
@@ -29,9 +29,9 @@ class RecordLeaf:
 
 @dataclass(frozen=True, slots=True)
 class RecordRow:
-    """An item of an array, or an open property of an object, which are numbered as they come.
+    """An item of an array, or an open property of an object; rows are numbered as they come.
 
-    `parent` is the number of the row that it lies in, -1 outside of any.
+    `parent` is the number of the row around it, -1 outside of any.
     """
 
     array: ArrayNode
@@ -41,9 +41,9 @@ class RecordRow:
 
 
 def walk_record(form: Form, value: Any) -> Iterator[RecordLeaf | RecordRow]:
-    """The rows and leaves of a record, parsed JSON, in the order of the form; a row before what it holds.
+    """The rows and leaves of a record, parsed JSON, in the order of the form; a row comes before its contents.
 
-    A slot comes even where the record has no value for it, but in the branches of a choice that has none.
+    A slot comes even if the record has no value for it, except in branches of a choice that are not taken.
     """
     numbers = count()
 
@@ -63,9 +63,9 @@ def walk_record(form: Form, value: Any) -> Iterator[RecordLeaf | RecordRow]:
 
 
 def record_parts(node: Node, value: Any) -> Iterator[tuple[str | None, Node, Any]]:
-    """The nodes below this one that are not in rows, each with its token of the pointer and its value.
+    """The nodes below this one that are not in rows, each with its pointer token and its value.
 
-    Of a choice these are the selector and the branch that holds the value, None for the token of each.
+    For a choice these are the selector and the branch that holds the value, both with None as token.
     """
     if isinstance(node, ObjectNode):
         known = value if isinstance(value, Mapping) else {}
@@ -86,7 +86,7 @@ def record_parts(node: Node, value: Any) -> Iterator[tuple[str | None, Node, Any
 
 
 def record_rows(node: ArrayNode, value: Any) -> Iterator[tuple[str, list[tuple[Node, Any]]]]:
-    """For each row of an array its token of the pointer and its item, before that its name where it has one."""
+    """For each row of an array its pointer token and its item, preceded by the name of an open property."""
     if node.item is None:
         return
     if node.key is not None:

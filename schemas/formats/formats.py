@@ -1,8 +1,8 @@
-"""The formats of JSON Schema 2020-12: what the standards allow, and what may be written under them.
+"""The formats of JSON Schema 2020-12: the texts that the standards allow, and the texts that may be written.
 
-What is written always validates, so the automaton for it is a subset of the standard and of what the
-independent validator accepts. Where it is a proper subset, the line above the pattern says what is left out,
-and a plain function says what the standard allows. A format that is not in `FORMATS` is an annotation.
+A written text always validates, so its automaton is a subset of the standard and of the texts that the independent
+validator accepts. If the subset is proper, the line above the pattern names the texts left out, and a plain function
+decides on the whole standard. A format that is not in `FORMATS` is an annotation.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _TIME = r"(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3
 _CLOCK = r"T(?:\d+S|\d+M(?:\d+S)?|\d+H(?:\d+M(?:\d+S)?)?)"
 _DURATION = rf"P(?:\d+W|(?:\d+D|\d+M(?:\d+D)?|\d+Y(?:\d+M(?:\d+D)?)?)(?:{_CLOCK})?|{_CLOCK})"
 
-# RFC 1123 host names without two hyphens in a row: nearly all of those are A-labels (`xn--`), whose validity
-# is not regular.
+# RFC 1123 host names without two hyphens in a row: nearly all of those are A-labels (`xn--`), and the valid ones are
+# not a regular language.
 _HOST = r"[{0}]+(?:[.-][{0}]+)*"
 # Characters of a whole host name; RFC 1123 allows 63 a label and 253 in all, which would take 16,000 states.
 _HOST_LENGTH = 63
-# Letters of left-to-right scripts that IDNA 2008 allows in any place of a label, and how many characters a
-# host name of them may have, so that the ASCII form of one label stays within 63.
+# Letters of left-to-right scripts that IDNA 2008 allows anywhere in a label, and the most characters of a host name
+# of them, so that the ASCII form of one label stays within 63.
 _EUROPEAN = r"\u00df-\u00f6\u00f8-\u00ff\u03b1-\u03c1\u03c3-\u03c9\u0430-\u044f"
 _EAST_ASIAN = r"\u3041-\u3096\u4e00-\u9fa5"
 _WIDE = ((_EUROPEAN, 24), (_EAST_ASIAN, 14))
@@ -47,7 +47,7 @@ _LOCAL_LENGTH = 64
 
 _POINTER = r"(?:/(?:[^~/]|~[01])*)*"
 
-# By name, the pattern of the format, which it matches from start to end; those of host names are built below.
+# The pattern of each format, which matches from start to end; host names are built below.
 PATTERNS = {
     "date": _DATE,
     "time": _TIME,
@@ -71,7 +71,7 @@ PATTERNS = {
 
 
 def _host(wide: bool) -> Automaton:
-    """Host names; where `wide`, with letters beyond ASCII too."""
+    """Host names; with `wide` also those with letters beyond ASCII."""
     alphabets = [("A-Za-z0-9", _HOST_LENGTH)]
     if wide:
         alphabets += [("a-z0-9" + letters, length) for letters, length in _WIDE]
@@ -79,22 +79,22 @@ def _host(wide: bool) -> Automaton:
 
 
 def _bounded(pattern: str, length: int) -> Automaton:
-    """Texts of a pattern that have one code point at least and this many at most."""
+    """The texts of a pattern that have at least one code point and at most `length`."""
     return intersect(fullmatch(pattern), bounded_length(1, length))
 
 
 def _email(wide: bool) -> Automaton:
-    """Mailboxes of RFC 5321 (RFC 6531 where `wide`) with a host name behind the @."""
+    """Mailboxes of RFC 5321 (RFC 6531 if `wide`) with a host name behind the @."""
     local = _bounded(rf"[{_ATOM}]+(?:\.[{_ATOM}]+)*", _LOCAL_LENGTH)
     if wide:
         more = "".join(letters for letters, _ in _WIDE)
         atom = rf"[{more}{_ATOM}]+"
-        # Three bytes a letter at most.
+        # A letter takes at most three bytes.
         local = union(local, _bounded(rf"{atom}(?:\.{atom})*", _LOCAL_LENGTH // 3))
     return concat(local, literal(b"@"), _host(wide))
 
 
-# What may be written, by name.
+# Builders of the automata of the texts that may be written, by name of the format.
 FORMATS: dict[str, Callable[[], Automaton]] = {
     **{name: partial(fullmatch, pattern) for name, pattern in PATTERNS.items()},
     "email": partial(_email, wide=False),
@@ -103,7 +103,7 @@ FORMATS: dict[str, Callable[[], Automaton]] = {
     "idn-hostname": partial(_host, wide=True),
 }
 
-# What is not regular, or is not all written; for the others the automaton is the format.
+# Checks of the formats that are not regular or not written in full; for the others the automaton is the format.
 _CHECKS: dict[str, Callable[[str], bool]] = {
     "date": times.is_date,
     "time": times.is_time,
@@ -118,16 +118,16 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
 
 @cache
 def format_content(name: str) -> Automaton | None:
-    """The content of all strings of this format that may be written; None where the format is not known.
+    """The content of all strings of this format that may be written; None if the format is not known.
 
-    A subset of what `is_format` allows, a proper one where a format is not regular or is not all written.
+    The result is a subset of the texts that `is_format` allows, a proper one for a format in `_CHECKS`.
     """
     build = FORMATS.get(name)
     return build() if build else None
 
 
 def is_format(name: str, text: str) -> bool:
-    """Whether the text is of this format, by the standard that it names; an unknown one holds any."""
+    """Whether the text is of this format by its standard; an unknown format allows any text."""
     if name in _CHECKS:
         return _CHECKS[name](text)
     content = format_content(name)

@@ -1,8 +1,8 @@
-"""Host names and mailboxes as their standards say, which is not regular: A-labels have to decode and encode.
+"""Checks of host names and mailboxes by their standards; they are not regular, since A-labels must decode and encode.
 
-Host names: RFC 1123 section 2.1, A-labels by RFC 5891. Internationalised ones: RFC 5890 to 5893 (IDNA 2008),
-in which the code points that a label may have, and where, come from the package `idna`. Mailboxes: RFC 5321
-section 4.1.2, and with letters beyond ASCII RFC 6531 section 3.3.
+Host names follow RFC 1123 section 2.1, with A-labels by RFC 5891. Internationalised ones follow RFC 5890 to 5893 (IDNA
+2008); the package `idna` says which code points a label may have, and at which places. Mailboxes follow RFC 5321
+section 4.1.2, and RFC 6531 section 3.3 for letters beyond ASCII.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NAME_LENGTH = 253
 _LABEL_LENGTH = 63
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?")
 _A_LABEL = "xn--"
-# The full stops that RFC 3490 section 3.1 lets separate labels, besides that of ASCII.
+# The full stops beside the ASCII one that separate labels by RFC 3490 section 3.1.
 _WIDE_STOPS = re.compile("[\u3002\uff0e\uff61]")
 _RIGHT_TO_LEFT = ("R", "AL", "AN")
 
@@ -33,7 +33,7 @@ _GROUP = re.compile("[0-9A-Fa-f]{1,4}")
 
 
 def is_hostname(text: str) -> bool:
-    """Whether this is a host name of RFC 1123 whose labels with two hyphens third and fourth are A-labels.
+    """Whether this is a host name of RFC 1123; a label with hyphens third and fourth must be an A-label.
 
     RFC 5890 section 2.3.1 reserves all other labels with hyphens there.
     """
@@ -44,7 +44,7 @@ def is_hostname(text: str) -> bool:
 
 
 def is_idn_hostname(text: str) -> bool:
-    """Whether this is a host name of IDNA 2008, of U-labels, A-labels and plain ones."""
+    """Whether this is a host name of IDNA 2008, made of U-labels, A-labels and plain ones."""
     shown: list[str] = []
     length = -1
     for label in _WIDE_STOPS.sub(".", text).split("."):
@@ -60,7 +60,7 @@ def is_idn_hostname(text: str) -> bool:
         length += len(encoded) + 1
     if length > _NAME_LENGTH:
         return False
-    # RFC 5893 section 1.4: where one label runs from right to left, its rule binds all labels of the name.
+    # RFC 5893 section 1.4: if one label runs from right to left, the rule binds all labels of the name.
     return not any(unicodedata.bidirectional(c) in _RIGHT_TO_LEFT for c in "".join(shown)) or all(
         map(_keeps_bidi_rule, shown)
     )
@@ -88,7 +88,7 @@ def _is_ascii_label(label: str) -> bool:
 
 
 def _u_label(label: str) -> str | None:
-    """The U-label that this A-label stands for, None where it is none."""
+    """The U-label that this A-label stands for; None if the label is no A-label."""
     label = label.lower()
     if not label.startswith(_A_LABEL) or len(label) > _LABEL_LENGTH:
         return None
@@ -96,12 +96,12 @@ def _u_label(label: str) -> str | None:
         shown = idna.ulabel(label)
     except UnicodeError:
         return None
-    # Punycode that decodes may still not be what the label is encoded to (RFC 5891 section 5.4).
+    # Punycode that decodes may still differ from the encoding of its label (RFC 5891 section 5.4).
     return shown if not shown.isascii() and _a_label(shown) == label else None
 
 
 def _a_label(label: str) -> str | None:
-    """The A-label of this U-label, None where it is none."""
+    """The A-label of this U-label; None if the label is no U-label."""
     if len(label) > _LABEL_LENGTH:  # its A-label is longer still
         return None
     try:
@@ -122,7 +122,7 @@ def _octets(text: str) -> int:
 
 
 def _is_address(text: str) -> bool:
-    """Whether this is what RFC 5321 section 4.1.3 lets stand in brackets: an address of IPv4 or IPv6."""
+    """Whether RFC 5321 section 4.1.3 allows this text in brackets: an address of IPv4 or IPv6."""
     if text[:5].lower() != "ipv6:":
         return _IPV4.fullmatch(text) is not None
     halves = text[5:].split("::")

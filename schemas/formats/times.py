@@ -1,6 +1,6 @@
-"""Dates and times of RFC 3339 section 5.6, with the year 0000 and leap seconds.
+"""Checks of dates and times by RFC 3339 section 5.6, with the year 0000 and leap seconds.
 
-Neither can be stored in Arrow or DuckDB, so that neither is ever written.
+Arrow and DuckDB can store neither, so neither is ever written.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ def is_date(text: str) -> bool:
 
 
 def is_time(text: str) -> bool:
-    """Whether this is a time of day with its offset; second 60 is the last before midnight of UTC."""
+    """Whether this is a time of day with its offset; second 60 is allowed only right before midnight of UTC."""
     return _leaps(text) is not None
 
 
 def is_date_time(text: str) -> bool:
-    """Whether this is a day and a time of it; second 60 is the last of a month of UTC (section 5.7)."""
+    """Whether this is a day and a time; second 60 is allowed only at the end of a month of UTC (section 5.7)."""
     day, leaps = _day(text[:10]), _leaps(text[11:])
     if text[10:11] not in ("T", "t") or day is None or leaps is None:
         return False
@@ -40,14 +40,14 @@ def _day(text: str) -> date | None:
         return None
     year, month, day = map(int, found.groups())
     try:
-        # The calendar repeats every 400 years, and Python's has no year 0.
+        # The calendar repeats every 400 years, and Python's calendar has no year 0.
         return date(year % 400 + 400, month, day)
     except ValueError:
         return None
 
 
 def _leaps(text: str) -> tuple[int, ...] | None:
-    """For a leap second, how many days the date of UTC is ahead; () for another time, None for none."""
+    """For a leap second, the days that the date of UTC is ahead; () for another time, None for no time."""
     found = _TIME.fullmatch(text)
     if not found:
         return None

@@ -1,4 +1,4 @@
-"""URIs, IRIs and templates of them as patterns, by the grammars of RFC 3986, RFC 3987 and RFC 6570."""
+"""Patterns of URIs, IRIs and templates of them, by the grammars of RFC 3986, RFC 3987 and RFC 6570."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PRIVATE = r"\ue000-\uf8ff\u{f0000}-\u{ffffd}\u{100000}-\u{10fffd}"
 
 
 def ipv6() -> str:
-    """RFC 4291 section 2.2, in the nine cases of RFC 3986; no zones (RFC 6874)."""
+    """The pattern of RFC 4291 section 2.2, in the nine cases of RFC 3986; no zones (RFC 6874)."""
     group = f"{_HEX}{{1,4}}"
     last = rf"(?:{group}:{group}|{IPV4})"
     cases = [rf"(?:{group}:){{6}}{last}", rf"::(?:{group}:){{5}}{last}"]
@@ -27,7 +27,7 @@ def ipv6() -> str:
 
 
 def uri(wide: bool, relative: bool) -> str:
-    """RFC 3986, or RFC 3987 where `wide`; a reference where `relative`."""
+    """The pattern of RFC 3986, or of RFC 3987 if `wide`; of a reference if `relative`."""
     more, private = (_WIDE, _PRIVATE) if wide else ("", "")
     plain = rf"A-Za-z0-9\-._~!$&'()*+,;={more}"
     char = rf"(?:[{plain}:@]|{_PERCENT})"
@@ -44,7 +44,7 @@ def uri(wide: bool, relative: bool) -> str:
 
 
 def template() -> str:
-    """RFC 6570 with the apostrophe of erratum 6937; operators that it reserves for later are read too."""
+    """The pattern of RFC 6570 with the apostrophe of erratum 6937; operators reserved for later are read too."""
     variable = rf"(?:\w|{_PERCENT})(?:\.?(?:\w|{_PERCENT}))*(?::[1-9][0-9]{{0,3}}|\*)?"
     expression = rf"\{{[+#./;?&=,!@|]?{variable}(?:,{variable})*\}}"
     return rf"(?:[!#$&-;=?-[\]_a-z~{_WIDE}{_PRIVATE}]|{_PERCENT}|{expression})*"

@@ -1,4 +1,4 @@
-"""Whether a value meets a schema, exactly as the drafts of JSON Schema say it, keyword by keyword."""
+"""The judge: it decides whether a value meets a schema, exactly by the drafts of JSON Schema, keyword by keyword."""
 
 from cinnabar.schemas.judging.judge import Judge, Violation, judge_of
 

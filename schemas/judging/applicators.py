@@ -3,7 +3,7 @@
 JSON Schema Core 2020-12, sections 8.2.3 and 10.2.
 """
 
-# ruff: noqa: ARG002, one signature for all keywords, of which few use all of it
+# ruff: noqa: ARG002, all keywords share one signature, and few use all of it
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class AllOf(Check):
         self.nodes = tuple(nodes)
 
     def tests(self, kind: type) -> tuple[Test, ...]:
-        # Each by itself, which spares a call and a frame of the stack.
+        # The parts are tested one by one, which spares a call and a frame of the stack.
         return tuple(node.holds for node in self.nodes if not node.whole)
 
     def holds(self, value: Any, scope: Scope) -> bool:
@@ -51,7 +51,7 @@ class AllOf(Check):
 
 
 class Dynamic(Check):
-    """`$dynamicRef`, and `$recursiveRef` of 2019-09: the outermost schema entered that has the anchor."""
+    """`$dynamicRef`, and `$recursiveRef` of 2019-09: the outermost entered schema that has the anchor."""
 
     __slots__ = ("otherwise", "where")
     marks = True
@@ -73,7 +73,7 @@ class Dynamic(Check):
         return self.otherwise.holds(value, scope)
 
     def beside(self) -> tuple[Node, ...]:
-        # Which one it is depends on the way here; the one that is written is held not to lead in a circle.
+        # The target depends on the way here; the written target is checked for circles.
         return (self.otherwise,)
 
     def below(self, value: Any, scope: Scope) -> Below:
@@ -103,7 +103,7 @@ class Alternatives(Check):
         return any(node.admits(kind) for node in self.nodes)
 
     def below(self, value: Any, scope: Scope) -> Below:
-        # Where one alternative alone is for values of this kind, what is wrong in it is what is wrong.
+        # If only one alternative is for values of this kind, its violation is the one to report.
         possible = [node for node in self.nodes if node.admits(type(value))]
         if len(possible) == 1:
             yield None, value, possible[0]
@@ -144,7 +144,7 @@ class OneOf(Alternatives):
 
 
 class Not(Check):
-    """`not`; what is evaluated within it does not count outside."""
+    """`not`; properties and items evaluated within it do not count outside."""
 
     __slots__ = ("node",)
     wanted = "a value that does not meet this schema"
@@ -161,7 +161,7 @@ class Not(Check):
 
 
 class If(Check):
-    """`if` with its `then` and `else`; alone it only tells what it has evaluated."""
+    """`if` with its `then` and `else`; alone it only marks what it has evaluated."""
 
     __slots__ = ("condition", "no", "yes")
     marks = True
@@ -196,7 +196,7 @@ class If(Check):
 
 
 class DependentSchemas(Check):
-    """`dependentSchemas`: where a property is, the whole object meets a schema."""
+    """`dependentSchemas`: if a property is present, the whole object meets a schema."""
 
     __slots__ = ("nodes",)
     marks = True
@@ -224,7 +224,7 @@ class DependentSchemas(Check):
 
 
 class DependentRequired(Check):
-    """`dependentRequired`: where a property is, others are."""
+    """`dependentRequired`: if a property is present, others are too."""
 
     __slots__ = ("names", "wanted")
 

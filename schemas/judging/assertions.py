@@ -1,9 +1,9 @@
 """Keywords that judge a value by itself: its type, choices, bounds, multiples, lengths, counts, texts.
 
-JSON Schema Validation 2020-12, section 6; `format` is asserted wherever it is known (section 7.2.2).
+JSON Schema Validation 2020-12, section 6; `format` is asserted if it is known (section 7.2.2).
 """
 
-# ruff: noqa: ARG002, one signature for all keywords, of which few use all of it
+# ruff: noqa: ARG002, all keywords share one signature, and few use all of it
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from cinnabar.schemas.judging.values import (
 )
 from cinnabar.schemas.regex.patterns import pattern_matches
 
-# Texts whose verdict a pattern or a format remembers: a record is judged again at every denoising step, and
-# most of it has not changed.
+# The number of texts with a remembered verdict, for each pattern or format: a record is judged again at every
+# denoising step, and most of it has not changed.
 _REMEMBERED = 1024
 
 
 def never(_value: Any, _scope: Scope) -> bool:
-    """No value."""
+    """Holds for no value."""
     return False
 
 
@@ -50,12 +50,12 @@ def _whole(value: Any, _scope: Scope) -> bool:
 
 
 def _digits_alone(value: Any, _scope: Scope) -> bool:
-    """Draft 4: an integer is spelled without a fraction and without an exponent."""
+    """Whether an integer is spelled without a fraction and without an exponent, as draft 4 demands."""
     return type(value) is int or (type(value) is Decimal and value.as_tuple().exponent == 0)
 
 
 class Type(Check):
-    """`type`: kinds that it does not name are refused before any other keyword looks at them."""
+    """`type`: the kinds that it does not name are refused before any other keyword looks at them."""
 
     __slots__ = ("allowed", "integer", "wanted")
 
@@ -100,7 +100,7 @@ class Never(Check):
 
 
 class Assertion(Check):
-    """A keyword that one function decides."""
+    """A keyword decided by one function."""
 
     __slots__ = ("test", "wanted")
 
@@ -115,7 +115,7 @@ class Assertion(Check):
 
 
 def broken(place: Place, wanted: str) -> SchemaError:
-    """The error for a keyword whose own value is not what the standard says."""
+    """The error for a keyword with a value that the standard does not allow."""
     return SchemaError(f"{place.pointer or '/'}: expected {wanted}, got {shown(place.value)}")
 
 
@@ -137,7 +137,7 @@ def choices(place: Place, keyword: str) -> Check:
     wanted = ", ".join(map(shown, values[:6])) + (", …" if len(values) > 6 else "")
 
     def equal(value: Any) -> bool:
-        # Large values of another kind are not worth a key.
+        # A large value of another kind is not worth a key.
         return type(value) in kinds and frozen(value) in allowed
 
     return Assertion(place, keyword, KINDS, equal, f"one of {wanted}" if len(values) != 1 else wanted)
@@ -173,7 +173,7 @@ def bound(place: Place, keyword: str) -> Check:
 
 
 def multiple(place: Place, keyword: str) -> Check:
-    """`multipleOf`, exactly: 10 to the difference of exponents is never written out, only its remainder."""
+    """`multipleOf`, exactly: of 10 to the difference of exponents only the remainder is computed."""
     step = _number(place)
     if step <= 0:
         raise broken(place, "a number above 0")
@@ -206,7 +206,7 @@ _COUNTED: dict[str, tuple[tuple[type, ...], bool, str]] = {
 
 
 def natural(place: Place) -> int:
-    """The value of a keyword that counts; 2.0 is 2."""
+    """The value of a keyword that counts; 2.0 counts as 2."""
     value = place.value
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)) or not 0 <= value < 1e18:
         raise broken(place, "a whole number from 0 on")
@@ -244,7 +244,7 @@ def strings(place: Place) -> list[str]:
 
 
 def unique(place: Place, keyword: str) -> Check | None:
-    """`uniqueItems`: no two items are equal, 1 and 1.0 among them."""
+    """`uniqueItems`: no two items are equal; 1 and 1.0 are equal."""
     if not isinstance(place.value, bool):
         raise broken(place, "true or false")
 
@@ -256,9 +256,10 @@ def unique(place: Place, keyword: str) -> Check | None:
 
 
 def matcher(place: Place, keyword: str, pattern: str) -> Callable[[str], bool]:
-    """Whether a pattern is found within a string; raises UnsupportedSchema for what no automaton can say.
+    """A function that tells whether a pattern is found within a string.
 
-    No automaton is built: patterns that count far have large ones, and most texts have been seen before.
+    No automaton is built: patterns with large counts have large ones, and most texts have been seen before. Raises
+    UnsupportedSchema if no automaton can express the pattern.
     """
     try:
         pattern_matches(pattern, "")
@@ -277,7 +278,7 @@ def pattern(place: Place, keyword: str) -> Check:
 
 
 def format_of(place: Place, keyword: str) -> Check | None:
-    """`format`, where it is known; others are annotations."""
+    """`format`, if it is known; others are annotations."""
     name = place.value
     if not isinstance(name, str):
         raise broken(place, "the name of a format")
@@ -288,7 +289,7 @@ def format_of(place: Place, keyword: str) -> Check | None:
 
 
 def encoding(place: Place, keyword: str) -> Check | None:
-    """`contentEncoding`, which draft 7 lets assert and later drafts made an annotation: base64 (RFC 4648)."""
+    """`contentEncoding` for base64 (RFC 4648), which draft 7 may assert and later drafts made an annotation."""
     if place.resource.dialect is not Dialect.DRAFT_7 or place.value != "base64":
         return None
     return Assertion(place, keyword, STRING, lambda text: _decoded(text) is not None, "a string in base64")

@@ -1,7 +1,7 @@
-"""From a schema to the nodes that judge by it: all that can be reached is read once, before any value.
+"""Building of the nodes that judge a value: every schema that can be reached is read once, before any value.
 
-Raises SchemaError for keywords whose own value is broken, UnsupportedSchema for references that lead nowhere
-or in a circle, patterns that are not regular, and schemas nested too deeply at one value.
+Raises SchemaError if the value of a keyword is broken. Raises UnsupportedSchema if a reference leads nowhere or in a
+circle, if a pattern is not regular, or if schemas are nested too deeply at one value.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cinnabar.schemas.judging.dialects import Dialect, Entry, modern
 from cinnabar.schemas.judging.resources import RECURSIVE, Documents, Place, Resource
 
 MAX_BESIDE = 100
-"""Schemas that may be nested at one value, each a frame or two of the stack."""
+"""The most schemas that may be nested at one value; each takes a frame or two of the stack."""
 
 Entries = dict[str, Entry]
 
@@ -29,7 +29,7 @@ class Builder:
         self.documents = Documents(schema)
         self.nodes: dict[Place, Node] = {}
         self._pending: list[Node] = []
-        # By anchor: what dynamic references look it up in. It grows while schemas are still found.
+        # For each anchor the targets of its dynamic references. It grows while schemas are found.
         self._dynamic: dict[str, dict[Resource, Node]] = {}
 
     def build(self) -> Node:
@@ -39,7 +39,7 @@ class Builder:
             node = self._pending.pop()
             node.tests.checks = tuple(self._checks(node))
         anchored = {resource for where in self._dynamic.values() for resource in where}
-        # What is left unevaluated is known by asking once more what all else holds.
+        # To find the unevaluated parts, the other checks of a schema are asked a second time.
         twice = any(isinstance(c, containers.Unevaluated) for n in self.nodes.values() for c in n.checks)
         for node in self.nodes.values():
             node.shared = node.shared or twice
@@ -49,7 +49,7 @@ class Builder:
         return root
 
     def node(self, place: Place) -> Node:
-        """The node of this place, which is filled later where it is new."""
+        """The node of this place; a new one is filled later."""
         found = self.nodes.get(place)
         if found is None:
             if not isinstance(place.value, (dict, bool)):
@@ -61,7 +61,7 @@ class Builder:
         return found
 
     def _found_anchors(self) -> bool:
-        """Whether any schema came to light that a dynamic reference may lead to."""
+        """Whether a new schema was found that a dynamic reference may lead to."""
         for name, where in self._dynamic.items():
             for resource in set(self.documents.resources.values()):
                 if name in resource.dynamic and resource not in where:
@@ -78,17 +78,17 @@ class Builder:
         return [check for check in found if check is not None]
 
     def one(self, place: Place) -> Node:
-        """The node of a keyword whose value is a schema."""
+        """The node of a keyword that holds one schema."""
         return self.node(place)
 
     def listed(self, place: Place) -> list[Node]:
-        """The nodes of a keyword whose value is a list of schemas."""
+        """The nodes of a keyword that holds a list of schemas."""
         if not isinstance(place.value, list):
             raise assertions.broken(place, "a list of schemas")
         return [self.node(place.child(str(i))) for i in range(len(place.value))]
 
     def mapped(self, place: Place) -> dict[str, Node]:
-        """The nodes of a keyword whose value is schemas by name."""
+        """The nodes of a keyword that holds schemas by name."""
         if not isinstance(place.value, dict):
             raise assertions.broken(place, "schemas by name")
         return {name: self.node(place.child(name)) for name in place.value}
@@ -98,7 +98,7 @@ class Builder:
         target, fragment = self.documents.resolve(reference, node.place, keyword)
         place = node.place.child(keyword)
         name = RECURSIVE if keyword == "$recursiveRef" else fragment
-        # Only an anchor that is itself dynamic, where the reference leads by its text, is looked up again.
+        # Only a reference that leads by its text to a dynamic anchor is looked up again at run time.
         if keyword == "$ref" or target.resource.dynamic.get(name) is not target:
             return apply.AllOf(place, keyword, [self.node(target)])
         return apply.Dynamic(place, keyword, self.node(target), self._dynamic.setdefault(name, {}))
@@ -260,15 +260,15 @@ MAKERS: dict[str, Maker] = {
     "if": _if,
     "dependentSchemas": _dependent_schemas,
     "dependencies:dependentSchemas": _dependent_schemas,
-    # What is left unevaluated is known when all others have been met.
+    # The unevaluated parts are known after all other keywords.
     "unevaluatedProperties": _unevaluated,
     "unevaluatedItems": _unevaluated,
 }
-"""Every keyword that asserts, by its name in 2020-12, in the order in which they are tried: cheap first."""
+"""The makers of all keywords that assert, by their names in 2020-12, in the order of their tests: cheap first."""
 
 
 def _check_circles(nodes: list[Node]) -> None:
-    """Refuse schemas that come back to themselves at the same value, or are nested too deeply there."""
+    """Refuses schemas that come back to themselves at the same value, or are nested too deeply there."""
     depth: dict[Node, int] = {}
     for start in nodes:
         stack = [] if start in depth else [start]
@@ -289,7 +289,7 @@ def _check_circles(nodes: list[Node]) -> None:
             for check, other in fresh:
                 if other in open_nodes:
                     reason = "it leads back to itself without going into the value"
-                    advice = "write what is meant in its place"
+                    advice = "write the intended schema in its place"
                     raise UnsupportedSchema(check.place.pointer, check.keyword, reason, advice)
                 stack.append(other)
     deep = next((node for node in nodes if depth[node] > MAX_BESIDE), None)

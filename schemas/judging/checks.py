@@ -1,10 +1,10 @@
-"""A schema as a node with checks, which is what judging runs on.
+"""Nodes and checks, the forms of schemas and keywords that judge values.
 
-A check belongs to one keyword. A node knows for each kind of value the functions to call, so that a string
-never meets the keywords of objects.
+A check belongs to one keyword. A node knows the functions to call for each kind of value, so a string never meets the
+keywords of objects.
 """
 
-# ruff: noqa: ARG002, one signature for all keywords, of which few use all of it
+# ruff: noqa: ARG002, all keywords share one signature, and few use all of it
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Test = Callable[[Any, Scope], bool]
 
 
 class Check:
-    """One keyword of one schema. `kinds` are the Python types of values that it says something about."""
+    """One keyword of one schema. `kinds` are the Python types of the values that the keyword judges."""
 
     __slots__ = ("keyword", "kinds", "place")
-    wanted = "what the schema says"  # what the keyword expects, as the rest of a sentence
-    marks = False  # whether it leaves properties or items evaluated, in the sense of unevaluatedProperties
+    wanted = "a value that meets the schema"  # the expectation of the keyword, as the rest of a sentence
+    marks = False  # whether it marks properties or items as evaluated, in the sense of unevaluatedProperties
 
     def __init__(self, place: Place, keyword: str, kinds: tuple[type, ...]) -> None:
         self.place, self.keyword, self.kinds = place, keyword, kinds
@@ -33,7 +33,7 @@ class Check:
         raise NotImplementedError
 
     def tests(self, kind: type) -> tuple[Test, ...]:
-        """What has to hold, all of it, for a value of this kind: the keyword, or each of its parts."""
+        """The tests that a value of this kind must pass: the keyword as a whole, or each of its parts."""
         return (self.holds,) if kind in self.kinds else ()
 
     def beside(self) -> tuple[Node, ...]:
@@ -41,19 +41,19 @@ class Check:
         return ()
 
     def admits(self, kind: type) -> bool:
-        """False where no value of this kind can meet the keyword, as far as is plain."""
+        """False if clearly no value of this kind can meet the keyword."""
         return True
 
     def below(self, value: Any, scope: Scope) -> Iterator[tuple[str | None, Any, Node]]:
-        """What has to meet further nodes: the step to it (None: the value itself), the part, the node."""
+        """The parts that must meet further nodes, as (step to it, None for the value itself; part; node)."""
         yield from ()
 
     def mark(self, value: Any, scope: Scope, seen: set[Any]) -> None:
-        """Add the names or the indices that a value which meets the keyword has evaluated by it."""
+        """Adds the names or indices of the parts that the keyword has evaluated in a value that meets it."""
 
 
 class Tests(dict[type, tuple[Test, ...]]):
-    """What is called for each kind of value, found when the first of its kind comes."""
+    """The functions to call for each kind of value, collected when the first value of its kind comes."""
 
     __slots__ = ("checks",)
 
@@ -69,9 +69,9 @@ class Tests(dict[type, tuple[Test, ...]]):
 
 
 class Node:
-    """A schema that is ready to judge. `enters` is its resource where dynamic references may ask for it.
+    """A schema that is ready to judge. `enters` is its resource if dynamic references may ask for it.
 
-    One that is `shared` may be asked of the same value more than once, and remembers what it said.
+    A `shared` node may be asked about the same value more than once; it remembers its verdicts.
     """
 
     __slots__ = ("_admitted", "enters", "place", "shared", "tests", "whole")
@@ -90,14 +90,14 @@ class Node:
         return self.tests.checks
 
     def holds(self, value: Any, scope: Scope) -> bool:
-        """Whether the value meets the schema; raises ValueError for what is no parsed JSON."""
+        """Whether the value meets the schema; raises ValueError if the value is not parsed JSON."""
         if self.enters is not None:
             scope = scope.entered(self.enters)
         if self.shared:
             asked = self, id(value)
             known = scope.held.get(asked)
             if known is None:
-                # A generator would cost half the speed, and it or a method a frame of the stack.
+                # A generator would halve the speed, and a generator or a method would take a frame of the stack.
                 known = True
                 for test in self.tests[type(value)]:
                     if not test(value, scope):
@@ -111,7 +111,7 @@ class Node:
         return True
 
     def mark(self, value: Any, scope: Scope, seen: set[Any]) -> None:
-        """Add what a value that meets the schema has evaluated by it."""
+        """Adds the parts that the schema has evaluated in a value that meets it."""
         scope = self.entered(scope)
         found = scope.evaluated.get((self, id(value)))
         if found is None:
@@ -126,8 +126,8 @@ class Node:
         return scope if self.enters is None else scope.entered(self.enters)
 
     def admits(self, kind: type) -> bool:
-        """False where plainly no value of this kind meets the schema."""
-        if self._admitted is None:  # A dictionary for each node from the start would be most of its size.
+        """False if clearly no value of this kind meets the schema."""
+        if self._admitted is None:  # A dictionary in each node from the start would make up most of its size.
             self._admitted = {}
         if kind not in self._admitted:
             self._admitted[kind] = all(check.admits(kind) for check in self.checks)

@@ -1,10 +1,10 @@
 """Keywords that apply schemas to the properties of an object and to the items of an array.
 
-JSON Schema Core 2020-12, sections 10.3 and 11. A property or an item that a keyword was applied to, and that
-met it, is evaluated; `unevaluatedProperties` and `unevaluatedItems` apply to the others.
+JSON Schema Core 2020-12, sections 10.3 and 11. A property or an item is evaluated if a keyword was applied to it and
+the part met the keyword; `unevaluatedProperties` and `unevaluatedItems` apply to the others.
 """
 
-# ruff: noqa: ARG002, one signature for all keywords, of which few use all of it
+# ruff: noqa: ARG002, all keywords share one signature, and few use all of it
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Properties(Check):
 
 
 class PatternProperties(Check):
-    """`patternProperties`: a property meets the schemas of all patterns that its name has."""
+    """`patternProperties`: a property meets the schemas of all patterns that its name matches."""
 
     __slots__ = ("nodes",)
     marks = True
@@ -72,7 +72,7 @@ class PatternProperties(Check):
 
 
 class AdditionalProperties(Check):
-    """`additionalProperties`: properties that neither name nor pattern beside it covers."""
+    """`additionalProperties`: the properties that no name and no pattern beside it covers."""
 
     __slots__ = ("matches", "names", "node")
     marks = True
@@ -167,7 +167,7 @@ class Items(Check):
 
 
 class Contains(Check):
-    """`contains` with `minContains` and `maxContains`; from 2020-12 on, what it finds is evaluated."""
+    """`contains` with `minContains` and `maxContains`; from 2020-12 on, the items found are evaluated."""
 
     __slots__ = ("evaluates", "least", "most", "node", "wanted")
     marks = True
@@ -192,11 +192,11 @@ class Contains(Check):
 
 
 class Unevaluated(Check):
-    """`unevaluatedProperties` and `unevaluatedItems`; runs when all else in its schema has been met."""
+    """`unevaluatedProperties` and `unevaluatedItems`; tested after all other keywords of the schema."""
 
     __slots__ = ("node", "owner")
     marks = True
-    wanted = "what nothing else describes to meet its schema"
+    wanted = "parts that no other keyword describes to meet its schema"
 
     def __init__(self, place: Place, keyword: str, node: Node, owner: Node) -> None:
         super().__init__(place, keyword, OBJECT if keyword == "unevaluatedProperties" else ARRAY)

@@ -1,6 +1,6 @@
-"""Which draft of JSON Schema a schema is written in, and what its keywords mean in draft 2020-12.
+"""The drafts of JSON Schema: recognition of a schema's draft, and translation of its keywords to draft 2020-12.
 
-By the core and validation documents of drafts 4, 6, 7, 2019-09 and 2020-12, and OpenAPI 3.0.3.
+The rules are in the core and validation documents of drafts 4, 6, 7, 2019-09 and 2020-12, and in OpenAPI 3.0.3.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Dialect(IntEnum):
 
     @property
     def ref_stands_alone(self) -> bool:
-        """Whether all that stands beside a `$ref` is ignored."""
+        """Whether the keywords beside a `$ref` are ignored."""
         return self <= Dialect.DRAFT_7
 
 
 DEFAULT = Dialect.OPENAPI
-"""What a schema without `$schema` is written in: there, `nullable` cannot mean anything else."""
+"""The draft of a schema without `$schema`; `nullable` cannot mean anything else there."""
 
 _NUMBERED = {"4": Dialect.DRAFT_4, "6": Dialect.DRAFT_6, "7": Dialect.DRAFT_7}
 _NAME = re.compile(
@@ -54,9 +54,9 @@ def dialect_named(uri: str) -> Dialect | None:
 
 
 Entry = tuple[str, Any]
-"""The keyword that stands in the schema, and its value."""
+"""The keyword as written in the schema, and its value."""
 
-# The first draft that knows each keyword which draft 4 does not have.
+# The first draft that knows each keyword, for the keywords that draft 4 does not have.
 _SINCE = {
     "const": Dialect.DRAFT_6,
     "contains": Dialect.DRAFT_6,
@@ -78,10 +78,10 @@ _SINCE = {
 
 
 def modern(schema: Mapping[str, Any], dialect: Dialect) -> dict[str, Entry]:
-    """What the keywords of this one schema object mean in 2020-12: by keyword there, what stands here.
+    """The keywords of this one schema object by their names in 2020-12, each with its keyword and value here.
 
-    Subschemas are left as they are, for each may be of its own draft. `dependencies` is split and keeps its
-    place; later drafts read it too, as their appendix on compatibility and their suite have it.
+    Subschemas are left as they are, since each may be of its own draft. `dependencies` is split and keeps its
+    place; later drafts read it too, as their appendix on compatibility and their test suite do.
     """
     if dialect.ref_stands_alone and isinstance(schema.get("$ref"), str):
         return {"$ref": ("$ref", schema["$ref"])}
@@ -99,7 +99,7 @@ def modern(schema: Mapping[str, Any], dialect: Dialect) -> dict[str, Entry]:
     if isinstance(dependencies, Mapping):
         names = {k: v for k, v in dependencies.items() if isinstance(v, list)}
         others = {k: v for k, v in dependencies.items() if not isinstance(v, list)}
-        # A schema that has the new keyword too says the same there, or means it for readers of that draft.
+        # A schema with the new keyword beside it repeats its meaning, or addresses readers of that draft.
         for keyword, value in (("dependentRequired", names), ("dependentSchemas", others)):
             if value:
                 found[f"dependencies:{keyword}"] = ("dependencies", value)
@@ -107,7 +107,7 @@ def modern(schema: Mapping[str, Any], dialect: Dialect) -> dict[str, Entry]:
 
 
 def _exclusive_flags(found: dict[str, Entry]) -> None:
-    """Draft 4 flags a bound as exclusive; later drafts write the bound itself there."""
+    """Turns the flags of draft 4 that make a bound exclusive into the exclusive bounds of later drafts."""
     for bound, flag in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         if flag not in found or not isinstance(found[flag][1], bool):
             continue
@@ -117,7 +117,7 @@ def _exclusive_flags(found: dict[str, Entry]) -> None:
 
 
 def _lists_of_items(found: dict[str, Entry]) -> None:
-    """A list under `items` became `prefixItems`, and `additionalItems` beside it became `items`."""
+    """Renames a list under `items` to `prefixItems`, and `additionalItems` beside it to `items`."""
     rest = found.pop("additionalItems", None)
     if "items" in found and isinstance(found["items"][1], list):
         found["prefixItems"] = found.pop("items")

@@ -1,4 +1,4 @@
-"""The judge of values: a schema compiled once, and whether parsed JSON values meet it."""
+"""The judge of a schema, compiled once: it decides whether parsed JSON values meet the schema."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from cinnabar.schemas.pointers import escape
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Why a value does not meet its schema.
+    """The reason why a value does not meet its schema.
 
-    `pointer` is the place in the value and `schema_pointer` that of the keyword in the schema, both RFC 6901;
-    in a meta-schema its URI stands before it. `str()` gives the whole sentence.
+    `pointer` is the place in the value, `schema_pointer` the place of the keyword in the schema, both RFC 6901; in a
+    meta-schema its URI stands before the pointer. `str()` gives the whole sentence.
     """
 
     pointer: str
@@ -32,7 +32,7 @@ class Violation:
 
 
 class Judge:
-    """A schema that is ready to judge; may be shared between threads."""
+    """A schema that is ready to judge; threads may share it."""
 
     __slots__ = ("_root",)
 
@@ -43,7 +43,7 @@ class Judge:
         """Whether this parsed JSON value meets the schema.
 
         Numbers may be int, Decimal or float. A value that is nested too deeply for the stack is not accepted.
-        Raises ValueError for what no JSON parser gives.
+        Raises ValueError if the value is nothing that a JSON parser returns.
         """
         try:
             return self._root.holds(value, Scope())
@@ -51,7 +51,7 @@ class Judge:
             return False
 
     def violation(self, value: Any) -> Violation | None:
-        """The first keyword that the value does not meet, as far within it as one part is to blame."""
+        """The first keyword that the value does not meet, at the deepest part of the value that is to blame alone."""
         try:
             scope = Scope()
             return None if self._root.holds(value, scope) else _blamed(self._root, value, scope)
@@ -60,10 +60,10 @@ class Judge:
 
 
 def judge_of(schema: dict[str, Any] | bool) -> Judge:
-    """The judge of a schema, of any draft from 4 to 2020-12, each with its own rules.
+    """The judge of a schema; each draft from 4 to 2020-12 has its own rules.
 
-    Raises SchemaError for a schema that is broken and UnsupportedSchema, with the pointer of the keyword, for
-    one that cannot be judged by.
+    Raises SchemaError if the schema is broken. Raises UnsupportedSchema, with the pointer of the keyword, if a keyword
+    cannot be judged.
     """
     return Judge(Builder(schema).build())
 
@@ -82,5 +82,5 @@ def _blamed(node: Node, value: Any, scope: Scope) -> Violation:
 
 
 def _step(check: Check, value: Any, scope: Scope) -> tuple[str | None, Any, Node] | None:
-    """The part of the value that the keyword fails by, where there is one."""
+    """The part of the value that makes the keyword fail, if there is one."""
     return next((step for step in check.below(value, scope) if not step[2].holds(step[1], scope)), None)

@@ -1,7 +1,7 @@
-"""Where schemas stand and what references lead to: URIs, JSON pointers, anchors, meta-schemas.
+"""Places of schemas and targets of references: URIs, JSON pointers, anchors, meta-schemas.
 
-URIs as in RFC 3986, JSON pointers as in RFC 6901. Nothing is ever fetched: the meta-schemas of the drafts
-come with a package, any other document that is not within the schema is refused.
+URIs follow RFC 3986, JSON pointers RFC 6901. Nothing is ever fetched: the meta-schemas of the drafts come with a
+package, and a reference to any other document outside of the schema is refused.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from cinnabar.schemas.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas.judging.dialects import DEFAULT, Dialect, dialect_named
 from cinnabar.schemas.pointers import escape, unescape
 
-# Keywords whose value is one schema, a list of schemas, or schemas by name. An older draft knows fewer; an
-# unknown keyword that looks like one of a later draft then names schemas that nobody refers to.
+# Keywords that hold one schema, a list of schemas, or schemas by name. An older draft knows fewer; a keyword that
+# only a later draft knows then holds schemas that nobody refers to.
 _ONE = (
     "additionalItems",
     "additionalProperties",
@@ -34,11 +34,11 @@ _ONE = (
 LISTS = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
 MAPS = ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
 RECURSIVE = ""
-"""The name under which `$recursiveAnchor` of 2019-09 stands among dynamic anchors, which have longer ones."""
+"""The name of `$recursiveAnchor` of 2019-09 among the dynamic anchors; theirs are longer."""
 
 
 class Resource:
-    """A schema with a URI of its own, and the anchors within it; `dialect` is what it is written in."""
+    """A schema with a URI of its own, and the anchors within it; `dialect` is the draft of the schema."""
 
     __slots__ = ("anchors", "dialect", "dynamic", "root", "uri")
 
@@ -50,7 +50,7 @@ class Resource:
 
 
 class Place:
-    """A value within a schema document, and the resource that it belongs to; there is one for each place."""
+    """A value within a schema document, and its resource; each place has one object."""
 
     __slots__ = ("children", "document", "indexed", "parent", "resource", "token", "value")
 
@@ -63,7 +63,7 @@ class Place:
 
     @property
     def pointer(self) -> str:
-        """The JSON pointer from the root of the schema; for a meta-schema, with its URI before it."""
+        """The JSON pointer from the root of the schema; in a meta-schema, its URI stands before the pointer."""
         tokens: list[str] = []
         here: Place | None = self
         while here is not None and here.parent is not None:
@@ -73,7 +73,7 @@ class Place:
         return f"{self.document}#{path}" if self.document else path
 
     def child(self, token: str) -> Place:
-        """The place below this one; raises KeyError where there is none."""
+        """The place below this one; raises KeyError if there is none."""
         found = self.children.get(token)
         if found is None:
             if isinstance(self.value, dict):
@@ -104,7 +104,7 @@ class Documents:
         return root
 
     def _index(self, start: Place) -> None:
-        """Name what this schema and those below it call themselves; no stack, for schemas may be deep."""
+        """Records the names of this schema and of those below it; not recursive, since schemas may be deep."""
         pending = [start]
         while pending:
             place = pending.pop()
@@ -130,7 +130,7 @@ class Documents:
             self._anchor(place, place.resource)
 
     def _open(self, place: Place, uri: str) -> None:
-        """Begin a resource here, whose URI is this."""
+        """Begins a resource with this URI at this place."""
         resource = place.resource
         if resource.root is not place:
             resource = Resource(uri, resource.dialect)
@@ -154,9 +154,9 @@ class Documents:
             resource.dynamic.setdefault(schema["$dynamicAnchor"], place)
 
     def resolve(self, reference: Any, place: Place, keyword: str) -> tuple[Place, str]:
-        """The schema that a reference standing at `place` leads to, and its fragment.
+        """The schema that a reference at `place` leads to, and its fragment.
 
-        Raises UnsupportedSchema with the pointer of `keyword` where it leads nowhere or out of the schema.
+        Raises UnsupportedSchema with the pointer of `keyword` if it leads nowhere or out of the schema.
         """
         where = f"{place.pointer}/{keyword}"
         if not isinstance(reference, str):
@@ -168,7 +168,7 @@ class Documents:
         found = self._within(resource, fragment)
         if found is None:
             reason = f"{reference} leads nowhere"
-            raise UnsupportedSchema(where, keyword, reason, "add what is meant under $defs")
+            raise UnsupportedSchema(where, keyword, reason, "add its target under $defs")
         if not isinstance(found.value, (dict, bool)):
             reason = f"expected a schema at {reference}, got {type(found.value).__name__}"
             raise UnsupportedSchema(where, keyword, reason, "refer to a schema")
@@ -176,7 +176,7 @@ class Documents:
         return found, fragment
 
     def unresolved(self) -> UnsupportedSchema | None:
-        """What is wrong with a reference that leads nowhere, also in a part that nothing refers to."""
+        """The error of the first reference that leads nowhere, in any part; None if all references resolve."""
         pending = [self.root]
         while pending:
             place = pending.pop()
@@ -199,7 +199,7 @@ class Documents:
             text = _meta_schemas().get(uri)
             if text is None:
                 reason = f"{reference} is not within this schema, and nothing is fetched"
-                raise UnsupportedSchema(where, keyword, reason, "copy the schema that is meant under $defs")
+                raise UnsupportedSchema(where, keyword, reason, "copy its target under $defs")
             self._add(text, uri, uri)
         return self.resources[uri]
 
@@ -211,7 +211,7 @@ class Documents:
         place = resource.root
         try:
             for token in fragment.split("/")[1:]:
-                # What no known keyword leads to has not been looked at; a name on the way changes the base.
+                # A part that no known keyword leads to is not indexed yet; a name on the way changes the base.
                 place = place.child(unescape(token))
         except KeyError:
             return None
@@ -219,14 +219,14 @@ class Documents:
 
 
 def joined(base: str, reference: str, place: Place) -> str:
-    """This URI reference, resolved against a base; a base that is not hierarchical takes fragments only."""
+    """This URI reference resolved against a base; a base that is not hierarchical takes fragments only."""
     try:
         scheme = urlsplit(base).scheme
         if reference.startswith("#") or not reference:
             return base.partition("#")[0] + reference
         if scheme in ("http", "https", "file", "") or "://" not in base or urlsplit(reference).scheme:
             return urljoin(base, reference)
-        # urljoin knows few schemes by name; what it does with http is right for every hierarchical one.
+        # urljoin knows few schemes by name; its rules for http are right for every hierarchical one.
         return scheme + urljoin("http" + base[len(scheme) :], reference)[len("http") :]
     except ValueError as problem:
         where = place.pointer or "/"

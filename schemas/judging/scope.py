@@ -1,8 +1,8 @@
-"""Where an evaluation stands: the resources that it has entered, and what it has found out on the way.
+"""The state of an evaluation: the resources that it has entered, and its verdicts so far.
 
-The dynamic scope is the resources entered, the outermost first, each once: only the first that has an anchor
-matters. Under one scope a node says the same of one value each time, and is asked once: schemas that lead to
-one another by two routes each would otherwise take twice as long with every step.
+The dynamic scope is the resources entered, the outermost first, each once, since only the first with an anchor
+matters. Under one scope a node gives the same verdict on one value each time, so it is asked once. Without this,
+schemas that lead to one another by two routes each would take twice as long with every step.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any
 
 from cinnabar.schemas.judging.resources import Resource
 
-#: A node and the identity of a value, which lives as long as the judgement does.
+#: A node and the identity of a value; the value lives as long as the judgement.
 Asked = tuple[object, int]
 
 
 class Scope:
-    """One dynamic scope within one judgement; the same resources on the way are the same scope.
+    """One dynamic scope within one judgement; equal resources on the way give the same scope.
 
-    `held` is whether a value meets a node, `evaluated` the names or the indices that it has evaluated by it.
+    `held` tells whether a value meets a node, `evaluated` the names or the indices that the node has evaluated in it.
     """
 
     __slots__ = ("_inner", "evaluated", "held", "resources")

@@ -1,8 +1,8 @@
-"""What JSON values are to the standard: their types, and when two of them are equal.
+"""JSON values by the standard: their types, and equality.
 
-Numbers are equal by value, however they are spelled; true is no number; the order of properties is no
-difference. A value is what a JSON parser gives: dict, list, str, bool, None, and int, Decimal or float, where
-a float counts as the decimal of its shortest spelling.
+Numbers are equal by value in any spelling; true is no number; the order of properties makes no difference. A value is
+the result of a JSON parser: dict, list, str, bool, None, and int, Decimal or float. A float counts as the decimal of
+its shortest spelling.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ARRAY: tuple[type, ...] = (list,)
 STRING: tuple[type, ...] = (str,)
 NUMBER: tuple[type, ...] = (int, Decimal, float)
 KINDS: tuple[type, ...] = (dict, list, str, int, Decimal, float, bool, NoneType)
-"""The Python types that parsed JSON consists of."""
+"""The Python types of parsed JSON."""
 
 TYPES: dict[str, tuple[type, ...]] = {
     "object": OBJECT,
@@ -31,13 +31,13 @@ TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "null": (NoneType,),
 }
-"""The types of the standard, and the Python types that their values come in."""
+"""The types of the standard, each with the Python types of its values."""
 
 _TRUE, _FALSE = ("true",), ("false",)
 
 
 def frozen(value: Any) -> Hashable:
-    """A key that two JSON values share exactly if they are equal; raises ValueError for what is no JSON."""
+    """A key that two JSON values share exactly if they are equal; raises ValueError if the value is not JSON."""
     kind = type(value)
     if kind is str or kind is int or kind is Decimal or value is None:
         return value  # type: ignore[no-any-return]
@@ -59,18 +59,18 @@ def split(value: int | Decimal | float) -> tuple[int, int]:
     kept = len(digits)
     while kept > 1 and digits[kept - 1] == 0:
         kept -= 1
-    # A Decimal of digits alone has no bound on its length, as int() has on texts.
+        # Decimal has no limit on the number of digits; int() has one on texts.
     mantissa = int(Decimal((0, digits[:kept], 0)))
     return (mantissa, exponent + len(digits) - kept) if mantissa else (0, 0)
 
 
 def is_whole(value: int | Decimal | float) -> bool:
-    """Whether a number has no fraction, in whatever spelling: 1.0 and 1e2 have none."""
+    """Whether a number has no fraction in any spelling: 1.0 and 1e2 have none."""
     return type(value) is int or split(value)[1] >= 0
 
 
 def shown(value: Any) -> str:
-    """A value for a message, as JSON where it is, cut to 80 characters."""
+    """A value for a message, as JSON if possible, cut to 80 characters."""
     if isinstance(value, Decimal):
         text = str(value)
     elif isinstance(value, (dict, list)):

@@ -1,4 +1,4 @@
-"""Schemas that ship with Cinnabar, by the name that the command line takes."""
+"""The schemas that ship with Cinnabar, by their names on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A non-disclosure agreement: who is bound, from when, for how long, under which law."""
+"""The schema of a non-disclosure agreement: its parties, its dates, its term, its law."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An announcement of an event: a talk, a conference, a course, a concert."""
+"""The schema of an announcement of an event: a talk, a conference, a course, a concert."""
 
 from __future__ import annotations
 

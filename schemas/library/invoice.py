@@ -1,4 +1,4 @@
-"""An invoice or credit note: its head, its lines and its totals."""
+"""The schema of an invoice or credit note: its head, its lines and its totals."""
 
 from __future__ import annotations
 

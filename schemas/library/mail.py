@@ -1,4 +1,4 @@
-"""A customer's message to an insurance company."""
+"""The schema of a customer's message to an insurance company."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A receipt of a shop or restaurant."""
+"""The schema of a receipt of a shop or restaurant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Value types that the library's schemas share."""
+"""Value types shared by the schemas of the library."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Annotated
 
 from pydantic import Field, PlainSerializer, WithJsonSchema
 
-# Four decimal places: the most that ISO 4217 gives any currency, and what unit prices and quantities are
-# printed with. `multipleOf` makes the column a decimal and not a float; Pydantic's own schema for Decimal (a
-# number, or a string with a pattern) would leave two spellings for one value.
+# Four decimal places are the most that ISO 4217 gives any currency, and enough for printed unit prices and quantities.
+# `multipleOf` makes the column a decimal and not a float. Pydantic's own schema for Decimal (a number, or a string with
+# a pattern) would leave two spellings for one value.
 Money = Annotated[
     Decimal,
     Field(decimal_places=4),

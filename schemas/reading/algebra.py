@@ -1,7 +1,7 @@
 """Operations on shapes: union, restriction to JSON types, and intersection.
 
-Where two shapes have values in common that no shape describes exactly, the intersection is the nearest shape:
-the judge decides on the whole record.
+If no shape describes the common values of two shapes exactly, the intersection is the nearest shape; the judge still
+decides on the whole record.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from cinnabar.schemas.regex.patterns import pattern_matches
 TYPES: tuple[str, ...] = ("null", "boolean", "integer", "number", "string", "array", "object")
 
 
-#: Branches that a union may have; of more, the first ones are written.
+#: The most branches of a union; of more, the first ones are written.
 MAX_BRANCHES = 48
 
 
@@ -50,7 +50,7 @@ def text_type(text: str) -> str:
 
 
 def types_of(shape: Shape) -> frozenset[str]:
-    """The JSON types of a shape's values; `number` is the numbers that need not be integers."""
+    """The JSON types of a shape's values; `number` stands for numbers that need not be integers."""
     found: set[str] = set()
     for branch in branches(shape):
         if isinstance(branch, Enum):
@@ -74,7 +74,7 @@ _NAMES: dict[type, str] = {
 
 
 def union(parts: list[Shape]) -> Shape | None:
-    """The values of any of these shapes, enums merged and repetitions dropped; None where none is left."""
+    """The values of any of these shapes, with enums merged and repetitions dropped; None if no shape is left."""
     flat: list[Shape] = []
     seen: set[Shape] = set()
     enums = [b for part in parts for b in branches(part) if isinstance(b, Enum)]
@@ -104,7 +104,7 @@ def _joined(enums: list[Enum]) -> Enum:
 
 
 def restrict(shape: Shape, types: frozenset[str]) -> Shape | None:
-    """The values of a shape that are of these JSON types; None where there are none."""
+    """The values of a shape that are of these JSON types; None if there are none."""
     kept: list[Shape] = []
     for branch in branches(shape):
         if isinstance(branch, Enum):
@@ -145,10 +145,9 @@ def _picked(shape: Enum, keep: list[int]) -> Enum:
 
 
 def intersect(first: Shape, second: Shape) -> Shape | None:
-    """The values of both shapes, with the notes of the first over those of the second; None where there are
-    none.
+    """The values of both shapes, with the notes of the first over those of the second; None if there are none.
 
-    Raises what `language` raises, where scalars of both have no automaton of fair size.
+    Raises the exceptions of `language` if common scalars have no automaton of acceptable size.
     """
     for one, other in ((first, second), (second, first)):
         if isinstance(one, Anything) and one.notes is NO_NOTES:
@@ -158,7 +157,7 @@ def intersect(first: Shape, second: Shape) -> Shape | None:
         if isinstance(one, Anything):
             return replace(other, notes=notes)
     met: list[Shape | None] = []
-    # Choices are filtered as a whole, so that they stay in their order.
+    # Choices are filtered as a whole to keep their order.
     for a in branches(first):
         if isinstance(a, Enum):
             met.append(_filtered(a, branches(second)))
@@ -171,14 +170,14 @@ def intersect(first: Shape, second: Shape) -> Shape | None:
 
 
 def _filtered(shape: Enum, others: tuple[Shape, ...]) -> Enum | None:
-    """The choices that any of the others has too."""
+    """The choices that any of the others also has."""
     scalar = tuple(other for other in others if not isinstance(other, (Array, Object)))
     keep = [i for i, text in enumerate(shape.options) if any(holds(other, text) for other in scalar)]
     return _picked(shape, keep) if keep else None
 
 
 def _meet(a: Shape, b: Shape) -> Shape | None:
-    """The values of two branches that are no enums."""
+    """The common values of two branches that are no enums."""
     if isinstance(a, String) and isinstance(b, String):
         bounds = [bound for bound in (a.max_length, b.max_length) if bound is not None]
         strings = String(
@@ -255,14 +254,14 @@ def _objects(a: Object, b: Object) -> Object | None:
     patterns = dict(a.patterns)
     for pattern, shape in b.patterns:
         patterns[pattern] = _both(patterns[pattern], shape) if pattern in patterns else shape
-    # Names that only one of them has a pattern for are, to the other, like any undeclared one.
+    # If only one side has a pattern, the names that match it are undeclared for the other side.
     for pattern, one_sided in patterns.items():
         for side in (a, b):
             if pattern not in dict(side.patterns) and one_sided is not None:
                 patterns[pattern] = _both(one_sided, side.additional)
                 one_sided = patterns[pattern]
     if additional is not None or patterns:
-        # Left out of the fields alone, such a name would be like any undeclared one.
+        # Without such a pattern a forbidden name would count as an undeclared one.
         patterns.update(never)
     names = a.names or b.names
     if a.names is not None and b.names is not None:
@@ -275,13 +274,13 @@ def _objects(a: Object, b: Object) -> Object | None:
 
 
 def forbidden(name: str) -> tuple[str, None]:
-    """A pattern of an object that this name alone matches, with nothing to stand under it."""
+    """A pattern that only this name matches, with None for its shape, so the property is forbidden."""
     literally = "".join(c if c.isalnum() else f"\\u{{{ord(c):x}}}" for c in name)
     return f"^{literally}$", None
 
 
 def undeclared(shape: Object, name: str) -> Shape | None:
-    """What a property of this name is that the object does not declare; None where it may not be."""
+    """The shape of an undeclared property of this name; None if the object forbids it."""
     found: Shape | None = None
     matched = False
     for pattern, described in shape.patterns:

@@ -1,4 +1,4 @@
-"""Keywords of strings that assert something here and are annotations, which nobody checks, elsewhere."""
+"""Keywords of strings that assert something in draft 7 and are unchecked annotations in other drafts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cinnabar.schemas.formats.formats import format_content
 from cinnabar.schemas.judging.dialects import Dialect
 from cinnabar.schemas.reading.schema_object import SchemaObject
 
-#: What draft 7 asserts of the content of strings, as patterns to write by; the judge knows exactly.
+#: Patterns for strings whose content draft 7 asserts; the form writes by them, and the judge decides exactly.
 CONTENT = {
     ("contentEncoding", "base64"): r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
     ("contentMediaType", "application/json"): (
@@ -18,7 +18,7 @@ CONTENT = {
 
 
 def unchecked(schema: SchemaObject) -> Iterator[tuple[str, str]]:
-    """What the schema says of strings and nobody checks, as (pointer, what)."""
+    """The demands on strings that nobody checks, as (pointer, description)."""
     name = schema.get("format")
     if isinstance(name, str) and format_content(name) is None:
         yield schema.pointer("format"), f"format {name} is unknown and not checked"
@@ -29,11 +29,11 @@ def unchecked(schema: SchemaObject) -> Iterator[tuple[str, str]]:
 
 
 def content_pattern(schema: SchemaObject) -> str | None:
-    """The pattern to write by of the first keyword that asserts something of the content of strings."""
+    """The pattern of the first keyword that asserts something about the content of strings; None for none."""
     return next((CONTENT[k, schema.get(k)] for k, _ in CONTENT if _asserted(schema, k)), None)
 
 
 def _asserted(schema: SchemaObject, keyword: str) -> bool:
-    """Whether this keyword about the content of strings asserts anything, as it does in draft 7."""
+    """Whether this keyword about the content of strings asserts anything; only draft 7 lets it."""
     named = schema.get(keyword)
     return schema.place.resource.dialect is Dialect.DRAFT_7 and (keyword, str(named)) in CONTENT

@@ -1,4 +1,4 @@
-"""The keywords that apply schemas to the value itself as shapes: alternatives, conditions, what is denied."""
+"""Shapes of the keywords that apply schemas to the value itself: alternatives, conditions, denials."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from cinnabar.schemas.reading.shape import (
 def alternatives(
     reader: ReadingState, schema: SchemaObject, keyword: str, types: frozenset[str], level: int
 ) -> Shape | None:
-    """What may be written under `anyOf` or `oneOf`."""
+    """The shape of the values that may be written under `anyOf` or `oneOf`."""
     places = (schema.below(keyword, str(at)) for at in range(len(schema.get(keyword))))
     return union([constant_meaning(part) for part in _either(reader, places, types, level)])
 
 
 def _either(reader: ReadingState, places: Iterable[Place], types: frozenset[str], level: int) -> list[Shape]:
-    """The shapes of those places under which something can be written."""
+    """The shapes of the places under which a value can be written."""
     before = reader.problem
     found: list[Shape] = []
     for place in places:
@@ -56,7 +56,7 @@ def _either(reader: ReadingState, places: Iterable[Place], types: frozenset[str]
 
 
 def condition(reader: ReadingState, schema: SchemaObject, types: frozenset[str], level: int) -> Shape | None:
-    """What meets the condition and its consequence, or else the other one: the judge tells them apart."""
+    """The values that meet the condition and `then`, or that meet `else`; the judge tells them apart."""
     met = reader.optional(schema.below("if"), types, level)
     parts = [
         reader.optional(schema.below(k), types, level) if k in schema else restrict(Anything(), types)
@@ -70,7 +70,7 @@ def condition(reader: ReadingState, schema: SchemaObject, types: frozenset[str],
 def dependent(
     reader: ReadingState, schema: SchemaObject, keyword: str, name: str, types: frozenset[str], level: int
 ) -> Shape | None:
-    """Objects that have the property and what depends on it, or that do not have it; and all else."""
+    """Objects with the property and the values that depend on it, objects without it, and all other values."""
     part = reader.optional(schema.below(keyword, name), types, level)
     with_it = Object((Field(name, Anything(), True),), Anything())
     without = Object((), Anything(), patterns=(forbidden(name),))
@@ -80,7 +80,7 @@ def dependent(
 
 
 def with_unevaluated(reader: ReadingState, shape: Shape, schema: SchemaObject, level: int) -> Shape:
-    """The shape with what is neither declared in it nor described as the schema says it has to be."""
+    """The shape with `unevaluatedProperties` and `unevaluatedItems` applied to the undescribed parts."""
     for keyword, kind in (("unevaluatedProperties", Object), ("unevaluatedItems", Array)):
         if keyword not in schema:
             continue
@@ -91,7 +91,7 @@ def with_unevaluated(reader: ReadingState, shape: Shape, schema: SchemaObject, l
 
 
 def _closed(shape: Shape, value: Shape | None) -> Shape:
-    """The container with this in place of what nothing is said of; items that `contains` finds are told."""
+    """The container with `value` for its undescribed parts; items that `contains` describes stay."""
     if isinstance(shape, Object) and isinstance(shape.additional, Anything) and value is not None:
         return replace(shape, additional=value)
     if isinstance(shape, Array) and isinstance(shape.item, Anything):
@@ -102,7 +102,7 @@ def _closed(shape: Shape, value: Shape | None) -> Shape:
 
 
 def without_denied(reader: ReadingState, shape: Shape, schema: SchemaObject, level: int) -> Shape | None:
-    """The shape without what `not` denies, as far as that is types or choices."""
+    """The shape without the values that `not` denies, as far as the denied values are types or choices."""
     denied = schema.get("not", False)
     left: Shape | None = shape
     if denied is True or denied == {}:
@@ -128,7 +128,7 @@ def without_denied(reader: ReadingState, shape: Shape, schema: SchemaObject, lev
 
 
 def _without(shape: Shape, texts: set[str | None]) -> Shape | None:
-    """A branch without these canonical texts, as far as it is choices."""
+    """A branch without these canonical texts, as far as the branch lists its values."""
     if isinstance(shape, Null):
         return None if "null" in texts else shape
     if isinstance(shape, Boolean):

@@ -1,4 +1,4 @@
-"""What the standard's meta-schema objects to in a schema, said for people: what was expected, what helps."""
+"""Messages about a schema that breaks the standard's meta-schema: the expectation, the value, and advice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.texts import schema_text
 
 _TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
-#: What types are called elsewhere.
+#: The JSON types for the names of types in other languages.
 OTHERWISE = {
     "str": "string", "text": "string", "char": "string", "varchar": "string", "int": "integer",
     "long": "integer", "float": "number", "double": "number", "decimal": "number", "numeric": "number",
@@ -28,7 +28,7 @@ NAMES = {"array": "a list", "object": "an object", "string": "a text", "boolean"
 
 
 def complaint(problem: jsonschema_rs.ValidationError) -> str:
-    """The pointer, what was expected there, what came, and advice where there is some."""
+    """The pointer, the expected value, the value found, and advice if there is any."""
     path = problem.instance_path
     keyword, value = (str(path[-1]) if path else ""), problem.instance
     got = schema_text(value, ensure_ascii=False)
@@ -59,7 +59,7 @@ def _expected(keyword: str, problem: jsonschema_rs.ValidationError) -> str:
             return f"a text that matches {about.pattern}"
         case "Required":
             return f"{about.property!r} beside it"
-    return f"what the meta-schema allows ({problem.message[:160]})"
+    return f"a value that the meta-schema allows ({problem.message[:160]})"
 
 
 def _advice(keyword: str, value: Any) -> str:
@@ -68,7 +68,7 @@ def _advice(keyword: str, value: Any) -> str:
         if word in FORMATS:
             return f'write "type": "string", "format": "{FORMATS[word]}"'
         if word in ("any", "*"):
-            return "leave `type` out where any value is allowed"
+            return "leave `type` out if any value is allowed"
         near = [OTHERWISE[word]] if word in OTHERWISE else get_close_matches(word, _TYPES, 1, 0.5)
         return f'did you mean "{near[0]}"?' if near else ""
     if keyword == "type" and isinstance(value, list) and len(set(map(str, value))) < len(value):
@@ -76,7 +76,7 @@ def _advice(keyword: str, value: Any) -> str:
     if keyword == "required" and isinstance(value, bool):
         return "write a list of names beside `properties`"
     if keyword in ("exclusiveMinimum", "exclusiveMaximum") and isinstance(value, bool):
-        return f"true and false are of draft 4: name it in `$schema`, or write the bound under `{keyword}`"
+        return f"true and false belong to draft 4: name it in `$schema`, or write the bound under `{keyword}`"
     if keyword == "items" and isinstance(value, list):
-        return "from 2020-12 on a list stands under `prefixItems`; or name the draft in `$schema`"
+        return "from 2020-12 on write the list under `prefixItems`, or name the draft in `$schema`"
     return ""

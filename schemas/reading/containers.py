@@ -1,4 +1,4 @@
-"""The keywords of arrays and objects as shapes."""
+"""Shapes of the keywords of arrays and objects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cinnabar.schemas.reading.scalars import located, whole
 from cinnabar.schemas.reading.schema_object import SchemaObject
 from cinnabar.schemas.reading.shape import Anything, Array, Field, Object, Shape
 
-#: Rows that an array may demand; a form with more of them is none that anybody fills.
+#: The most rows that an array may demand; nobody fills a form with more of them.
 MAX_MIN_ITEMS = 512
 
 
@@ -97,23 +97,23 @@ def object_shape(reader: ReadingState, schema: SchemaObject, level: int) -> Shap
             return None
         else:
             reader.problem = before
-            # Said of a property by itself, it would be like any undeclared one to what stands beside.
+            # Without such a pattern the keywords beside it would take the name for an undeclared one.
             denied.append(forbidden(name))
         if shape is None and declared[name] is not False and len(reader.left_out) == told:
             place = f"{schema.pointer('properties')}/{escape(name)}"
-            reader.left_out.append((place, "left out, for nothing can be written here"))
+            reader.left_out.append((place, "left out, because no value can be written here"))
     if cut:
         reader.left_out.append((schema.pointer("properties"), CUT))
     low, high = _whole(schema, "minProperties") or 0, _whole(schema, "maxProperties")
     if low > MAX_MIN_ITEMS and low > len(fields):
-        reason = f"expected at most {MAX_MIN_ITEMS} where not as many are declared, got {low}"
+        reason = f"expected at most {MAX_MIN_ITEMS} if fewer are declared, got {low}"
         raise UnsupportedSchema(schema.pointer("minProperties"), "minProperties", reason, "lower the bound")
     patterns = (*patterns, *denied) if frame.additional is not None or patterns else ()
     return replace(frame, fields=tuple(fields), patterns=patterns, min_properties=low, max_properties=high)
 
 
 def _property(reader: ReadingState, schema: SchemaObject, name: str, frame: Object, level: int) -> Shape | None:
-    """The shape of a property under all that its object says of its name; None where there may be none."""
+    """The shape of a property under all keywords of its object that apply to its name; None if it is forbidden."""
     own: Shape | None = Anything()
     if name in schema.get("properties", {}):
         own = reader.read(schema.below("properties", name), ANY_TYPE, level + 1)
@@ -126,9 +126,9 @@ def _property(reader: ReadingState, schema: SchemaObject, name: str, frame: Obje
 
 
 def _rest(reader: ReadingState, schema: SchemaObject, last: bool, level: int) -> Shape | None:
-    """The shape of undeclared properties that match no pattern, None where there are none.
+    """The shape of undeclared properties that match no pattern; None if they are forbidden.
 
-    What other keywords declare is not known here, so `unevaluatedProperties` says nothing of the rest.
+    The declarations of other keywords are not known here, so `unevaluatedProperties` does not change the result.
     """
     if "additionalProperties" not in schema or (last and schema.get("additionalProperties") is not False):
         return Anything()

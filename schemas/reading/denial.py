@@ -1,8 +1,8 @@
-"""What breaks a schema, as a shape: what `not` is written under where leaving it to the judge finds nothing.
+"""The complement of a schema as a shape, used to lay out `not` when the judge alone finds no record.
 
-The complement of a schema is what breaks any one of its keywords. For most keywords that is a shape of its
-own: `not: {required: [a]}` is an object without `a`, `not: {properties: {a: S}}` one whose `a` breaks S.
-Keywords of which nothing is known here are passed over; the judge decides on the whole record.
+A value is in the complement if it breaks any keyword of the schema. Most keywords have a shape of their own for this:
+`not: {required: [a]}` is an object without `a`, `not: {properties: {a: S}}` an object in which `a` breaks S. Keywords
+without such a shape are skipped; the judge decides on the whole record.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from cinnabar.schemas.reading.shape import (
     branches,
 )
 
-#: Schemas within one another that are followed.
+#: The deepest nesting of schemas that is followed.
 DEEPEST = 6
 
 Read = Callable[[Place], Shape | None]
@@ -39,13 +39,13 @@ Read = Callable[[Place], Shape | None]
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """Says what breaks the schemas of some documents; `read` says what meets one."""
+    """Builds the shapes of values that break schemas; `read` gives the shape of values that meet one."""
 
     documents: Documents
     read: Read
 
     def of(self, place: Place, deep: int = 0) -> Shape | None:
-        """Values that break the schema at a place, Anything where it is not known which; None for none."""
+        """The values that break the schema at a place; Anything if they are unknown, None if there are none."""
         if place.value is False:
             return Anything()
         if not isinstance(place.value, Mapping) or not place.value:
@@ -58,7 +58,7 @@ class Denial:
         return union(known) if known else Anything()
 
     def _parts(self, schema: SchemaObject, deep: int) -> Iterator[Shape | None]:
-        """Values that break one keyword each."""
+        """For each keyword the values that break it."""
         for keyword, (_, value) in schema.entries.items():
             match keyword:
                 case "type":
@@ -114,7 +114,7 @@ class Denial:
 
 
 def _beyond(keyword: str, value: Any) -> Shape | None:
-    """Values that break a bound."""
+    """The values that break a bound."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str, Decimal)):
         return Anything()
     if keyword == "pattern":

@@ -1,4 +1,4 @@
-"""Scalar shapes as automata over canonical JSON texts; equal languages are one and the same object."""
+"""Automata of scalar shapes over canonical JSON texts; equal languages share one object."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ from cinnabar.schemas.reading.shape import (
 )
 from cinnabar.schemas.regex.patterns import written
 
-# Up to here a length bound becomes states. Beyond, an upper bound is checked on the finished text instead: it
-# is slack for nearly every value, and a string of 3,000 states costs 280 ms a canvas. The same goes for a
-# bound that multiplies the states of a pattern beyond this number.
+# A length bound up to this becomes states. A larger upper bound is checked on the finished text instead: nearly every
+# value is far below it, and a string of 3,000 states costs 280 ms a canvas. The same applies if a bound multiplies the
+# states of a pattern beyond FEW_STATES.
 UNROLLED_LENGTH = 64
 FEW_STATES = 2_000
-# A lower bound, and an upper one where a slot has several kinds of strings, cannot be checked that way.
+# A lower bound, and an upper one of a slot with several kinds of strings, cannot be checked on the finished text.
 MAX_UNROLLED_LENGTH = 512
 
-#: What is written where any value may stand.
+#: The values that are written if any value is allowed.
 SCALARS = Union((Null(), Boolean(), Number(), String()))
 
-#: What is raised where a scalar shape has no automaton of fair size.
+#: The errors raised if a scalar shape has no automaton of acceptable size.
 NO_AUTOMATON = (RegexError, UnsupportedNumber, TooLarge)
 
 _INTERNED: dict[str, Automaton] = {}
 
 
 def intern(language: Automaton) -> Automaton:
-    """The one object that stands for this language."""
+    """The one object for this language."""
     return _INTERNED.setdefault(language.fingerprint, language)
 
 
 def language(shape: Shape, unroll: int | None = None) -> Automaton:
-    """The canonical texts of a scalar shape, without its upper bounds on length where they are large.
+    """The canonical texts of a scalar shape, without its upper bounds on length if they are large.
 
-    A bound above `unroll` code points (by default as `_unrolled` says) is left out; see `left_out`.
-    Raises one of NO_AUTOMATON where there is none of fair size.
+    A bound above `unroll` code points (by default that of `_unrolled`) is left out; see `left_out`.
+    Raises one of NO_AUTOMATON if the automaton would be too large.
     """
     unroll = _unrolled(shape) if unroll is None else unroll
     parts = [_branch(branch, unroll) for branch in branches(shape)]
@@ -60,13 +60,13 @@ def language(shape: Shape, unroll: int | None = None) -> Automaton:
 
 
 def left_out(shape: Shape) -> int | None:
-    """The bound on length, in code points, that `language` left out, None where it left out none."""
+    """The bound on length, in code points, that `language` left out; None if it left out none."""
     bounds = [b.max_length for b in branches(shape) if isinstance(b, String) and b.max_length is not None]
     return max((bound for bound in bounds if bound > _unrolled(shape)), default=None)
 
 
 def _unrolled(shape: Shape) -> int:
-    """Up to which bound a length becomes states: one left out holds for all strings of the shape."""
+    """The largest bound on length that becomes states; a larger one must hold for all strings of the shape."""
     strings_of = [b for b in branches(shape) if isinstance(b, (String, Enum))]
     if len(strings_of) > 1:
         return MAX_UNROLLED_LENGTH
@@ -81,25 +81,25 @@ def _unrolled(shape: Shape) -> int:
 
 
 def holds(shape: Shape, text: str) -> bool:
-    """Whether a scalar shape has this canonical text, all bounds on length included."""
+    """Whether a scalar shape has this canonical text, under all bounds on length."""
     bound = left_out(shape)
     return language(shape).accepts(text.encode()) and (bound is None or _length(text) <= bound)
 
 
 def smallest(shape: Shape) -> str | None:
-    """A shortest canonical text of a scalar shape, all bounds on length included; None where it has none.
+    """A shortest canonical text of a scalar shape under all bounds on length; None if it has no value.
 
-    Raises what `language` raises.
+    Raises the exceptions of `language`.
     """
     text, bound = language(shape).shortest(), left_out(shape)
     if text is not None and bound is not None and _length(text.decode()) > bound:
-        # Fewest bytes need not be fewest code points, so the bound is put into the automaton after all.
+        # The text of fewest bytes may not have the fewest code points, so the bound becomes states here.
         text = language(shape, bound).shortest()
     return None if text is None else text.decode()
 
 
 def _length(text: str) -> int:
-    """Code points of the string that this canonical text spells, 0 where it is no string."""
+    """The number of code points of the string that this canonical text spells; 0 if it is no string."""
     return len(json.loads(text)) if text.startswith('"') else 0
 
 

@@ -1,7 +1,6 @@
-"""What no schema may be, whatever its keywords say: too deep, no JSON, not Unicode, of numbers without end.
+"""Limits on every schema, whatever its keywords: nesting, valid JSON, valid Unicode, the length of numbers.
 
-Looked at before anything else is done with a schema, without recursion: what comes after may walk it by
-recursion, and never meets such a value.
+They are checked first and without recursion, so later code may walk a schema by recursion.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from cinnabar.schemas.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas.judging.resources import MAPS
 from cinnabar.schemas.pointers import escape
 
-#: Objects and lists within one another. Those of real schemas are 24 at most; what walks a schema by
-#: recursion takes up to three frames for each, of the thousand that Python allows.
+#: The most objects and lists nested within one another. Real schemas have 24 at most; a recursive walk takes up to
+#: three frames for each, of the thousand that Python allows.
 MAX_LEVELS = 200
-#: Digits of a number, written without an exponent. Python converts no more than 4,300 at once.
+#: The most digits of a number written without an exponent. Python converts no more than 4,300 at once.
 MAX_DIGITS = 4_000
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -28,11 +27,11 @@ _VAST = 10**MAX_DIGITS
 
 
 def check_limits(schema: Any, name: str = "schema") -> None:
-    """Raise UnsupportedSchema with the pointer of what is too deep, too long a number or no Unicode.
+    """Raises UnsupportedSchema if a value is nested too deeply, a number too long, or a text not Unicode.
 
-    Raises SchemaError for a number that is none, such as NaN.
+    The error has the pointer of the value. Raises SchemaError if a number is not finite, such as NaN.
     """
-    # Containers that are still to be looked at, each with its level and its way: the last step, those above.
+    # The containers still to check, each with its level and its path as a linked list: (last step, path above).
     pending: list[tuple[Any, int, Any]] = [(schema, 1, None)] if isinstance(schema, dict) else []
     while pending:
         value, level, way = pending.pop()
@@ -53,7 +52,7 @@ def check_limits(schema: Any, name: str = "schema") -> None:
 
 
 def too_deep(steps: Sequence[Any]) -> UnsupportedSchema:
-    """The refusal of what stands one level too deep, at the end of these steps from the root."""
+    """The error for a value one level too deep, at the end of these steps from the root."""
     reason = f"more than {MAX_LEVELS} objects and lists within one another"
     return _refused(steps, reason, "nest fewer, or put inner schemas under $defs and refer to them")
 
@@ -63,7 +62,7 @@ def _check_number(number: int | float | Decimal, way: Any, name: str) -> None:
     if isinstance(number, int):
         long = abs(number) >= _VAST
     elif isinstance(number, float):
-        # It has 309 digits at most before the point and 324 behind it, unless it is none.
+        # A finite float has at most 309 digits before the point and 324 behind it.
         long, finite = False, math.isfinite(number)
     else:
         _, digits, exponent = number.as_tuple()
@@ -73,7 +72,7 @@ def _check_number(number: int | float | Decimal, way: Any, name: str) -> None:
         raise SchemaError(f"{name}: {_pointer(_steps(way))}: expected JSON, got {json.dumps(float(number))}")
     if long:
         reason = f"a number of more than {MAX_DIGITS:,} digits, written without an exponent"
-        raise _refused(_steps(way), reason, "leave it out, or write a nearer one")
+        raise _refused(_steps(way), reason, "leave it out, or write a shorter one")
 
 
 def _no_unicode(steps: Sequence[Any], what: str) -> UnsupportedSchema:

@@ -1,4 +1,4 @@
-"""Whether a schema is one, which the standard's own meta-schema decides, and the schema's fingerprint."""
+"""The check of a schema against the standard's own meta-schema, and the schema's fingerprint."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ META_SCHEMAS = {
 
 
 def check_schema(schema: dict[str, Any] | bool, name: str = "schema") -> None:
-    """Raise SchemaError where the meta-schema that `$schema` names (2020-12 by default) is not met.
+    """Raises SchemaError if the schema breaks the meta-schema that `$schema` names (2020-12 by default).
 
-    Raises UnsupportedSchema for what is beyond all limits (`limits.py`). Nothing is fetched: a meta-schema
+    Raises UnsupportedSchema if the schema is beyond the limits in `limits.py`. Nothing is fetched: a meta-schema
     that is not the standard's own is refused.
     """
     check_limits(schema, name)

@@ -1,4 +1,4 @@
-"""JSON types of a value: which ones its schema names, and which ones are left beside its other parts."""
+"""The JSON types that a schema names for its value, and the types that its other parts leave."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from cinnabar.schemas.reading.algebra import TYPES, types_of
 from cinnabar.schemas.reading.schema_object import SchemaObject
 from cinnabar.schemas.reading.shape import Shape
 
-#: Where nothing is said of the type.
+#: The types of a value if no keyword names one.
 ANY_TYPE = frozenset(TYPES)
 
 
 @dataclass(frozen=True, slots=True)
 class NamedTypes:
-    """Says which types the schemas of some documents name; what was found is kept."""
+    """Finds the types that the schemas of some documents name; results are kept."""
 
     documents: Documents
     _found: dict[Place, frozenset[str]] = field(default_factory=dict, init=False, repr=False)
 
     def of(self, place: Place) -> frozenset[str]:
-        """The types that a schema, or what it leads to at the same value, names: all where none does."""
+        """The types that a schema, or one it leads to at the same value, names; all types if none does."""
         found = self._found.get(place)
         if found is None:
-            # What leads back to itself names nothing more.
+            # A schema that leads back to itself names no further type.
             found = self._found[place] = ANY_TYPE
             if isinstance(place.value, Mapping):
                 schema = SchemaObject(place, modern(place.value, place.resource.dialect))
@@ -56,14 +56,14 @@ class NamedTypes:
 
 
 def _type_of(value: Any) -> str:
-    """The JSON type of a value, `number` for all numbers."""
+    """The JSON type of a value; `number` for all numbers."""
     if isinstance(value, bool):
         return "boolean"
     return next((kind for kind in reversed(TYPES) if isinstance(value, KINDS_OF[kind])), "null")
 
 
 def common(first: frozenset[str], second: frozenset[str]) -> frozenset[str]:
-    """The types that both sets allow, integers being numbers."""
+    """The types that both sets allow; integers count as numbers."""
     found = set(first & second)
     if ("number" in first and "integer" in second) or ("integer" in first and "number" in second):
         found.add("integer")
@@ -73,5 +73,5 @@ def common(first: frozenset[str], second: frozenset[str]) -> frozenset[str]:
 
 
 def left(types: frozenset[str], part: Shape | None) -> frozenset[str]:
-    """The types that are left beside a part; a part of any value leaves them all."""
+    """The types that `part` leaves; None leaves them all."""
     return types if part is None else common(types, types_of(part))

@@ -1,10 +1,10 @@
-"""JSON Schema to a shape: what may be written under a schema, as the form is laid out from it.
+"""Conversion of a JSON Schema to a shape: the values that may be written under it, from which the form is laid out.
 
-Everything that the closed algebra of shapes can say is taken over exactly: bounds, choices, alternatives,
-what stands beside a reference, `allOf` as an intersection, closed objects. Of the rest the shape has the
-nearest thing that can be written: a condition becomes two alternatives, a recursive schema is followed a few
-levels, of a schema of thousands of values the optional ones that lie deepest are left out. Whether a record
-is allowed, the judge decides (`cinnabar.schemas.judging`); nothing is written that it has not seen.
+Whatever the closed algebra of shapes can express is taken over exactly: bounds, choices, alternatives, keywords beside
+a reference, `allOf` as an intersection, closed objects. For the rest the shape has the nearest values that can be
+written: a condition becomes two alternatives, a recursive schema is followed a few levels, and a schema of thousands of
+values loses its deepest optional ones. The judge (`cinnabar.schemas.judging`) decides whether a record is allowed, and
+it sees every record before it is written.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from cinnabar.schemas.reading.reading_state import MAX_DEMANDED, TooMany
 from cinnabar.schemas.reading.shape import Shape
 from cinnabar.schemas.reading.shape_reader import ShapeReader
 
-#: Containers within containers that are followed, the most first; at the last one only what is required is.
+#: The depths of nested containers that are tried, the most first; the last level has only required properties.
 LEVELS = (40, 7, 5, 4, 3, 2, 1)
-#: How often a reference is followed within itself; more where nothing could be written otherwise.
+#: The numbers of times that a reference is followed within itself; larger ones are tried if nothing can be written.
 UNROLLED = (2, 4, 8)
 
 
 @dataclass(frozen=True, slots=True)
 class Normalised:
-    """A shape, and what its schema says and the form leaves out, as (pointer, what) in its order."""
+    """A shape, and the parts of its schema that the form leaves out, as (pointer, description) in its order."""
 
     shape: Shape
     left_out: tuple[tuple[str, str], ...]
@@ -36,11 +36,11 @@ class Normalised:
 def normalise(schema: dict[str, Any] | bool, denying: bool = False) -> Normalised:
     """The shape of a JSON Schema, of the draft that it names.
 
-    `denying` takes all that `not` denies away, as far as there are shapes for it: a form with more
-    alternatives, in which more can be found.
+    With `denying`, all values that `not` denies are taken away if they have shapes. The form then has more
+    alternatives, and more records can be found.
 
-    Raises UnsupportedSchema with the pointer of a keyword that cannot be written under, and NoValue where
-    nothing can be.
+    Raises UnsupportedSchema with the pointer of a keyword if no value can be written under it, and NoValue if
+    none exists.
     """
     documents = Documents(schema)
     problem: UnsupportedSchema | None = None
@@ -48,7 +48,7 @@ def normalise(schema: dict[str, Any] | bool, denying: bool = False) -> Normalise
         deepest = LEVELS[0]
         for levels, sparing in (*((levels, False) for levels in LEVELS), (LEVELS[-1], True)):
             if levels > deepest and not sparing:
-                continue  # It would be read as before.
+                continue  # The result would be the same as before.
             reader = ShapeReader(documents, levels, unrolled, denying, sparing)
             try:
                 shape = reader.read(documents.root, ANY_TYPE, 0)
@@ -59,7 +59,7 @@ def normalise(schema: dict[str, Any] | bool, denying: bool = False) -> Normalise
                 deepest = reader.deepest
                 continue
             except RecursionError:
-                reason = "it stands within too many others"
+                reason = "it is nested within too many others"
                 keyword = _keyword(reader.reached)
                 problem = UnsupportedSchema(reader.reached, keyword, reason, "flatten the schema")
                 continue
@@ -73,6 +73,6 @@ def normalise(schema: dict[str, Any] | bool, denying: bool = False) -> Normalise
 
 
 def _keyword(pointer: str) -> str:
-    """The keyword under which the schema at this pointer stands."""
+    """The keyword that holds the schema at this pointer."""
     *above, last = pointer.split("/")
     return above[-1] if above and above[-1] in (*LISTS, *MAPS) else last

@@ -1,4 +1,4 @@
-"""How far the reading of one schema has come: what it may not go beyond, what it left out, and why it stopped."""
+"""The state of reading one schema: its limits, the parts left out, and the reason for a stop."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.judging.resources import Documents, Place
 from cinnabar.schemas.reading.shape import Shape
 
-#: Shapes that a form is laid out from; references are inlined, so schemas may grow without bound. Up to the
-#: second number where even the optional values of the root are more, for what is demanded beside them.
+#: The most shapes of a form; references are inlined, so schemas may grow without bound. The second number applies if
+#: even the optional values of the root are too many; the rest is for required values.
 MAX_SHAPES, MAX_DEMANDED = 2_000, 4_000
-CUT = "left out, for the form is as large as it gets"
+CUT = "left out, because the form has reached its largest size"
 
 
 class TooMany(Exception):
-    """More values than a form is laid out from; `pointer` is where the reading stopped."""
+    """A schema has more values than a form may have; `pointer` is the place at which the reading stopped."""
 
     def __init__(self, pointer: str) -> None:
         self.pointer = pointer
@@ -25,13 +25,13 @@ class TooMany(Exception):
 
 @dataclass(slots=True)
 class ReadingState(ABC):
-    """One reading of one schema; the keywords ask it for the shapes of the places below theirs."""
+    """One reading of one schema; the keywords ask it for the shapes of the places below them."""
 
     documents: Documents
     levels: int
     unrolled: int
     denying: bool = False
-    #: Whether what is optional is left out from where it would be too much, and not refused.
+    #: Whether optional values are left out once the form is too large, instead of refusing the schema.
     sparing: bool = False
     left_out: list[tuple[str, str]] = field(default_factory=list)
     shapes: int = 0
@@ -41,35 +41,35 @@ class ReadingState(ABC):
 
     @abstractmethod
     def read(self, place: Place, types: frozenset[str], level: int) -> Shape | None:
-        """The shape of the schema at a place, `level` containers deep; None where nothing can be written.
+        """The shape of the schema at a place, `level` containers deep; None if no value can be written.
 
-        `types` are the JSON types that its surroundings leave.
+        `types` are the JSON types that the surrounding keywords leave.
         """
 
     @property
     def full(self) -> bool:
-        """Whether nothing is read any more that may be left out."""
+        """Whether optional values are no longer read."""
         return self.sparing and self.shapes >= MAX_SHAPES
 
     def go_on_without(self, stopped: TooMany, needed: bool) -> None:
-        """Leave room for what is demanded beside a part that is too large; raises again if it is needed."""
+        """Leaves room for required values beside a part that is too large; raises again if the part is needed."""
         if needed or not self.sparing:
             raise stopped
         self.shapes = MAX_SHAPES
 
     def count(self, pointer: str) -> None:
-        """One value more, at this place of the schema."""
+        """Counts one more value, at this place of the schema; raises TooMany past the limit."""
         self.shapes += 1
         self.reached = pointer
         if self.shapes > (MAX_DEMANDED if self.sparing else MAX_SHAPES):
             raise TooMany(pointer)
 
     def nothing(self, problem: UnsupportedSchema) -> None:
-        """Why nothing can be written here; the first reason is the one that is told."""
+        """Records the reason why no value can be written here; the first reason is reported."""
         self.problem = self.problem or problem
 
     def optional(self, place: Place, types: frozenset[str], level: int) -> Shape | None:
-        """The shape of a place that need not be written under."""
+        """The shape of a place; a failure there is not recorded as a problem."""
         before = self.problem
         found = self.read(place, types, level)
         self.problem = before

@@ -1,4 +1,4 @@
-"""The scalar keywords of JSON Schema as shapes, each checked for having a value at all."""
+"""Shapes of the scalar keywords of JSON Schema, each checked to have at least one value."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from cinnabar.schemas.reading.shape import Array, Enum, Field, Null, Number, Obj
 from cinnabar.schemas.regex import budget
 from cinnabar.schemas.regex.patterns import written
 
-# How many times the work of a step of a pattern is that of a remainder.
+# The work of a remainder, in steps of a pattern.
 _MULTIPLE_WORK = 30
 BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 
 
 @contextmanager
 def located(pointer: str, keyword: str, advice: str = "loosen the bound") -> Iterator[None]:
-    """Give the errors of the automata their place in the schema."""
+    """Gives the errors of the automata their place in the schema."""
     try:
         yield
     except RegexError as problem:
@@ -46,7 +46,7 @@ def located(pointer: str, keyword: str, advice: str = "loosen the bound") -> Ite
 
 
 def string_shape(schema: Mapping[str, Any], pointer: str) -> String:
-    """What `pattern`, known formats, `minLength` and `maxLength` leave of the strings."""
+    """The strings that `pattern`, known formats, `minLength` and `maxLength` allow."""
     low, high = whole(schema, "minLength", pointer) or 0, whole(schema, "maxLength", pointer)
     place = f"{pointer}/minLength"
     if high is not None and low > high:
@@ -59,7 +59,7 @@ def string_shape(schema: Mapping[str, Any], pointer: str) -> String:
     patterns = (schema["pattern"],) if "pattern" in schema else ()
     if patterns:
         with located(f"{pointer}/pattern", "pattern"):
-            # A long count within the pattern is a bound like `maxLength`: as states it would be thousands.
+            # A long count within the pattern is a bound like `maxLength`; as states it would take thousands.
             bounds = [bound for bound in (high, written(patterns[0]).max_length) if bound is not None]
         high = min(bounds, default=None)
     found = String(patterns, known, low, high)
@@ -71,9 +71,9 @@ def string_shape(schema: Mapping[str, Any], pointer: str) -> String:
 
 
 def number_shape(schema: Mapping[str, Any], pointer: str, integer: bool) -> Number:
-    """What the bounds and `multipleOf` leave of the numbers, or of the integers."""
+    """The numbers, or the integers, that the bounds and `multipleOf` allow."""
     bounds = {k: schema.get(k) for k in BOUNDS}
-    # Draft 4 has a flag beside the bound where later drafts have a bound of its own.
+    # Draft 4 has a flag beside the bound; later drafts have a bound of its own.
     for flag, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         if bounds[flag] is True:
             bounds[flag], bounds[bound] = bounds[bound], None
@@ -100,20 +100,20 @@ def number_shape(schema: Mapping[str, Any], pointer: str, integer: bool) -> Numb
 
 
 def choices_shape(values: list[Any], pointer: str, keyword: str) -> Shape | None:
-    """These values of `enum` or `const` alone, as far as there are texts that spell them."""
+    """The shape of these values of `enum` or `const` alone, without those that no text spells."""
     advice = "name fewer or shorter values, or describe them by a pattern or bounds"
     with located(pointer, keyword, advice):
         found = union([shape for value in values if (shape := value_shape(value)) is not None])
         for branch in () if found is None else branches(found):
             if isinstance(branch, Enum) and _raw_states(branch.options) > MAX_STATES:
-                smallest(branch)  # Whether they end alike, and so are fewer, shows when they are built.
+                smallest(branch)  # Texts with common ends need fewer states; building the automaton shows it.
     return found
 
 
 def _raw_states(texts: Iterable[str]) -> int:
-    """The states of an automaton of these texts that shares only how they begin.
+    """The states of an automaton of these texts that shares only common beginnings.
 
-    Raises TooLarge where even these are too many, before any is built.
+    Raises TooLarge, before any automaton is built, if there are too many.
     """
     states, before = 1, ""
     for text in sorted(texts):
@@ -126,9 +126,9 @@ def _raw_states(texts: Iterable[str]) -> int:
 
 
 def value_shape(value: Any) -> Shape | None:
-    """This value alone; None for one that no text spells, such as a string with a lone surrogate.
+    """The shape of this value alone; None if no text spells it, such as a string with a lone surrogate.
 
-    Raises TooLarge for a text of a size that no automaton has.
+    Raises TooLarge if the text is too long for any automaton.
     """
     if isinstance(value, Mapping):
         parts = {name: value_shape(part) for name, part in value.items()}
@@ -152,7 +152,7 @@ def value_shape(value: Any) -> Shape | None:
 
 
 def constant_meaning(shape: Shape) -> Shape:
-    """A constant among alternatives: its title and description are the meaning of this choice."""
+    """A constant among alternatives, with its title and description as the meaning of this choice."""
     if not isinstance(shape, Enum) or len(shape.options) != 1:
         return shape
     title, words = shape.notes.title, shape.notes.description
@@ -161,7 +161,7 @@ def constant_meaning(shape: Shape) -> Shape:
 
 
 def whole(schema: Mapping[str, Any], keyword: str, pointer: str) -> int | None:
-    """The bound under this keyword, None where there is none."""
+    """The bound under this keyword; None if there is none."""
     value = schema.get(keyword)
     if value is None:
         return None

@@ -1,4 +1,4 @@
-"""One schema object: where it stands, what its keywords mean, and what its author says in words."""
+"""One schema object: its place, its keywords as in draft 2020-12, and its annotations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cinnabar.schemas.judging.resources import Place
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.reading.shape import Notes
 
-#: Keywords by the JSON type that they are about; a schema without `type` is read as of these types.
+#: The keywords for each JSON type; a schema without `type` is read as of the types of its keywords.
 ABOUT = {
     "string": ("pattern", "format", "minLength", "maxLength", "contentEncoding", "contentMediaType"),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
@@ -26,7 +26,7 @@ ABOUT = {
 
 @dataclass(frozen=True, slots=True)
 class SchemaObject:
-    """One schema object: its place, and what its keywords mean in 2020-12."""
+    """One schema object: its place, and its keywords by their names in 2020-12."""
 
     place: Place
     entries: dict[str, Entry]
@@ -59,7 +59,7 @@ class SchemaObject:
 
 
 def schema_notes(schema: Mapping[str, Any]) -> Notes:
-    """What the schema's annotations say of its values."""
+    """The notes that the schema's annotations give."""
     examples = schema.get("examples", [schema["example"]] if "example" in schema else [])
     texts = [annotation(example) for example in examples] if isinstance(examples, list) else []
     return Notes(
@@ -75,7 +75,7 @@ def _words(value: Any) -> str:
 
 
 def annotation(value: Any) -> str | None:
-    """A value as canonical text; None where it has none, for it constrains nothing."""
+    """A value as canonical text; None if it has none. An annotation constrains nothing, so this is no error."""
     try:
         return json_text(value)
     except ValueError:

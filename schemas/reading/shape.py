@@ -1,9 +1,9 @@
 """The shape of a schema: a small closed algebra that JSON Schema is normalised to.
 
-Every shape is a set of JSON values and carries the words that its author wrote about it. Nothing here knows
-JSON Schema's keywords, and nothing knows automata: `normalise` comes before, `language` and `layout` after.
-A shape says what may be *written*: where the algebra has no exact word for what a schema allows (conditions,
-exclusive alternatives, counts), the shape has the nearest one, and the judge decides on the whole record.
+Every shape is a set of JSON values with the notes of its author. This file uses no keywords of JSON Schema and no
+automata: `normalise` comes before, `language` and `layout` after. A shape describes the values that may be *written*:
+if the algebra cannot express a schema exactly (conditions, exclusive alternatives, counts), the shape is the nearest
+one, and the judge decides on the whole record.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from decimal import Decimal
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What a schema says about a value without constraining it.
+    """The annotations of a value, which do not constrain it.
 
     `examples` and `default` are canonical JSON texts.
     """
@@ -25,7 +25,7 @@ class Notes:
     default: str | None = None
 
     def over(self, other: Notes) -> Notes:
-        """These notes, with those of `other` where nothing is said here."""
+        """These notes; an empty one is taken from `other`."""
         return Notes(
             self.title or other.title,
             self.description or other.description,
@@ -80,7 +80,7 @@ class String:
 
 @dataclass(frozen=True, slots=True)
 class Enum:
-    """A few scalars, as canonical JSON texts without null, and what each means ("" where unknown)."""
+    """A few scalars, as canonical JSON texts without null, each with its meaning ("" if unknown)."""
 
     options: tuple[str, ...]
     meanings: tuple[str, ...]
@@ -89,16 +89,16 @@ class Enum:
 
 @dataclass(frozen=True, slots=True)
 class Anything:
-    """Any JSON value. Written is any scalar."""
+    """Any JSON value; only scalars are written for it."""
 
     notes: Notes = NO_NOTES
 
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """Arrays that begin with `prefix` and go on with items of `item`, or end there where that is None.
+    """Arrays that begin with `prefix` and continue with items of `item`; they end there if `item` is None.
 
-    `max_items` is inclusive. `unique`: no two items are equal. At least `min_contained` items are of
+    `max_items` is inclusive. With `unique` no two items are equal. At least `min_contained` items have the shape
     `contained`.
     """
 
@@ -125,9 +125,9 @@ class Field:
 class Object:
     """Objects with these properties, in schema order.
 
-    `patterns` are the shapes of undeclared properties whose names match a pattern, `additional` that of all
-    others, None where there may be none. `names` is what all names are. Undeclared properties are written
-    only where their values are described; `Anything` is no description.
+    `patterns` are the shapes of undeclared properties with names that match a pattern. `additional` is the shape of
+    all others, None if they are forbidden. `names` is the shape of all names. Undeclared properties are written only
+    if their values are described; `Anything` is no description.
     """
 
     fields: tuple[Field, ...]
@@ -156,17 +156,17 @@ def branches(shape: Shape) -> tuple[Shape, ...]:
 
 
 def with_notes(shape: Shape, notes: Notes) -> Shape:
-    """The same values, with these notes laid over the shape's own."""
+    """The same shape, with these notes laid over its own."""
     return replace(shape, notes=notes.over(shape.notes))
 
 
 def is_scalar(shape: Shape) -> bool:
-    """Whether no value of this shape that is written is an object or an array."""
+    """Whether every written value of this shape is a scalar."""
     return not any(isinstance(b, (Array, Object)) for b in branches(shape))
 
 
 def is_open(shape: Object) -> bool:
-    """Whether properties are written that the object does not declare."""
+    """Whether undeclared properties of the object are written."""
     described = (shape.additional, *(value for _, value in shape.patterns))
     return any(value is not None and not isinstance(value, Anything) for value in described)
 
@@ -182,6 +182,6 @@ def without_null(shape: Shape) -> tuple[Shape, ...]:
 
 
 def notes_of(shape: Shape) -> Notes:
-    """What is said about a shape, or else about its only branch beside null."""
+    """The notes of a shape, completed by those of its only branch beside null."""
     others = without_null(shape)
     return shape.notes.over(others[0].notes) if len(others) == 1 else shape.notes

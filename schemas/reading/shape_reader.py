@@ -1,4 +1,4 @@
-"""The walk over a schema: the shape of each place, out of all that its keywords say of one value."""
+"""The walk over a schema: it builds the shape of each place from all keywords that apply to the value."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from cinnabar.schemas.reading.scalars import choices_shape, located, number_shap
 from cinnabar.schemas.reading.schema_object import ABOUT, SchemaObject, schema_notes
 from cinnabar.schemas.reading.shape import Anything, Shape, branches, is_scalar, with_notes
 
-#: Conditions on the presence of properties that become alternatives of their own.
+#: The most conditions on the presence of properties that become alternatives.
 _MAX_DEPENDENT = 3
 
 
 @dataclass(slots=True)
 class ShapeReader(ReadingState):
-    """The walk over one schema that knows all of its keywords."""
+    """The walk over one schema; it knows all keywords."""
 
     #: The references on the way here, each by the identity of its place.
     following: list[int] = field(default_factory=list)
     #: The resources on the way here, each once, the outermost first.
     scope: list[Resource] = field(default_factory=list)
-    #: Containers within containers, as far as was read.
+    #: The deepest nesting of containers read so far.
     deepest: int = 0
     stopped: bool = False
     named: NamedTypes = field(init=False)
@@ -46,9 +46,9 @@ class ShapeReader(ReadingState):
         self.named = NamedTypes(self.documents)
 
     def read(self, place: Place, types: frozenset[str], level: int) -> Shape | None:
-        """The shape of the schema at a place, `level` containers deep; None where nothing can be written.
+        """The shape of the schema at a place, `level` containers deep; None if no value can be written.
 
-        `types` are the JSON types that its surroundings leave.
+        `types` are the JSON types that the surrounding keywords leave.
         """
         entered = place.resource not in self.scope
         if entered:
@@ -74,7 +74,7 @@ class ShapeReader(ReadingState):
                 alone = isinstance(found, Anything)
                 with located(schema.pointer(keyword), keyword):
                     found = intersect(found, part)
-                # What came alone was looked at when it was made.
+                # A part that stands alone was checked when it was made.
                 if found is None or not (alone or _inhabited(found, schema, keyword)):
                     self.nothing(NoValue(schema.pointer(keyword), keyword))
                     return None
@@ -93,9 +93,9 @@ class ShapeReader(ReadingState):
     def _parts(
         self, schema: SchemaObject, types: frozenset[str], level: int
     ) -> Iterator[tuple[str, Shape | None]]:
-        """The shapes that a value has to have all at once, each with its keyword.
+        """The shapes that a value must all have, each with its keyword.
 
-        The keywords beside constants, references and `allOf` are read for the types that these leave.
+        The keywords beside constants, references and `allOf` are read only for the types that these leave.
         """
         if "enum" in schema:
             part = choices_shape(schema.get("enum"), schema.pointer("enum"), "enum")
@@ -120,7 +120,7 @@ class ShapeReader(ReadingState):
         either: dict[str, Shape | None] = {}
         if "type" in schema or any(_group(kind) in about for kind in types):
             if "type" not in schema:
-                # Types that alternatives name are written, whatever the keywords beside them are about.
+                # The types that alternatives name are written, even if the keywords beside them are about others.
                 either = {
                     keyword: alternatives(self, schema, keyword, types, level)
                     for keyword in ("anyOf", "oneOf")
@@ -151,7 +151,7 @@ class ShapeReader(ReadingState):
             self.stopped = True
             what = f"the form has {self.unrolled} levels of a schema that contains itself, and no more"
             self.left_out.append((schema.pointer(keyword), what))
-            advice = "write the levels that are wanted one by one"
+            advice = "write the wanted levels one by one"
             reason = "it contains itself without an end"
             self.nothing(UnsupportedSchema(schema.pointer(keyword), keyword, reason, advice))
             return None
@@ -162,7 +162,7 @@ class ShapeReader(ReadingState):
             self.following.pop()
 
     def _target(self, schema: SchemaObject, keyword: str) -> Place:
-        """What a reference leads to: a dynamic one to the outermost schema entered that has the anchor."""
+        """The target of a reference; for a dynamic one, the outermost entered schema that has the anchor."""
         target, fragment = self.documents.resolve(schema.get(keyword), schema.place, keyword)
         name = RECURSIVE if keyword == "$recursiveRef" else fragment
         if keyword == "$ref" or target.resource.dynamic.get(name) is not target:
@@ -172,10 +172,10 @@ class ShapeReader(ReadingState):
     def _own(
         self, schema: SchemaObject, about: set[str], types: frozenset[str], level: int, order: Sequence[str]
     ) -> Shape | None:
-        """What the schema's own keywords leave of the values of each type.
+        """The values of each type that the schema's own keywords allow.
 
-        Values of the types that no keyword is about are allowed, and written where something else names the
-        types, in this `order`.
+        If no keyword is about a type, its values are allowed; they are written if something else names the types,
+        in this `order`.
         """
         kinds = [k for k in TYPES if k in types and not (k == "integer" and "number" in types)]
         kinds.sort(key=lambda kind: order.index(kind) if kind in order else len(order))
@@ -218,6 +218,6 @@ def _flat(about: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
 
 
 def _inhabited(shape: Shape, schema: SchemaObject, keyword: str) -> bool:
-    """Whether a shape has a value, as far as automata tell: containers have been looked at by themselves."""
+    """Whether a shape has a value, by automata; containers count as inhabited, since they were checked before."""
     with located(schema.pointer(keyword), keyword):
         return not is_scalar(shape) or smallest(shape) is not None

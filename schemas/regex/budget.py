@@ -1,9 +1,8 @@
-"""How much work the patterns of one schema may take in all: a hundred, each within its caps, took minutes.
+"""The budget of work for the patterns of one schema; a hundred patterns, each within its caps, took minutes.
 
-Remainders of a `multipleOf` count like a pattern.
-
-Work is counted, never timed, so that a schema is compiled or refused on every machine alike. What a pattern
-has taken is remembered with it, and a schema is charged for it once, whoever had it made.
+Remainders of a `multipleOf` count like a pattern. Work is counted, never timed, so a schema is compiled or refused on
+every machine alike. The work of a pattern is remembered with it, and each schema is charged for it once, even if
+another schema had the pattern compiled.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from contextvars import ContextVar
 
 from cinnabar.schemas.errors import TooMuchWork
 
-# Threads of machines and moves of tables: some five seconds, and as much for the last pattern.
+# Threads of machines and moves of tables: some five seconds, and as much again for the last pattern.
 MAX_SPENT = 4_000_000
 
 
@@ -31,7 +30,7 @@ _current: ContextVar[Work | None] = ContextVar("work", default=None)
 
 @contextmanager
 def one_schema() -> Iterator[None]:
-    """Count the work within as that of one schema."""
+    """Counts the work within as that of one schema."""
     before = _current.set(Work())
     try:
         yield
@@ -40,14 +39,14 @@ def one_schema() -> Iterator[None]:
 
 
 def go_on_with(pattern: str) -> None:
-    """Raise TooMuchWork where no work is left for one more pattern."""
+    """Raises TooMuchWork if no work is left for one more pattern."""
     done = _current.get()
     if done is not None and pattern not in done.patterns and done.spent > MAX_SPENT:
         raise TooMuchWork(len(done.patterns))
 
 
 def charge(pattern: str, work: int) -> None:
-    """Note the work that a pattern takes."""
+    """Charges the work of a pattern to the current schema, once."""
     done = _current.get()
     if done is not None and pattern not in done.patterns:
         done.patterns.add(pattern)

@@ -19,7 +19,7 @@ ANY: Ranges = ((0, LAST),)
 DIGITS: Ranges = ((0x30, 0x39),)
 WORD: Ranges = ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A))
 LINE_ENDS: Ranges = ((0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029))
-# White space of ECMA-262: that of Unicode's Zs, the byte order mark and the line terminators.
+# White space of ECMA-262: Unicode's category Zs, the byte order mark and the line terminators.
 SPACES: Ranges = (
     (0x09, 0x0D),
     (0x20, 0x20),
@@ -32,7 +32,7 @@ SPACES: Ranges = (
     (0x3000, 0x3000),
     (0xFEFF, 0xFEFF),
 )
-# The name of a script, long or of four letters, as PropertyValueAliases.txt spells it.
+# The name of a script, long or of four letters, in the spelling of PropertyValueAliases.txt.
 _SCRIPT = re.compile("[A-Z][A-Za-z]+(?:_[A-Z][a-z]+)*")
 
 # The long names of general categories (UAX 44, PropertyValueAliases.txt).
@@ -81,7 +81,7 @@ CATEGORIES = {
     "Uppercase_Letter": "Lu",
 }
 
-# The short names of binary properties (ECMA-262, table 68), but for those that the package lacks.
+# The short names of binary properties (ECMA-262, table 68), without those that the package lacks.
 BINARY_PROPERTIES = {
     "AHex": "ASCII_Hex_Digit",
     "Alpha": "Alphabetic",
@@ -172,9 +172,9 @@ def _by_category() -> dict[str, list[tuple[int, int]]]:
 
 @lru_cache(maxsize=128)
 def property_ranges(name: str, value: str) -> Ranges | None:
-    """The code points of `\\p{name}` (value "") or `\\p{name=value}`; None where not known here.
+    """The code points of `\\p{name}` (value "") or `\\p{name=value}`; None if the name is not known.
 
-    All of ECMA-262, tables 67 to 69; scripts and binary properties are those of the package `regex`.
+    All names of ECMA-262, tables 67 to 69, are known; the package `regex` defines scripts and binary properties.
     """
     match name:
         case "General_Category" | "gc":
@@ -194,7 +194,7 @@ def property_ranges(name: str, value: str) -> Ranges | None:
 
 
 def _of_package(name: str) -> Ranges | None:
-    """The code points of this property by the package `regex`, None where it does not know it."""
+    """The code points of this property by the package `regex`; None if the package does not know it."""
     try:
         runs = regex.finditer(rf"\p{{{name}}}+", _every())
     except regex.error:

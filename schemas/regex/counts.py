@@ -1,6 +1,6 @@
-"""Long counts within a pattern, such as `^.{0,20000}$`, as bounds on the length of the whole text.
+"""Conversion of long counts within a pattern, such as `^.{0,20000}$`, to bounds on the length of the whole text.
 
-As states, a count costs up to 16 for each turn of `.`; as a bound, nothing.
+As states, a count costs up to 16 for each repetition of `.`; as a bound, none.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ MAX_COUNTED = 128
 
 
 def conjuncts(tree: Tree) -> list[Tree]:
-    """Trees that match a text, each somewhere, exactly when this one does.
+    """Trees that all match somewhere in a text exactly when this tree does.
 
-    Lookaheads at the start of the text are conjuncts of their own: `^(?=a)(?=b)c` is `^a`, `^b` and `^c`.
+    Lookaheads at the start of the text become trees of their own: `^(?=a)(?=b)c` is `^a`, `^b` and `^c`.
     """
     first, *rest = parts(tree) or (Sequence(()),)
     if first != Edge("^"):
@@ -29,10 +29,10 @@ def conjuncts(tree: Tree) -> list[Tree]:
 
 
 def loosened(tree: Tree) -> tuple[Tree, int | None, bool]:
-    """The tree without its long counts, the most code points of a text, and whether both are the tree.
+    """The tree without its long counts, the most code points of a text, and whether the two are exact.
 
-    A text of at most so many code points that the first matches is matched by the tree itself; where the last
-    is True, and only then, a longer one is not. Counts within a negative lookaround stay.
+    If the first result matches a text of at most that many code points, the tree itself matches it. If, and only if,
+    the last result is True, the tree matches no longer text. Counts within a negative lookaround stay.
     """
     counted = _long(tree)
     if not counted:
@@ -51,12 +51,12 @@ def loosened(tree: Tree) -> tuple[Tree, int | None, bool]:
 
 
 def clipped(tree: Tree, most: int) -> Tree:
-    """The tree with no count above `most`, but where it demands more; what it matches, the tree matches."""
+    """The tree with no count above `most` unless a minimum demands it; the tree matches all that the result matches."""
     return _with_counts(tree, most)
 
 
 def parts(tree: Tree) -> tuple[Tree, ...]:
-    """The tree as a sequence, without sequences in it."""
+    """The parts of the tree as one flat sequence."""
     return tuple(p for part in tree.parts for p in parts(part)) if isinstance(tree, Sequence) else (tree,)
 
 
@@ -73,7 +73,7 @@ def _long(tree: Tree) -> list[Repeat]:
 
 
 def _with_counts(tree: Tree, limit: int | None) -> Tree:
-    """The tree with counts cut to the limit, or where that is None, with long ones freed."""
+    """The tree with counts cut to the limit; if the limit is None, with long counts removed."""
     match tree:
         case Sequence(inner):
             return Sequence(tuple(_with_counts(part, limit) for part in inner))
@@ -91,7 +91,7 @@ def _with_counts(tree: Tree, limit: int | None) -> Tree:
 
 
 def _length(tree: Tree) -> tuple[int, int | None]:
-    """The fewest and the most code points that the tree matches, None for no bound."""
+    """The fewest and the most code points that the tree matches; None for no bound."""
     match tree:
         case Chars():
             return 1, 1

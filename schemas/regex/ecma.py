@@ -1,8 +1,8 @@
-"""Regular expressions as ECMA-262 writes them (flag u), parsed to a tree.
+"""Parser of ECMA-262 regular expressions (flag u) to a tree.
 
-Where real schemas are laxer than flag u and nothing is ambiguous, so is the parser: an escaped punctuation
-mark stands for itself, and so do a lone `]`, `}` or `{` and a `-` beside a class escape. Not regular, so
-refused: backreferences. Unknown here, so refused: inline flags and set notation (flag v).
+Where real schemas are laxer than flag u and nothing is ambiguous, the parser is lax too: an escaped punctuation mark
+stands for itself, and so do a lone `]`, `}` or `{` and a `-` beside a class escape. The parser refuses backreferences,
+which are not regular, and inline flags and set notation (flag v), which are not implemented.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from cinnabar.schemas.regex.codepoints import (
 
 @dataclass(frozen=True)
 class Chars:
-    """One code point out of these."""
+    """One code point of these ranges."""
 
     ranges: Ranges
 
 
 @dataclass(frozen=True)
 class Sequence:
-    """All parts, one after the other; no parts match the empty text."""
+    """All parts, one after the other; an empty sequence matches the empty text."""
 
     parts: tuple[Tree, ...]
 
@@ -56,14 +56,14 @@ class Repeat:
 
 @dataclass(frozen=True)
 class Edge:
-    """A place: the start or end of the text, on a word boundary or off one."""
+    """A position: the start or end of the text, on a word boundary or off one."""
 
     kind: Literal["^", "$", "b", "B"]
 
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """A lookahead or lookbehind; equal ones stay apart, as each is tracked for itself."""
+    """A lookahead or lookbehind; equal ones stay distinct, since each is tracked by itself."""
 
     body: Tree
     ahead: bool
@@ -79,12 +79,12 @@ _PROPERTY = re.compile(r"\{(?:([A-Za-z_]+)=)?([A-Za-z0-9_]+)\}")
 _GROUP_NAME = re.compile(r"<([^\W\d][\w$]*|\$[\w$]*)>")
 _ASSERTIONS = ("^", "$", r"\b", r"\B", "(?=", "(?!", "(?<=", "(?<!")
 _GROUP_NUMBER = re.compile("[1-9][0-9]{0,9}")
-# Deeper nesting is no honest pattern, and recursion would end in Python's own limit.
+# No honest pattern nests deeper, and recursion would reach Python's own limit.
 MAX_DEPTH = 100
 
 
 def parse(pattern: str) -> Tree:
-    """The tree of this pattern; raises RegexError with the offset of what is no pattern or not regular."""
+    """The tree of this pattern; raises RegexError with an offset if it is no pattern or not regular."""
     parser = _Parser(pattern)
     tree = parser.whole()
     if parser.references:
@@ -93,7 +93,7 @@ def parse(pattern: str) -> Tree:
 
 
 def is_regex(text: str) -> bool:
-    """Whether this is a pattern that can be read, backreferences included, whether regular or not."""
+    """Whether this is a valid pattern, regular or not; backreferences are allowed."""
     try:
         _Parser(text).whole()
     except RegexError:
@@ -114,7 +114,7 @@ class _Parser:
         return self.text.startswith(text, self.at)
 
     def take(self, text: str) -> bool:
-        """Whether this text comes next; if so, it is passed."""
+        """Whether this text comes next; if so, the parser moves past it."""
         found = self.peek(text)
         self.at += len(text) if found else 0
         return found
@@ -241,7 +241,7 @@ class _Parser:
         return Chars(((code, code),))
 
     def backreference(self, char: str, start: int) -> Tree:
-        """A group that is read and noted; what it matches is not known here."""
+        """Reads and notes a reference to a group; its match is not known here."""
         if char == "k":
             found = _GROUP_NAME.match(self.text, self.at)
             if not found:
@@ -255,7 +255,7 @@ class _Parser:
         return Sequence(())
 
     def class_escape(self, char: str, start: int) -> Ranges | None:
-        """The set that `\\d \\w \\s \\p{..}` and their capitals stand for; None for another escape."""
+        """The set of code points for `\\d \\w \\s \\p{..}` and their capitals; None for another escape."""
         if char.lower() in _CLASSES:
             ranges = _CLASSES[char.lower()]
         elif char in "pP":
@@ -273,7 +273,7 @@ class _Parser:
         return complement(ranges) if char.isupper() else ranges
 
     def code_escape(self, char: str, start: int) -> int:
-        """The code point that an escape stands for; its backslash and `char` are passed already."""
+        """The code point of an escape, after its backslash and `char` are read."""
         if char in _CONTROLS:
             return _CONTROLS[char]
         if char == "0":

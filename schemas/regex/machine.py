@@ -1,8 +1,8 @@
 """The machine of a pattern: nondeterministic over classes of code points, then deterministic.
 
-Assertions are regular too: anchors and word boundaries look at the code points on either side of a place; a
-lookbehind is a machine that runs along from the start of the text; a lookahead is an obligation that a thread
-carries until the text has met or broken it.
+Assertions are regular too. Anchors and word boundaries look at the code points on either side of a position. A
+lookbehind is a machine that runs along from the start of the text. A lookahead is an obligation that a thread carries
+until the text has met or broken it.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from cinnabar.schemas.regex.ecma import Chars, Choice, Edge, Look, Repeat, Seque
 Obligation = tuple[int, frozenset["Thread"]]
 Thread = tuple[int, frozenset[Obligation]]
 Threads = frozenset[Thread]
-# What precedes a place: the neighbour before it, and the threads of each lookbehind.
+# The context of a position: the neighbour before it, and the threads of each lookbehind.
 Context = tuple[int, tuple[Threads, ...]]
 
-# Neighbours of a place: no code point (start or end of the text), one of a word, another one.
+# Neighbours of a position: no code point (start or end of the text), one of a word, another one.
 NONE, IN_WORD, OTHER = 0, 1, 2
 _FREE: frozenset[Obligation] = frozenset()
 
-# The threads that a pattern may take in all; past it the subset construction would run for seconds.
+# The most work for one pattern; beyond it the subset construction would run for seconds.
 MAX_WORK = 2_000_000
-# How many times the work of another one is that of a thread within an obligation.
+# The work of a thread within an obligation, in threads.
 _OWED_WORK = 10
-# And that of a state that is passed without reading.
+# The work of a state that is passed without reading, in threads.
 _CLOSING_WORK = 3
 
 
@@ -47,10 +47,10 @@ def _nodes(tree: Tree) -> Iterator[Tree]:
 
 
 def _partition(sets: list[Ranges]) -> tuple[list[int], list[int], dict[Ranges, int], int]:
-    """Classes of code points that no set tells apart.
+    """The coarsest classes of code points for which every set is a union of classes.
 
-    Returns the first code point of each range, the class of each, the bit mask of classes of each set, and
-    how many classes there are.
+    Returns the first code point of each range, the class of each range, the bit mask of classes of each set, and the
+    number of classes.
     """
     marks: dict[int, int] = {0: 0}
     for number, ranges in enumerate(sets):
@@ -108,14 +108,14 @@ class Machine:
         return len(self.moves) - 1
 
     def _anywhere(self, start: int) -> int:
-        """A state from which any text may come before what follows `start`."""
+        """A state that reads any text before the continuation at `start`."""
         loop, inner = self._new(), self._new()
         self.empty_moves[loop] = [(start, None), (inner, None)]
         self.moves[inner] = (self.masks[ANY], loop)
         return loop
 
     def _build(self, tree: Tree, after: int) -> int:
-        """The state from which what `tree` matches leads to `after`."""
+        """The state from which the texts of `tree` lead to `after`."""
         match tree:
             case Chars(ranges):
                 state = self._new()
@@ -163,7 +163,7 @@ class Machine:
             self.moves[final] = (self.masks[ANY], final)
         start = self._build(look.body, final)
         if look.ahead:
-            # Each lies beside its opposite, number ^ 1.
+            # A lookahead stands beside its opposite, at number ^ 1.
             self.looks[look] = len(self.aheads)
             self.aheads += [(start, final, look.negative), (start, final, not look.negative)]
         else:
@@ -183,7 +183,7 @@ class Machine:
                 return ((before == IN_WORD) != (after == IN_WORD)) == (edge.kind == "b")
 
     def _close(self, state: int, context: Context, after: int) -> tuple[Thread, ...]:
-        """The threads that reach a move or an end from this state without reading, at a place in the text."""
+        """The threads that reach a move or an end from this state without reading, at a position in the text."""
         found: dict[Thread, None] = {(state, _FREE): None}
         queue = [(state, _FREE)]
         for at, owed in queue:
@@ -208,7 +208,7 @@ class Machine:
         return tuple(t for t in found if self.moves[t[0]] is not None or not self.empty_moves[t[0]])
 
     def _behind(self, look: Look, context: Context, after: int) -> Iterable[frozenset[Obligation]]:
-        """What has to be owed for the lookbehind to hold here, by the ways in which it may."""
+        """The sets of obligations under which the lookbehind holds here, one for each way to match."""
         number = self.looks[look]
         final = self.behinds[number][1]
         ways = {
@@ -219,7 +219,7 @@ class Machine:
         }
         if not look.negative:
             return ways
-        # Each way in which the body matched has to fail, by the opposite of something that it owes.
+        # Each way to match must fail, by the opposite of one of its obligations.
         self.work += prod(map(len, ways))
         if self.work > MAX_WORK:
             raise TooLarge(self.work, MAX_WORK)
@@ -227,7 +227,7 @@ class Machine:
         return {frozenset(choice) for choice in product(*opposites)}
 
     def _matched(self, threads: Threads, final: int, context: Context, after: int) -> bool:
-        """Whether a thread is at `final` here and owes nothing."""
+        """Whether a thread is at `final` here without obligations."""
         return any(
             at == final and not owed and not more
             for state, owed in threads
@@ -235,7 +235,7 @@ class Machine:
         )
 
     def _accepts(self, threads: Threads, final: int, context: Context) -> bool:
-        """Whether a thread is at `final` at the end of the text with all that it owes met."""
+        """Whether a thread is at `final` at the end of the text with all its obligations met."""
         return any(
             at == final and all(self._met(o, context) for o in owed | more)
             for state, owed in threads
@@ -248,7 +248,7 @@ class Machine:
         return self._accepts(threads, final, context) != negative
 
     def _owed(self, owed: frozenset[Obligation], context: Context, kind: int) -> frozenset[Obligation] | None:
-        """What is still owed after a code point of this class; None where something was broken."""
+        """The obligations left after a code point of this class; None if one is broken."""
         left = set()
         for number, threads in owed:
             self.work += _OWED_WORK * len(threads)
@@ -287,7 +287,7 @@ class Machine:
         return frozenset(out)
 
     def determinise(self) -> tuple[list[list[int]], list[bool]]:
-        """The deterministic table [S, K] over classes of code points, -1 where none, and what accepts."""
+        """The deterministic table [S, K] over classes of code points, -1 for no transition; the accepting states."""
         tracks = tuple(frozenset({(start, _FREE)}) for start, _, _ in self.behinds)
         first: tuple[Context, Threads] = ((NONE, tracks), frozenset({(self.start, _FREE)}))
         done: tuple[Context, Threads] = ((OTHER, ()), frozenset({(self.final, _FREE)}))

@@ -1,9 +1,8 @@
 """Exact matching of any ECMA-262 pattern against one text, without an automaton.
 
-A set of places in the text (before, between and behind its code points) is one whole number, bit i for place
-i, and a part of a pattern takes the places where it may begin to those where it may end. Counted classes take
-logarithmic time, lookarounds are sets of places of their own, and nothing is ever tried twice, so no pattern
-takes exponential time.
+A set of positions in the text (before, between and behind its code points) is one integer with bit i for position i. A
+part of a pattern maps its start positions to its end positions. Counted classes take logarithmic time, lookarounds are
+sets of positions themselves, and nothing is tried twice, so no pattern takes exponential time.
 """
 
 from __future__ import annotations
@@ -13,18 +12,18 @@ from bisect import bisect_right
 from cinnabar.schemas.regex.codepoints import WORD, Ranges
 from cinnabar.schemas.regex.ecma import Chars, Choice, Edge, Look, Repeat, Sequence, Tree
 
-# By repeat (its id), the places from which it was followed already within one enclosing loop.
+# For each repeat (by its id), the positions from which it was already followed within one enclosing loop.
 Seen = dict[int, int]
 
 
 def matches_somewhere(tree: Tree, text: str) -> bool:
-    """Whether the tree matches anywhere in the text, as JSON Schema's `pattern` asks."""
+    """Whether the tree matches anywhere in the text, as for JSON Schema's `pattern`."""
     places = _Places(text)
     return places.follow(tree, places.all, False, {}) != 0
 
 
 class _Places:
-    """The places of one text, and what a pattern makes of a set of them."""
+    """The positions of one text, and the effect of patterns on sets of them."""
 
     def __init__(self, text: str) -> None:
         self.length = len(text)
@@ -37,7 +36,7 @@ class _Places:
         self.looks: dict[int, int] = {}
 
     def before_any(self, ranges: Ranges) -> int:
-        """The places before a code point of these ranges."""
+        """The positions before a code point of these ranges."""
         found = self.classes.get(ranges)
         if found is None:
             firsts, found = [first for first, _ in ranges], 0
@@ -49,7 +48,7 @@ class _Places:
         return found
 
     def follow(self, tree: Tree, places: int, back: bool, seen: Seen) -> int:
-        """Where the tree may end that begins at one of these places; with `back`, where it may begin."""
+        """The ends of the matches that start in `places`; with `back`, the starts of those that end there."""
         if not places:
             return 0
         match tree:
@@ -74,7 +73,7 @@ class _Places:
                 return places & self._edge(kind)
 
     def _repeat_class(self, ranges: Ranges, least: int, most: int | None, places: int, back: bool) -> int:
-        """A counted class: each run of it that is added is as long as all before it together."""
+        """The positions after a counted class; each added run is as long as all runs before it together."""
         one = self.before_any(ranges) << back
         if least > self.length:
             return 0
@@ -95,11 +94,11 @@ class _Places:
         start = places
         for _ in range(tree.least - 1):
             found = self.follow(tree.body, places, back, {})
-            if found == places:  # and so it is after any number of turns
+            if found == places:  # It then stays the same after any number of turns.
                 seen[id(tree)] = before | start
                 return places
             places = found
-        # Further turns are followed from new places alone: what comes of the others is found already.
+        # Further turns are followed from new positions only; the others are already in the result.
         found = 0 if tree.least else places
         turns = None if tree.most is None else tree.most - max(tree.least, 1) + 1
         inner: Seen = {}
@@ -112,7 +111,7 @@ class _Places:
         return found
 
     def _look(self, look: Look) -> int:
-        """The places at which a lookahead or a lookbehind holds."""
+        """The positions at which a lookahead or a lookbehind holds."""
         found = self.looks.get(id(look))
         if found is None:
             found = self.follow(look.body, self.all, look.ahead, {})
@@ -144,7 +143,7 @@ def _moved(places: int, steps: int, back: bool) -> int:
 
 
 def _run(one: int, length: int, back: bool) -> int:
-    """The places where as many steps as this can be taken, each from a place of `one`."""
+    """The positions from which `length` steps can be taken, each from a position of `one`."""
     run, done = one, 1
     while done < length:
         more = min(done, length - done)

@@ -1,7 +1,7 @@
 """ECMA-262 patterns: automata over the canonical JSON spelling of the strings that they match, and matching.
 
-A pattern becomes a nondeterministic machine over classes of code points, that one a deterministic one, and
-its moves are spelled out in bytes. A text at hand is matched without any of these.
+A pattern becomes a nondeterministic machine over classes of code points, then a deterministic one, and its
+transitions are spelled out in bytes. A given text is matched without any of these.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from cinnabar.schemas.regex.ecma import Tree, parse
 from cinnabar.schemas.regex.machine import Machine
 from cinnabar.schemas.regex.matcher import matches_somewhere
 
-# An exact automaton of more states is slower to write by than one whose long counts are a bound on length.
+# With more states, an exact automaton is slower to write by than one with its long counts as a bound on length.
 _FEW_STATES = 2_000
-# Counts are cut to this where nothing else gives an automaton of fair size.
+# Counts are cut to this if no other automaton has an acceptable size.
 _CLIPPED = 16
 
 
 @dataclass(frozen=True)
 class Written:
-    """What may be written under a pattern.
+    """The strings that may be written under a pattern.
 
-    content: of strings of at most `max_length` code points (None is no bound) all match the pattern.
+    content: the strings of at most `max_length` code points (None is no bound) all match the pattern.
     exact: whether no other string matches it; if not, judge by `pattern_matches`.
     """
 
@@ -43,24 +43,24 @@ class Written:
 def fullmatch(pattern: str) -> Automaton:
     """The content of all strings that the pattern matches from start to end.
 
-    Raises RegexError for what cannot be read or is not regular, TooLarge past the cap on states.
+    Raises RegexError if the pattern cannot be read or is not regular, TooLarge past the cap on states.
     """
     return _compile(_tree(pattern), anywhere=False)
 
 
 def pattern_matches(pattern: str, text: str) -> bool:
-    """Whether the pattern matches somewhere in the text, as JSON Schema's `pattern` asks: any pattern.
+    """Whether the pattern, of any size, matches somewhere in the text, as for JSON Schema's `pattern`.
 
-    Raises RegexError for what cannot be read or is not regular, never TooLarge.
+    Raises RegexError if the pattern cannot be read or is not regular, never TooLarge.
     """
     return matches_somewhere(_tree(pattern), text)
 
 
 def written(pattern: str) -> Written:
-    """What may be written under this pattern, as JSON Schema's `pattern` asks, with long counts as a bound.
+    """The strings that may be written under JSON Schema's `pattern`, with long counts as a bound.
 
-    Raises RegexError for what cannot be read or is not regular, TooLarge past the caps on states, TooMuchWork
-    where the patterns of a schema before it took all the work that there is.
+    Raises RegexError if the pattern cannot be read or is not regular, TooLarge past the caps on states, and
+    TooMuchWork if earlier patterns of the schema used up its budget.
     """
     budget.go_on_with(pattern)
     found, work = _attempted(pattern)
@@ -70,10 +70,10 @@ def written(pattern: str) -> Written:
     return found
 
 
-# As many as a form has values, so that none is made twice; failures are remembered too: they take longest.
+# One entry for each value of a large form, so none is made twice; failures are kept too, since they take longest.
 @lru_cache(maxsize=4096)
 def _attempted(pattern: str) -> tuple[Written | TooLarge, int]:
-    """What may be written under a pattern, or why nothing can be, and the work that this took."""
+    """The result for a pattern, or the failure, and the work that it took."""
     work: list[int] = []
     try:
         found = [_written(tree, work) for tree in conjuncts(_tree(pattern))]

@@ -1,4 +1,4 @@
-"""The report of rules has a row for all of them, for each that is left out, and for none."""
+"""The report of rules: a row with all rules, a row without each, and a row without any."""
 
 from __future__ import annotations
 

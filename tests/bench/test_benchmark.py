@@ -1,4 +1,4 @@
-"""The benchmark runs in all its parts, and its tables say what was run."""
+"""The benchmark: each of its parts runs, and its tables name the machine and the documents."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ def test_every_stage_of_a_run_has_its_rate(capsys: pytest.CaptureFixture[str]) -
     assert "20 of 20 documents" in capsys.readouterr().err
 
 
-def test_the_share_of_the_constraint_is_told_for_each_kind() -> None:
+def test_the_share_of_the_constraint_is_measured_for_each_kind() -> None:
     report = "\n".join(constraint(ReadingModel(100_000), SAMPLES, "instant", repeat=1))
     assert len(re.findall(r"^\| .*% \|$", report, re.MULTILINE)) == 6
 
 
-def test_steps_are_compared_on_what_is_right(labelled: OpenSet) -> None:
+def test_steps_are_compared_by_their_right_values(labelled: OpenSet) -> None:
     rows = list(steps_rows(ReadingModel(), [labelled], (1, 2)))
     assert [row.steps for row in rows] == [1, 2]
     assert rows[0].f1 == pytest.approx(0.75)
@@ -92,12 +92,12 @@ def test_steps_are_compared_on_what_is_right(labelled: OpenSet) -> None:
     }  # fmt: skip
 
 
-def test_a_shorter_context_cuts_and_is_compared(labelled: OpenSet) -> None:
+def test_a_shorter_context_makes_more_chunks_and_is_compared(labelled: OpenSet) -> None:
     [row] = context_rows(ReadingModel(), [labelled], 64)
     assert (row.documents, row.cut, row.whole, row.short) == (2, 1, 0.75, 0.75)
 
 
-def test_caution_is_compared_by_what_it_costs_and_saves(labelled: OpenSet) -> None:
+def test_confidence_thresholds_are_compared_by_cost_and_saving(labelled: OpenSet) -> None:
     rows = list(answer_rows(ReadingModel(), [labelled], (0.1, 0.9)))
     assert [(row.answer, row.f1, row.invented) for row in rows] == [(0.1, 0.75, 0.0), (0.9, 0.75, 0.0)]
 
@@ -124,13 +124,13 @@ def test_a_folder_without_sets_is_one_clear_line(tmp_path: Path) -> None:
 def test_a_list_over_many_pages_is_complete_right_and_in_order(
     rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # In bfloat16 a row among hundreds may be missed, on one processor and not on another.
+    # In bfloat16 the model may miss a row among hundreds, on one processor and not on another.
     monkeypatch.setenv("CINNABAR_PRECISION", "float32")
     read = read_ledger(load_model("default", "cpu"), "medium", rows)
     assert (read.found, read.right) == (rows, rows)
 
 
-def test_what_is_printed_in_a_ledger_is_what_is_expected_of_it() -> None:
+def test_a_ledger_prints_exactly_its_expected_rows() -> None:
     text, rows = ledger(130)
     printed = [line.split() for line in text.splitlines() if re.match(r"\d\d\.", line)]
     assert [line[1] for line in printed] == [row["item_number"] for row in rows]

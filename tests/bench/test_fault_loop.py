@@ -1,4 +1,4 @@
-"""Some cases of `make faults` and `make readers`: they find nothing, and would find it."""
+"""Some cases of `make faults` and `make readers`: they find no fault, and they would find one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_run_that_is_broken_anywhere_ends_with_the_same_rows(loop, tmp_path: P
     assert loop.fault_loop(tmp_path, documents=5, every=every) == []
 
 
-def test_every_way_to_the_disk_is_broken(loop, tmp_path: Path) -> None:
+def test_every_kind_of_disk_fault_is_tried(loop, tmp_path: Path) -> None:
     seen = loop.operations(loop.make_documents(tmp_path / "docs", 5), tmp_path / "out")
     assert len(seen) > 100
     assert {way for ways in seen for way in ways} == {"error", "full", "before", "after", "torn"}
@@ -57,7 +57,7 @@ def test_the_loop_finds_a_run_that_writes_a_manifest_before_its_files(
     assert found != []
 
 
-def test_the_loop_finds_rows_that_are_lost_or_twice(loop, tmp_path: Path) -> None:
+def test_the_loop_finds_lost_and_repeated_rows(loop, tmp_path: Path) -> None:
     docs = loop.make_documents(tmp_path / "docs", 5)
     assert loop.in_child(lambda: loop.run_once(docs, tmp_path / "out")) == 0
     expected = loop.rows_of(tmp_path / "out")
@@ -78,15 +78,15 @@ def test_kills_of_runs_and_parsers_and_two_runs_at_once_change_no_row(loop, tmp_
 
 
 @pytest.mark.slow
-def test_readers_beside_a_writer_meet_no_error_and_no_old_data(tmp_path: Path):
+def test_readers_beside_a_writer_see_no_error_and_no_stale_data(tmp_path: Path):
     readers = importlib.import_module("bench.readers")
     found = readers.measure(tmp_path, readers=2, seconds=5)
     assert (found["errors"], found["queries"] > 4, found["commits"] > 2) == ([], True, True)
-    # 5 s are promised on a machine that is not busy with other tests; `make readers` measures it.
+    # We promise 5 s on a machine that is not busy with other tests; `make readers` measures it.
     assert found["oldest"] < 60
 
 
-def test_the_age_of_an_answer_is_that_of_the_first_commit_it_lacks() -> None:
+def test_an_answers_age_counts_from_the_first_commit_that_it_lacks() -> None:
     readers = importlib.import_module("bench.readers")
     assert readers._age([1.0, 2.0, 3.0], at=3.5, newest=0) == 1.5
     assert readers._age([1.0, 2.0, 3.0], at=2.5, newest=1) == 0.0

@@ -1,4 +1,4 @@
-"""The report of fine-tuning prints what a model of a few documents does for others."""
+"""The report of fine-tuning: what training on a few documents changes for the others of their set."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def test_the_table_has_a_row_for_each_set_and_their_mean(
     head, _, *rows = capsys.readouterr().out.splitlines()
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in (head, *rows)]
     assert [row[:3] for row in cells[1:]] == [["letter", "11", "3"], ["notice", "11", "3"], ["mean", "", ""]]
-    # Whatever the base says of all of them, one of the two sets is right before and the other one after.
+    # Whatever the base reads, one of the two sets is right before the training and the other one after it.
     assert sorted(row[3] for row in cells[1:3]) == ["0.000", "1.000"]
     assert sorted(row[4] for row in cells[1:3]) == ["1.000", "not kept"]
     assert cells[3][3:5] == ["0.500", "1.000"] and all(len(row) == len(cells[0]) for row in cells)
 
 
-def test_a_set_without_other_documents_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_set_without_other_documents_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SystemExit, match="letter: expected more than 14 documents, found 14"):
         run(monkeypatch, letters(tmp_path / "letter", "letter"), "--documents", 14)

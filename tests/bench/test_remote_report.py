@@ -1,4 +1,4 @@
-"""A thousand documents, and a server that misbehaves every fifth time: none lost, none twice, cost exact."""
+"""A misbehaving server and a thousand documents: none is lost, none is stored twice, and the cost is exact."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setenv("INCEPTION_API_KEY", "")  # is put back after the script has set it
+    monkeypatch.setenv("INCEPTION_API_KEY", "")  # restores it after the script has set it
     return importlib.import_module("bench.remote_report")
 
 
 @pytest.mark.parametrize("documents", [100, pytest.param(1000, marks=pytest.mark.slow)])
-def test_documents_are_accounted_for_once_and_paid_for_exactly(script: Any, documents: int) -> None:
+def test_every_document_has_one_outcome_and_costs_add_up_exactly(script: Any, documents: int) -> None:
     found = script.measure(documents=documents, share=0.2, seed=1)
     assert found.kept == dict.fromkeys(found.kept, True), found
     assert found.written == documents and found.cost > 0

@@ -1,4 +1,4 @@
-"""The sample sets hold together: made by their script, true to their schema, and every truth is printed."""
+"""The sample sets are sound: their script makes them, they fit their schema, and their documents print every truth."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from cinnabar.schemas.loading import load_schema
 
 SAMPLES = Path(__file__).resolve().parents[2] / "data" / "samples"
 KINDS = ("invoice", "receipt", "contract", "insurance_mail", "event")
-# What a reader derives and no document prints: classes, codes of currencies and countries, flags.
+# Fields that a reader derives and no document prints: classes, codes of currencies and countries, flags.
 DERIVED = {"intent", "currency", "country", "payment_method", "mutual"}
 MONTHS = (
     "jan januar january janvier januari enero|feb februar february février februari febrero|mar märz march "
@@ -88,7 +88,7 @@ def numbers_of(text: str) -> set[str]:
 
 
 def has_date(text: str, value: str) -> bool:
-    """In digits, or the day beside its month's name with the year somewhere (`19 et dimanche 20 octobre`)."""
+    """Whether the text has the date in digits, or its day beside its month's name and its year somewhere else."""
     year, month, day = value.split("-")
     d, m = int(day), int(month)
     names = "|".join(MONTHS.split("|")[m - 1].split(" "))
@@ -111,7 +111,7 @@ def has_time(text: str, value: str) -> bool:
 
 
 def leaves(value: Any, key: str = "", top: str = "") -> Iterator[tuple[str, str, Any]]:
-    """(top-level field, field, value) of every scalar."""
+    """Yield (top-level field, field, value) for every scalar."""
     if isinstance(value, dict):
         for name, child in value.items():
             yield from leaves(child, name, top or name)
@@ -130,11 +130,11 @@ def printed(text: str, value: Any) -> bool:
         return has_date(text, value)
     if re.fullmatch(r"\d\d:\d\d", value):
         return has_time(text, value)
-    # A name may be broken over two lines or stand in two columns: its words in order are enough.
+    # A name may break over two lines or stand in two columns, so its words in order are enough.
     return fold(value) in fold(re.sub(r"(?m)^>.*$", "", text)) or fold(value) in fold(text)
 
 
-def test_the_script_makes_the_same_files_again(tmp_path: Path) -> None:
+def test_the_script_reproduces_the_stored_files(tmp_path: Path) -> None:
     import reportlab
 
     script = SAMPLES / "make_samples.py"
@@ -171,7 +171,7 @@ def test_every_file_has_one_expected_outcome_and_the_readable_ones_a_truth() -> 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_schema_of_a_set_is_the_library_s(kind: str) -> None:
+def test_the_schema_of_a_set_is_that_of_the_library(kind: str) -> None:
     assert json.loads((SAMPLES / kind / "schema.json").read_text("utf-8")) == load_schema(kind).schema
 
 

@@ -1,4 +1,4 @@
-"""The models and schemas of these tests are imported by name from this folder."""
+"""This folder joins the import path, so that tests import its models and schemas by name."""
 
 import sys
 from pathlib import Path

@@ -19,5 +19,5 @@ def page_of(text: str) -> Page:
 
 
 def given(form: Form, text: str) -> PriorInput:
-    """What the priors are given for this form and the page of this text."""
+    """The input of the priors for this form and the page of this text."""
     return PriorInput(form, page_of(text))

@@ -1,6 +1,7 @@
-"""One denoising step, slot by slot in plain Python: what `commit` is compared with.
+"""One denoising step, slot by slot in plain Python, as the reference of `commit`.
 
-The posterior over whole values is `weigh`'s, which has tests of its own; all that is decided by it is here.
+The posterior over whole values comes from `weigh`, which has its own tests. This file makes all decisions that follow
+from it.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from cinnabar.engine.canvas import MASK, PAD
 from cinnabar.engine.effort import Effort
 from cinnabar.engine.step import Judgement
 
-#: Positions up to which a slot grows.
+#: The largest length of a slot.
 LONGEST = 64
 
 
 def grains(probability: float) -> int:
-    """Ten-thousandths."""
+    """The probability in ten-thousandths."""
     return round(float(probability) * 10_000)
 
 
@@ -29,7 +30,7 @@ def text_of(tokens: list[int]) -> bytes:
 
 
 class PlainSlot:
-    """What the batch state knows of one slot, copied."""
+    """A copy of one slot in the batch state."""
 
     def __init__(self, state: BatchState, at: int) -> None:
         canvas = state.canvas
@@ -46,7 +47,7 @@ class PlainSlot:
         self.noted = state.values[at]
 
     def same(self) -> tuple[Any, ...]:
-        """What is compared."""
+        """The values that the comparison uses."""
         noted = self.noted
         return (
             self.tokens, self.length, self.firm, [grains(s) for s in self.sureness], self.tried,
@@ -57,7 +58,7 @@ class PlainSlot:
 
 
 def plain_step(state: BatchState, judged: Judgement, effort: Effort) -> list[PlainSlot]:
-    """Every slot as it is after the step; the batch state is left as it is."""
+    """Every slot after the step; the batch state does not change."""
     slots = [PlainSlot(state, at) for at in range(len(state.canvas.instances))]
     scores, steps = judged.scores, [state.steps[batch] for batch in state.active]
     last = scores.candidate_logits.shape[1] + 1
@@ -102,7 +103,7 @@ def _best_of(judged: Judgement, ruled_out: torch.Tensor) -> Any:
 
 
 def _reopened(s: PlainSlot, judged: Judgement, effort: Effort, before: Any, last: int) -> int:
-    """Opens a slot whose value is doubted; the choice that was given up, -1 where none was."""
+    """Open a slot whose value is doubted; the choice that was given up, -1 where none was."""
     posterior, _, best = before
     if s.known or not (s.closed or any(s.firm)) or s.given_up >= effort.reopenings:
         return -1
@@ -133,7 +134,7 @@ def _reopened(s: PlainSlot, judged: Judgement, effort: Effort, before: Any, last
 
 
 def _rule_out(s: PlainSlot, judged: Judgement, ruled_out: torch.Tensor) -> None:
-    """What contradicts the committed positions of an open slot."""
+    """Exclude choices that contradict the committed positions of an open slot."""
     if s.closed:
         return
     ruled_out[s.at, 0] |= any(s.firm)
@@ -144,7 +145,7 @@ def _rule_out(s: PlainSlot, judged: Judgement, ruled_out: torch.Tensor) -> None:
 
 
 class Offer:
-    """The units of one slot that may be committed, and what comes of it."""
+    """The units of one slot that may be committed, and the effects of committing them."""
 
     def __init__(self, slot: PlainSlot, choice: int, sure: int) -> None:
         self.slot, self.choice, self.sure = slot, choice, sure
@@ -152,7 +153,7 @@ class Offer:
         self.blank: list[int] = []
         self.eligible: list[int] = []
         self.shaky: list[int] = []
-        self.units: list[tuple[int, int]] = []  # (grade, position), of a whole value -1
+        self.units: list[tuple[int, int]] = []  # (grade, position), with position -1 for a whole value
         self.chosen: set[int] = set()
 
 
@@ -195,7 +196,7 @@ def _offered(s: PlainSlot, judged: Judgement, effort: Effort, now: Any, last: in
 
 
 def _note(s: PlainSlot, judged: Judgement, now: Any, one: Offer, last: int) -> None:
-    """The value that the slot would have if nothing else came."""
+    """Note the value that the slot has if no later step changes it."""
     posterior, _, best = now
     guess, _ = best(s.at, {0})
     guess = one.choice if one.choice > 0 else guess
@@ -217,7 +218,7 @@ def _note(s: PlainSlot, judged: Judgement, now: Any, one: Offer, last: int) -> N
 
 
 def _choose(offers: list[Offer], effort: Effort, remaining: int) -> None:
-    """The best of a request's units, so many that equal shares finish it, and all at the threshold."""
+    """The best of a request's units: at least an equal share for each step left, and all above the threshold."""
     units = [
         (-grade, not (position < 0 and one.choice <= 0), at, position)
         for at, one in enumerate(offers)
@@ -230,7 +231,7 @@ def _choose(offers: list[Offer], effort: Effort, remaining: int) -> None:
 
 
 def _apply(one: Offer, judged: Judgement) -> None:
-    """Write on the slot what was chosen of it."""
+    """Write the chosen units to the slot."""
     s = one.slot
     witness, sureness = judged.outlook.witness[s.at].tolist(), judged.outlook.posterior[s.at].tolist()
     whole = -1 in one.chosen

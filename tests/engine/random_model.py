@@ -1,6 +1,6 @@
-"""Models without weights: one that says random things, one that has an answer in mind."""
+"""Models without weights: one gives random scores, and one is sure of a given record."""
 
-# ruff: noqa: ARG002 - a model need not use all that the engine hands to it.
+# ruff: noqa: ARG002 - a model need not use all arguments of the engine.
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.form.fitting import Fitted, branch_of, fit, group_of
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot, enclosing
 
-#: Rows of one form; arrays within arrays would have more of them than anybody fills.
+#: Rows of one form; arrays within arrays would otherwise have more rows than any form holds.
 MOST_ROWS = 200
 
 
 def request(
     form: Form, name: str = "0", known: Mapping[str, str | None] | None = None, text: str = ""
 ) -> Request:
-    """A request over a passage of 40 characters, or this one."""
+    """A request over this passage, or over one of 40 characters."""
     empty = np.zeros(0, np.int32)
     passage = Passage(
         f"digest {name}", text or name.ljust(40, "."), 7, empty, empty, np.zeros((0, 4), np.float32)
@@ -40,7 +40,7 @@ def request(
 
 
 def random_text(automaton: Automaton, draw: random.Random, longest: int = 24) -> bytes:
-    """A text of the language: a random walk that heads for an end once it is this long."""
+    """A text of the language: a random walk that heads for an end after this many bytes."""
     text, state = bytearray(), 0
     while True:
         if automaton.accepting[state] and (len(text) >= longest or draw.random() < 0.3):
@@ -67,10 +67,10 @@ def _bytes(automaton: Automaton, kind: int) -> list[int]:
 
 
 class RandomModel:
-    """Says random things, which depend on the seed, the passage and the request's part of the canvas.
+    """A model of random scores, which depend on the seed, the passage and the request's part of the canvas.
 
-    `scales` are the spreads that logits may have; `generates` and `points` are the shares of slots for which
-    spelling out and candidates are offered.
+    `scales` are the spreads of its logits. `generates` and `points` are the shares of slots for which it offers
+    spelling out and candidates.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class RandomModel:
         return sorted(texts - {b"null"} if slot.nullable else texts)
 
     def _own(self, canvas: Canvas, request: int) -> list[object]:
-        """What a model may know of its canvas: the request's own part, whatever surrounds it."""
+        """The request's own part of the canvas, without its neighbours."""
         return [
             (canvas.values[at], canvas.left_out[at], canvas.tokens[at, : int(canvas.length[at])].tolist())
             for at, instance in enumerate(canvas.instances)
@@ -183,9 +183,9 @@ class RandomModel:
 
 
 class SteeredModel(RandomModel):
-    """Has a record in mind (the passage's text is its JSON) and is sure of it.
+    """A model that is sure of one record, which is the JSON in the passage's text.
 
-    `how`: "spell" it out or "copy" it.
+    `how` says whether it will "spell" the record out or "copy" it.
     """
 
     def __init__(self, how: str = "spell", peak: float = 30.0) -> None:
@@ -212,7 +212,7 @@ class SteeredModel(RandomModel):
             self.how == "copy" and text is not None and instance.slot.accepts(text)
             for text, instance in zip(texts, canvas.instances, strict=True)
         ]
-        # What is copied need not be spelled; what is not allowed can only be spelled.
+        # A copied value needs no spelling; a value that is not allowed can only be spelled.
         generating = [at for at in range(size) if not copied[at] and (self.how == "spell" or texts[at])]
         spelled = torch.full((size,), float("-inf"))
         spelled[generating] = there[generating]
@@ -238,13 +238,13 @@ class SteeredModel(RandomModel):
 
 
 def _text(instance: SlotInstance, texts: Mapping[tuple[int, int], str]) -> bytes | None:
-    """What the record has in this slot, None for null and for nothing."""
+    """The record's text in this slot, None for null and for an absent value."""
     text = texts.get((instance.slot.index, instance.row), "null")
     return None if text == "null" else text.encode()
 
 
 def wished(form: Form, record: Any) -> Fitted:
-    """The record in the form; of one that the form does not hold, as much as there is a place for."""
+    """The record in the form; of a record that does not fit, as much as the form has room for."""
     try:
         return fit(form, record)
     except NotAccepted:
@@ -254,7 +254,7 @@ def wished(form: Form, record: Any) -> Fitted:
 
 
 def _squeeze(node: Node, value: Any, row: int, found: Fitted) -> None:
-    """Put a value where it belongs, whether it is allowed there or not."""
+    """Put a value in its place, allowed or not."""
     if isinstance(node, ChoiceNode):
         held = branch_of(node, value)
         at = (
@@ -288,7 +288,7 @@ def _squeeze(node: Node, value: Any, row: int, found: Fitted) -> None:
 
 
 def _near(node: Node, value: Any) -> int:
-    """How much of a value there is a place for."""
+    """The number of a value's parts that have a place in this node."""
     if isinstance(node, ObjectNode) and isinstance(value, dict):
         return 1 + len({member.name for member in node.properties} & value.keys())
     return int(isinstance(node, ArrayNode) == isinstance(value, list) and not isinstance(value, dict))

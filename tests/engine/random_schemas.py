@@ -1,4 +1,4 @@
-"""Random JSON Schemas of every kind of node and slot that a form can have, and of every kind of cut."""
+"""Random JSON Schemas of every kind of node and slot in a form, and of every rule across fields."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def random_schema(draw: random.Random, depth: int = 3) -> dict[str, Any]:
 
 @cache
 def compiled(text: str) -> CompiledSchema:
-    """The schema of this text, compiled."""
+    """Compile the schema of this text."""
     return compile_schema(json.loads(text))
 
 
 def schemas(seed: int, count: int = 5) -> list[dict[str, Any]]:
-    """So many schemas of which there is a form."""
+    """Draw this many schemas that have a form."""
     draw = random.Random(seed)
     found: list[dict[str, Any]] = []
     while len(found) < count:
@@ -72,12 +72,12 @@ def schemas(seed: int, count: int = 5) -> list[dict[str, Any]]:
 
 
 def forms(seed: int, count: int = 5) -> list[CompiledSchema]:
-    """The same, compiled."""
+    """Draw the same schemas, compiled."""
     return [compiled(json.dumps(schema)) for schema in schemas(seed, count)]
 
 
 def writable(schema: dict[str, Any]) -> bool:
-    """Whether there is a form: what cuts one another off may leave nothing."""
+    """Whether the schema has a form; its rules together may leave no value."""
     try:
         return bool(compiled(json.dumps(schema)).form.instance)
     except UnsupportedSchema:
@@ -141,7 +141,7 @@ def _union(draw: random.Random, depth: int) -> dict[str, Any]:
 
 
 def _map(draw: random.Random, depth: int) -> dict[str, Any]:
-    """Open properties, whose names are found too."""
+    """Open properties; the model finds their names, too."""
     value = _node(draw, depth)
     found: dict[str, Any] = {"type": "object"}
     if draw.random() < 0.5:
@@ -174,7 +174,7 @@ def _object(draw: random.Random, depth: int, names: int = 4) -> dict[str, Any]:
 
 
 def _rule(draw: random.Random, properties: dict[str, Any], a: str, b: str) -> dict[str, Any]:
-    """Something that is demanded of two properties together."""
+    """A rule that joins two properties."""
     one, both = {"required": [a]}, {"required": [a, b]}
     some = {"properties": {a: draw.choice([{"type": "string"}, {"minimum": 3}, {"const": "always"}])}, **one}
     rules: list[dict[str, Any]] = [

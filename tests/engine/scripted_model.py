@@ -1,4 +1,4 @@
-"""Models that say what a test wants them to say, and requests for them."""
+"""Models whose scores a test decides, and requests for them."""
 
 # ruff: noqa: ARG002 - the models and observers of these tests have the signatures that the engine calls.
 
@@ -18,7 +18,7 @@ from cinnabar.schemas.form.form import Form
 
 
 def form_of(**properties: Any) -> Form:
-    """A form with these properties; all are required but those whose name begins with `maybe`."""
+    """A form with these properties; all are required except those with names that begin with `maybe`."""
     required = [name for name in properties if not name.startswith("maybe")]
     return compile_schema({"type": "object", "properties": properties, "required": required}).form
 
@@ -33,7 +33,7 @@ def filled(result: Result) -> Filled:
 
 
 class Scripted(RandomModel):
-    """Offers these candidates for every slot, with the logits of the step; nothing is spelled out."""
+    """A model that offers these candidates for every slot, with the logits of the step; it spells nothing out."""
 
     def __init__(self, texts: list[str], steps: list[list[float]], absent: float = -20.0) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class Scripted(RandomModel):
 
 
 class Spelling(Scripted):
-    """Spells the first slot out with these logits; offers `"A"` with certainty `sure` for the others."""
+    """Spell the first slot out with these logits, and offer `"A"` with certainty `sure` for the others."""
 
     def __init__(self, token_logits: torch.Tensor, spelled: float, absent: float, sure: float) -> None:
         super().__init__(['"A"'], [[sure]], absent=0.0)

@@ -1,4 +1,4 @@
-"""What stands at each step of a fill, and whether it may; a record in the form's way of writing absence."""
+"""The states at each step of a fill and their validity; a record with absence in the form's own way."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Judge = Callable[[str], bool]
 
 
 def independent(schema: Any) -> Judge | None:
-    """Another validator's opinion of texts; None where it cannot read the schema."""
+    """Another validator's verdict on texts; None where it cannot read the schema."""
     named = isinstance(schema, dict) and "$schema" in schema
     try:
         validator = jsonschema_rs.validator_for(
@@ -37,7 +37,7 @@ def independent(schema: Any) -> Judge | None:
     def judge(text: str) -> bool:
         try:
             return bool(validator.is_valid(exact(text)))
-        except ValueError:  # no JSON, or a key that is written twice
+        except ValueError:  # no JSON, or a repeated key
             return False
 
     return judge
@@ -46,9 +46,9 @@ def independent(schema: Any) -> Judge | None:
 def fill_at_random(
     compiled: Sequence[CompiledSchema], seed: int, effort: str
 ) -> Iterator[tuple[Result, list[str]]]:
-    """Forms filled in one batch under random scores, so that slots are committed in any order.
+    """Fill forms in one batch under random scores, so that slots are committed in any order.
 
-    With each result come all states that were shown, from before the first step on.
+    Each result comes with all states that the observer saw, from before the first step on.
     """
     shown: list[list[str]] = []
     requests = [request(c.form, str(seed + at)) for at, c in enumerate(compiled)]
@@ -60,7 +60,7 @@ def fill_at_random(
 def objections(
     compiled: CompiledSchema, other: Judge | None, result: Result, states: list[str]
 ) -> Iterator[str]:
-    """What is wrong with a result or with anything that stood at a step."""
+    """The faults of a result and of the states at its steps."""
     if not isinstance(result, Filled):
         yield f"{result.code}: {result.detail[:160]}"
         return
@@ -86,7 +86,7 @@ def in_the_forms_way(form: Form, fitted: Fitted) -> str:
 
 
 def present(value: Any) -> Any:
-    """What a value holds, however it is written that there is nothing: as null, as `[]`, not at all."""
+    """The parts of a value that are present, however it writes absence: as null, as `[]`, or by omission."""
     if isinstance(value, dict):
         parts = {name: present(part) for name, part in value.items()}
         return {name: part for name, part in parts.items() if part not in (None, [], {})}

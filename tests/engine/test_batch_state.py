@@ -1,4 +1,4 @@
-"""What the batch state notes when values are committed, opened again, grow and are done."""
+"""The batch state: it notes committed values, reopened positions, growth and finished requests."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def state_of(*schemas: dict[str, Any], rows: list[Row] | None = None, **known: s
 
 
 def spell(state: BatchState, slot: int, text: str, sureness: float = 0.75) -> None:
-    """Commit the positions of a slot one by one, as it were."""
+    """Commit all positions of a slot, one of them with this sureness."""
     state.canvas.tokens[slot] = PAD
     state.canvas.tokens[slot, : len(text)] = torch.tensor(list(text.encode()))
     state.sureness[slot, 1] = sureness
 
 
-def test_known_values_are_closed_and_all_else_is_open() -> None:
+def test_known_slots_are_closed_and_all_others_are_open() -> None:
     state = state_of(TWO, b="7")
     assert state.canvas.values == [None, b"7"] and state.canvas.left_out == [False, False]
     assert state.closed.tolist() == state.known.tolist() == [False, True]
@@ -62,7 +62,7 @@ def test_a_slot_begins_as_long_as_its_shortest_text_needs() -> None:
     assert exact.canvas.length.tolist() == [16, 32]
 
 
-def test_what_is_settled_is_shown_to_the_model_as_text_null_or_nothing() -> None:
+def test_the_model_sees_a_settled_slot_as_text_null_or_nothing() -> None:
     state = state_of(schema_of([], a=TEXT, b={"type": ["integer", "null"]}, c=TEXT))
     state.values = [
         Value(b'"x"', False, spans=((1, 2),)),
@@ -91,7 +91,7 @@ def test_a_spelled_value_is_as_sure_as_its_share_and_its_least_sure_position(
     assert not state.values[1].missing, "nobody demands it"
 
 
-def test_a_value_that_is_just_likelier_than_not_is_not_missing() -> None:
+def test_a_value_of_confidence_one_half_is_not_missing() -> None:
     state = state_of(TWO)
     spell(state, 0, '"xy"', 0.5)
     state.spelled(0, 1.0)
@@ -112,7 +112,7 @@ def test_a_value_that_is_opened_again_is_open_at_all_positions() -> None:
     assert state.reopenings == Reopenings(values=1)
 
 
-def test_positions_that_are_opened_again_open_what_followed_from_them() -> None:
+def test_reopened_positions_reopen_those_that_followed_from_them() -> None:
     state = state_of(TWO)
     spell(state, 0, '"xy"', 0.25)
     spell(state, 1, "12")
@@ -143,7 +143,7 @@ def test_a_slot_that_grows_keeps_what_is_committed() -> None:
     assert state.canvas.length.tolist() == [32, 32] and state.canvas.tokens.shape == (2, 32)
 
 
-def test_requests_that_are_done_leave_and_the_others_stay_as_they_were() -> None:
+def test_finished_requests_leave_and_the_others_stay_unchanged() -> None:
     state = state_of(TWO, TWO, TWO)
     state.grow(torch.tensor([False, False, True, False, False, False]))
     for slot in (2, 3):
@@ -174,7 +174,7 @@ def test_requests_that_are_done_leave_and_the_others_stay_as_they_were() -> None
     assert state.active == [0, 2], "nothing more is done"
 
 
-def test_what_was_opened_again_and_has_another_value_now_is_counted() -> None:
+def test_reopenings_that_changed_the_value_are_counted() -> None:
     state = state_of(schema_of(["a", "b", "c", "d"], a=TEXT, b=TEXT, c=TEXT, d=TEXT))
     for slot, before in enumerate(
         [{-1: b'"old"'}, {-1: b'"new"'}, {1: ord("x"), 2: ord("e")}, {9: ord("x")}]
@@ -188,7 +188,7 @@ def test_what_was_opened_again_and_has_another_value_now_is_counted() -> None:
     assert state.reopenings == Reopenings(changed=3) and not state.active
 
 
-def test_nothing_is_kept_that_the_schema_does_not_allow() -> None:
+def test_only_records_that_the_schema_allows_are_kept() -> None:
     state = state_of({**TWO, "maxProperties": 1, "properties": {"a": TEXT, "b": {"type": "integer"}}})
     first = state.kept[0]
     assert first.record == '{"a":""}' and first.filled
@@ -204,7 +204,7 @@ def test_nothing_is_kept_that_the_schema_does_not_allow() -> None:
     assert state.kept[0].record == '{"a":"x"}'
 
 
-def test_before_anything_is_known_a_record_may_be_the_forms_own() -> None:
+def test_a_state_without_values_keeps_the_forms_minimal_record() -> None:
     item = {"type": ["integer", "null"]}
     properties = {"a": TEXT, "b": {"type": "array", "items": item, "minItems": 2}, "d/e": TEXT}
     kept = state_of({**schema_of(["b"], **properties), "minProperties": 3}).kept[0]

@@ -1,4 +1,4 @@
-"""How a value is chosen, step by step: taken when it is sure, opened again when doubted, guessed last."""
+"""The choice of a value, step by step: committed when sure, reopened when doubted, guessed last."""
 
 
 
@@ -16,9 +16,9 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Scores
 
 
-def test_a_doubted_value_is_opened_again_and_takes_the_better_one() -> None:
+def test_a_doubted_slot_is_reopened_and_takes_the_better_value() -> None:
     class Changing(Scripted):
-        """Sure of the first slot at once, and of the opposite afterwards; never sure of the second."""
+        """Be sure of the first slot at once and of the opposite later, and never sure of the second."""
 
         def score(self, forms: Any, memories: Any, rows: Any, canvas: Canvas) -> Scores:
             spans.append(list(canvas.spans))
@@ -37,7 +37,7 @@ def test_a_doubted_value_is_opened_again_and_takes_the_better_one() -> None:
     assert (engine.reopenings.values, engine.reopenings.changed) == (1, 1)
 
 
-def test_a_value_is_opened_again_at_most_twice() -> None:
+def test_a_value_is_reopened_at_most_twice() -> None:
     class Fickle(Scripted):
         def score(self, forms: Any, memories: Any, rows: Any, canvas: Canvas) -> Scores:
             scores = super().score(forms, memories, rows, canvas)
@@ -68,7 +68,7 @@ def test_an_uncertain_answer_takes_no_more_steps_than_its_effort() -> None:
 
 
 def test_no_form_takes_more_than_two_steps_beyond_its_effort_however_many_slots_it_has() -> None:
-    # Among so many there are some whose value is doubted again and again.
+    # In so many slots there are some with a value that is doubted again and again.
     form = form_of(**{f"{at}": {"type": "string"} for at in range(300)})
     for seed in range(2):
         (got,) = Engine(RandomModel(seed), "instant").fill([request(form)])
@@ -86,7 +86,7 @@ def test_a_value_that_is_demanded_but_not_found_is_guessed_and_flagged() -> None
     assert leaves["/b"].confidence > 0.9
 
 
-def test_a_slot_for_which_nothing_is_offered_is_minimal() -> None:
+def test_a_slot_without_offers_is_minimal() -> None:
     (got,) = Engine(Scripted([], [[]])).fill([request(form_of(a={"type": "string", "minLength": 1}))])
     leaf = filled(got).leaves["/a"]
     assert leaf.origin == "minimal" and leaf.missing and leaf.confidence == 0.0

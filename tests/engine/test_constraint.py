@@ -1,4 +1,4 @@
-"""The posterior and the witness of slots, against a sum over all of their texts."""
+"""The constraint: the posterior and the witness of slots, against a sum over all of their texts."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def slot_of(schema: dict[str, Any]) -> Slot:
 
 
 def spellings(texts: list[str], length: int) -> list[tuple[int, ...]]:
-    """All rows of tokens that a slot of this length may have: whole texts, and what goes on at its end."""
+    """All token rows that a slot of this length may have: whole texts, and texts that continue beyond its end."""
     raws = [text.encode() for text in texts]
     whole = [(*raw, *[PAD] * (length - len(raw))) for raw in raws if len(raw) <= length]
-    # Whether what goes on would have fitted is not asked: it is one more token that may stand there.
+    # A row may end in MORE whether or not the whole text would have fitted.
     further = dict.fromkeys((*raw[: length - 1], MORE) for raw in raws if len(raw) >= length)
     return [*whole, *further]
 
@@ -68,7 +68,7 @@ def check(
     got: Outlook, slot: int, rows: list[tuple[int, ...]], fixed: list[int], scores: torch.Tensor
 ) -> None:
     def weight(row: tuple[int, ...], judged: int = -1) -> float | None:
-        """Log weight given what is committed, at the position `judged` too; None where it contradicts."""
+        """Log weight under the committed tokens and the one at position `judged`; None where it contradicts them."""
         total = 0.0
         for at, token in enumerate(row):
             if fixed[at] < 0 or at == judged:
@@ -105,7 +105,7 @@ def log_sum(values: list[float]) -> float:
     return float(torch.tensor(values, dtype=torch.float64).logsumexp(0))
 
 
-def test_values_that_go_on_have_no_share_in_the_longest_slot() -> None:
+def test_continuing_values_have_no_share_in_the_longest_slot() -> None:
     slot, tokens = slot_of({"type": "string"}), torch.full((1, LONGEST), MASK)
     for length, more in ((LONGEST // 2, 1.0), (LONGEST, 0.0)):
         logits = torch.zeros(1, LONGEST, VOCABULARY)
@@ -124,14 +124,14 @@ def test_a_slot_that_no_whole_text_fits_is_not_complete() -> None:
     assert text_of(got.witness[1].tolist()) == b"7"
 
 
-def test_tables_are_kept_until_slots_or_lengths_are_others() -> None:
+def test_tables_are_kept_until_slots_or_lengths_change() -> None:
     constraint, slots = Constraint(CPU), [slot_of({"const": 1}), slot_of({"type": "boolean"})]
     first = constraint.tables(slots, torch.tensor([4, 8]))
     assert constraint.tables(slots, torch.tensor([4, 8])) is first
     assert first.order.tolist() == [1, 0] and first.scan.length.tolist() == [8, 4]
     assert constraint.tables(slots, torch.tensor([8, 8])).order.tolist() == [0, 1]
     assert constraint.tables(slots[::-1], torch.tensor([8, 8])).scan.length.tolist() == [8, 8]
-    # An automaton that is new joins those that are known.
+    # A new automaton joins the known ones.
     more = constraint.tables([*slots, slot_of({"const": None}), slots[0]], torch.tensor([4, 4, 4, 8]))
     assert more.order.tolist() == [3, 0, 1, 2]
 
@@ -149,7 +149,7 @@ def test_tables_are_kept_until_slots_or_lengths_are_others() -> None:
         ({"type": ["boolean", "null"]}, 4, 16),
     ],
 )
-def test_a_slot_is_at_first_as_long_as_its_shortest_text_demands(
+def test_a_slot_begins_at_the_length_of_its_shortest_text(
     schema: dict[str, Any], size: int | None, length: int
 ) -> None:
     assert (shortest(slot_of(schema)), first_length(slot_of(schema))) == (size, length)

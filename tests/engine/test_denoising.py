@@ -1,4 +1,4 @@
-"""The policies of committing and opening again, on small tensors."""
+"""Denoising policies: commit and reopen, on small tensors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_the_posterior_is_a_softmax_in_which_spelling_out_has_its_allowed_mass()
     assert float(got.log_allowed[0]) == pytest.approx(math.log(sum(weights) / everything), abs=1e-4)
 
 
-def test_what_is_ruled_out_has_no_share() -> None:
+def test_excluded_choices_have_no_share() -> None:
     got = shares(9.0, [1.0], 1.0, ruled_out=[True, False, False])
     assert got.posterior[0].tolist() == [0.0, 0.5, 0.5]
     assert float(got.log_allowed[0]) < -6
@@ -59,7 +59,7 @@ def test_probabilities_are_rounded_so_that_last_bits_decide_nothing() -> None:
     assert one.best(none)[0].item() == other.best(none)[0].item() == 0
 
 
-def test_the_best_choice_leaves_out_what_is_excluded() -> None:
+def test_the_best_choice_is_never_an_excluded_one() -> None:
     got = shares(3.0, [1.0, 2.0], -INF)
     assert got.best(torch.tensor([[False] * 4]))[0].item() == 0
     assert got.best(torch.tensor([[True, False, False, False]]))[0].item() == 2
@@ -107,6 +107,6 @@ def test_ties_go_to_the_absent_and_then_by_place() -> None:
     assert pick([[-1, 0.3], [0.3, -1]], [0] * 2, [2]) == [[False, True], [False, False]]
 
 
-def test_only_a_clearly_better_alternative_is_a_reason_for_doubt() -> None:
+def test_only_a_clearly_better_alternative_causes_doubt() -> None:
     now, other = torch.tensor([0.1, 0.1, 0.3, 0.29999]), torch.tensor([0.5, 0.39, 0.9, 0.9])
     assert doubted(now, other, 0.3, 0.3).tolist() == [True, False, False, False]

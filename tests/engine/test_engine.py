@@ -1,4 +1,4 @@
-"""What `Engine.fill` promises: one result for each request, whatever surrounds it."""
+"""The promises of `Engine.fill`: one result for each request, whatever else is in its batch."""
 
 # ruff: noqa: ARG001, ARG002 - the models and observers of these tests have the signatures that the engine calls.
 
@@ -34,7 +34,7 @@ def test_no_requests_give_no_results() -> None:
     assert Engine(RandomModel()).fill([]) == []
 
 
-def test_known_values_never_change_and_are_shown_to_the_model() -> None:
+def test_known_values_never_change_and_the_model_sees_them() -> None:
     form = form_of(
         name={"type": "string"},
         count={"type": ["integer", "null"]},
@@ -73,7 +73,7 @@ def test_known_values_never_change_and_are_shown_to_the_model() -> None:
     [
         ({"/nme": '"Ada"'}, "the form has no place '/nme'"),
         ({"/name": "7"}, "/name: the known value 7 is not allowed here"),
-        ({"/name": None}, "/name: it may not be left out"),
+        ({"/name": None}, "/name: this place may not be left out"),
         ({"/items/2/n": '"x"'}, "/items: 3 known items, 2 are allowed"),
     ],
 )

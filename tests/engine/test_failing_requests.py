@@ -1,4 +1,4 @@
-"""What fails, fails alone: errors, memory, and scores that no model should have."""
+"""Failures stay alone: errors, lack of memory, and scores that no model should have."""
 
 # ruff: noqa: ARG002 - the models and observers of these tests have the signatures that the engine calls.
 
@@ -21,7 +21,7 @@ from cinnabar.schemas.form.form import Form
 
 
 class Failing(RandomModel):
-    """Fails where it meets passages of these names: at `encode`, `find_rows` or `score`."""
+    """A model that fails on passages of these names, at `encode`, `find_rows` or `score`."""
 
     def __init__(self, at: str, names: set[str], error: Exception) -> None:
         super().__init__(3)
@@ -70,7 +70,7 @@ def test_a_failing_request_fails_alone(at: str, error: Exception, code: str) -> 
 
 
 class Small(RandomModel):
-    """Has room for so many requests at once."""
+    """A model with memory for this many requests at once."""
 
     def __init__(self, room: int) -> None:
         super().__init__(3)
@@ -90,7 +90,7 @@ def test_a_batch_that_runs_out_of_memory_is_halved_and_so_are_those_after_it() -
     got = Engine(model, token_budget=16 * cost).fill(requests)
     assert got == Engine(RandomModel(3)).fill(requests)
     assert model.sizes[:3] == [16, 8, 4]
-    # Without learning from it, each of the four batches would have tried 16 and 8.
+    # Without remembering the failure, each of the four batches would have tried 16 and 8.
     assert sum(size > 5 for size in model.sizes) == 2
 
 

@@ -1,4 +1,4 @@
-"""What is known is there from the start: its rows are not looked for, its slots not asked about."""
+"""Known rows and values stand from the start: the engine does not look for them or ask about them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cinnabar.engine.request import Filled, Passage, Request
 from cinnabar.schemas import compile_schema
 
 TEXT = "name=Ada\n- what=nut price=2\n- what=bolt price=3\n"
-#: Where the passages of `request` begin in their documents.
+#: The offset of each `request` passage in its document.
 OFFSET = 7
 LINE = {"type": "object", "properties": {"what": {"type": "string"}, "price": {"type": ["number", "null"]}}}
 LINES = {"type": "array", "items": LINE}
@@ -27,7 +27,7 @@ FORM = compile_schema(
 
 
 class Watched(ReadingModel):
-    """Notes which arrays were looked for, and how many slots were asked."""
+    """Note the arrays that were searched for rows, and the number of slots that were asked."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,18 +55,18 @@ def test_rows_that_are_known_are_not_looked_for() -> None:
     begins = OFFSET + TEXT.index("- what=bolt")
     known: dict[str, str | None] = {"/name": '"Eve"', "/lines/0/what": '"screw"'}
     record, model = fill(known, {0, 1}, (0, begins))
-    # The one row is at the place that was named: its price is the one that stands there.
+    # The row is at the place that was named: it gets the price printed there.
     assert record == {"name": "Eve", "lines": [{"what": "screw", "price": 3}], "more": []}
     assert (model.looked, model.asked) == (0, 1)
 
 
-def test_other_arrays_are_looked_for_as_ever() -> None:
+def test_other_arrays_are_still_searched_for_rows() -> None:
     record, model = fill({}, {0})
     assert [line["what"] for line in record["more"]] == ["nut", "bolt"] and record["lines"] == []
     assert model.looked == 1
 
 
-def test_the_default_model_answers_nothing_for_what_is_frozen() -> None:
+def test_the_default_model_gives_no_answers_for_frozen_slots() -> None:
     model, said = tiny_model(1), list[Scores]()
 
     class Heard:

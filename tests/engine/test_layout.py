@@ -1,4 +1,4 @@
-"""How a form is laid out with its rows, and the record that its values make."""
+"""The layout of a form with its rows, and the record that its values make."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_an_absent_property_is_null_where_it_may_be_and_left_out_where_not() -> 
     assert got.leaves["/d"].text is None and got.leaves["/d"].origin == "absent"
 
 
-def test_an_object_of_which_nothing_is_there_is_left_out_or_null() -> None:
+def test_an_object_without_values_is_omitted_or_null() -> None:
     inner = obj(["x"], x=TEXT, y=TEXT)
     maybe = {**inner, "type": ["object", "null"]}
     layout = layout_of(obj(["n", "r"], o=inner, n=maybe, r=obj([], z=TEXT)))
@@ -79,7 +79,7 @@ def test_rows_that_the_schema_demands_stay_or_are_minimal_and_flagged() -> None:
         ({"minItems": 1}, True, '{"i":[""]}'),
     ],
 )
-def test_an_array_without_items(array: dict[str, Any], required: bool, record: str) -> None:
+def test_an_array_without_items_is_empty_null_or_omitted(array: dict[str, Any], required: bool, record: str) -> None:
     schema = obj(["i"] if required else [], i={"type": "array", "items": TEXT, **array})
     assert write(layout_of(schema)).record == record
     dropped = write(layout_of(schema, [Row(0, -1, 0, 0.5)]), None).record
@@ -126,7 +126,7 @@ def test_names_are_escaped_in_keys_and_pointers() -> None:
     assert list(got.leaves) == ['/a~1b~0"c']
 
 
-def test_what_may_go_without_a_value_is_what_can_be_left_out_or_lies_in_it() -> None:
+def test_slots_are_excusable_where_they_or_a_parent_can_be_omitted() -> None:
     row = obj(["x"], x=TEXT, y=TEXT)
     inner = {"type": "array", "prefixItems": [TEXT], "items": row, "minItems": 1}
     layout = layout_of(obj(["a", "o", "i"], a=TEXT, b=TEXT, o=row, p=row, i=inner), [Row(0, -1, 0, 1.0)])
@@ -158,7 +158,7 @@ def test_a_schema_may_be_a_single_value_or_an_array() -> None:
     assert write(layout_of({**obj(["a"], a=TEXT), "type": ["object", "null"]}), None).record == "null"
 
 
-def test_what_is_known_of_a_property_says_nothing_of_one_whose_name_its_name_begins_with() -> None:
+def test_a_known_value_does_not_count_for_a_property_whose_name_is_its_prefix() -> None:
     schema = obj([], a=obj(["x"], x=TEXT), ab=TEXT, abc=obj([], d={"type": "array", "items": TEXT}))
     layout = lay_out(compile_schema(schema).form, [], {"/ab": '"v"', "/abc/d/0": '"w"'})
     values = [Value(text or b'"?"', absent=text is None) for text in layout.known]

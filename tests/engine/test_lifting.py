@@ -1,4 +1,4 @@
-"""An automaton over tokens holds the sequences of tokens that spell what the automaton over bytes holds."""
+"""Lifting: the automaton over tokens accepts the token sequences that spell the texts of the automaton over bytes."""
 
 from __future__ import annotations
 
@@ -105,12 +105,12 @@ def test_a_lift_in_small_pieces_is_the_same(
         assert np.array_equal(getattr(in_pieces, field.name), getattr(at_once, field.name)), field.name
 
 
-def test_what_the_tokens_cannot_end_is_left_out() -> None:
+def test_states_without_an_end_in_tokens_are_left_out() -> None:
     automaton, _ = automaton_of({"enum": ["ab", "zz"]})
     lifted = lift(automaton, TOKENS)
     assert not accepts(lifted, [0], 3, TOKENS.pad)
     reached = set(lifted.source.tolist())
-    # Nothing spells "z", so only the states of "ab" are left, and the two after its end.
+    # No token has "z", so only the states of "ab" are left, and the two after its end.
     assert len(lifted.final) == 5 + 2 and reached <= set(range(6))
     allowed = {TEXTS.index(text) for text in (b'"', b"a", b"b", b"ab", b'"a')} | {TOKENS.pad, TOKENS.more}
     assert set(lifted.tokens.tolist()) == allowed
@@ -140,8 +140,8 @@ def test_an_empty_language_has_no_text() -> None:
     assert not accepts(lifted, [], 2, TOKENS.pad) and not accepts(lifted, [1], 2, TOKENS.pad)
 
 
-def test_columns_that_meet_in_their_hash_are_told_apart() -> None:
-    # As many rows draw the same weights; each column takes the other's weight once.
+def test_columns_of_one_hash_are_told_apart() -> None:
+    # The generator draws the same weights for as many rows; each column takes the other's weight once.
     one, other = np.random.default_rng(0).integers(1, 2**63, 2, dtype=np.uint64) | np.uint64(1)
     zero = np.uint64(0)
     columns = np.array([[other, zero, other], [zero, one, zero]])

@@ -1,4 +1,4 @@
-"""The precision is a setting: it is a part of a record's key, and every value of it reads."""
+"""The precision of the reader: a setting, a part of a record's key, and every value of it works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A record that its schema cuts is changed a little, towards what is likelier, until it is allowed."""
+"""Repair: a record that its schema refuses is changed a little, towards likelier values, until it is allowed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def obj(required: list[str], rules: dict[str, Any], **properties: Any) -> dict[s
 
 
 def steered(schema: dict[str, Any], record: Any) -> Filled:
-    """What is written when the scores are peaked on this record, whether it is allowed or not."""
+    """The record written when the scores peak on this one, allowed or not."""
     compiled = compile_schema(schema)
     (got,) = Engine(SteeredModel("copy"), "low").fill([request(compiled.form, text=json.dumps(record))])
     assert isinstance(got, Filled), got
@@ -52,19 +52,19 @@ def steered(schema: dict[str, Any], record: Any) -> Filled:
     ],
     ids=["a count", "a dependency", "a denial", "an empty list", "an empty object"],
 )
-def test_what_is_not_there_is_left_out_where_null_is_not_allowed(
+def test_an_absent_value_is_omitted_where_null_is_not_allowed(
     schema: dict[str, Any], record: Any, wanted: Any
 ) -> None:
     assert json.loads(steered(schema, record).record) == wanted
 
 
-def test_what_is_demanded_by_what_is_there_is_made_up_and_flagged_or_given_up() -> None:
+def test_a_value_that_another_one_requires_is_guessed_and_flagged_or_dropped_with_it() -> None:
     schema = obj([], {"dependentRequired": {"a": ["b"]}}, a=TEXT, b=obj(["c"], {}, c=TEXT))
     got = json.loads(steered(schema, {"a": "x"}).record)
     assert got in ({"a": "x", "b": {"c": ""}}, {})
 
 
-def test_a_branch_that_does_not_go_with_the_rest_is_exchanged() -> None:
+def test_a_branch_that_contradicts_the_rest_is_exchanged() -> None:
     kinds = [obj(["k", "n"], {}, k={"const": k}, n=TEXT) for k in ("one", "two")]
     rule = {"if": {"properties": {"t": {"const": 1}}}, "then": {"properties": {"v": kinds[0]}}}
     schema = obj(["t", "v"], rule, t={"enum": [1, 2]}, v={"oneOf": kinds})
@@ -88,7 +88,7 @@ def test_minimal_items_of_an_array_differ_where_items_are_unique() -> None:
     assert sorted(json.loads(steered(schema, ["c", "c"]).record)) == ["a", "b", "c"]
 
 
-def test_many_faults_of_one_record_are_met_one_after_the_other() -> None:
+def test_many_faults_of_one_record_are_repaired_in_turn() -> None:
     item = obj([], {"dependentRequired": {"a": ["b"]}}, a=TEXT, b=TEXT, c=TEXT)
     rows = [{"a": "x", "c": "y"} if at % 2 else {"c": f"{at}"} for at in range(24)]
     got = json.loads(steered({"type": "array", "items": item}, rows).record)
@@ -127,9 +127,10 @@ def near(
     others: dict[str, Found] | None = None,
     rows: int = 0,
 ) -> tuple[Any, int]:
-    """The record found near these values (by path, a text or None, and how sure it is); how many were judged.
+    """The allowed record found near these values, and how many records were judged.
 
-    `others` are what else a slot might be; of what is not among them it might be absent, or else as it is.
+    Each value is a text or None by its path, with its confidence. `others` are the other candidates of a slot; a slot
+    without candidates may be absent, or else as it is.
     """
     form = compile_schema(schema).form
     layout = lay_out(form, [Row(0, -1, at, 1.0) for at in range(rows)], {})
@@ -157,7 +158,7 @@ def near(
 
 
 class Counting:
-    """A judge that counts the records that it was asked about."""
+    """A judge that counts the records that it judged."""
 
     def __init__(self, judge: Judge) -> None:
         self.judge, self.asked = judge, 0
@@ -173,7 +174,7 @@ def test_a_record_that_is_allowed_stays_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("weak", ["a", "b", "c"])
-def test_what_is_least_sure_is_left_out(weak: str) -> None:
+def test_the_least_sure_value_is_left_out(weak: str) -> None:
     schema = obj([], {"maxProperties": 2}, a=TEXT, b=TEXT, c=TEXT)
     values: dict[str, Any] = {f"/{name}": (f'"{name}"', 0.7 if name == weak else 0.9) for name in "abc"}
     assert near(schema, values)[0] == {name: name for name in "abc" if name != weak}
@@ -192,7 +193,7 @@ NO_BAD = {"not": {"contains": {"properties": {"n": {"const": "bad"}}}}}
 @pytest.mark.parametrize(
     ("chance", "leaves", "wanted"),
     [
-        # Out of 0.9 of each, the row costs log 9 and 0.5 for each value beyond the first; the other text
+        # At 0.9 for each value, dropping the row costs log 9, and 0.5 for each value beyond the first; the other text
         # costs the logarithm of 0.9 to its chance.
         (0.05, 2, [{"n": "x"}]),
         (0.05, 3, [{"n": "x"}, {"n": "good", "m": "m", "o": "o"}]),
@@ -212,23 +213,23 @@ def test_a_row_is_dropped_where_that_is_likelier_than_another_text(
 
 
 @pytest.mark.parametrize(("sure", "wanted"), [(0.9, {}), (0.9972, {}), (0.998, {"a": "x", "o": {"n": ""}})])
-def test_rather_something_less_than_something_made_up_unless_it_is_all_but_certain(
+def test_a_value_is_dropped_rather_than_guessed_unless_it_is_almost_certain(
     sure: float, wanted: Any
 ) -> None:
     schema = obj([], {"dependentRequired": {"a": ["o"]}}, a=TEXT, o=obj(["n"], {}, n=TEXT))
     assert near(schema, {"/a": ('"x"', sure)})[0] == wanted
 
 
-def test_a_text_that_nothing_was_found_of_is_written_where_nothing_else_is_allowed() -> None:
+def test_a_text_without_evidence_is_written_only_where_no_other_is_allowed() -> None:
     schema = obj([], {"minProperties": 1, "not": {"properties": {"a": {"maximum": 8}}}}, a={"enum": [1, 9]})
     assert near(schema, {"/a": (None, 0.9)})[0] == {"a": 9}
 
 
 @pytest.mark.parametrize("within", [(), ("o",), ("o", "p")], ids=["there", "above", "far above"])
-def test_a_branch_is_exchanged_wherever_around_it_the_rule_stands(
+def test_a_branch_is_exchanged_for_a_rule_at_any_level_above_it(
     within: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # As in a large form, where not every text of a slot is tried.
+    # As in a large form, in which not every text of a slot is tried.
     monkeypatch.setattr("cinnabar.engine.repair.FEW", 0)
     part: dict[str, Any] = {"oneOf": [obj(["k", "n"], {}, k={"const": k}, n=TEXT) for k in ("one", "two")]}
     rule: dict[str, Any] = {"properties": {"k": {"const": "one"}}}
@@ -245,7 +246,7 @@ def test_a_list_that_the_record_may_not_have_is_null_where_it_may_be() -> None:
     assert near(schema, {"/o/*": ('"x"', 0.9)}, rows=1)[0] == {"o": None}
 
 
-def test_known_values_and_what_stands_elsewhere_are_never_changed() -> None:
+def test_known_values_and_other_places_never_change() -> None:
     item = obj([], {"maxProperties": 1}, a=TEXT, b=TEXT)
     schema = obj([], {}, i=item, j=obj([], {}, a=TEXT, b=TEXT))
     values = {f"/{at}/{name}": (f'"{name}"', 0.6) for at in "ij" for name in "ab"}

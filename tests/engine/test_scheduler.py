@@ -1,4 +1,4 @@
-"""Packing into batches."""
+"""The scheduler: it packs requests into batches."""
 
 from __future__ import annotations
 

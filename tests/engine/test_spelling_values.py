@@ -1,4 +1,4 @@
-"""How a value is spelled out: it grows, its letters are committed one by one, and it ends in padding."""
+"""Spelled values: they grow, their letters are committed one by one, and they end in padding."""
 
 
 
@@ -17,9 +17,9 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Candidate, Scores
 
 
-def test_a_spelled_out_value_stands_when_the_model_no_longer_spells_it() -> None:
+def test_a_spelled_value_stays_when_the_model_no_longer_spells_it() -> None:
     class Once(SteeredModel):
-        """Spells the first slot out in the first step only, and would rather copy something else later."""
+        """Spell the first slot out in the first step only, and rather copy another value later."""
 
         step = 0
 
@@ -58,7 +58,7 @@ def test_a_value_longer_than_the_longest_slot_is_cut_but_valid() -> None:
 
 def test_forced_positions_do_not_count_towards_confidence() -> None:
     class Unsure(SteeredModel):
-        """Sure of the digits, not of the dashes and quotes that the form of a date leaves no choice of."""
+        """Be sure of the digits only, not of the dashes and quotes that the date format forces."""
 
         def score(self, forms: Any, memories: Any, rows: Any, canvas: Canvas) -> Scores:
             scores = super().score(forms, memories, rows, canvas)
@@ -78,7 +78,7 @@ def test_padding_follows_from_the_end_of_a_value_and_never_comes_first() -> None
     logits[1:4, ord("x")] = 6.0
     logits[4, ord('"')] = 5.0
     logits[5:9, PAD] = 4.0
-    # That the far right is padding is certain; where the value ends is not.
+    # The far right is certainly padding, but the end of the value is not certain.
     logits[9:, PAD] = 30.0
     model = Spelling(logits, 99.0, -9.0, 0.0)
     (got,) = Engine(model, "medium", threshold=1.0).fill([request(form_of(a={"type": "string"}))])
@@ -89,9 +89,9 @@ def test_padding_follows_from_the_end_of_a_value_and_never_comes_first() -> None
         assert PAD not in tokens or set(tokens[end:]) == {PAD}
 
 
-def test_a_value_without_any_choice_of_letters_waits_for_its_turn_as_a_whole() -> None:
+def test_a_value_with_forced_letters_is_committed_as_a_whole_in_its_turn() -> None:
     form = form_of(a={"type": ["string", "null"], "pattern": "^abc$"}, b={"type": "string"})
-    # Sixteen positions of 1 in 258 are -88.8: spelled out is a little likelier than absent.
+    # Sixteen positions of 1 in 258 are -88.8: the spelled value is a little likelier than absence.
     model = Spelling(torch.zeros(16, VOCABULARY), 89.14, 0.0, 9.0)
     (got,) = Engine(model, "medium").fill([request(form)])
     assert filled(got).record == '{"a":"abc","b":"A"}'
@@ -100,9 +100,9 @@ def test_a_value_without_any_choice_of_letters_waits_for_its_turn_as_a_whole() -
     assert filled(got).leaves["/a"].confidence == pytest.approx(0.575, abs=0.02)
 
 
-def test_a_position_is_opened_again_at_most_twice() -> None:
+def test_a_position_is_reopened_at_most_twice() -> None:
     class Fickle(Spelling):
-        """Sure of the first letter, and of another one in every step; never sure of the others."""
+        """Be sure of the first letter, of another one in every step, and never of the others."""
 
         def score(self, forms: Any, memories: Any, rows: Any, canvas: Canvas) -> Scores:
             self.token_logits[1] = 0.0
@@ -119,9 +119,9 @@ def test_a_position_is_opened_again_at_most_twice() -> None:
 
 
 @pytest.mark.parametrize("other", ["absent", "copied"])
-def test_a_value_that_is_partly_committed_is_neither_absent_nor_another_text(other: str) -> None:
+def test_a_partly_committed_value_does_not_become_absent_or_another_text(other: str) -> None:
     class Leaning(Spelling):
-        """Leans towards something else once the first letters are there, but not clearly."""
+        """Lean towards another value once the first letters are committed, but not clearly."""
 
         def score(self, forms: Any, memories: Any, rows: Any, canvas: Canvas) -> Scores:
             self.spelled = 0.6 if self.seen else 4.0

@@ -1,4 +1,4 @@
-"""One denoising step by itself: what scores mean for each slot, what is committed, and what is noted."""
+"""One denoising step by itself: the meaning of scores for each slot, the commits, and the notes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from cinnabar.schemas.errors import EngineFailure
 CPU, INF = torch.device("cpu"), float("inf")
 TEXT = {"type": "string"}
 SPAN = ((2, 5),)
-#: What a slot may be, each with its logit; "" stands for absent.
+#: The choices of a slot, each with its logit; "" stands for absent.
 Offer = dict[str, float]
 
 
@@ -36,7 +36,7 @@ def state_of(required: Sequence[str] = (), **properties: Any) -> BatchState:
 def scores_of(
     state: BatchState, *offers: Offer, spelled: dict[int, tuple[str, float]] | None = None, refused: float = -INF
 ) -> Scores:
-    """Candidates by their logits; `spelled` has for a slot the text that its tokens are peaked on."""
+    """Candidates by their logits; for the slots in `spelled` the token logits peak on this text."""
     spelled = spelled or {}
     size, width = state.canvas.tokens.shape
     texts = [[text for text in offer if text] for offer in offers]
@@ -81,7 +81,7 @@ def test_the_surest_value_is_committed_and_all_are_noted() -> None:
 
 
 @pytest.mark.parametrize(("share", "given"), [(0.29, False), (0.54, False), (0.55, True)])
-def test_what_may_be_absent_is_given_from_a_little_above_one_half_on(share: float, given: bool) -> None:
+def test_an_optional_value_is_given_from_a_little_above_one_half(share: float, given: bool) -> None:
     state = state_of(a=TEXT)
     step(state, scores_of(state, {"": math.log(1 - share), '"A"': math.log(share)}), "instant")
     assert state.values[0].absent == (not given) and not state.values[0].missing
@@ -91,13 +91,13 @@ def test_what_may_be_absent_is_given_from_a_little_above_one_half_on(share: floa
 
 
 @pytest.mark.parametrize(("share", "missing"), [(0.51, False), (0.5, False), (0.49, True)])
-def test_what_is_demanded_is_missing_where_absence_is_likelier_than_not(share: float, missing: bool) -> None:
+def test_a_required_value_is_missing_where_absence_is_likelier_than_not(share: float, missing: bool) -> None:
     state = state_of(["a"], a=TEXT)
     step(state, scores_of(state, {"": math.log(1 - share), '"A"': math.log(share)}), "instant")
     assert state.values == [Value(b'"A"', False, share, 1 - share, SPAN, "copied", missing)]
 
 
-def test_where_nothing_is_offered_the_value_noted_before_stands() -> None:
+def test_a_slot_without_offers_keeps_its_noted_value() -> None:
     state = state_of(["a"], a=TEXT, b=TEXT)
     step(state, scores_of(state, {"": -INF}, {"": -INF}), "instant")
     assert [(v.text, v.absent, v.missing, v.confidence) for v in state.values] == [
@@ -106,7 +106,7 @@ def test_where_nothing_is_offered_the_value_noted_before_stands() -> None:
     ]
 
 
-def test_the_allowed_mass_is_what_the_automata_left() -> None:
+def test_the_allowed_mass_is_that_of_the_texts_that_the_automata_accept() -> None:
     state = state_of(["a", "b"], a=TEXT, b={"type": "integer"})
     step(state, scores_of(state, {'"A"': 0}, {"7": 0}, refused=0.0))
     assert [value.allowed_mass for value in state.values] == [-0.6931, -0.6931]
@@ -129,13 +129,13 @@ def test_the_alternatives_are_absence_the_candidates_and_the_least() -> None:
     assert [value.confidence for _, value in found][1:] == [chance for chance, _ in found][1:]
     assert found[0][1].absent_confidence == found[0][0] and found[-1][1].spans == ()
     assert all(not value.missing for _, value in found[1:3])
-    # What is noted as absent has its best guess among them.
+    # A value noted as absent keeps its best guess among the alternatives.
     assert [(round(chance, 3), value.text, value.absent) for chance, value in others(1)] == [
         (0.953, b"5", True), (0.047, b"5", False), (0.047, b"5", False), (0.0, b"0", False),
     ]  # fmt: skip
 
 
-def test_all_that_is_offered_for_a_slot_is_among_its_alternatives() -> None:
+def test_every_candidate_of_a_slot_is_among_its_alternatives() -> None:
     state = state_of(["a"], a=TEXT, b={"enum": ["x", "y"]})
     offers = {"": 0.0, '"A"': 2.0, '"B"': 1.0, '"C"': 0.5, '"D"': 0.1}, {'"y"': 0.0}
     others = step(state, scores_of(state, *offers, spelled={0: ('"C"', 0.0)}))
@@ -146,7 +146,7 @@ def test_all_that_is_offered_for_a_slot_is_among_its_alternatives() -> None:
     assert [value.text for _, value in others(1)] == [b'"y"', b'"y"', b'"x"']
 
 
-def test_what_is_spelled_out_is_its_own_alternative() -> None:
+def test_a_spelled_value_is_its_own_alternative() -> None:
     state = state_of(["a"], a=TEXT)
     others = step(state, scores_of(state, {"": 0.0}, spelled={0: ('"xy"', 2.0)}), "instant")
     share = round(math.exp(2) / (1 + math.exp(2)), 4)
@@ -157,7 +157,7 @@ def test_what_is_spelled_out_is_its_own_alternative() -> None:
     ]  # fmt: skip
 
 
-def test_a_candidate_that_is_not_allowed_fails_only_where_it_is_the_best() -> None:
+def test_a_candidate_that_is_not_allowed_fails_the_request_only_as_the_best_choice() -> None:
     state = state_of(["a"], a=TEXT)
     step(state, scores_of(state, {"12": 0.0, '"A"': 1.0}))
     with pytest.raises(EngineFailure, match="/a: the candidate 12"):
@@ -165,7 +165,7 @@ def test_a_candidate_that_is_not_allowed_fails_only_where_it_is_the_best() -> No
 
 
 @pytest.mark.parametrize(("length", "grows"), [(16, True), (32, True), (64, False)])
-def test_a_slot_grows_where_its_value_goes_on_up_to_the_longest(length: int, grows: bool) -> None:
+def test_a_slot_grows_with_its_value_up_to_the_longest(length: int, grows: bool) -> None:
     state = state_of(["a"], a=TEXT)
     while int(state.canvas.length[0]) < length:
         state.grow(torch.tensor([True]))
@@ -178,7 +178,7 @@ def test_a_slot_grows_where_its_value_goes_on_up_to_the_longest(length: int, gro
         assert state.canvas.values == [b'"' + b"x" * 62 + b'"']
 
 
-def test_in_the_last_step_all_is_committed_and_before_it_a_share() -> None:
+def test_the_last_step_commits_everything_and_earlier_steps_a_share() -> None:
     for steps, closed in ((1, 4), (2, 2), (3, 2), (4, 1)):
         state = state_of(**dict.fromkeys("abcd", TEXT))
         step(state, scores_of(state, *[{'"A"': 0.0, '"B"': 0.0}] * 4), "medium", steps=steps)
@@ -186,7 +186,7 @@ def test_in_the_last_step_all_is_committed_and_before_it_a_share() -> None:
 
 
 def committed(effort: str = "medium") -> BatchState:
-    """A state of two steps' work, of which the first slot's value is committed."""
+    """A state after two steps' work, with a committed value in the first slot."""
     state = state_of(["a", "b"], a=TEXT, b=TEXT)
     step(state, scores_of(state, {'"A"': 5, '"B"': 0}, {'"A"': 0, '"B"': 0}), effort)
     assert state.closed.tolist() == [True, False]
@@ -202,11 +202,11 @@ def test_a_value_is_doubted_where_another_is_clearly_likelier(now: tuple[float, 
     logits = {'"A"': math.log(now[0]), '"B"': math.log(now[1]), **rest}
     step(state, scores_of(state, logits, {'"A"': 0, '"B"': 0}))
     assert state.reopenings.values == int(opened)
-    # What was given up is not taken in the step that gave it up.
+    # A step does not take the value that it gave up.
     assert state.values[0].text == (b'"B"' if opened else b'"A"')
 
 
-def test_nothing_is_opened_again_beyond_the_steps_of_an_effort_or_too_often() -> None:
+def test_no_slot_is_reopened_too_often_or_beyond_the_steps_of_the_effort() -> None:
     other = {'"A"': 0, '"B"': 5}, {'"A"': 0, '"B"': 0}
     late = committed()
     late.steps = [4]
@@ -222,7 +222,7 @@ def test_nothing_is_opened_again_beyond_the_steps_of_an_effort_or_too_often() ->
     assert once.reopenings.values == 1
 
 
-def test_a_value_that_is_no_longer_offered_is_opened_again() -> None:
+def test_a_value_that_is_no_longer_offered_is_reopened() -> None:
     state = committed()
     step(state, scores_of(state, {'"B"': 1, '"C"': 0}, {'"A"': 0, '"B"': 0}))
     assert state.reopenings.values == 1 and state.values[0].text == b'"B"'
@@ -250,7 +250,7 @@ def test_scores_that_are_no_numbers_are_refused(field: str) -> None:
             constrain(state, scores, Constraint(CPU))
 
 
-def test_what_is_not_spelled_out_has_no_outlook() -> None:
+def test_slots_that_are_not_spelled_have_an_empty_outlook() -> None:
     state = state_of(["a", "b"], a=TEXT, b=TEXT)
     judged = constrain(state, scores_of(state, {"": 0}, {"": 0}, spelled={1: ('"x"', 1.0)}), Constraint(CPU))
     assert judged.spelled_logit.tolist() == [-INF, 1.0] and judged.outlook.complete.tolist() == [False, True]

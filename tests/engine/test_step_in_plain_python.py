@@ -1,4 +1,4 @@
-"""What a step commits, opens again and notes is what the same step does slot by slot in plain Python."""
+"""A step on tensors commits, reopens and notes the same as the step slot by slot in plain Python."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def state_of(draw: random.Random) -> BatchState:
 
 
 def logits(draw: random.Random, count: int) -> list[float]:
-    """Of one softmax: now one that wins, now several that are alike, now none."""
+    """Logits of one softmax: sometimes one wins, sometimes several are alike, sometimes there is none."""
     spread = draw.choice((0.0, 0.7, 2.0, 5.0))
     return [NONE if draw.random() < 0.1 else draw.gauss(0, spread) for _ in range(count)]
 

@@ -26,7 +26,7 @@ CHUNKS, SEEDS, BATCH = 20, 20, 5
 
 @pytest.mark.parametrize("chunk", first(3, range(CHUNKS)))
 def test_every_state_at_every_step_is_valid(chunk: int) -> None:
-    """CHUNKS * SEEDS * BATCH = 2,000 pairs of a schema and random scores."""
+    """Fill CHUNKS * SEEDS * BATCH = 2,000 pairs of a schema and random scores."""
     cases = 0
     for seed in range(chunk * SEEDS, (chunk + 1) * SEEDS):
         compiled = forms(seed)
@@ -40,7 +40,7 @@ def test_every_state_at_every_step_is_valid(chunk: int) -> None:
     assert cases == SEEDS * BATCH
 
 
-def test_what_is_wrong_with_a_step_is_found() -> None:
+def test_faults_of_a_step_are_found() -> None:
     c = compile_schema(
         {"type": "object", "properties": {"n": {"type": "integer"}}, "additionalProperties": False}
     )
@@ -53,13 +53,13 @@ def test_what_is_wrong_with_a_step_is_found() -> None:
     assert [*objections(c, None, Failed("0", "model", "broken"), states)] == ["model: broken"]
 
 
-def test_there_is_a_form_of_nearly_all_schemas() -> None:
+def test_nearly_all_schemas_have_a_form() -> None:
     draw = random.Random(1)
     assert sum(writable(random_schema(draw)) for _ in range(300)) > 290
 
 
 def test_random_scores_reach_every_way_of_filling_a_slot() -> None:
-    """What the other tests rest on: growth, re-opening, and every origin of a value do occur."""
+    """The other tests rely on these: growth, reopening, and every origin of a value do occur."""
     origins, reopened, changed, longest, missing = set(), 0, 0, 0, 0
     for seed in range(30):
         engine = Engine(RandomModel(seed), "high", threshold=0.6)
@@ -126,14 +126,14 @@ def test_scores_peaked_on_a_record_give_its_canonical_text(how: str, effort: str
     assert tried > 80
 
 
-def test_absence_is_the_same_however_it_is_written() -> None:
+def test_every_way_to_write_absence_counts_the_same() -> None:
     assert present({"a": None, "b": [], "c": {"d": None}, "e": [1, None]}) == {"e": [1]}
     assert present([None, 1]) == [1]
 
 
 @pytest.mark.parametrize("how", first(1, ["copy", "spell"]))
-def test_scores_peaked_on_records_that_are_cut_give_others_that_are_allowed(how: str) -> None:
-    """Values that each fit their slot and do not go together: another record is found near them."""
+def test_scores_peaked_on_refused_records_give_allowed_ones_near_them(how: str) -> None:
+    """Each value fits its slot, but they do not go together: the engine finds another record near them."""
     tried = given_up = 0
     for seed in range(60):
         loose = [replace(c.form, judge=None) for c in forms(seed)]
@@ -153,7 +153,7 @@ def test_scores_peaked_on_records_that_are_cut_give_others_that_are_allowed(how:
     assert given_up < 0.25 * tried
 
 
-def test_scores_peaked_on_what_is_not_allowed_give_another_text_that_is() -> None:
+def test_scores_peaked_on_refused_texts_give_allowed_ones() -> None:
     c = compile_schema(
         {
             "type": "object",

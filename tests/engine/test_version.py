@@ -1,4 +1,4 @@
-"""A change to the code that decides values is noticed, and makes records anew."""
+"""The version of the code that decides values: a change of that code is noticed and gives new record keys."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def project(folder: Path, **files: str) -> str:
     return syntax_hash(folder)
 
 
-def test_the_version_was_raised_with_the_last_change_of_the_code_that_decides_values() -> None:
+def test_the_version_is_raised_with_the_code_that_decides_values() -> None:
     found = syntax_hash(ROOT)
     assert found == SYNTAX, (
         f"the code that decides values has changed since version {VALUES_VERSION} (its hash is {found}): run"
@@ -81,18 +81,18 @@ def test_any_change_of_code_changes_the_hash(tmp_path: Path, old: str, new: str)
         ("return MUCH * x", "return (\n        MUCH * x\n    )"),
     ],
 )
-def test_docstrings_comments_imports_and_layout_do_not(tmp_path: Path, old: str, new: str) -> None:
+def test_docstrings_comments_imports_and_layout_leave_the_hash(tmp_path: Path, old: str, new: str) -> None:
     assert old in RULE
     assert project(tmp_path / "a", rule=RULE) == project(tmp_path / "b", rule=RULE.replace(old, new))
 
 
-def test_the_file_in_which_a_definition_stands_does_not_count(tmp_path: Path) -> None:
+def test_moving_a_definition_to_another_file_leaves_the_hash(tmp_path: Path) -> None:
     head, kept = RULE.split("class Kept")
     whole = project(tmp_path / "a", rule=RULE)
     assert project(tmp_path / "b", one=head, other=f"import math\n\nclass Kept{kept}") == whole
 
 
-def test_a_table_of_names_counts(tmp_path: Path) -> None:
+def test_a_change_in_a_table_of_names_changes_the_hash(tmp_path: Path) -> None:
     before = project(tmp_path, rule=RULE)
     (tmp_path / "engine" / "readings" / "names.tsv").write_text("may\t5\n")
     assert syntax_hash(tmp_path) != before

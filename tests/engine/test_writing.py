@@ -1,4 +1,4 @@
-"""What a record is made of: what is written, what is noted of it, and what is decided from outside."""
+"""Writing a record: its text, the notes on it, and the decisions from outside."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def rows_of(count: int) -> list[Row]:
 
 
 def write(layout: Layout, *texts: str | None, decided: Mapping[int, Any] | None = None) -> Writer:
-    """The record of these texts, None for what is absent; its guess is "?"."""
+    """The record of these texts, None for an absent one; its guess is "?"."""
     assert len(texts) == len(layout.slots)
     values = [
         Value((text or '"?"').encode(), text is None, 0.5, 0.25, ((1, 3),), rival=0.125) for text in texts
@@ -56,12 +56,12 @@ def test_open_properties_have_names_of_their_own_and_are_noted_by_them() -> None
     assert got.leaves["/a"] == Leaf(None, 0.25, origin="absent", slot=0, **said)
 
 
-def test_an_open_property_without_a_name_or_a_value_leaves_its_name_to_the_next() -> None:
+def test_an_open_property_without_name_or_value_does_not_take_a_name() -> None:
     got = write(laid_out(OPEN, rows_of(3)), '"k"', '"x"', None, None, '"1"', '"x"', '"2"')
     assert got.record == '{"a":"k","x":"2"}' and got.rows == {"/x": (OFFSET + 20, 0.5)}
 
 
-def test_an_object_is_there_if_an_open_property_is() -> None:
+def test_an_open_property_makes_its_object_present() -> None:
     layout = laid_out(obj(o=OPEN), rows_of(1))
     assert write(layout, None, '"x"', '"1"').record == '{"o":{"x":"1"}}'
     assert write(layout, None, '"x"', None).record == "{}"
@@ -91,7 +91,7 @@ def test_open_properties_of_several_patterns_are_all_written() -> None:
 ROWS = {"type": "array", "items": {**obj(n=TEXT, m=TEXT), "required": ["n"]}, "uniqueItems": True}
 
 
-def test_an_item_that_repeats_another_leaves_no_note_but_the_slots_that_were_asked() -> None:
+def test_a_repeated_item_leaves_only_the_notes_of_its_asked_slots() -> None:
     got = write(laid_out(ROWS, rows_of(3)), '"a"', None, '"a"', None, '"b"', None)
     assert got.record == '[{"n":"a"},{"n":"b"}]'
     assert got.rows == {"/0": (OFFSET, 0.5), "/1": (OFFSET + 20, 0.5)}
@@ -99,20 +99,20 @@ def test_an_item_that_repeats_another_leaves_no_note_but_the_slots_that_were_ask
     assert got.instances["/1/n"] == [2, 4] and len(got.states["/1/m"]) == 1
 
 
-def test_an_item_that_repeats_another_takes_no_note_of_its_neighbours_with_it() -> None:
+def test_removing_a_repeated_item_keeps_its_neighbours_notes() -> None:
     rows = {"type": "array", "uniqueItems": True, "items": TEXT}
     got = write(laid_out(obj(z=TEXT, a=rows, b=TEXT), rows_of(3)), '"0"', '"x"', '"x"', '"y"', '"1"')
     assert got.record == '{"z":"0","a":["x","y"],"b":"1"}'
     assert sorted(got.leaves) == ["/a/0", "/a/1", "/b", "/z"]
 
 
-def test_an_item_that_repeats_another_and_is_the_last_leaves_nothing_behind() -> None:
+def test_a_repeated_last_item_leaves_nothing_behind() -> None:
     got = write(laid_out(ROWS, rows_of(2)), '"a"', '"c"', '"a"', '"c"')
     assert got.record == '[{"n":"a","m":"c"}]'
     assert {p[:2] for notes in (got.leaves, got.rows, got.states, got.branches) for p in notes} == {"/0"}
 
 
-def test_known_items_stay_even_if_they_repeat() -> None:
+def test_known_items_stay_even_where_they_repeat() -> None:
     layout = lay_out(compile_schema(ROWS).form, rows_of(2), {"/0/n": '"a"', "/1/n": '"a"'})
     assert write(layout, '"a"', None, '"a"', None).record == '[{"n":"a"},{"n":"a"}]'
 
@@ -152,7 +152,7 @@ FIRST = {"type": "array", "prefixItems": [TEXT, {"type": ["integer", "null"]}], 
         (('"a"', "7", '"r"'), '["a",7,"r"]'),
     ],
 )
-def test_first_items_are_written_up_to_the_last_that_is_there(
+def test_first_items_are_written_up_to_the_last_present_one(
     texts: tuple[str | None, ...], record: str
 ) -> None:
     got = write(laid_out(FIRST, rows_of(1)), *texts)
@@ -175,7 +175,7 @@ def test_no_more_first_items_are_written_than_an_array_may_have() -> None:
     assert write(layout, *['"a"'] * len(layout.slots)).record == '["a"]'
 
 
-def test_what_an_array_has_to_contain_fills_it_up() -> None:
+def test_an_array_is_filled_up_with_the_items_that_it_must_contain() -> None:
     schema = {"type": "array", "items": TEXT, "contains": {"const": "c"}, "minContains": 2, "minItems": 3}
     got = write(laid_out(schema, rows_of(1)), '"x"')
     assert got.record == '["x","c","c"]' and got.leaves["/2"].missing
@@ -192,7 +192,7 @@ CHOICE = {
 }
 
 
-def test_of_a_choice_the_branch_is_written_that_is_named_or_else_one_that_is_there() -> None:
+def test_a_choice_writes_its_named_branch_or_else_a_present_one() -> None:
     layout = laid_out(CHOICE, rows_of(1))
     one, many, other = layout.slots[0].options
     assert write(layout, many, '"one"', '"n"', '"x"', '"o"').record == '["x"]'
@@ -214,7 +214,7 @@ def test_a_branch_that_is_decided_is_written_with_or_without_a_value() -> None:
         assert got.record == record and [at for _, at in got.branches[""]] == [branch]
 
 
-def test_a_choice_of_which_nothing_is_there_is_left_out_and_so_are_its_leaves() -> None:
+def test_a_choice_without_values_is_omitted_with_its_leaves() -> None:
     layout = laid_out(obj(v=CHOICE))
     got = write(layout, layout.slots[0].options[0], None, None, None)
     assert got.record == "{}" and states(got) == {"/v": ["out"]}
@@ -232,7 +232,7 @@ def decided(layout: Layout, **by_name: Any) -> dict[int, Any]:
     return {id(members[name]): how for name, how in by_name.items()}
 
 
-def test_what_is_there_may_be_decided_to_be_left_out_or_null() -> None:
+def test_a_decision_can_omit_a_present_node_or_make_it_null() -> None:
     layout = laid_out(PLACES, rows_of(1))
     full = ('"t"', '"x"', '"y"', '"i"')
     plain = write(layout, *full)
@@ -245,7 +245,7 @@ def test_what_is_there_may_be_decided_to_be_left_out_or_null() -> None:
     assert out.leaves["/t"].origin == "absent" and out.instances["/o/x"] == [1]
 
 
-def test_what_is_not_there_may_be_decided_to_be_there() -> None:
+def test_a_decision_can_make_an_absent_node_present() -> None:
     layout = laid_out(PLACES)
     assert write(layout, None, None, None).record == '{"n":null,"i":[]}'
     there = write(layout, None, None, None, decided=decided(layout, o="there", n="there"))
@@ -253,14 +253,14 @@ def test_what_is_not_there_may_be_decided_to_be_there() -> None:
 
 
 @pytest.mark.parametrize("least", [0, 1, 2])
-def test_an_array_may_be_decided_to_have_more_items(least: int) -> None:
+def test_a_decision_can_give_an_array_more_items(least: int) -> None:
     layout = laid_out(obj(i={"type": "array", "items": TEXT, "minItems": 1}), rows_of(1))
     got = write(layout, '"a"', decided=decided(layout, i=least))
     assert got.record == ('{"i":["a",""]}' if least == 2 else '{"i":["a"]}')
     assert ("/i/1" in got.leaves) == (least == 2)
 
 
-def test_known_values_are_written_wherever_they_stand() -> None:
+def test_known_values_are_written_at_every_kind_of_place() -> None:
     layout = laid_out(obj(a=TEXT, b={"type": ["string", "null"]}), a='"x"', b="null")
     got = write(layout, '"x"', "null")
     assert got.record == '{"a":"x","b":null}' and not got.states
@@ -286,7 +286,7 @@ def test_known_values_are_written_wherever_they_stand() -> None:
         (CHOICE, '{"k":"one","n":""}', {"/k": '"one"', "/n": '""'}),
     ],
 )  # fmt: skip
-def test_the_record_of_nothing_is_as_small_as_the_form_can_be(
+def test_a_record_without_values_is_the_forms_smallest(
     schema: dict[str, Any], record: str, leaves: dict[str, str]
 ) -> None:
     found: dict[str, Leaf] = {}

@@ -1,4 +1,4 @@
-"""The random schemas and models of the engine's tests are used here, too."""
+"""These tests also use the random schemas and models of the engine's tests."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Documents are cut at their own borders, with nothing lost, in linear time."""
+"""Chunking: documents are cut at their own borders, with nothing lost, in linear time."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_neighbours_share_whole_lines() -> None:
     assert shared == "one line of words\n" * 4
 
 
-def test_a_line_without_blanks_is_cut_all_the_same() -> None:
+def test_a_line_without_blanks_is_cut_as_well() -> None:
     found = chunks(document("x" * 10_000), 100, 10, len)
     assert all(chunk.end - chunk.start <= 100 for chunk in found)
     assert found[-1].end == 10_000
@@ -84,7 +84,7 @@ def test_chunks_cover_the_document_in_order_and_fit(text: str, limit: int, overl
     assert found[-1].end == len(text)
     for before, after in pairwise(found):
         assert before.start < after.start <= before.end < after.end
-    # A word that is cut counts on both sides.
+    # A cut word counts on both sides.
     assert all(words_of(text[c.start : c.end]) <= limit for c in found)
     assert all(
         words_of(text[after.start : before.end]) <= overlap + 1

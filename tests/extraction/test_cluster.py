@@ -1,4 +1,4 @@
-"""A run over a cluster writes what a run on one machine writes, whoever dies meanwhile."""
+"""A run over a cluster writes the same rows as a run on one machine, even where processes die."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from cinnabar.extraction.storage.records import Outcome
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import DocumentError, ModelError, RunError, UsageError
 
-# Each process that starts imports PyTorch, which takes its time on a machine that is busy with other work.
+# Each process imports PyTorch when it starts, which takes long on a machine busy with other work.
 pytestmark = pytest.mark.timeout(900)
 
 SOURCE = load_schema(
@@ -51,7 +51,7 @@ SOURCE = load_schema(
     }
 )
 
-# The version before it.
+# An earlier version of the schema.
 EARLIER = load_schema({"title": "note", "properties": {"name": {"type": "string"}}, "required": ["name"]})
 
 
@@ -65,7 +65,7 @@ class Deadly(ReadingModel):
 
 
 class Keeping(ReadingModel):
-    """A model whose encodings can be kept."""
+    """A model with encodings that the cache can keep."""
 
     def pack(self, memory: str) -> dict[str, torch.Tensor]:
         return {"text": torch.tensor([*memory.encode()], dtype=torch.uint8)}
@@ -80,7 +80,7 @@ def source(load: Any = Deadly, encodings: int = 0) -> ModelSource:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    """Two processors of this machine."""
+    """A cluster of two processors of this machine."""
     with ExitStack() as stack:
         found = stack.enter_context(joined("local", source(), processors=2))
         assert found is not None
@@ -105,7 +105,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def written(out: Path) -> list[Any]:
-    """All that a run wrote, but for its id and its times."""
+    """All rows that a run wrote, except its id and its times."""
     records = "document, engine_fingerprint, confidence, flags, record_json"
     fields = "document, pointer, value_json, confidence, origin, page, spans, flags"
     return [
@@ -119,7 +119,7 @@ def written(out: Path) -> list[Any]:
 
 
 def processes(name: str) -> list[int]:
-    """Processes that descend from this one and have this in their command line."""
+    """Descendants of this process with this text in their command line."""
     parents, lines = dict[int, int](), dict[int, str]()
     for place in Path("/proc").glob("[0-9]*"):
         try:
@@ -143,7 +143,7 @@ def gone(*names: str) -> bool:
 
 
 class Killer(Silent):
-    """Ends one process of each kind while the run goes on, one kind at each of the first commits."""
+    """End one process of each kind during the run, one kind at each of the first commits."""
 
     kinds = ("ingest.worker", "ray::Parsing", "ray::Filling")
 
@@ -157,7 +157,7 @@ class Killer(Silent):
             os.kill(self.killed[kind], signal.SIGKILL)
 
 
-def test_the_rows_are_those_of_one_machine(cluster: Cluster, folder: Path, tmp_path: Path) -> None:
+def test_a_cluster_writes_the_rows_of_one_machine(cluster: Cluster, folder: Path, tmp_path: Path) -> None:
     for path in folder.glob("[1-4]*.txt"):
         path.unlink()
     options = RunOptions(workers=1, batch=4)
@@ -168,7 +168,7 @@ def test_the_rows_are_those_of_one_machine(cluster: Cluster, folder: Path, tmp_p
 
 
 @pytest.mark.slow
-def test_whoever_is_killed_the_rows_are_those_of_one_machine(
+def test_the_rows_are_those_of_one_machine_whichever_process_is_killed(
     cluster: Cluster, folder: Path, tmp_path: Path
 ) -> None:
     options, killer = RunOptions(workers=1, batch=3), Killer()
@@ -183,7 +183,7 @@ def test_whoever_is_killed_the_rows_are_those_of_one_machine(
 
 
 @pytest.mark.slow
-def test_a_backfill_over_a_cluster_writes_the_rows_of_one_machine_whoever_is_killed(
+def test_a_backfill_over_a_cluster_writes_the_same_rows_whichever_process_is_killed(
     cluster: Cluster, folder: Path, tmp_path: Path
 ) -> None:
     options, killer, rows, steps = RunOptions(workers=1, batch=3), Killer(), list[Any](), list[int]()
@@ -208,13 +208,13 @@ def test_a_backfill_over_a_cluster_writes_the_rows_of_one_machine_whoever_is_kil
     assert query(out, "select count(*) from note where total is not null").rows == [(44,)]
     told = query(out, "select path, detail from outcomes where code = 'changed'").rows
     assert [(Path(path).name, "was changed while" in detail) for path, detail in told] == [("07.txt", True)]
-    # The engines were on this machine, so what their model made of each document is kept.
+    # The engines ran on this machine, so the cache keeps the encoding of each document.
     assert len([*(out / "encodings").rglob("[!.]*.safetensors")]) == 44
     assert gone("ray::Filling", "ray::Parsing", "ingest.worker")
 
 
 @pytest.mark.slow
-def test_a_batch_that_keeps_killing_its_engine_is_named_and_the_rest_stands(
+def test_a_batch_that_keeps_killing_its_engine_is_named_and_the_rest_is_stored(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     for name in ("a", "b", "poison"):
@@ -229,7 +229,7 @@ def test_a_batch_that_keeps_killing_its_engine_is_named_and_the_rest_stands(
 
 
 @pytest.mark.slow
-def test_a_model_that_does_not_fit_is_told_as_on_one_machine(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_model_that_does_not_fit_gives_the_error_of_one_machine(cluster: Cluster, tmp_path: Path) -> None:
     def load() -> ReadingModel:
         raise ModelError("its weights are not there")
 
@@ -238,7 +238,7 @@ def test_a_model_that_does_not_fit_is_told_as_on_one_machine(cluster: Cluster, t
         extract([tmp_path / "a.txt"], SOURCE, tmp_path / "out", source(load), cluster=cluster)
 
 
-def test_a_cluster_that_is_gone_is_told_in_one_line(
+def test_a_lost_cluster_is_one_line(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     felt = Pulse(cluster)
@@ -270,7 +270,7 @@ def test_a_cluster_is_joined_by_its_address(cluster: Cluster, monkeypatch: pytes
         ("127.0.0.1:{silent}", "no Ray cluster answers within 2 s"),
     ],
 )
-def test_a_wrong_address_is_one_line_and_nothing_is_begun(
+def test_a_wrong_address_is_one_line_before_any_work(
     address: str,
     said: str,
     tmp_path: Path,
@@ -297,7 +297,7 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
         check_cluster("local", source())
 
 
-def test_what_belongs_in_one_place_is_not_spread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_refuses_remote_models_and_wrong_gpu_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INCEPTION_API_KEY", "key")
     remote = model_source("mercury-2")
     with pytest.raises(UsageError, match=r"^--ray: .* got --model with one behind a server"):
@@ -334,7 +334,7 @@ def test_an_engine_has_a_gpu_or_a_processor_and_its_memory() -> None:
         seats([head])
 
 
-def test_a_pydantic_class_of_ones_own_goes_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_users_pydantic_class_is_sent_to_the_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from ray import cloudpickle
 
     (tmp_path / "claims.py").write_text(
@@ -356,14 +356,14 @@ def test_a_pydantic_class_of_ones_own_goes_along(tmp_path: Path, monkeypatch: py
     assert done.stdout.strip() == f"{assignment.fingerprint} ['Value error, seven is taken']"
 
 
-def test_what_was_made_of_an_assignment_stays_behind() -> None:
+def test_an_assignment_is_sent_without_its_derived_objects() -> None:
     assignment = Assignment(SOURCE, model_source(), RunOptions(effort="high"))
     assert assignment.compiled.form and assignment.validator
     there = pickle.loads(pickle.dumps(assignment))
     assert there == assignment and set(vars(there)) == {"source", "model", "options", "escalation"}
 
 
-def test_a_file_that_cannot_be_read_any_more_harms_only_itself(tmp_path: Path) -> None:
+def test_a_file_that_became_unreadable_harms_only_itself(tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("name=B\n")
     gone, there = letters([Input(str(path), path) for path in (tmp_path / "a.txt", tmp_path / "b.txt")])
     assert isinstance(gone.content, DocumentError) and gone.content.code == "not_a_file"

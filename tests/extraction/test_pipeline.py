@@ -1,4 +1,4 @@
-"""A batch of documents: one outcome for each, whatever is wrong with one of them."""
+"""The pipeline: a batch of documents gives one outcome for each, even where one of them fails."""
 
 from __future__ import annotations
 
@@ -81,20 +81,20 @@ def test_offsets_of_evidence_are_those_of_the_whole_document_in_every_chunk() ->
         assert item.found.text[span.start : span.end] == leaf.evidence.text
 
 
-def test_a_demanded_value_that_is_missing_goes_to_quarantine_with_its_place() -> None:
+def test_a_missing_required_value_goes_to_quarantine_with_its_place() -> None:
     (outcome,) = run_batch([read("total=3.00\n")], job()).outcomes
     assert (outcome.status, outcome.code, outcome.pointers) == ("quarantined", "missing", ("/name",))
     assert outcome.record is not None and outcome.document is not None
 
 
-def test_a_guess_is_written_and_flagged_where_it_was_asked_for() -> None:
+def test_a_guess_is_written_and_flagged_on_request() -> None:
     (outcome,) = run_batch([read("total=3.00\n")], job("guess")).outcomes
     assert outcome.status == "written" and outcome.record is not None
     assert outcome.record.flags == ("guessed", "no_evidence")
     assert [leaf.pointer for leaf in outcome.record.leaves if leaf.missing] == ["/name"]
 
 
-def test_a_record_that_is_not_sure_enough_waits_in_quarantine_with_the_places() -> None:
+def test_an_unsure_record_waits_in_quarantine_with_its_unsure_places() -> None:
     item = read("name=Anna\n- id=X1\ntotal=12.50\n")
     (outcome,) = run_batch([item], job(min_confidence=0.95)).outcomes
     assert (outcome.status, outcome.code, outcome.pointers) == ("quarantined", "low_confidence", ("/rows/0",))
@@ -104,14 +104,14 @@ def test_a_record_that_is_not_sure_enough_waits_in_quarantine_with_the_places() 
     assert outcome.status == "written"
 
 
-def test_a_value_without_words_behind_it_is_flagged() -> None:
+def test_a_value_without_source_words_is_flagged() -> None:
     (outcome,) = run_batch([read("total=3.00\n")], job("guess")).outcomes
     assert outcome.record is not None
     flags = {leaf.pointer: leaf.flags for leaf in outcome.record.leaves}
     assert flags == {"/name": ("guessed", "no_evidence"), "/total": ()}
 
 
-def test_what_the_schema_gives_for_none_is_flagged_as_that_and_has_no_evidence() -> None:
+def test_a_default_is_flagged_as_such_and_has_no_evidence() -> None:
     item, compiled = read("total=3.00\n"), compile_schema(SCHEMA)
     leaf = Leaf('"3.00"', 0.8, origin="default", slot=0)
     filled = Filled("d", '{"name":"3.00"}', {"/name": leaf}, {}, 1, 0)
@@ -120,14 +120,14 @@ def test_what_the_schema_gives_for_none_is_flagged_as_that_and_has_no_evidence()
     assert (row.flags, row.evidence, row.origin) == (("default",), None, "default")
 
 
-def test_what_the_independent_validator_rejects_goes_to_quarantine_with_place_and_message() -> None:
+def test_a_record_that_the_validator_rejects_goes_to_quarantine_with_place_and_message() -> None:
     stricter = {"type": "object", "properties": {"total": {"type": "number", "maximum": 5}}}
     (outcome,) = run_batch([read("name=A\ntotal=12.50\n")], job(judge=stricter)).outcomes
     assert (outcome.status, outcome.code, outcome.pointers) == ("quarantined", "invalid", ("/total",))
     assert "/total: " in outcome.detail
 
 
-def test_each_input_has_its_outcome_in_order_whatever_is_wrong_with_one() -> None:
+def test_each_input_has_its_outcome_in_order_even_where_one_fails() -> None:
     broken = Read("b.pdf", "0" * 64, DocumentError("broken", "no pages"))
     batch = [read("name=A\n", "a.txt"), broken, read("BOOM\n", "c.txt"), read("name=D\n", "d.txt")]
     outcomes = run_batch(batch, job()).outcomes
@@ -168,6 +168,6 @@ def test_a_record_does_not_depend_on_its_batch() -> None:
     assert together == alone[::-1]
 
 
-def test_steps_are_those_of_the_requests() -> None:
+def test_a_batch_counts_its_steps() -> None:
     assert run_batch([], job()).steps == 0
     assert run_batch([read("name=A\n")], job()).steps > 0

@@ -1,4 +1,4 @@
-"""A run over a folder: what is an input, what is skipped, what is the same whoever did the work."""
+"""A run over a folder: its inputs, the files that it skips, and results that do not depend on how it is divided."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SOURCE = load_schema(
 
 
 class Loads:
-    """A model that is loaded on demand, and how often that was."""
+    """A model that is loaded on demand, with the number of its loads."""
 
     def __init__(self) -> None:
         self.model = ReadingModel()
@@ -104,7 +104,7 @@ def test_records_do_not_depend_on_workers_batches_or_the_order_of_inputs(
     assert seen[0] == seen[1] == seen[2]
 
 
-def test_another_way_to_read_is_other_work(folder: Path, tmp_path: Path) -> None:
+def test_another_chunk_size_or_engine_is_new_work(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     one = folder / "deep" / "nameless.txt"
     extract([one], SOURCE, out, Loads().source(), RunOptions(workers=1))
@@ -130,7 +130,7 @@ def test_a_version_of_other_types_is_refused_before_any_work(folder: Path, tmp_p
     assert loads.count == 0 and query(out, "select count(*) from runs").rows == [(1,)]
 
 
-def test_what_waited_for_review_is_released_and_nothing_else_is_read_again(
+def test_review_releases_waiting_records_and_reads_no_other_document_again(
     folder: Path, tmp_path: Path
 ) -> None:
     out, loads = tmp_path / "out", Loads()
@@ -148,7 +148,7 @@ def test_what_waited_for_review_is_released_and_nothing_else_is_read_again(
     assert query(out, "select count(*) from note").rows == [(6,)]
 
 
-def test_a_run_that_is_broken_off_goes_on_where_it_stopped(folder: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes_at_its_last_batch(folder: Path, tmp_path: Path) -> None:
     out, loads = tmp_path / "out", Loads()
     options = RunOptions(workers=1, batch=2)
     with (
@@ -182,7 +182,7 @@ def test_limit_takes_the_first_inputs(folder: Path, tmp_path: Path) -> None:
     assert (summary.inputs, summary.written) == (2, 2)
 
 
-def test_of_the_same_bytes_the_name_that_a_parser_knows_is_read(tmp_path: Path) -> None:
+def test_among_equal_files_the_one_with_a_known_suffix_is_read(tmp_path: Path) -> None:
     for name in ("a.unknown", "b.txt"):
         (tmp_path / name).write_text("name=Same\n")
     summary = extract(
@@ -195,7 +195,7 @@ def test_of_the_same_bytes_the_name_that_a_parser_knows_is_read(tmp_path: Path) 
     assert (summary.written, summary.skipped) == (1, 1)
 
 
-def test_progress_is_told_of_every_outcome(folder: Path, tmp_path: Path) -> None:
+def test_every_outcome_is_reported_as_progress(folder: Path, tmp_path: Path) -> None:
     class Seen:
         inputs = 0
         outcomes = 0
@@ -221,7 +221,7 @@ def test_hidden_files_and_the_output_folder_are_no_inputs(folder: Path) -> None:
     assert len(names) == 8 and not {".hidden", "config", "x.parquet"} & set(names)
 
 
-def test_a_file_that_is_named_is_an_input_even_where_it_is_hidden_or_named_twice(tmp_path: Path) -> None:
+def test_an_explicitly_named_file_is_one_input_even_if_hidden_or_named_twice(tmp_path: Path) -> None:
     hidden = tmp_path / ".hidden.txt"
     hidden.write_text("x")
     assert expand([hidden, tmp_path / "." / ".hidden.txt"]) == [hidden]
@@ -252,7 +252,7 @@ def test_a_pipe_is_not_waited_for(folder: Path) -> None:
     assert problem is not None and problem.code == "not_a_file"
 
 
-def test_wrong_use_is_told_before_anything_is_made(folder: Path, tmp_path: Path) -> None:
+def test_wrong_use_is_an_error_before_any_file_is_made(folder: Path, tmp_path: Path) -> None:
     out, empty = tmp_path / "out", tmp_path / "empty"
     empty.mkdir()
     loads = Loads()

@@ -1,4 +1,4 @@
-"""The options of a run: what is out of range is told by name, and flows and commands have no ranges of their own."""
+"""The options of a run: each checks its own range, and flows and commands take their ranges from here."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from cinnabar.schemas.errors import UsageError
         ({"worker": 1}, "worker: expected one of effort, steps, "),
     ],
 )
-def test_an_option_out_of_range_is_told_by_the_name_of_the_command(wrong: dict[str, Any], said: str) -> None:
+def test_an_option_out_of_range_is_named_as_on_the_command_line(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError) as error:
         RunOptions(**wrong)
     assert str(error.value).startswith(said)
 
 
-def test_its_levels_and_steps_are_those_of_the_engine() -> None:
+def test_the_levels_and_steps_are_those_of_the_engine() -> None:
     assert get_args(EffortName) == tuple(EFFORTS)
     assert effort_of("low", 64).steps == 64
     with pytest.raises(UsageError):
@@ -49,13 +49,13 @@ def test_every_option_has_a_description_and_survives_a_pickle() -> None:
     assert pickle.loads(pickle.dumps(changed)) == changed
 
 
-def test_its_import_loads_no_torch() -> None:
+def test_importing_the_options_loads_no_torch() -> None:
     code = "import sys, cinnabar.extraction.run_options as found; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
 
-def test_commands_take_defaults_and_help_from_it() -> None:
+def test_commands_take_defaults_and_help_from_the_options() -> None:
     from typer.main import get_command
 
     from cinnabar.flows.cli.main import app
@@ -71,7 +71,7 @@ def test_commands_take_defaults_and_help_from_it() -> None:
     ("module", "flow", "without"),
     [("extract", "extract_folder", set()), ("backfill", "backfill_folder", {"retry_quarantined"})],
 )
-def test_flows_take_flat_parameters_with_ranges_and_descriptions_from_it(
+def test_flows_take_parameters_with_ranges_and_descriptions_from_the_options(
     module: str, flow: str, without: set[str]
 ) -> None:
     from importlib import import_module

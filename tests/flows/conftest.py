@@ -1,4 +1,4 @@
-"""A model of random weights for the commands, and one server of Prefect for all tests of flows."""
+"""Fixtures of the flows' tests: a model with random weights, and one Prefect server for all of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cinnabar.extraction.storage.store import Store
 
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a small model of the default kind, which was never trained."""
+    """The folder of a small untrained model of the default kind."""
     import torch
 
     from cinnabar.engine.models.identity import SHIPPED
@@ -30,7 +30,7 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def prefect_server() -> Iterator[None]:
-    """A temporary server and database."""
+    """Start a temporary server and database."""
     from prefect.testing.utilities import prefect_test_harness
 
     import cinnabar.flows.extract  # noqa: F401, it sets what Prefect reads from the environment
@@ -41,7 +41,7 @@ def prefect_server() -> Iterator[None]:
 
 @pytest.fixture
 def writing() -> Callable[[Path], AbstractContextManager[None]]:
-    """Another run writes to a folder, until the log of a flow says that it waits for that."""
+    """Another run writes to a folder until the log of a flow says that it waits for that run."""
 
     @contextmanager
     def written(out: Path) -> Iterator[None]:
@@ -64,7 +64,7 @@ def writing() -> Callable[[Path], AbstractContextManager[None]]:
 
 @pytest.fixture
 def notes(tmp_path: Path) -> Path:
-    """A folder of small documents, one of them broken, and a schema beside it."""
+    """A folder with small documents, one of them broken, and a schema beside it."""
     docs = tmp_path / "docs"
     docs.mkdir()
     for number in range(3):

@@ -1,4 +1,4 @@
-"""The flow of a backfill does what the command does, a task a batch."""
+"""The flow of a backfill does the work of the command, one task for each batch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cinnabar.flows.cli.main import run
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("prefect_server")
-def test_the_flow_fills_what_is_new(
+def test_the_flow_fills_only_the_new_fields(
     notes: Path,
     tiny_model: Path,
     tmp_path: Path,

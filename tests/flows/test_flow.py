@@ -1,4 +1,4 @@
-"""The Prefect flow does what the command does, tries a batch again, and says what failed."""
+"""The Prefect flow: it does the work of the command, retries a failed batch, and names failures."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_flow_asks_a_server_and_its_key_is_no_parameter(
 
 
 @pytest.mark.usefixtures("prefect_server")
-def test_the_flow_refuses_what_goes_with_a_server_for_a_model_of_our_own(notes: Path, tmp_path: Path) -> None:
+def test_server_options_are_refused_for_a_local_model(notes: Path, tmp_path: Path) -> None:
     from cinnabar.flows.extract import extract_folder
     from cinnabar.flows.parameters import Server
 
@@ -79,7 +79,7 @@ def test_the_flow_refuses_what_goes_with_a_server_for_a_model_of_our_own(notes: 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.usefixtures("prefect_server")
-def test_the_flow_has_a_cluster_do_the_work(notes: Path, tiny_model: Path, tmp_path: Path) -> None:
+def test_the_flow_can_run_on_a_cluster(notes: Path, tiny_model: Path, tmp_path: Path) -> None:
     from cinnabar.flows.extract import extract_folder
 
     where = ([str(notes)], str(notes.parent / "note.json"))
@@ -95,7 +95,7 @@ def test_the_flow_has_a_cluster_do_the_work(notes: Path, tiny_model: Path, tmp_p
 
 
 @pytest.mark.usefixtures("prefect_server")
-def test_wrong_use_is_not_tried_again(
+def test_wrong_use_is_not_retried(
     notes: Path, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from cinnabar.flows.extract import extract_folder
@@ -141,11 +141,11 @@ def test_a_batch_that_keeps_failing_is_named_with_its_documents(
         ("quarantined", 1),
         ("not done", 2),
     ]
-    assert str(notes / "0.pdf") in table[1]["the first of them"]
+    assert str(notes / "0.pdf") in table[1]["first documents"]
 
 
 @pytest.mark.usefixtures("prefect_server")
-def test_too_much_in_quarantine_fails_the_run_and_says_what(
+def test_too_much_in_quarantine_fails_the_run_and_names_the_reasons(
     notes: Path, tiny_model: Path, tmp_path: Path
 ) -> None:
     from prefect.client.orchestration import get_client
@@ -164,7 +164,7 @@ def test_too_much_in_quarantine_fails_the_run_and_says_what(
     assert query(tmp_path / "out", "select count(*) from note").rows == [(3,)]
 
 
-def test_who_waits_for_a_folder_that_another_run_is_writing_to_begins_when_it_has_ended(
+def test_a_flow_that_waits_for_a_folder_begins_when_the_writing_run_has_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from cinnabar.flows import waiting
@@ -187,7 +187,7 @@ def test_who_waits_for_a_folder_that_another_run_is_writing_to_begins_when_it_ha
 
 
 @pytest.mark.usefixtures("prefect_server")
-def test_a_flow_waits_for_the_folder(
+def test_a_flow_waits_for_a_locked_folder(
     notes: Path,
     tiny_model: Path,
     tmp_path: Path,
@@ -214,7 +214,7 @@ def test_a_parameter_that_a_deployment_left_empty_is_named() -> None:
 
 
 @pytest.mark.usefixtures("prefect_server")
-def test_a_service_whose_secret_limit_or_mailbox_is_not_there_is_refused_at_once(
+def test_a_service_without_its_secret_limit_or_mailbox_is_refused_at_once(
     notes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from prefect.blocks.system import Secret

@@ -1,11 +1,11 @@
-"""What is served runs when its schedule says so, what is deployed when asked to, on a real Prefect server.
+"""A served flow runs on its schedule, and a deployed flow runs on request, on a real Prefect server.
 
-Server, runner and worker are processes of their own, looked at by their files and over HTTP: a client of
-theirs in this process would leave sockets open. They are told to look for work more often than they would.
+Server, runner and worker are processes of their own, and the tests look at them by their files and over HTTP: a Prefect
+client in this process would leave sockets open. The settings make them look for work more often than usual.
 
-All of it has to hold on two busy cores. A schedule of a few seconds starts a process each time and makes a
-hundred runs ahead, which kept a server from answering for minutes: so one test has a schedule, of half a
-minute, and what is deployed is asked to run.
+All of it has to hold on two busy cores. A schedule of a few seconds starts a process each time and plans a hundred runs
+ahead, which kept a server from answering for minutes. So one test has a schedule, of half a minute, and the others ask
+their deployments to run.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ OFTEN = {
     "PREFECT_WORKER_QUERY_SECONDS": "1",
     "PREFECT_SERVER_SERVICES_SCHEDULER_LOOP_SECONDS": "5",
 }
-#: A server whose database is slow is waited for: a run whose start it refused would keep its deployment's one
-#: slot for 300 seconds, and all that is due meanwhile would be cancelled.
+#: The runner waits this long for a server with a slow database. If the server refused to start a run, that run would
+#: keep its deployment's one slot for 300 seconds, and all runs due meanwhile would be cancelled.
 PATIENT = {
     "PREFECT_CLIENT_RETRY_EXTRA_CODES": "500",
     "PREFECT_SERVER_DATABASE_TIMEOUT": "120",
@@ -54,7 +54,7 @@ SCHEMA: dict[str, Any] = {
 
 
 class Place:
-    """A folder to work in, with a mail and a schema, and the address of the server that is started there."""
+    """A folder with a mail and a schema, and the address of the server that the test starts there."""
 
     def __init__(self, folder: Path) -> None:
         with socket.socket() as free:
@@ -66,12 +66,12 @@ class Place:
         (folder / "mails" / "1.eml").write_bytes(imap_server.mail(1))
         self.env = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT")}
         self.env |= OFTEN | PATIENT | {"PREFECT_HOME": str(folder / ".prefect"), "DO_NOT_TRACK": "1"}
-        #: What clients of the server know of it.
+        #: The settings of the server's clients.
         self.known = {"PREFECT_API_URL": self.api}
         self.env |= {"PREFECT_SERVER_ANALYTICS_ENABLED": "false", "OMP_NUM_THREADS": "1"}
 
     def run(self, *words: str, **env: str) -> str:
-        """A command, which is waited for; what it printed."""
+        """Run a command to its end; its output."""
         where: Any = {"cwd": self.folder, "env": self.env | env, "timeout": 300}
         done = subprocess.run(
             [sys.executable, *words], **where, capture_output=True, text=True, check=False
@@ -100,9 +100,9 @@ class Place:
                 process.kill()
 
     def ask(self, what: str, **body: Any) -> Any:
-        """What the server answers to a POST; None where it says nothing.
+        """The server's answer to a POST; None if it does not answer.
 
-        A server on a machine that is busy says 5xx where its database has no connection for it just now.
+        A server on a busy machine says 5xx while its database has no free connection.
         """
         data = json.dumps(body).encode()
         request = urllib.request.Request(f"{self.api}/{what}", data, {"Content-Type": "application/json"})
@@ -112,7 +112,7 @@ class Place:
                 with urllib.request.urlopen(request, timeout=120) as reply:
                     return json.loads(reply.read() or b"null")
             except urllib.error.HTTPError as refused:
-                # What is not closed is a warning in some test that runs later.
+                # An unclosed response becomes a warning in some later test.
                 with refused:
                     said = f"{what}: {refused.code} {refused.read().decode()}"
                 assert refused.code >= 500, said
@@ -120,16 +120,16 @@ class Place:
         raise AssertionError(said)
 
     def deployed(self, name: str) -> Any:
-        """What the server knows of the deployment of this name."""
+        """The server's record of the deployment of this name."""
         (found,) = (one for one in self.ask("deployments/filter") if one["name"] == name)
         return found
 
     def start(self, deployment: str) -> None:
-        """Ask for a run of it now."""
+        """Ask the server to run it now."""
         self.run("-m", "prefect", "deployment", "run", deployment, **self.known)
 
     def deploy(self, name: str, model: Path, **yours: str) -> None:
-        """Deploy what prefect.yaml has of this name, to a work pool that is made where there is none."""
+        """Deploy this deployment of prefect.yaml to a work pool, which is made if it is missing."""
         pool = ["-m", "prefect", "work-pool", "create", "cinnabar", "--type", "process", "--overwrite"]
         self.run(*pool, **self.known)
         deploy = ["-m", "prefect", "--no-prompt", "deploy", "--prefect-file", str(ROOT / "prefect.yaml")]
@@ -137,22 +137,22 @@ class Place:
         self.run(*deploy, "--name", name, *mine, **self.known, **yours)
 
     def working(self) -> AbstractContextManager[None]:
-        """A worker of that pool."""
+        """Run a worker of that pool."""
         return self.running("-m", "prefect", "worker", "start", "--pool", "cinnabar", **self.known)
 
     def serving(self) -> AbstractContextManager[None]:
-        """A server of Prefect."""
+        """Run a server of Prefect."""
         where = ["--host", "127.0.0.1", "--port", self.port]
         return self.running("-m", "prefect", "server", "start", *where)
 
     def tables(self, outcome: str) -> list[Any]:
-        """The tables of results that Prefect has, those with documents of this outcome."""
+        """The result tables that Prefect stored for documents of this outcome."""
         artifacts = self.ask("artifacts/filter", limit=200)
         found = [json.loads(one["data"]) for one in artifacts if one["key"] == "cinnabar-results"]
         return [table for table in found if outcome in {row["outcome"] for row in table}]
 
     def end(self) -> None:
-        """Kill what is left of what was started here: all of it has this folder as its home."""
+        """Kill all processes that were started here: all of them have this folder as their home."""
         mine = f"PREFECT_HOME={self.env['PREFECT_HOME']}".encode()
         for environment in Path("/proc").glob("[0-9]*/environ"):
             with suppress(OSError):
@@ -171,7 +171,7 @@ def rows(out: Path, sql: str) -> list[tuple[Any, ...]]:
     return query(out, sql).rows if (out / "cinnabar.duckdb").exists() else []
 
 
-# Processes of Prefect take long to start; tests of the flows themselves have a server, too.
+# Prefect's processes take long to start; the tests of the flows have a server of their own, too.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
 
 
@@ -227,7 +227,7 @@ def test_the_mailbox_of_prefect_yaml_is_deployed_and_read_by_a_worker(place: Pla
         ("written", "", 2),
         ("quarantined", "unsupported", 1),
     ]
-    assert ";UID=" in first[1]["the first of them"] and "a PNG image" in first[1]["the first of them"]
+    assert ";UID=" in first[1]["first documents"] and "a PNG image" in first[1]["first documents"]
     artifacts = place.ask("artifacts/filter", limit=200)
     assert any(one["key"] == "cinnabar-progress" and json.loads(str(one["data"])) == 100 for one in artifacts)
     said = json.dumps([place.ask("logs/filter", limit=200), place.ask("flow_runs/filter"), artifacts])

@@ -1,6 +1,6 @@
 """Compare the Triton kernels with their references; exit status 0 where they agree.
 
-Run with TRITON_INTERPRET=1 on a CPU, or as it is on a CUDA device.
+Run it with TRITON_INTERPRET=1 on a CPU, or without that on a CUDA device.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cinnabar.schemas.form.form import Slot
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
-# states, classes, lengths, spread of the logits, share of committed positions: the reason.
+# Each row: states, classes, lengths, spread of the logits, share of committed positions, and the reason.
 CASES = [
     (1, 1, [1], 1.0, 0.0, "the least there is"),
     (5, 3, [4, 4], 3.0, 0.5, "two slots, half committed"),
@@ -33,7 +33,7 @@ CASES = [
 
 
 def language(states: int, classes: int, draw: random.Random) -> Automaton:
-    """A random automaton of about this size, all states in a ring so that they are live."""
+    """A random automaton of about this size; a ring through all states keeps them live."""
     table = [[draw.choice([-1, draw.randrange(states)]) for _ in range(classes)] for _ in range(states)]
     for state in range(states):
         table[state][0] = (state + 1) % states

@@ -1,4 +1,4 @@
-"""Class scores against the plain sums and maxima over each class's members."""
+"""Class logits against plain sums and maxima over each class's members."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from cinnabar.kernels.class_logits import class_logits
 from cinnabar.kernels.tables import LEAST, ClassTables
 
-# slots, positions, vocabulary, class sizes: the reason.
+# Each row: slots, positions, vocabulary, class sizes, and the reason.
 SHAPES = [
     (1, 1, 3, [1], "the least there is"),
     (2, 16, 258, [1, 94, 1, 1], "the byte alphabet"),
@@ -49,7 +49,7 @@ def test_classes_have_the_sum_and_the_maximum_of_their_members(
     assert torch.equal(best.t(), torch.stack(want_top))
 
 
-def test_each_kernel_is_the_one_that_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_setting_chooses_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = ModuleType("cinnabar.kernels.class_logits_triton")
     kernel.class_logits_triton = lambda *given: given  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, kernel.__name__, kernel)

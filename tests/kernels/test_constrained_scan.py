@@ -1,4 +1,4 @@
-"""The scan against the enumeration of all texts, and against itself in other batches."""
+"""The constrained scan against the enumeration of all texts, and against itself in other batches."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def automaton(table: list[list[int]], accepting: list[bool]) -> Automaton:
     return Automaton(np.array(padded, np.int32), classes, np.array(accepting))
 
 
-# (name, automaton): each for a reason.
+# (name, automaton): each row has its reason.
 AUTOMATA = {
     "two branches that meet again": automaton(
         [[1, 2, -1], [3, -1, 3], [-1, 3, 3], [-1, -1, -1]], [0, 0, 0, 1]
@@ -49,7 +49,7 @@ def slot(language: Automaton, nullable: bool = False) -> Slot:
 
 
 def texts(language: Automaton, length: int) -> list[tuple[int, ...]]:
-    """All rows of tokens of this length: a text and its padding, or a beginning of one and MORE."""
+    """All token rows of this length: a text with its padding, or a text's beginning with MORE."""
     found = []
     for size in range(length + 1):
         for text in itertools.product(LETTERS.encode(), repeat=size):
@@ -97,12 +97,12 @@ def test_posterior_and_witness_are_those_of_enumerating_all_texts(name: str, com
         by_token = {t: sum(w for row, w in weight.items() if row[i] == t) for t in {row[i] for row in others}}
         total = sum(by_token.values())
         assert float(got.posterior[0, i]) == pytest.approx(by_token[best[i]] / total, abs=1e-4)
-        # The likeliest token of a class stands for it, so the runner-up is the likeliest token of all.
+        # The likeliest token of a class stands for the class, so the runner-up is the likeliest token of all.
         assert float(got.runner_up[0, i]) == pytest.approx(max(by_token.values()) / total, abs=1e-4)
         assert int(got.choices[0, i]) == len(by_token)
 
 
-def test_slots_of_all_lengths_and_automata_in_one_batch_get_what_they_get_alone() -> None:
+def test_a_slot_gets_the_same_result_in_a_mixed_batch_as_alone() -> None:
     draw = torch.Generator().manual_seed(0)
     constraint = Constraint(torch.device("cpu"))
     languages = [a for a in AUTOMATA.values() for _ in range(3)]
@@ -122,7 +122,7 @@ def test_slots_of_all_lengths_and_automata_in_one_batch_get_what_they_get_alone(
             assert torch.equal(alone.posterior[0], together.posterior[k, :size])
 
 
-def test_the_longest_slot_has_no_more() -> None:
+def test_the_longest_slot_never_continues() -> None:
     language = AUTOMATA["a loop that accepts at every turn"]
     logits = torch.zeros(2, 64, VOCABULARY)
     logits[:, :, MORE] = 50
@@ -146,7 +146,7 @@ def test_extreme_logits_leave_a_whole_witness() -> None:
     assert float(got.log_mass[0]) < -1e5
 
 
-def test_null_is_left_to_the_choice_of_absence() -> None:
+def test_null_is_never_spelled_out() -> None:
     table = np.full((6, 5), -1, np.int32)
     classes = np.full(256, 4, np.int32)
     for at, letter in enumerate(b"nulx"):

@@ -1,6 +1,6 @@
-"""The Triton kernels against their references: in Triton's interpreter, on the CPU, in a process of its own.
+"""The Triton kernels against their references, in Triton's interpreter on the CPU, in a separate process.
 
-Triton decides at import whether it interprets, so the comparison runs as a script with that set.
+Triton decides at import whether it interprets, so the comparison runs as a script with that variable set.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The helpers of these tests are imported by name from this folder."""
+"""This folder joins the import path, so that tests import its helpers by name."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Schemas and their shapes, in short."""
+"""Short ways to write schemas and their shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small automata at random, over the bytes a, b, c and all others, and the words that they are tried with."""
+"""Small random automata over the bytes a, b, c and all others, and words to try them with."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OTHERS = [b"\x00", b"d", b"a\xff", b"abcd", b"abcabcabc"]
 
 
 def language(automaton: Automaton) -> frozenset[bytes]:
-    """The short words over a, b, c and a few other texts that are accepted."""
+    """The accepted short words over a, b, c and a few other texts."""
     return frozenset(w for w in [*WORDS, *OTHERS] if automaton.accepts(w))
 
 

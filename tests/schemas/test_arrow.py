@@ -1,4 +1,4 @@
-"""Arrow types of shapes, and records that go through Parquet and come back."""
+"""Arrow types of shapes, and records that come back unchanged from Parquet."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TYPES: list[tuple[dict[str, Any], pa.DataType]] = [
     ({"type": "array", "items": {"type": "integer"}}, pa.list_(pa.int64())),
     ({"type": "object", "properties": {}, "additionalProperties": False}, pa.string()),
     ({"type": "object", "properties": {"a": {"type": "boolean"}}}, pa.struct([pa.field("a", pa.bool_())])),
-    # What may be of several kinds is text: alternatives, any value, open properties, items that differ.
+    # Values of several kinds become text: alternatives, any value, open properties, items that differ.
     ({}, pa.string()),
     ({"type": "array"}, pa.list_(pa.string())),
     ({"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "string"}]}, pa.string()),

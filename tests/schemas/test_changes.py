@@ -1,4 +1,4 @@
-"""A field is filled again where its schema says something else, and only there."""
+"""Changes between schema versions: a field is filled again only where its schema changed."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ CASES: list[tuple[dict[str, Any], Changes]] = [
 
 
 @pytest.mark.parametrize(("new", "found"), CASES)
-def test_what_is_new_changed_or_gone_is_named_by_its_place(new: dict[str, Any], found: Changes) -> None:
+def test_new_changed_and_dropped_fields_are_named_by_their_place(new: dict[str, Any], found: Changes) -> None:
     assert between(new) == found
 
 
-def test_a_place_is_asked_with_all_that_lies_below_it() -> None:
+def test_a_place_is_asked_with_all_fields_below_it() -> None:
     found = Changes(new=("/lines/*/vat",), changed=("/seller",), gone=("/na",))
     assert found.asks("/seller/city") and not found.asks("/sellers") and found.within("/lines")
     assert not found.asks("/lines") and not found.within("/name") and not found.drops("/name")

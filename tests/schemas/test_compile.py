@@ -1,4 +1,4 @@
-"""What is accepted is what an independent validator allows, and what is written always validates."""
+"""Compiled schemas: they accept exactly the values that a validator allows, and written texts always validate."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_minimal_record_validates_and_is_accepted(schema: dict[str, Any]) ->
 
 @examples(120)
 @given(st.data())
-def test_what_is_accepted_is_what_the_validator_allows(data: st.DataObject) -> None:
+def test_exactly_the_values_that_the_validator_allows_are_accepted(data: st.DataObject) -> None:
     schema = data.draw(schemas())
     compiled = compile_schema(schema)
     validator = jsonschema_rs.Draft202012Validator(schema, validate_formats=True)
@@ -111,7 +111,7 @@ def test_every_node_of_a_form_is_numbered_in_its_place(schema: dict[str, Any]) -
         ({"type": "string", "format": "no such"}, '"anything"', True),
     ],
 )
-def test_texts_of_one_scalar(schema: dict[str, Any], text: str, allowed: bool) -> None:
+def test_a_scalar_accepts_exactly_its_texts(schema: dict[str, Any], text: str, allowed: bool) -> None:
     assert compile_schema(schema).accepts(text) == allowed
 
 
@@ -272,7 +272,7 @@ def test_alternatives_open_properties_and_first_items_have_one_canonical_text() 
         ({"who": {"id": 7}, "pair": [], "marks": {"a": 1, "b": 2, "c": 3}}, "/marks"),
     ],
 )
-def test_what_does_not_go_together_is_no_record(record: dict[str, Any], pointer: str) -> None:
+def test_a_record_that_breaks_a_rule_across_fields_is_not_accepted(record: dict[str, Any], pointer: str) -> None:
     compiled = compile_schema(PEOPLE)
     assert not compiled.accepts(json.dumps(record))
     with pytest.raises(NotAccepted) as caught:
@@ -312,7 +312,7 @@ def test_every_spelling_of_a_value_is_accepted_or_none_is(data: st.DataObject) -
     assert {compiled.accepts(text) for text in spellings} == {compiled.judge.accepts(value)}
 
 
-def test_what_readers_of_json_do_not_agree_on_is_not_accepted() -> None:
+def test_repeated_keys_are_not_accepted() -> None:
     compiled = compile_schema({"type": "object", "additionalProperties": {"type": "string"}})
     assert compiled.accepts('{"b":"s","c":"t"}')
     assert not compiled.accepts('{"b":"s","b":"t"}')
@@ -346,7 +346,7 @@ def test_a_bound_that_no_record_passes_is_named_where_no_record_is_found() -> No
     assert (caught.value.pointer, caught.value.keyword) == ("/properties/a/minProperties", "minProperties")
 
 
-def test_what_is_not_checked_is_listed() -> None:
+def test_unchecked_keywords_are_listed() -> None:
     compiled = compile_schema(
         {
             "type": "object",
@@ -379,7 +379,7 @@ def test_every_development_schema_compiles(shared: Any) -> None:
 
 
 @pytest.mark.shared
-def test_the_traps_of_decoders_are_answered_exactly(shared: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_known_traps_of_constrained_decoders_are_judged_exactly(shared: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(shared / "tools"))
     probes = importlib.import_module("schema_traps").P
     refused, wrong, unknown = [], [], []
@@ -415,7 +415,7 @@ def test_patterns_are_refused_where_all_together_take_too_much_work(monkeypatch:
         compiled.minimal()
     assert refused.value.pointer == "/properties/3/pattern"
     assert "fewer" in refused.value.advice
-    # The others have been made by then, and are charged for all the same.
+    # The other patterns are built by then, and the budget still counts them.
     again = compile_schema({"properties": {f"a{n}": {"pattern": one} for n, one in enumerate(of)}})
     with pytest.raises(UnsupportedSchema, match="the 3 patterns"):
         again.minimal()
@@ -495,7 +495,7 @@ def test_a_step_of_many_remainders_and_few_states_is_written() -> None:
     assert compile_schema({"type": "integer", "multipleOf": 8192, "minimum": 1}).minimal() == "8192"
 
 
-def test_a_schema_of_which_no_form_is_found_is_not_said_to_have_no_value() -> None:
+def test_a_schema_without_a_found_form_still_accepts_values() -> None:
     compiled = compile_schema({"oneOf": [True, {"patternProperties": {"^x-": {"enum": [None]}}}]})
     assert compiled.accepts('{"x-a":1}')
     with pytest.raises(NoValue, match="no record was found"):

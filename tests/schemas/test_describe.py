@@ -1,4 +1,4 @@
-"""What `cinnabar schema check` says of a schema."""
+"""The description of a schema that `cinnabar schema check` prints."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_alternatives_stand_below_one_another_under_their_names() -> None:
     assert "1 choice," in rows(schema)[0].enforced
 
 
-def test_open_properties_and_first_items_are_told_of() -> None:
+def test_open_properties_and_first_items_have_rows() -> None:
     schema = {
         "type": "object",
         "properties": {
@@ -139,14 +139,14 @@ def test_a_place_of_several_kinds_of_value_names_them_all() -> None:
     ]
 
 
-def test_an_alternative_whose_name_says_what_it_is_says_it_once() -> None:
+def test_an_alternative_named_by_its_kind_shows_it_once() -> None:
     parts = [{"type": "object", "properties": {name: {"type": "null"}}} for name in "ab"]
     found = [values for _, values, _ in table({"anyOf": parts})]
     assert found[0] == "one of object with a; object with b"
     assert found[1::2] == ["object with a", "object with b"]
 
 
-def test_what_the_form_leaves_out_is_told() -> None:
+def test_omissions_of_the_form_are_shown() -> None:
     node = {
         "type": "object",
         "properties": {"below": {"$ref": "#/$defs/node"}, "never": {"const": 1, "type": "null"}},

@@ -1,7 +1,7 @@
 """Schemas as people bring them, and the corners of each keyword: judged as the standard says, and written.
 
-`kinds_of_schemas.jsonl` has one schema a line, with values that it allows and others that it does not. The
-labels are the standard's, of the draft that the schema names.
+`kinds_of_schemas.jsonl` has one schema a line, with values that it allows and others that it refuses. The labels follow
+the standard, in the draft that the schema names.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def test_the_independent_validator_says_the_same() -> None:
         assert [not other.check(text) for text, _ in kind.texts] == [ok for _, ok in kind.texts], kind.name
 
 
-def test_every_kind_has_a_form_and_what_the_form_holds_is_written_as_it_is() -> None:
+def test_every_kind_has_a_form_that_writes_its_values_unchanged() -> None:
     held = tried = 0
     for kind in KINDS:
         compiled = compile_schema(kind.schema)

@@ -1,4 +1,4 @@
-"""The schemas that ship: each compiles, says what it wants, and agrees with its Pydantic class."""
+"""The shipped schemas: each compiles, describes its fields, and agrees with its Pydantic class."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_filled_record_passes_the_compiler_the_validator_and_the_class(name: s
 
 
 @pytest.mark.parametrize("name", LIBRARY)
-def test_undeclared_properties_are_refused_by_all(name: str) -> None:
+def test_undeclared_properties_are_refused_by_schema_and_class(name: str) -> None:
     compiled = compile_schema(load_schema(name).schema)
     record = {**json.loads(compiled.minimal()), "undeclared": 1}
     assert not compiled.accepts(json.dumps(record))
@@ -78,7 +78,7 @@ def test_undeclared_properties_are_refused_by_all(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LIBRARY)
-def test_every_field_says_what_is_wanted(name: str) -> None:
+def test_every_field_has_a_description(name: str) -> None:
     compiled = compile_schema(load_schema(name).schema)
     assert not compiled.unenforced
     for node in (*compiled.form.slots, *compiled.form.arrays, *compiled.form.objects):

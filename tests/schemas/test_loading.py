@@ -1,4 +1,4 @@
-"""Schemas from names, files, classes, dicts and Outlines types."""
+"""Loading schemas from names, files, classes, dicts and Outlines types."""
 
 from __future__ import annotations
 
@@ -105,12 +105,12 @@ def test_decimals_of_a_class_become_numbers_with_fixed_places() -> None:
         ('{"additionalProperties":"no"}', "expected a schema, which is an object, true or false"),
         ('{"items":[{}]}', "`prefixItems`"),
         ('{"$id":"a#b"}', "expected a text that matches"),
-        ('{"minimum":1,"exclusiveMinimum":true}', "true and false are of draft 4"),
+        ('{"minimum":1,"exclusiveMinimum":true}', "true and false belong to draft 4"),
         ('{"$schema":"http://json-schema.org/draft-04/schema#","exclusiveMinimum":true}', "'minimum' beside"),
         ('{"$schema":"https://example.org/own","type":"string"}', "example.org"),
     ],
 )
-def test_a_broken_file_is_refused_in_words(tmp_path: Path, text: str, said: str) -> None:
+def test_a_broken_file_is_refused_with_a_clear_message(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "s.json"
     path.write_text(text)
     with pytest.raises(SchemaError, match=said):
@@ -132,7 +132,7 @@ def test_anything_else_is_refused(spec: Any) -> None:
         load_schema(spec)
 
 
-def test_the_fingerprint_changes_with_what_the_model_reads() -> None:
+def test_the_fingerprint_changes_with_the_description_and_not_with_key_order() -> None:
     one = load_schema({"type": "string", "description": "x"})
     assert one.fingerprint == load_schema({"description": "x", "type": "string"}).fingerprint
     assert one.fingerprint != load_schema({"type": "string", "description": "y"}).fingerprint

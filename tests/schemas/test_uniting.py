@@ -1,4 +1,4 @@
-"""One type for the values of two versions, or both named with the place."""
+"""Uniting types: one type for the values of two versions, or an error that names both with the place."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_type_holds_the_values_of_both(old: pa.DataType, new: pa.DataType, bot
 
 
 @pytest.mark.parametrize(("old", "new", "pointer"), APART)
-def test_what_does_not_go_together_is_named(old: pa.DataType, new: pa.DataType, pointer: str) -> None:
+def test_types_that_do_not_unite_are_named(old: pa.DataType, new: pa.DataType, pointer: str) -> None:
     with pytest.raises(NotUnited) as raised:
         united_columns([pa.field("x", old)], [pa.field("x", new)])
     assert raised.value.pointer == pointer

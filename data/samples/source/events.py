@@ -14,7 +14,7 @@ def event(title: str, starts: str | None, start: str | None, ends: str | None = 
           city: str | None = None, organiser: str | None = None, speakers: tuple[str, ...] = (),
           price: float | int | None = None,
           currency: str | None = None, deadline: str | None = None, url: str | None = None) -> dict[str, Any]:
-    """What a careful person reads from an announcement."""
+    """The record that a careful person reads from an announcement."""
     return {"title": title, "starts_at": starts, "start_time": start, "end_date": ends, "end_time": end,
             "venue": venue, "city": city,
             "organiser": organiser, "speakers": list(speakers), "price": price, "currency": currency,

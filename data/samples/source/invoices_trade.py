@@ -1,4 +1,4 @@
-"""Papers of the trade: a credit note off a line printer, a freight forwarder's bill on a broad page."""
+"""Trade papers: a credit note from a line printer, and a freight forwarder's bill on a broad page."""
 
 from __future__ import annotations
 

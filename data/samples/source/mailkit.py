@@ -1,4 +1,4 @@
-"""Encodings of mail bodies, written out so that each message keeps the habits of the program that sent it."""
+"""Encodings of mail bodies, written out so that each message keeps the habits of its mail program."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def word(text: str, charset: str = "utf-8") -> str:
 
 
 def message(head: str, body: str, charset: str = "utf-8", crlf: bool = False) -> bytes:
-    """A message as stored by a mail server; Windows programs keep the line ends of the wire."""
+    """A message as a mail server stores it; Windows programs keep the line ends of the wire."""
     text = head.strip("\n") + "\n\n" + body.strip("\n") + "\n"
     return (text.replace("\n", "\r\n") if crlf else text).encode(charset)
 
@@ -33,7 +33,7 @@ def facts(intent: str, sender: str | None, summary: str | None, *, policy: str |
           claim: str | None = None,
           day: str | None = None, amount: float | int | None = None,
           currency: str | None = None) -> dict[str, Any]:
-    """What a careful person reads from a message to an insurance company."""
+    """The record that a careful person reads from a message to an insurance company."""
     return {"intent": intent, "sender_name": sender, "policy_number": policy, "claim_number": claim,
             "incident_date": day,
             "amount_claimed": amount, "currency": currency, "summary": summary}

@@ -1,4 +1,4 @@
-"""Messages in English to insurance companies: claims, complaints, questions, with attachments and replies."""
+"""Messages in English to insurance companies: claims, complaints and questions, with attachments and replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages in German, French, Dutch and Spanish to insurance companies, and one that a broker passes on."""
+"""Messages in German, French, Dutch and Spanish to insurance companies, one of them forwarded by a broker."""
 
 from __future__ import annotations
 

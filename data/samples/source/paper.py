@@ -1,7 +1,7 @@
 """Drawing tools that the sample documents share: a sheet measured from its top left corner, and money.
 
-Everything here gives the same bytes whenever it runs: no clock, no random id, and no compression, since zlib
-builds differ in the bytes they write.
+Everything here gives the same bytes in every run. It uses no clock, no random id and no compression, since zlib builds
+differ in the bytes they write.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ for _name, _file in (("Vera", "Vera.ttf"), ("Vera-Bold", "VeraBd.ttf"), ("Vera-I
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One sample document: its path within the set, its bytes, and what a careful reader finds in it.
+    """One sample document: its path within the set, its bytes, and its true record.
 
-    `truth` is None for a file that cannot be read; `code` is then the reason under which it is quarantined.
-    `also` has other right values by top-level field.
+    `truth` is None for a file that cannot be read; `code` is then its reason in quarantine. `also` has other right
+    values by top-level field.
     """
 
     file: str
@@ -111,7 +111,7 @@ class Sheet:
 
     def scan(self, name: str) -> None:
         """The whole page as one picture, as a scanner leaves it."""
-        # By its bytes: the name of an image that is given by its path depends on where the folder lies.
+        # Given as bytes: reportlab names an image given by path after its folder.
         image = ImageReader(io.BytesIO((SCANS / name).read_bytes()))
         self.canvas.drawImage(image, 0, 0, self.width, self.height)
 
@@ -169,5 +169,5 @@ def money(value: Decimal | str | float, style: str = "en", places: int = 2) -> s
 
 
 def cents(value: Decimal | str | float, places: int = 2) -> Decimal:
-    """Rounded half up, as bookkeepers round."""
+    """Round half up, as bookkeepers do."""
     return Decimal(str(value)).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)

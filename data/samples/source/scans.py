@@ -1,5 +1,7 @@
-"""Draws the two scanned pages in `scans/` once; their files are kept, since other versions of the drawing
-libraries give other pixels. Run `make_samples.py --scans` to draw them again.
+"""Draws the two scanned pages in `scans/`.
+
+Their files are kept, since other versions of the drawing libraries give other pixels. Run `make_samples.py --scans` to
+draw them again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Short ways to write down what a careful person reads from an invoice or a receipt."""
+"""Short ways to write the true record of an invoice or a receipt."""
 
 from __future__ import annotations
 

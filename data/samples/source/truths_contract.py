@@ -1,4 +1,4 @@
-"""A short way to write down what a careful person reads from a non-disclosure agreement."""
+"""A short way to write the true record of a non-disclosure agreement."""
 
 from __future__ import annotations
 

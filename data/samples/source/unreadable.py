@@ -1,4 +1,4 @@
-"""Files that cannot be read: one cut off in transfer, one behind a password, one that is only a picture."""
+"""Files that cannot be read: one cut off in transfer, one behind a password, and one that is only a picture."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def damaged() -> Sample:
 
 
 def protected() -> Sample:
-    # 40-bit RC4 takes its key from the password and the document's id alone: the same bytes every time.
+    # 40-bit RC4 derives its key only from the password and the document's id, so the bytes stay the same.
     s = Sheet(title="Statement", encrypt=StandardEncryption("Kestrel-7741", strength=40))
     s.text(60, 80, "Harrow & Finch Private Clients", 16, bold=True)
     s.lines(60, 120, ["Fee note 2024-Q1-118", "Portfolio advice, first quarter of 2024: GBP 2,750.00",

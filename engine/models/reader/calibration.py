@@ -123,7 +123,7 @@ def signs_of(form: Form, passage: Passage, filled: Filled) -> RecordSigns:
         signs |= whole
         signs["posterior"] = log_odds(leaf.confidence, 1e-4)
         signs["rival"] = log_odds(leaf.posterior if leaf.origin == "absent" else leaf.rival)
-        signs["spelled"], signs["missing"] = float(leaf.origin == "generated"), float(leaf.missing)
+        signs["missing"] = float(leaf.missing)
         signs["default"] = float(leaf.origin == "default")
         signs["row"], signs["row_odds"] = float(row != ""), log_odds(filled.rows[row][1]) if row else 0.0
         signs["options"] = math.log1p(len(slot.options)) if slot is not None else 0.0

@@ -129,7 +129,7 @@ class WindowDecoder:
             absent = self.network.absences(decoded, scores, allowed, most)
         if self.config.applies("absence_prior"):
             absent = absent + absence_prior(prior, regions(page, board)[:, :size], allowed, self.config)
-        columns = (absent, self.network.spell_gate(decoded.slots)[..., 0], mass, logs, starts, stops)
+        columns = (absent, mass, logs, starts, stops)
         of_views = zip(*(column.tolist() for column in columns), strict=True)
         for i, (window, of_view) in enumerate(zip(chosen, of_views, strict=True)):
             for j, (k, *scored) in enumerate(zip(asked[i], *of_view, strict=False)):

@@ -22,7 +22,6 @@ from cinnabar.engine.models.reader.answers.rows import (
 )
 from cinnabar.engine.models.reader.answers.scores import Answers, WindowScores
 from cinnabar.engine.models.reader.answers.signs_and_defaults import settle_absences, settle_signs
-from cinnabar.engine.models.reader.answers.spelling import spell
 from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.models.reader.decoding import FormRequest, WindowDecoder
 from cinnabar.engine.models.reader.form_memory import FormMemory, read_form
@@ -187,7 +186,6 @@ class Reader:
         rerank(RequestSlots(own, asked, canvas, memory.pieces), out, self.config)
         settle_signs(self.network, asked, found, canvas, out)
         settle_absences(self.network, asked, found, request.questions, canvas, out)
-        spell(self.network, own, found, memory, canvas, out)
 
     def _window_scores(self, request: FormRequest) -> dict[int, WindowScores]:
         """The scores of each slot of a request in the windows that it looks at; frozen slots have none."""

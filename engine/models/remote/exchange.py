@@ -1,4 +1,4 @@
-"""One request and its answer over HTTP: what came whole, what may be sent again, what ends the run."""
+"""Sends one request over HTTP and sorts the outcome: a whole answer, a passing failure, or the end of the run."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
     from tenacity import RetryCallState
 
-#: Characters of what a server said that are kept.
+#: Characters of a server's message that are kept.
 SAID = 300
-#: The names that servers have for the most tokens of an answer; some know one of the two.
+#: The two names of the limit of an answer's tokens; some servers know only one of them.
 OLDER, NEWER = "max_tokens", "max_completion_tokens"
-#: A key of fewer characters, which stands for none, is hidden as a word of its own, not within others.
+#: A key with fewer characters is a placeholder; it is hidden as a whole word only, not within other words.
 SHORT = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole answer: its text, why it ended, what the server says it took (None: nothing it can mean)."""
+    """A whole answer: its text, why it ended, and the tokens that the server counted (None if unusable)."""
 
     text: str
     finish: str
@@ -41,9 +41,9 @@ class Answer:
 
 
 class Transient(Exception):
-    """A failure that passes: the request may be sent again, not before `wait` seconds where that is given.
+    """A passing failure: the request may be sent again, after `wait` seconds if that is given.
 
-    `sent`: the server had the request, and may have worked on it. `limited`: it asks all to be slower.
+    `sent`: the server received the request and may have worked on it. `limited`: it asks all requests to slow down.
     """
 
     def __init__(self, reason: str, *, wait: float | None = None, sent: bool, limited: bool = False) -> None:
@@ -52,21 +52,21 @@ class Transient(Exception):
 
 
 class OtherLimit(Transient):
-    """The server knows the bound of an answer by its newer name alone: the request may be sent with that."""
+    """The server knows only the newer name of the token limit: the request may be sent again with that."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason, wait=0.0, sent=False)
 
 
 class Unreached(Transient):
-    """No connection came about: nothing was sent, and perhaps no server is there."""
+    """The connection failed: nothing was sent, and perhaps there is no server."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason, sent=False)
 
 
 def client_of(served: Served, settings: Settings, key: str) -> AsyncOpenAI:
-    """The official client: one try a request, no redirect followed, nothing told about this machine."""
+    """Returns the official client; it tries once, follows no redirect and sends nothing about this machine."""
     from httpx2 import Limits, Timeout
     from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
@@ -99,10 +99,10 @@ async def exchange(
     body: dict[str, Any],
     limit: str = OLDER,
 ) -> Answer:
-    """Send the body once, its `max_tokens` under the name `limit`; its whole answer.
+    """Sends the body once, with its `max_tokens` under the name `limit`, and returns the whole answer.
 
-    Raises Transient for what passes, EngineFailure for what is the request's fault, RunError for what no
-    request gets past (the key, the address, the account). None of them holds the key.
+    Raises Transient for a passing failure, EngineFailure for a fault of this request, and RunError for a fault that
+    stops every request (key, address, account). None of their messages contains the key.
     """
     import openai
 
@@ -120,12 +120,12 @@ async def exchange(
     except (TimeoutError, openai.APIConnectionError) as error:
         raise _broken(error, settings) from None
     except openai.OpenAIError as error:
-        raise Transient(f"not understood ({type(error).__name__})", sent=True) from None
+        raise Transient(f"an unreadable answer ({type(error).__name__})", sent=True) from None
     return _read(content)
 
 
 def wait_of(state: RetryCallState, settings: Settings) -> float:
-    """Seconds before the next try: what the server asked for, else a random share of a growing bound."""
+    """Returns the seconds before the next try: the server's wait, else a random share of a growing bound."""
     failure = state.outcome.exception() if state.outcome else None
     asked = failure.wait if isinstance(failure, Transient) else None
     bound = min(settings.longest_wait, settings.first_wait * 2.0 ** (state.attempt_number - 1))
@@ -134,7 +134,7 @@ def wait_of(state: RetryCallState, settings: Settings) -> float:
 
 
 def retry_after(value: str | None, milliseconds: str | None = None, now: float | None = None) -> float | None:
-    """Seconds that a Retry-After header asks for, a number or an HTTP date (RFC 9110); None if neither."""
+    """Returns the seconds of a Retry-After header, a number or an HTTP date (RFC 9110); None if it is neither."""
     for text, scale in ((milliseconds, 1e-3), (value, 1.0)):
         try:
             seconds = float(text or "") * scale
@@ -151,7 +151,7 @@ def retry_after(value: str | None, milliseconds: str | None = None, now: float |
 
 
 def scrubbed(text: str, key: str) -> str:
-    """What a server said, on one line, cut, and without the key."""
+    """Returns a server's message on one line, cut to SAID characters, and without the key."""
     hidden = re.escape(key)
     if len(key) < SHORT:
         hidden = rf"(?<!\w){hidden}(?!\w)"
@@ -160,7 +160,7 @@ def scrubbed(text: str, key: str) -> str:
 
 
 def _broken(error: Exception, settings: Settings) -> Transient:
-    """What a connection means that failed, was cut or took too long."""
+    """Returns the exception for a connection that failed, was cut or took too long."""
     from httpx2 import ConnectError, ConnectTimeout, PoolTimeout
     from openai import APITimeoutError
 
@@ -175,7 +175,7 @@ def _broken(error: Exception, settings: Settings) -> Transient:
 
 
 def _refused(error: Any, served: Served, key: str) -> Exception:
-    """What the status of a response means."""
+    """Returns the exception for the status of a response."""
     status, headers = int(error.status_code), error.response.headers
     said = scrubbed(str(error.message), key)
     code = error.code if isinstance(error.code, str) else ""
@@ -184,20 +184,20 @@ def _refused(error: Any, served: Served, key: str) -> Exception:
         return RunError(f"{where}: the account has no credit left (HTTP {status}); what was committed stands")
     if status == 429 or status in (408, 409, 425) or status >= 500:
         wait = retry_after(headers.get("retry-after"), headers.get("retry-after-ms"))
-        # A gateway that gave up waiting says nothing of the service behind it, which may have worked.
+        # After a gateway's timeout the service behind it may still have worked on the request.
         sent = status in (408, 502, 504) or status >= 520
         return Transient(f"HTTP {status}: {said}", wait=wait, sent=sent, limited=status in (429, 503))
     if status in (401, 403):
-        return RunError(f"{where}: refused the key in {served.key_name} (HTTP {status})")
+        return RunError(f"{where}: the server refused the key in {served.key_name} (HTTP {status})")
     if status == 404 or status < 400:
-        return RunError(f"{where}: not there (HTTP {status}); see --base-url and the model's name")
+        return RunError(f"{where}: not found (HTTP {status}); check --base-url and the model's name")
     if code == "context_length_exceeded" or status == 413:
         return EngineFailure("too_long", f"HTTP {status}: {said}; try a smaller --context")
     return EngineFailure("request_refused", f"HTTP {status}: {said}")
 
 
 def _read(content: bytes) -> Answer:
-    """The answer in the body of a response; Transient where there is none."""
+    """Returns the answer in the body of a response. Raises Transient if there is none."""
     try:
         found = json.loads(content)
         (choice, *_) = found["choices"]
@@ -205,7 +205,7 @@ def _read(content: bytes) -> Answer:
         text, refusal = _text(message.get("content")), message.get("refusal")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise Transient("the answer is no chat completion", sent=True) from None
-    # Half a character cannot be sent back: as JSON escapes it, it is a fault that the answer's reader names.
+    # A lone surrogate cannot be encoded. Its JSON escape can, and the reader of the answer reports it as a problem.
     return Answer(
         text.encode("utf-8", "backslashreplace").decode(),
         str(choice.get("finish_reason") or ""),
@@ -215,7 +215,7 @@ def _read(content: bytes) -> Answer:
 
 
 def _text(content: Any) -> str:
-    """The text of a message, which some servers give in parts; "" where there is none."""
+    """Returns the text of a message, which some servers give in parts; "" if there is none."""
     if isinstance(content, list):
         return "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
     return content if isinstance(content, str) else ""

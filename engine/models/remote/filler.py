@@ -1,4 +1,4 @@
-"""A model behind a server as a filler: exactly one result for each request, whatever the server does."""
+"""A model behind a server as a filler, with exactly one result for each request."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
     from tenacity import RetryCallState
 
-#: Requests in a row that the service did not answer at all, each after all its attempts, until the run ends.
+#: The run ends after so many unanswered requests in a row, each with all its attempts used.
 OUTAGE = 20
-#: Tries of an address where nothing has ever been there, until the run ends: with their waits, some seconds.
+#: The run ends after so many failed connections to an address that never answered: some seconds with the waits.
 TRIES = 3
-#: Requests that are refused before anything was answered, until the run ends: it is not their documents.
+#: The run ends after so many refused requests if nothing was answered before: the fault is not in the documents.
 REFUSALS = 5
 
 
 class RemoteFiller:
     """Fills forms by asking a server.
 
-    `key` is used for the requests and nothing else. `journal` keeps what was paid for. Requests are under way
-    side by side, as many as the settings allow; their results do not depend on each other.
+    `key` is used for the requests and nothing else. `journal` keeps the paid answers. As many requests are under way at
+    a time as the settings allow; their results do not depend on each other.
     """
 
     def __init__(self, served: Served, settings: Settings, effort: str, key: str, journal: Journal) -> None:
@@ -66,35 +66,34 @@ class RemoteFiller:
 
     @property
     def fingerprint(self) -> str:
-        """Names the model and its effort."""
+        """The fingerprint of the model and its effort."""
         return f"{self._served.fingerprint}-{self._effort}"
 
     @property
     def context_tokens(self) -> int:
-        """Room for a passage beside the task, the schema and the answer."""
+        """The most tokens of a passage beside the task, the schema and the answer."""
         return passage_room(self._served.context)
 
     def count_tokens(self, text: str) -> int:
-        """About the tokens of a text, rather too many."""
+        """Estimates the tokens of a text, rather too many."""
         return tokens_of(text)
 
     def windows(self, _: Passage) -> list[tuple[int, int]]:
-        """None: a passage is read as a whole."""
+        """Returns no windows: a passage is read as a whole."""
         return []
 
     def usage(self) -> Mapping[str, int | str | None]:
-        """What this run asked and what it cost."""
+        """Returns this run's requests, tokens and cost."""
         return {"model": self._served.model} | self.ledger.usage() | {"stopped": self._budget.stopped}
 
     def close(self, settled: bool) -> None:
-        """The run has ended."""
+        """Ends the run and closes the journal."""
         self._journal.close(settled)
 
     def fill(self, requests: Sequence[Request]) -> list[Result]:
-        """One result for each request, in their order.
+        """Returns one result for each request, in their order.
 
-        Raises RunError where the service is not there, refuses the key or all that is asked, or has stopped
-        answering.
+        Raises RunError if the service cannot be reached, refuses the key or every request, or stops answering.
         """
         return asyncio.run(self._fill(requests)) if requests else []
 
@@ -122,7 +121,7 @@ class RemoteFiller:
             return Failed(request.id, "engine_error", said)
 
     async def _ask(self, client: AsyncOpenAI, request: Request) -> Result:
-        """Ask for a form until the answer makes a record; with the faults of an answer after it."""
+        """Asks for a form until an answer makes a record; each further ask lists the problems of the last answer."""
         wire = Wire(request.form, request.known)
         problems: Sequence[str] = ()
         keys: list[str] = []
@@ -145,12 +144,12 @@ class RemoteFiller:
                 return found
             problems = found
             messages = [*messages_of(request), *once_more(text, problems)]
-        self._journal.forget(keys)  # whoever tries this document again wants other answers
-        detail = f"no answer of {self._settings.asks} met the schema: {'; '.join(problems[:5])}"
+        self._journal.forget(keys)  # a retry of this document wants other answers
+        detail = f"none of {self._settings.asks} answers met the schema: {'; '.join(problems[:5])}"
         raise EngineFailure("invalid_answer", detail)
 
     async def _answer(self, client: AsyncOpenAI, body: dict[str, Any], key: str) -> Answer:
-        """The answer to this body: the one that was paid for already, or a new one."""
+        """Returns the answer to this body: from the journal, or a new one."""
         known = self._journal.find(key)
         if known is not None:
             self.ledger.from_journal += 1
@@ -177,13 +176,13 @@ class RemoteFiller:
         except Transient as failure:
             if self._is_nowhere(failure):
                 said = f"{self._served.where}: {scrubbed(failure.reason, self._key)}"
-                raise RunError(f"{said}; is this address right? See --base-url") from None
+                raise RunError(f"{said}; check the address in --base-url") from None
             self._unanswered(failure)
             raise EngineFailure("unavailable", f"{settings.attempts} attempts: {failure.reason}") from None
         raise AssertionError("an attempt returns or raises")
 
     def _unanswered(self, failure: Transient) -> None:
-        """Count a request that is not sent again; end the run where none is answered any more."""
+        """Counts a request that is not sent again. Raises RunError after OUTAGE of them in a row."""
         self._silent += 1
         if self._silent >= OUTAGE:
             raise RunError(
@@ -192,17 +191,17 @@ class RemoteFiller:
             ) from None
 
     def _given_up(self, state: RetryCallState) -> bool:
-        """Whether a request is not sent again."""
+        """Returns whether a request has used up its attempts."""
         failure = state.outcome.exception() if state.outcome else None
         few = TRIES if self._is_nowhere(failure) else self._settings.attempts
         return state.attempt_number >= min(few, self._settings.attempts)
 
     def _is_nowhere(self, failure: BaseException | None) -> bool:
-        """Whether there is no server at this address, as far as this run knows."""
+        """Returns whether this run has never reached a server at this address."""
         return isinstance(failure, Unreached) and not self._reached
 
     async def _sent(self, client: AsyncOpenAI, body: dict[str, Any], key: str) -> Answer:
-        """Send the body once, within all limits, and enter what came of it."""
+        """Sends the body once, within all limits, and enters the outcome in ledger and journal."""
         most = most_of(self._served, body)
         async with self._slots, self._budget.reserved(most):
             await self._pace.turn(bytes_of(body) // 3 + 1)
@@ -215,12 +214,12 @@ class RemoteFiller:
                     self._doubt(key, most)
                 if failure.wait is not None and failure.wait > self._settings.patience:
                     self._unanswered(failure)
-                    said = f"the service asks for {failure.wait:.0f} s of patience: {failure.reason}"
+                    said = f"the service asks to wait {failure.wait:.0f} s: {failure.reason}"
                     raise EngineFailure("unavailable", said) from None
                 if failure.limited and failure.wait:
                     self._pace.pause(failure.wait)
                 raise
-            except EngineFailure as failure:  # a status that refuses is not charged
+            except EngineFailure as failure:  # the server does not charge a refused request
                 self._reached = True
                 self._check_refusal(failure)
                 raise
@@ -235,23 +234,23 @@ class RemoteFiller:
             return answer
 
     def _check_refusal(self, failure: EngineFailure) -> None:
-        """End the run where the server takes nothing that it is asked: no document will fare better."""
+        """Raises RunError if the server refused every request so far: no document would fare better."""
         self._refusals += failure.code == "request_refused"
         if self._refusals >= REFUSALS and not self.ledger.answers and not self.ledger.from_journal:
-            said = f"{self._served.where}: refused the first {REFUSALS} requests: {failure.detail}"
-            raise RunError(f"{said}; does this model know json_schema as a response format?") from None
+            said = f"{self._served.where}: the server refused the first {REFUSALS} requests: {failure.detail}"
+            raise RunError(f"{said}; check that the model supports the response format json_schema") from None
 
     def _doubt(self, key: str, most: Decimal) -> None:
         self.ledger.doubt(most)
         self._journal.doubted(key, most)
 
     def _whole(self, answer: Answer, room: int) -> str:
-        """The text of an answer that ended where it should; EngineFailure for others."""
+        """Returns the text of a complete answer. Raises EngineFailure if it was refused or cut off."""
         if answer.refusal or answer.finish == "content_filter":
             raise EngineFailure("answer_refused", answer.refusal or "the service filtered its answer")
         if answer.finish == "length":
-            # Where the model's context is not known, --context stands for it, and so for the answer's room.
+            # If the model's context is not known, --context sets it, and with it the answer's room.
             known = self._served.model in MODELS
-            advice = "a smaller --context" if known else "a larger --context, half of what the model takes"
+            advice = "a smaller --context" if known else "a larger --context, half of the model's own context"
             raise EngineFailure("answer_cut", f"the answer was cut off after {room} tokens; try {advice}")
         return answer.text

@@ -1,8 +1,8 @@
-"""The answers that were paid for, on disk as they come, so that a run that breaks off does not pay twice.
+"""Keeps the paid answers on disk as they arrive, so that an interrupted run does not pay twice.
 
-One line of JSON for each answer or request in doubt, appended in one write. A line that a crash cut off is
-ignored. When a run has ended and nothing is left to do, the texts of the answers are dropped; who asked what
-at which cost stays.
+Each answer, and each request without a whole answer, is one line of JSON, appended in one write. A line that a crash
+cut off is ignored. When a run has ended with nothing left to do, the texts of the answers are dropped; run, request
+and cost stay.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cinnabar.engine.models.remote.prices import Tokens, money
 
 
 class Journal:
-    """The journal in a file, made when its first line is written; None keeps everything in memory only."""
+    """The journal in a file, created with its first line; with the path None it stays in memory."""
 
     def __init__(self, path: Path | None, run_id: str) -> None:
         self._path, self._run = path, run_id
@@ -34,11 +34,11 @@ class Journal:
                 self._answers.pop(line["key"], None)
 
     def find(self, key: str) -> Answer | None:
-        """The answer to this request, where there is one."""
+        """Returns the answer to this request; None if there is none."""
         return self._answers.get(key)
 
     def answered(self, key: str, answer: Answer, cost: Decimal) -> None:
-        """Keep an answer that was charged."""
+        """Keeps an answer that was charged."""
         self._answers[key] = answer
         tokens = answer.tokens and [answer.tokens.input, answer.tokens.cached, answer.tokens.output]
         self._write(
@@ -54,17 +54,17 @@ class Journal:
         )
 
     def doubted(self, key: str, most: Decimal) -> None:
-        """Note a request of which no whole answer came."""
+        """Notes a request without a whole answer."""
         self._write({"run": self._run, "key": key, "unanswered": True, "cost_at_most": money(most)})
 
     def forget(self, keys: Iterable[str]) -> None:
-        """Find these answers no more."""
+        """Removes these answers, so that `find` no longer returns them."""
         for key in keys:
             self._answers.pop(key, None)
             self._write({"run": self._run, "key": key, "forgotten": True})
 
     def close(self, settled: bool) -> None:
-        """Where all is settled, drop the texts of the answers in one step."""
+        """Closes the file; if all is `settled`, drops the texts of the answers in one step."""
         if self._descriptor >= 0:
             os.fsync(self._descriptor)
             os.close(self._descriptor)
@@ -85,7 +85,7 @@ class Journal:
             self._descriptor = os.open(self._path, flags, 0o600)
             size = os.fstat(self._descriptor).st_size
             if size and os.pread(self._descriptor, 1, size - 1) != b"\n":
-                os.write(self._descriptor, b"\n")  # what a crash cut off stands alone
+                os.write(self._descriptor, b"\n")  # keeps a line that a crash cut off apart from the next
         os.write(self._descriptor, _encoded(line))
 
 
@@ -93,7 +93,7 @@ _TEXTS = ("answer", "finish", "refusal")
 
 
 def ask_key(body: dict[str, Any], ask: int) -> str:
-    """Names the body of a request, asked for the first time (0), the second …"""
+    """Returns the key of a request's body at this ask: 0 for the first, 1 for the second, …"""
     return hashlib.sha256(json.dumps([body, ask], sort_keys=True).encode()).hexdigest()
 
 

@@ -1,9 +1,8 @@
-"""What a run asked of a server and what that cost, exactly; and the bound that it keeps to.
+"""The exact sums of a run's requests, tokens and costs at a server, and the budget that bounds them.
 
-An answer that came whole is charged as its `usage` says; without that its cost is not known. A request that
-was sent and of which no whole answer came may have been charged or not: nobody here can know. It is counted
-as unanswered. Of both the most that they can have cost is known, and the budget counts that too. So a run
-never costs more than its budget.
+A whole answer is charged by its `usage`; without a `usage` its cost is not known. A request that was sent and got no
+whole answer may have been charged or not; it counts as unanswered. For both the ledger knows the most that they can
+have cost, and the budget counts that. So a run never costs more than its budget.
 """
 
 from __future__ import annotations
@@ -22,10 +21,9 @@ from cinnabar.schemas.errors import EngineFailure
 class Ledger:
     """The sums of one run. `cost` and `unanswered_cost` are in dollars, 0 where prices are not known.
 
-    answers: those that came whole. unmetered: those of them without a usable `usage`, whose cost is not known
-    but at most `unmetered_cost`.
-    retries: requests sent again after a failure. asked_again: documents asked about once more, with the
-    faults of the last answer. from_journal: answers that an earlier, unfinished run had paid for.
+    answers: whole answers. unmetered: those without a usable `usage`; their cost is at most `unmetered_cost`.
+    retries: requests sent again after a failure. asked_again: further asks, each with the problems of the last answer.
+    from_journal: answers that an earlier, unfinished run had paid for.
     """
 
     prices: Prices | None
@@ -42,11 +40,11 @@ class Ledger:
 
     @property
     def spent(self) -> Decimal:
-        """The most that all this can have cost."""
+        """The most that the run can have cost so far."""
         return self.cost + self.unmetered_cost + self.unanswered_cost
 
     def charge(self, tokens: Tokens | None, most: Decimal) -> Decimal:
-        """Enter an answer, of at most this cost where its tokens are not known; what it is known to cost."""
+        """Enters an answer and returns its known cost; without `tokens` it enters `most` as the unmetered cost."""
         if tokens is None:
             self.answers += 1
             self.unmetered += 1
@@ -59,12 +57,12 @@ class Ledger:
         return cost
 
     def doubt(self, most: Decimal) -> None:
-        """Enter a request of which no whole answer came, and the most that it can have cost."""
+        """Enters a request without a whole answer and the most that it can have cost."""
         self.unanswered += 1
         self.unanswered_cost += most
 
     def usage(self) -> dict[str, int | str | None]:
-        """The sums as JSON holds them."""
+        """Returns the sums as JSON values."""
         known = self.prices is not None
         metered = self.answers > self.unmetered or not self.answers
         return {
@@ -84,11 +82,10 @@ class Ledger:
 
 
 class Budget:
-    """The bound of a run: what was spent, may have been spent and is under way is never more.
+    """The bound of a run: known cost, possible cost and reserved dollars together never exceed it.
 
-    `open` begins a batch of requests in the running event loop. Once something does not fit, nothing is asked
-    any more, so that what is left out does not depend on which documents happen to be small. `stopped` says
-    why.
+    `open` begins a batch of requests in the running event loop. Once a request does not fit, no later one is sent, so
+    that the requests left out do not depend on which documents are small. `stopped` holds the reason.
     """
 
     def __init__(self, ledger: Ledger, limit: Decimal | None) -> None:
@@ -98,15 +95,15 @@ class Budget:
         self._freed = asyncio.Event()
 
     def open(self) -> None:
-        """Begin a batch: nothing is under way."""
+        """Begins a batch with nothing under way."""
         self._under_way = Decimal(0)
         self._freed = asyncio.Event()
 
     @asynccontextmanager
     async def reserved(self, most: Decimal) -> AsyncIterator[None]:
-        """Room for something that costs at most so much, as long as it is under way.
+        """Reserves `most` dollars of the budget while a request is under way; waits until they are free.
 
-        Raises EngineFailure `budget` where there is none, and there will be none.
+        Raises EngineFailure `budget` if they cannot become free.
         """
         while not self._fits(most):
             if self.stopped or not self._under_way:

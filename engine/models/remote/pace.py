@@ -1,4 +1,4 @@
-"""How fast a server is asked: so many requests and tokens in any minute, and not before it wants to."""
+"""Bounds the requests and tokens sent to a server in any minute, and pauses if the server asks for it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import random
 import time
 from collections import deque
 
-#: Seconds of the window that limits count in.
+#: Seconds of the window in which the limits count.
 WINDOW = 60.0
 
 
 class Pace:
-    """Holds requests back. One event loop at a time uses it."""
+    """Delays requests. One event loop at a time uses it."""
 
     def __init__(self, requests: int | None, tokens: int | None) -> None:
         self._requests, self._tokens = requests, tokens
@@ -20,16 +20,16 @@ class Pace:
         self._not_before = 0.0
 
     async def turn(self, tokens: int) -> None:
-        """Wait until a request of so many tokens may be sent, and count it.
+        """Waits until a request of so many tokens may be sent, and counts it.
 
-        One that is larger than a whole minute's tokens goes alone.
+        A request above the limit of a whole minute goes alone.
         """
         while (wait := self._wait(tokens)) > 0:
             await asyncio.sleep(wait * random.uniform(1.0, 1.1))  # not all of them at once
         self._sent.append((time.monotonic(), tokens))
 
     def pause(self, seconds: float) -> None:
-        """Send nothing for so long: the server said so to one request, and means all."""
+        """Sends nothing for so many seconds: the server's wait for one request holds for all."""
         self._not_before = max(self._not_before, time.monotonic() + seconds)
 
     def _wait(self, tokens: int) -> float:

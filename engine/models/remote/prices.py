@@ -1,4 +1,4 @@
-"""What tokens cost, exactly."""
+"""Prices of tokens and exact costs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from decimal import Context, Decimal, InvalidOperation
 
 from cinnabar.schemas.errors import UsageError
 
-#: Wide enough for every product of a price and a number of tokens to be exact.
+#: Enough digits for every product of a price and a number of tokens to be exact.
 _EXACT = Context(prec=60)
 #: Digits behind the point of a price: with these a cost has at most twelve, as its column in `runs`.
 PLACES = 6
@@ -15,7 +15,7 @@ PLACES = 6
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The tokens of an answer as the server counted them; `input` counts the `cached` ones too."""
+    """The tokens of an answer as the server counted them; `input` includes the `cached` ones."""
 
     input: int = 0
     cached: int = 0
@@ -27,7 +27,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """US dollars for a million tokens. Raises UsageError for what is negative or has over six decimals."""
+    """US dollars for a million tokens. Raises UsageError if one is negative or has more than six decimals."""
 
     input: Decimal
     cached: Decimal
@@ -41,7 +41,7 @@ class Prices:
 
     @classmethod
     def parse(cls, text: str) -> Prices:
-        """The prices that `INPUT,CACHED,OUTPUT` says; UsageError for anything else."""
+        """Returns the prices of a text `INPUT,CACHED,OUTPUT`. Raises UsageError for any other text."""
         try:
             numbers = [Decimal(part.strip()) for part in text.split(",")]
         except InvalidOperation:
@@ -51,7 +51,7 @@ class Prices:
         return cls(*numbers)
 
     def cost(self, tokens: Tokens) -> Decimal:
-        """What these tokens cost, in dollars, exactly."""
+        """Returns the exact cost of these tokens in dollars."""
         fresh = _EXACT.multiply(self.input, Decimal(tokens.input - tokens.cached))
         cached = _EXACT.multiply(self.cached, Decimal(tokens.cached))
         output = _EXACT.multiply(self.output, Decimal(tokens.output))
@@ -59,6 +59,6 @@ class Prices:
 
 
 def money(amount: Decimal) -> str:
-    """An amount as plain decimal text, every digit of it."""
+    """Returns an amount as plain decimal text with all its digits."""
     text = f"{amount:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,6 +1,6 @@
-"""Models behind an OpenAI-compatible server: their names, where they are, and how they are asked.
+"""Models behind an OpenAI-compatible server: their names, their addresses, and the settings for asking them.
 
-`mercury-2` is Inception's; `openai:NAME` is the model NAME of any other server.
+`mercury-2` is Inception's model; `openai:NAME` is the model NAME of any other server.
 """
 
 from __future__ import annotations
@@ -16,17 +16,16 @@ from cinnabar.engine.models.remote.prices import Prices
 from cinnabar.schemas.errors import UsageError
 
 _OTHER = "openai:"
-#: Tokens of a model whose context is not known.
+#: The assumed context of a model with an unknown one, in tokens.
 UNKNOWN_CONTEXT = 32_000
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A model that is asked over HTTP.
+    """A model behind a server.
 
-    `model` is its name for the server, `key_name` the environment variable with the key. `context` counts the
-    server's tokens. `effort` says that it knows `reasoning_effort` by our names. `prices` are None where
-    they are not known.
+    `model` is its name for the server, `key_name` the environment variable with the key. `context` counts the server's
+    tokens. `effort`: its `reasoning_effort` takes our names. `prices` are None if they are not known.
     """
 
     model: str
@@ -43,7 +42,7 @@ class Served:
 
     @property
     def fingerprint(self) -> str:
-        """Names the model: Mercury is the same on every host, another server's NAME is not."""
+        """The model's fingerprint: Mercury is the same on every host, another server's NAME is not."""
         where = "" if self.model in MODELS else self.base_url
         return hashlib.sha256(repr((self.model, where)).encode()).hexdigest()[:16]
 
@@ -60,21 +59,20 @@ MODELS = {
 
 
 def is_remote(name: str) -> bool:
-    """Whether this names a model behind a server, rather than a folder."""
+    """Returns whether this name means a model behind a server, not a folder."""
     return name in MODELS or name.startswith(_OTHER)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a server is asked. Raises UsageError for what is out of range.
+    """The settings for asking a server. Raises UsageError if one is out of range.
 
-    context: tokens of a document that are wanted in one request; of a model whose own context is not known
-    that is taken for half of it. budget: dollars that a run may cost at most; None for no bound.
-    concurrency: requests under way at a time. requests_per_minute, tokens_per_minute: bounds in any 60 s.
-    timeout: seconds for one whole answer.
-    attempts: times that one request is sent before the service counts as unavailable. asks: times that a
-    document is asked about, each time with what was wrong with the last answer. first_wait, longest_wait:
-    seconds of back-off; patience: seconds that a Retry-After may ask for.
+    context: the most tokens of a document in one request; it counts as half of an unknown model's context. budget: the
+    most dollars of a run; None for no bound. concurrency: requests under way at a time. requests_per_minute,
+    tokens_per_minute: bounds in any 60 s. timeout: seconds for one whole answer.
+    attempts: how often one request is sent before the service counts as unavailable. asks: how often a document is
+    asked about, each time with the problems of the last answer. first_wait, longest_wait: seconds of back-off.
+    patience: the most seconds that a Retry-After may ask for.
     """
 
     base_url: str | None = None
@@ -105,10 +103,9 @@ class Settings:
 
 
 def served(name: str, settings: Settings) -> Served:
-    """The model of this name, at the address and the prices that the settings give.
+    """Returns the model of this name, with the address and the prices of the settings.
 
-    Raises UsageError for an address that cannot be used, a name that says nothing, and a budget where no
-    prices are known.
+    Raises UsageError for an unusable address, an empty name, or a budget without known prices.
     """
     if name in MODELS:
         found = MODELS[name]
@@ -116,7 +113,7 @@ def served(name: str, settings: Settings) -> Served:
         context = UNKNOWN_CONTEXT if settings.context is None else 2 * settings.context
         found = Served(name.removeprefix(_OTHER), "https://api.openai.com/v1", "OPENAI_API_KEY", context)
         if not found.model.isprintable() or not found.model.strip():
-            raise UsageError(f"--model {name}: expected openai:NAME, with the server's name of the model")
+            raise UsageError(f"--model {name}: expected openai:NAME with the model's name at the server")
     found = replace(found, prices=settings.prices or found.prices)
     if settings.base_url is not None:
         found = replace(found, base_url=_checked(settings.base_url))
@@ -143,19 +140,19 @@ def _checked(url: str) -> str:
 
 
 def is_plain(url: str) -> bool:
-    """Whether documents and the key would travel to another machine unencrypted."""
+    """Returns whether documents and the key would travel to another machine unencrypted."""
     parts = urlsplit(url)
     return parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1")
 
 
 def check_installed(name: str) -> None:
-    """Raise UsageError where the packages for models behind a server are not installed."""
+    """Raises UsageError if the packages for models behind a server are not installed."""
     if any(importlib.util.find_spec(package) is None for package in ("openai", "rapidfuzz")):
         raise UsageError(f"{name}: needs more packages; pip install 'cinnabar-extract[mercury]'")
 
 
 def api_key(found: Served) -> str:
-    """The key, from the environment alone. Raises UsageError, without showing it, where it cannot be used."""
+    """Returns the key from the environment. Raises UsageError, without showing the key, if it is unusable."""
     key = os.environ.get(found.key_name, "")
     if not key:
         raise UsageError(f"{found.model}: expected a key in the environment variable {found.key_name}")

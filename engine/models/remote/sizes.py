@@ -1,4 +1,4 @@
-"""How much text fits: tokens of a server whose tokenizer is not at hand, counted by bytes."""
+"""Estimates a server's tokens from bytes, because its tokenizer is not at hand, and divides its context."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ from cinnabar.schemas.form.form import Form
 
 #: Bytes of a token, rather too few: English has about 4.5, tables, German and numbers about 3.
 BYTES = 3
-#: Share of the context that an answer may take, and one without lists; room for the task and the schema.
+#: Divisors of the context: for an answer, for an answer without lists, and for the task and the schema.
 LISTS, SCALARS, TASK = 4, 16, 8
-#: Tokens that a value takes in an answer, with its name, and items that a list is taken to have.
+#: Tokens of a value in an answer, with its name, and the assumed items of a list.
 VALUE, ITEMS = 14, 8
-#: Tokens that there is room for, on the average, for each value of a form without lists.
+#: The average room for each value of a form without lists, in tokens.
 LONG = 4 * VALUE
 
 
 def tokens_of(text: str) -> int:
-    """About the tokens of a text, rather too many."""
+    """Estimates the tokens of a text, rather too many."""
     return -(-len(text.encode()) // BYTES)
 
 
 def passage_room(context: int) -> int:
-    """Tokens that a passage may have beside the task, the schema and the answer."""
+    """Returns the most tokens of a passage beside the task, the schema and the answer."""
     return context - context // LISTS - context // TASK
 
 
 def answer_room(form: Form, context: int) -> int:
-    """Tokens that an answer may have."""
+    """Returns the most tokens of an answer."""
     most = context // LISTS
     return most if form.arrays else min(most, max(context // SCALARS, LONG * len(form.slots)))
 
 
 def bytes_of(body: dict[str, Any]) -> int:
-    """Bytes of a request's body."""
+    """Returns the bytes of a request's body."""
     return len(json.dumps(body, ensure_ascii=False).encode())
 
 
 def most_of(served: Served, body: dict[str, Any]) -> Decimal:
-    """Dollars that a request can cost at most: a token has a byte or more, and nothing is cached."""
+    """Returns the most dollars that a request can cost: a token has a byte or more, and nothing is cached."""
     tokens = Tokens(bytes_of(body), 0, body["max_tokens"])
     return Decimal(0) if served.prices is None else served.prices.cost(tokens)
 
 
 def dearest(served: Served, requests: Sequence[Request]) -> Decimal:
-    """Dollars that one of these requests can cost at most."""
+    """Returns the most dollars that one of these requests can cost."""
     found = [Decimal(0)]
     for request in requests:
         wire = Wire(request.form, request.known)
@@ -63,7 +63,7 @@ def dearest(served: Served, requests: Sequence[Request]) -> Decimal:
 
 
 def expected_tokens(requests: Sequence[Request]) -> tuple[int, int]:
-    """About the tokens in and out that these requests take, asked once each."""
+    """Estimates the input and output tokens of these requests, asked once each."""
     inputs = outputs = 0
     for request in requests:
         wire = Wire(request.form, request.known)

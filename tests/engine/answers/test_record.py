@@ -1,4 +1,4 @@
-"""Answers become records of the form, with their words in the document; or lists of what is wrong."""
+"""Answers of a server: each becomes a record of the form with its evidence, or a list of its faults."""
 
 from __future__ import annotations
 
@@ -66,18 +66,18 @@ def test_numbers_are_found_as_the_document_writes_them() -> None:
     assert words(found, "/total") == "1.234,50" and found.record == '{"total":1234.5}'
 
 
-def test_a_text_that_is_only_like_the_document_has_the_words_it_is_like() -> None:
+def test_a_misspelled_text_has_the_document_words_nearest_to_it() -> None:
     found = answered(NOTE, note(name="Ada Lovelacce"))
     leaf = found.leaves["/name"]
     assert words(found, "/name") == "Ada Lovelace" and leaf.confidence < 0.8
 
 
-def test_what_the_document_does_not_say_has_no_words_and_is_unsure() -> None:
+def test_a_value_that_the_document_does_not_say_has_no_spans_and_low_confidence() -> None:
     leaf = answered(NOTE, note(name="Quentin Zyx")).leaves["/name"]
     assert (leaf.spans, leaf.origin) == ((), "generated") and leaf.confidence <= 0.3
 
 
-def test_what_is_not_printed_and_named_in_the_description_is_given_for_none() -> None:
+def test_an_unprinted_value_that_the_description_names_for_none_is_a_default() -> None:
     fees = {"type": "number", "description": "Sum of the fees; 0 when there are none"}
     schema = {"type": "object", "properties": {"fees": fees}, "required": ["fees"]}
     leaf = answered(schema, {"fees": 0}, "nothing of this").leaves["/fees"]
@@ -86,14 +86,14 @@ def test_what_is_not_printed_and_named_in_the_description_is_given_for_none() ->
     assert answered(schema, {"fees": 5}, "nothing of this").leaves["/fees"].origin == "generated"
 
 
-def test_a_choice_among_numbers_without_words_is_as_sure_as_any_choice_and_a_number_is_not() -> None:
+def test_a_choice_without_spans_is_surer_than_a_number_without_spans() -> None:
     properties = {"rate": {"enum": [7, 19]}, "kind": {"enum": ["a", "b"]}, "days": {"type": "number"}}
     schema = {"type": "object", "properties": properties, "required": list(properties)}
     found = answered(schema, {"rate": 7, "kind": "b", "days": 7}, "nothing of this")
     assert [found.leaves[f"/{name}"].confidence for name in properties] == [0.6, 0.6, 0.3]
 
 
-def test_of_several_places_the_one_counts_that_its_label_stands_before() -> None:
+def test_the_place_behind_the_label_is_chosen_among_several() -> None:
     text = "Seller: Bonn Ltd\nShip to: Bonn\nCity: Bonn\n"
     schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
     found = answered(schema, {"city": "Bonn"}, text)
@@ -135,7 +135,7 @@ def test_one_code_fence_around_an_answer_is_taken_off(fenced: str) -> None:
         ('{"name": "a", "name": "b"}', "expected one JSON object"),
     ],
 )
-def test_what_is_wrong_is_named_by_its_place(answer: Any, said: str) -> None:
+def test_faults_are_named_by_their_place(answer: Any, said: str) -> None:
     problems = answered(NOTE, answer)
     assert isinstance(problems, list) and any(said in problem for problem in problems), problems
 
@@ -161,7 +161,7 @@ def test_known_values_stay_and_rows_of_known_lists_are_filled_by_index() -> None
     assert found.leaves["/name"].origin == "known"
 
 
-def test_known_rows_are_there_where_nothing_is_answered_about_what_holds_them() -> None:
+def test_known_rows_stay_although_the_answer_omits_their_parent() -> None:
     schema = {
         "type": "object",
         "properties": {
@@ -182,7 +182,7 @@ def test_known_rows_are_there_where_nothing_is_answered_about_what_holds_them() 
     assert json.loads(found.record) == wanted
 
 
-def test_what_is_known_to_be_left_out_stays_out() -> None:
+def test_a_property_known_to_be_absent_stays_absent() -> None:
     rest = {"name": "Ada", "day": None, "paid": True, "lines": []}
     found = answered(NOTE, rest, kind=None, seller__city=None)
     assert json.loads(found.record) == {"name": "Ada", "day": None, "paid": True, "lines": []}

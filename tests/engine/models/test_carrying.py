@@ -1,4 +1,4 @@
-"""A model goes to another machine with all that it is made of."""
+"""A model moves to another machine with all files that it needs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def tuned(tmp_path: Path) -> Path:
     return base
 
 
-def test_a_model_that_a_link_leads_to_finds_its_base_beside_itself(tuned: Path, tmp_path: Path) -> None:
+def test_a_linked_model_finds_its_base_beside_its_real_folder(tuned: Path, tmp_path: Path) -> None:
     link = tmp_path / "current"
     link.symlink_to(tuned)
     assert fingerprint_of(link) == fingerprint_of(tuned)
@@ -56,7 +56,7 @@ def test_a_tuned_model_goes_along_with_its_bases(tuned: Path, tmp_path: Path) ->
     assert all(torch.equal(found[key], w) for key, w in wanted.items())
 
 
-def test_the_model_that_ships_goes_by_name_and_has_to_be_the_same(tmp_path: Path) -> None:
+def test_the_shipped_model_is_sent_by_name_and_must_have_the_same_fingerprint(tmp_path: Path) -> None:
     model = carried("default")
     assert model.folders == ()
     assert unpacked(model, tmp_path) == "default"

@@ -1,4 +1,4 @@
-"""What fine-tuning changed takes two bits a weight and comes back near enough, on the right base only."""
+"""The difference of a fine-tuned model: it takes two bits a weight and restores the weights on the right base only."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def base(tmp_path: Path) -> Path:
 
 
 def tuned(folder: Path, base: Path, seed: int) -> Path:
-    """A model whose trained weights are those of the base with a little noise."""
+    """A model with the base's trained weights and a little noise."""
     torch.manual_seed(seed)
     weights = load_weights(base)
     other = {
@@ -43,11 +43,11 @@ def test_a_difference_comes_back_near_enough(rows: int, columns: int, size: floa
     base = {"w": torch.randn(rows, columns)}
     delta = size * torch.randn(rows, 1) * torch.randn(rows, columns)
     back = moved(base, difference(base, {"w": base["w"] + delta}))["w"] - base["w"]
-    # Four even levels leave 0.119 of the variance of what is normally distributed (Max 1960).
+    # Four even levels leave 0.119 of the variance of normally distributed values (Max 1960).
     assert (back - delta).pow(2).sum() <= 0.3 * delta.pow(2).sum() + 1e-6
 
 
-def test_matrices_take_two_bits_a_weight_and_what_is_the_same_none() -> None:
+def test_matrices_take_two_bits_a_weight_and_unchanged_ones_none() -> None:
     base = {
         "large": torch.zeros(200, 301),
         "same": torch.ones(300, 300),
@@ -91,7 +91,7 @@ def test_a_difference_is_loaded_on_top_of_its_base_and_a_base_may_have_one(
     assert load_model(second, "cpu").fingerprint == fingerprint_of(second)
 
 
-def test_a_model_stays_whole_until_the_next_one_in_its_folder_is(
+def test_a_model_stays_whole_until_its_successor_is_whole(
     base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = tuned(tmp_path / "first", base, 1)
@@ -113,7 +113,7 @@ def test_a_model_stays_whole_until_the_next_one_in_its_folder_is(
     assert sorted(p.suffix for p in first.iterdir()) == [".json", ".safetensors"]
 
 
-def test_both_can_be_moved_together(base: Path, tmp_path: Path) -> None:
+def test_a_difference_and_its_base_can_move_together(base: Path, tmp_path: Path) -> None:
     first = tuned(tmp_path / "first", base, 1)
     before = fingerprint_of(first)
     (tmp_path / "elsewhere").mkdir()
@@ -139,7 +139,7 @@ def test_another_base_is_refused(base: Path, tmp_path: Path) -> None:
             use(first)
 
 
-def test_a_base_that_is_gone_is_told(base: Path, tmp_path: Path) -> None:
+def test_a_missing_base_is_an_error(base: Path, tmp_path: Path) -> None:
     first = tuned(tmp_path / "first", base, 1)
     shutil.rmtree(base)
     with pytest.raises(ModelError, match=r"first: expected its base in .*base, found none: .*move both"):
@@ -147,14 +147,14 @@ def test_a_base_that_is_gone_is_told(base: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("said", ["default", {}, {"name": "default"}, {"name": 3, "fingerprint": "x"}])
-def test_a_base_without_name_and_fingerprint_is_told(base: Path, said: object) -> None:
+def test_a_base_without_name_and_fingerprint_is_an_error(base: Path, said: object) -> None:
     about = json.loads((base / "model.json").read_text())
     (base / "model.json").write_text(json.dumps(about | {"base": said}))
     with pytest.raises(ModelError, match=r"model\.json: expected a base with name and fingerprint"):
         fingerprint_of(base)
 
 
-def test_a_difference_in_weights_that_the_base_has_not_is_told(base: Path, tmp_path: Path) -> None:
+def test_a_difference_in_weights_that_the_base_lacks_is_an_error(base: Path, tmp_path: Path) -> None:
     save_difference(tmp_path / "own", {"wings.plus": torch.zeros(3)}, base, {})
     with pytest.raises(ModelError, match="the weights do not fit this version"):
         load_network(tmp_path / "own")

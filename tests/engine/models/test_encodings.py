@@ -1,4 +1,4 @@
-"""What was read once is looked up, the same to the bit, within a limit, and made again where it is broken."""
+"""The cache of encodings: it gives back the same bits within a size limit, and makes broken entries again."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def fill(model: Remembering, count: int = 3) -> list[Result]:
     return Engine(model).fill([Request(str(i), FORM, passage_of(bill(i)[0])) for i in range(count)])
 
 
-def test_a_second_engine_reads_nothing_and_says_the_same(tmp_path: Path) -> None:
+def test_a_second_engine_encodes_nothing_and_gives_the_same_result(tmp_path: Path) -> None:
     first, second = remembered(tmp_path), remembered(tmp_path)
     plain = Engine(tiny_model()).fill([Request(str(i), FORM, passage_of(bill(i)[0])) for i in range(3)])
     assert fill(first) == fill(second) == plain
@@ -37,7 +37,7 @@ def test_a_second_engine_reads_nothing_and_says_the_same(tmp_path: Path) -> None
     assert (second.encodings.made, second.encodings.found) == (0, 3)
 
 
-def test_the_shipped_model_says_the_same_of_what_it_looks_up(tmp_path: Path) -> None:
+def test_the_shipped_model_gives_the_same_result_from_the_cache(tmp_path: Path) -> None:
     model = load_model("default", "cpu")
     requests = [Request("a", FORM, passage_of(bill(1)[0]))]
     plain = Engine(model).fill(requests)
@@ -46,7 +46,7 @@ def test_the_shipped_model_says_the_same_of_what_it_looks_up(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("harm", ["torn", "flipped", "empty"])
-def test_what_is_broken_is_made_again(tmp_path: Path, harm: str) -> None:
+def test_broken_entries_are_made_again(tmp_path: Path, harm: str) -> None:
     before = fill(remembered(tmp_path))
     for path in tmp_path.rglob("*.safetensors"):
         data = bytearray(path.read_bytes())
@@ -58,7 +58,7 @@ def test_what_is_broken_is_made_again(tmp_path: Path, harm: str) -> None:
     assert fill(whole) == before and whole.encodings.found == 3
 
 
-def test_what_was_used_longest_ago_goes_first(tmp_path: Path) -> None:
+def test_the_least_recently_used_entry_is_removed_first(tmp_path: Path) -> None:
     kept = Encodings(tmp_path, 4000)
     for number in range(8):
         key = f"{number}" * 64
@@ -81,7 +81,7 @@ def test_processes_that_write_to_one_folder_keep_its_limit_together(tmp_path: Pa
     assert limit / 2 < len(files) * size <= limit + len(writers) * (0.01 * limit + size)
 
 
-def test_nothing_is_kept_beyond_the_limit_or_where_the_disk_fails(tmp_path: Path) -> None:
+def test_no_entry_is_kept_beyond_the_limit_or_on_a_failing_disk(tmp_path: Path) -> None:
     kept = Encodings(tmp_path / "small", 100)
     kept.put("a" * 64, {"states": torch.zeros(100)})
     assert not (tmp_path / "small").exists()
@@ -91,7 +91,7 @@ def test_nothing_is_kept_beyond_the_limit_or_where_the_disk_fails(tmp_path: Path
     assert remembering(tiny_model(), tmp_path, 0) is not None and not [*tmp_path.glob("??")]
 
 
-def test_a_folder_that_may_only_be_read_from_is_of_use(
+def test_a_read_only_folder_still_gives_its_entries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encodings = Encodings(tmp_path, 10_000)
@@ -104,7 +104,7 @@ def test_a_folder_that_may_only_be_read_from_is_of_use(
     assert encodings.get("abc") is not None
 
 
-def test_another_text_place_or_model_is_another_encoding() -> None:
+def test_another_text_or_model_has_another_encoding() -> None:
     passage = passage_of("a bill")
     keys = {key_of(passage, "m"), key_of(passage_of("a mill"), "m"), key_of(passage, "n")}
     moved = replace(passage, word_start=passage.word_start.copy(), offset=7, digest="x")

@@ -1,4 +1,4 @@
-"""Models by name or folder, on a device, with an identity of their own."""
+"""Loading models by name or folder onto a device, each with its own fingerprint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weights survive the disk within what quantising costs, and damage is told."""
+"""Stored weights: they survive the disk within the quantising error, and damage to them is an error."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_what_is_saved_is_loaded_within_the_error_of_quantising(tmp_path: Path) 
         assert ((loaded[name] - w).abs() <= 0.6 * step + 1e-6).all(), name
 
 
-def test_rows_of_zeros_and_of_next_to_nothing_stay_what_they_are() -> None:
+def test_rows_of_zeros_and_of_tiny_values_keep_their_values() -> None:
     weights = torch.zeros(400, 300)
     weights[1] = 1e-9
     back = restore(quantise({"w": weights}))["w"]
@@ -63,7 +63,7 @@ def test_shards_stay_below_the_limit_and_old_ones_are_removed(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", ["body-0.safetensors", "vocab.txt"])
-def test_a_flipped_byte_is_told_with_both_digests(tmp_path: Path, name: str) -> None:
+def test_a_flipped_byte_is_an_error_with_both_digests(tmp_path: Path, name: str) -> None:
     path = saved(tmp_path, small=torch.ones(30)) / name
     before = hashlib.sha256(path.read_bytes()).hexdigest()
     damaged = bytearray(path.read_bytes())
@@ -75,7 +75,7 @@ def test_a_flipped_byte_is_told_with_both_digests(tmp_path: Path, name: str) -> 
     assert hashlib.sha256(damaged).hexdigest() in str(told.value)
 
 
-def test_a_missing_shard_is_told(tmp_path: Path) -> None:
+def test_a_missing_shard_is_an_error(tmp_path: Path) -> None:
     saved(tmp_path, small=torch.ones(30))
     (tmp_path / "body-0.safetensors").unlink()
     with pytest.raises(ModelError, match=r"body-0\.safetensors: expected SHA-256 \w{64}, found no file"):
@@ -83,13 +83,13 @@ def test_a_missing_shard_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("said", ["", "{", "[]", "null", '{"files": {}}', '{"size": {}}'])
-def test_a_damaged_description_is_told(tmp_path: Path, said: str) -> None:
+def test_a_damaged_description_is_an_error(tmp_path: Path, said: str) -> None:
     (tmp_path / "model.json").write_text(said)
     with pytest.raises(ModelError, match=r"model\.json: expected"):
         load_weights(tmp_path)
 
 
-def test_a_folder_without_a_description_is_no_model(tmp_path: Path) -> None:
+def test_a_folder_without_a_description_holds_no_model(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"expected a folder with model\.json"):
         load_weights(tmp_path)
 

@@ -1,4 +1,4 @@
-"""Where a known value stands in a text."""
+"""Alignment: the place of a known value in a text."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def spans(text: str, value: str | int | float | bool, hint: str = "string") -> l
         ("a ß is one", "SS", ["ß"]),
     ],
 )
-def test_a_value_is_found_where_it_is_read(
+def test_a_value_is_found_at_the_text_that_reads_as_it(
     text: str, value: str | int | float | bool, expected: list[str]
 ) -> None:
     assert spans(text, value) == expected

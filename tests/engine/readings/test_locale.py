@@ -1,4 +1,4 @@
-"""What a document tells of how it writes dates and numbers."""
+"""Locale: a document's own dates and numbers show how it writes them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from cinnabar.engine.readings.locale import Locale, document_locale
         ("2018-05-01 2018-06-01 2017-01-01", Locale(None, None, 2018)),
     ],
 )
-def test_a_locale_is_told_by_what_can_be_read_in_one_way(text: str, locale: Locale) -> None:
+def test_unambiguous_values_decide_the_locale(text: str, locale: Locale) -> None:
     assert document_locale(text) == locale
 
 
-def test_most_votes_win_and_a_tie_tells_nothing() -> None:
+def test_most_votes_win_and_a_tie_decides_nothing() -> None:
     assert document_locale("13/1/2020 14/1/2020 1/13/2020").day_first is True
     assert document_locale("13/1/2020 1/13/2020").day_first is None

@@ -1,4 +1,4 @@
-"""The names of CLDR are read in every language, and ordinary words are left alone."""
+"""The names of CLDR: they are read in every language, and ordinary words are left alone."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def in_a_script_of_europe(name: str) -> bool:
     return scripts <= {"LATIN", "CYRILLIC", "GREEK", "MODIFIER"}
 
 
-def test_the_files_are_what_the_generator_writes() -> None:
+def test_the_generator_reproduces_the_stored_files() -> None:
     of_this_cldr()
     sys.path.insert(0, str(SCRIPTS))
     try:
@@ -68,7 +68,7 @@ def test_every_month_of_every_language_is_read_by_its_whole_name() -> None:
     for locale in locales():
         for names in locale._data["months"].values():
             for month, name in names.get("wide", {}).items():
-                # A number beside a word is no name, and less than three letters are too little.
+                # A number beside a word is no name, and fewer than three letters are too few.
                 letters = sum(map(str.isalpha, name.removeprefix("de ").removeprefix("di ")))
                 if any(map(str.isdigit, name)) or letters < 3 or not in_a_script_of_europe(name):
                     continue
@@ -81,7 +81,7 @@ def test_every_month_of_every_language_is_read_by_its_whole_name() -> None:
 def test_every_territory_has_its_codes_by_its_name_in_every_language() -> None:
     of_this_cldr()
     table = name_table("countries.tsv.gz")
-    # Of the codes that CLDR has, those of countries: no groups of countries, no outlying islands.
+    # The codes that CLDR lists for countries, without groups of countries and outlying islands.
     wanted = {code for code in babel.Locale("en").territories if code in table.meanings(code.lower())[:1]}
     assert len(wanted) == 250
     wrong = set()
@@ -95,7 +95,7 @@ def test_every_territory_has_its_codes_by_its_name_in_every_language() -> None:
 def test_every_language_and_currency_has_its_code_by_its_name() -> None:
     of_this_cldr()
     wrong = set()
-    # One locale a language: the regions repeat it.
+    # One locale for each language, since its regions repeat it.
     for locale in locales():
         if locale.territory or locale.script:
             continue
@@ -142,7 +142,7 @@ def test_every_language_and_currency_has_its_code_by_its_name() -> None:
 )
 def test_a_date_is_read_in_its_language(text: str, day: str) -> None:
     assert values(text, "date") == [day]
-    # The same in a sentence.
+    # The same date within a sentence.
     assert [found for _, _, found in dates_in(f"x ({text}) y", UNKNOWN)] == [(day,)]
 
 
@@ -152,7 +152,7 @@ def test_a_name_of_two_months_is_read_as_both() -> None:
 
 
 @pytest.mark.parametrize("name", ["may", "mar", "mai", "set", "out", "jan", "mars"])
-def test_no_other_language_comes_before_the_common_ones(name: str) -> None:
+def test_the_common_languages_come_before_all_others(name: str) -> None:
     assert len(values(f"14 {name} 2026", "date")) >= 1
     found = months_of(name)
     assert found is not None
@@ -230,7 +230,7 @@ def test_a_name_in_any_language_has_its_codes(name: str, codes: set[str]) -> Non
     assert codes <= set(values(name, "code"))
 
 
-def test_what_the_own_tables_say_comes_first() -> None:
+def test_our_own_tables_come_before_cldr() -> None:
     assert codes_of("Georgia")[:3] == ("GE", "GEO", "GA")
     assert codes_of("$")[0] == "USD"
     assert currencies_of("Rs.")[0] == "INR"
@@ -242,7 +242,7 @@ def test_an_ordinary_word_is_no_currency(text: str) -> None:
     assert currencies_of(text) == ()
 
 
-def test_names_for_running_text_are_long_and_of_one_meaning() -> None:
+def test_names_found_in_running_text_are_long_and_have_one_meaning() -> None:
     assert {"Germany", "Deutschland", "alemania", "duitsland"} <= set(names_of("DE"))
     assert "$" in names_of("USD")
     assert "$" not in names_of("CAD")

@@ -1,4 +1,4 @@
-"""What a span of text may stand for."""
+"""Readings: the values that a span of text may stand for."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_span_without_text_has_no_reading() -> None:
         ("(a) and (b)", "(a) and (b)"),
     ],
 )
-def test_marks_around_a_text_go_and_pairs_inside_stay(span: str, stripped: str) -> None:
+def test_marks_around_a_text_are_removed_and_pairs_inside_stay(span: str, stripped: str) -> None:
     assert strip_marks(span) == stripped
 
 
@@ -104,7 +104,7 @@ def test_a_number_is_read_first_as_its_locale_writes_it(span: str, locale: Local
 
 
 @pytest.mark.parametrize("span", ["1.2.3", "12-34", "A12", "1,2345,67", "ninety twenty", "mail", "v"])
-def test_what_is_no_number_has_no_number(span: str) -> None:
+def test_text_that_is_no_number_has_no_number_reading(span: str) -> None:
     assert values(span, UNKNOWN, "number") == []
 
 
@@ -170,11 +170,11 @@ def test_a_month_of_a_year_is_read(span: str, month: str) -> None:
 
 
 @pytest.mark.parametrize("span", ["March 2020", "31.02.2020", "45/45/2020", "3. April", "99999999", "may"])
-def test_what_names_no_day_of_a_calendar_is_no_date(span: str) -> None:
+def test_an_impossible_day_is_no_date(span: str) -> None:
     assert values(span, UNKNOWN, "date") == []
 
 
-def test_a_slashed_date_is_read_both_ways_where_nothing_tells() -> None:
+def test_an_ambiguous_slashed_date_is_read_both_ways() -> None:
     assert values("3/4/2020", UNKNOWN, "date") == ["2020-03-04", "2020-04-03"]
 
 
@@ -203,11 +203,11 @@ def test_a_time_of_day_is_read(span: str, time: str) -> None:
     assert values(span, UNKNOWN, "time")[0] == time
 
 
-def test_a_bare_hour_is_read_as_afternoon_next() -> None:
+def test_a_bare_hour_is_read_as_afternoon_second() -> None:
     assert values("3:30", UNKNOWN, "time")[:2] == ["03:30", "15:30"]
 
 
-def test_the_half_of_the_day_after_a_range_turns_the_order() -> None:
+def test_am_or_pm_after_a_range_changes_the_order() -> None:
     assert values("3:30", UNKNOWN, "time", after=" - 5:00 pm")[:2] == ["15:30", "03:30"]
     assert values("9:30", UNKNOWN, "time", after=" to 11 a.m.")[:2] == ["09:30", "21:30"]
     assert values("3:30", UNKNOWN, "time", after=" pm, room 5")[0] == "15:30"
@@ -231,11 +231,11 @@ def test_a_date_with_a_time_is_read_as_rfc_3339(span: str, stamp: str) -> None:
     assert values(span, UNKNOWN, "datetime")[0] == stamp
 
 
-def test_a_zone_is_converted_to_utc_next() -> None:
+def test_a_time_with_a_zone_is_also_read_in_utc() -> None:
     assert "2014-06-06T21:29:00Z" in values("429 PM CDT FRI JUN 6 2014", UNKNOWN, "datetime")
 
 
-def test_a_time_takes_the_day_that_stands_before_it() -> None:
+def test_a_time_takes_the_day_before_it() -> None:
     found = values("11:30 a.m.", UNKNOWN, "datetime", before="Date: Jan 09, 2018\nTime: 11 a.m. to ")
     assert "2018-01-09T11:30" in found
 
@@ -302,7 +302,7 @@ def test_a_name_or_a_sign_has_its_code(span: str, code: str) -> None:
         ("Flood Watch", "flood_watch"),
     ],
 )
-def test_a_text_is_mended(span: str, text: str) -> None:
+def test_texts_lose_their_link_marks_and_change_their_case(span: str, text: str) -> None:
     assert text in values(span, UNKNOWN, "text")
 
 

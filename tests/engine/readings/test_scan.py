@@ -1,4 +1,4 @@
-"""The stretches of a text that typed slots may point at."""
+"""The scan: stretches of a text that typed slots may point at."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def found(text: str, kind: str) -> list[str]:
         ("CVE-2021-33013 in v2.3", "code", ["CVE-2021-33013", "v2.3"]),
     ],
 )
-def test_what_looks_like_a_value_is_found(text: str, kind: str, spans: list[str]) -> None:
+def test_every_kind_of_typed_value_is_found(text: str, kind: str, spans: list[str]) -> None:
     got = found(text, kind)
     if kind == "code":
         assert set(spans) <= set(got)
@@ -88,10 +88,10 @@ NAMES = ["14 here ", "mweri wa ", "3rdMay"]
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("unit", [*HOSTILE, "5 m ", "jan 1 ", "1-jan 3:00 ", "5 and ", "1 h ½ ", "mon, ", *NAMES])
-def test_a_hostile_run_costs_time_in_proportion(unit: str) -> None:
+def test_a_hostile_run_takes_linear_time(unit: str) -> None:
     text = unit * (20_000 // len(unit)) + "!"
     began = time.process_time()
     scan(text, document_locale(text))
     readings(text[:110], LOCALE)
-    # Two seconds are ten times what the slowest takes; a quadratic pattern takes forty.
+    # Two seconds are ten times the slowest case; a quadratic pattern takes forty.
     assert time.process_time() - began < 2

@@ -1,4 +1,4 @@
-"""What a training batch asks, shows and wants to hear."""
+"""A training batch: its questions, its pages and its targets."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import pytest
 import torch
 from tiny_network import BILL, bill, bills, labelled, wordpieces
 
-from cinnabar.engine.canvas import MASK, VOCABULARY
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, STATES
 from cinnabar.engine.training.batches import GOLD, Batch, collate
-from cinnabar.engine.training.canvases import IGNORE, SPELLED
+from cinnabar.engine.training.canvases import IGNORE
 from cinnabar.engine.training.examples import draw_window
 
 PASSAGES = [*bills(5), *bills(2, longest=40), labelled("", BILL, bill(0)[1])]
@@ -31,7 +30,7 @@ def test_the_shapes_of_a_batch_agree(batch: Batch) -> None:
     n, t = batch.sheet.ids.shape
     s = batch.board.question.shape[1]
     targets, board = batch.targets, batch.board
-    of_slots = (board.mask, board.kind, board.state, board.anchor, board.until, targets.absent, targets.gate)
+    of_slots = (board.mask, board.kind, board.state, board.anchor, board.until, targets.absent)
     for tensor in of_slots:
         assert tensor.shape == (n, s)
     assert targets.spans.shape == (n, s, GOLD, 2)
@@ -39,7 +38,6 @@ def test_the_shapes_of_a_batch_agree(batch: Batch) -> None:
     assert targets.rows.shape == (len(targets.rows_at), t)
     assert targets.choice_options.shape == targets.choice_printed.shape
     assert len(targets.choice_options) == len(targets.choice_at) == len(targets.choice)
-    assert targets.spelled.shape == targets.shown.shape == (len(targets.spell_at), SPELLED)
 
 
 @pytest.mark.parametrize("batch", BATCHES)
@@ -55,8 +53,6 @@ def test_places_and_targets_are_in_bounds(batch: Batch) -> None:
     assert targets.choice_options.numel() == 0 or targets.choice_options.max() < asked
     for place, options in zip(targets.choice, targets.choice_options, strict=True):
         assert options[place] >= 0
-    assert ((targets.spelled == IGNORE) | ((targets.spelled >= 0) & (targets.spelled < VOCABULARY))).all()
-    assert ((targets.shown == MASK) | (targets.shown == targets.spelled)).all()
     assert set(targets.absent[~targets.absent.isnan()].tolist()) <= {0.0, 1.0}
 
 
@@ -78,7 +74,6 @@ def test_every_kind_of_target_comes_up() -> None:
     assert any(len(b.targets.choice) for b in BATCHES)
     assert any((b.targets.boolean != IGNORE).any() for b in BATCHES)
     assert any(b.targets.rows.any() for b in BATCHES)
-    assert any(len(b.targets.spell_at) for b in BATCHES)
     assert any((b.targets.absent == 1).any() for b in BATCHES)
     states = {STATES[s] for b in BATCHES for s in b.board.state[b.board.mask].tolist()}
     assert {"open", "copied", "chosen"} <= states

@@ -1,4 +1,4 @@
-"""The generator of synthetic documents: every family's data holds what it promises."""
+"""The generator of synthetic documents: the data of every family keeps its promises."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_fields_that_no_document_has_are_asked_for_and_null() -> None:
     assert found > 20
 
 
-def test_a_decoy_with_the_name_of_a_field_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_decoy_with_the_name_of_a_field_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (family_module, locale):
         monkeypatch.setattr(module, "FAMILIES_FOLDER", tmp_path)
     folder = tmp_path / "slip"
@@ -133,14 +133,14 @@ def test_a_condition_may_name_an_item_by_its_number() -> None:
     assert inner == (("text", "sold"),)
 
 
-def test_it_is_fast_enough_to_feed_a_trainer() -> None:
+def test_the_generator_is_fast_enough_to_feed_a_trainer() -> None:
     source = generate(5)
     for _ in range(30):
         next(source)
     start = time.process_time()
     for _ in range(150):
         next(source)
-    assert 150 / (time.process_time() - start) > 60  # 300 and more on an idle core
+    assert 150 / (time.process_time() - start) > 60  # an idle core makes 300 and more
 
 
 def test_a_cell_that_wraps_keeps_its_pieces() -> None:
@@ -152,7 +152,7 @@ def test_a_cell_that_wraps_keeps_its_pieces() -> None:
     assert len(join_intervals(laid.prints[1], laid.text)) == 2
 
 
-def test_running_text_wraps_at_blanks_and_a_value_goes_over_the_line() -> None:
+def test_running_text_wraps_at_blanks_and_a_value_continues_on_the_next_line() -> None:
     pieces = [Piece("The seller is "), Piece("Acme Holdings Limited", 1), Piece(" of York.\n")]
     style = Style(wrap=20)
     laid = lay_out(to_lines(pieces, style), style, random.Random(0))
@@ -161,6 +161,6 @@ def test_running_text_wraps_at_blanks_and_a_value_goes_over_the_line() -> None:
     assert laid.text[slice(*span)] == "Acme\nHoldings Limited"
 
 
-def test_an_unclosed_section_is_told_with_its_place() -> None:
+def test_an_unclosed_section_is_an_error_with_its_place() -> None:
     with pytest.raises(LayoutError, match="is missing after"):
         parse("Dear [[{{name}}, here is")

@@ -1,4 +1,4 @@
-"""Where the values of a true record are printed: rows in order, values within their rows."""
+"""Labels: the printed places of a true record's values, rows in order and values within their rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TABLE = form_of(lines={"type": "array", "items": ROW})
 
 
 def found(text: str, labels: Labels) -> list[str]:
-    """The line at which each row begins, "" where it has no place."""
+    """The line at which each row begins, "" for a row without a place."""
     return [
         text[row.anchor : text.index("\n", row.anchor)] if row.anchor >= 0 else "" for row in labels.rows
     ]
@@ -76,7 +76,7 @@ def test_rows_within_rows_lie_in_theirs() -> None:
     assert labels.rows[2].until <= labels.rows[3].anchor
 
 
-def test_what_the_document_does_not_say_has_no_place() -> None:
+def test_a_value_that_the_document_does_not_say_has_no_place() -> None:
     text, truth = bill(0)
     labels = label_by_search(text, compile_schema(BILL).form, truth | {"due": None, "lines": None})
     by_path = {leaf.slot.path: leaf for leaf in labels.leaves}
@@ -91,7 +91,7 @@ def test_a_date_is_found_however_it_is_written() -> None:
     assert [text[a:b] for a, b in labels.leaves[0].spans] == ["3 May 2024"]
 
 
-def test_labels_by_pointers_take_the_places_they_are_told() -> None:
+def test_labels_by_pointers_take_the_given_places() -> None:
     form = form_of(**{"a/b": {"type": "string"}, "lines": {"type": "array", "items": ROW}})
     truth = {"a/b": "x", **rows(("apples", 2.5), ("pears", 3.0), ("plums", 1.0))}
     spans = {"/a~1b": [(0, 1)], "/lines/0/name": [(10, 16)], "/lines/2/price": [(50, 53)]}

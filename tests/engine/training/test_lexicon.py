@@ -1,4 +1,4 @@
-"""The lexicon of concepts in several languages, and the vectors that are learned from it."""
+"""The lexicon of concepts in several languages, and the vectors learned from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of the form `Key: value` as labelled passages."""
+"""Mining: lines of the form `Key: value` become labelled passages."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def test_a_mined_passage_is_a_whole_example() -> None:
             assert example.truth[pointer[1:]] == TEXT[a:b]
 
 
-def test_a_text_without_keys_is_left_alone() -> None:
+def test_a_text_without_keys_gives_nothing() -> None:
     assert mine("Once there was a fox.\nIt ran.", 0) is None

@@ -1,4 +1,4 @@
-"""The losses: all parts, none of them odd, and falling."""
+"""The losses: every part is there, finite and falling."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_every_part_of_the_loss_is_finite_and_reaches_the_network() -> None:
 
 
 def test_the_total_weighs_its_parts() -> None:
-    assert total({"start": torch.tensor(2.0), "gate": torch.tensor(1.0)}) == 2 * 1.0 + 1 * 0.2
+    assert total({"start": torch.tensor(2.0), "row_ranks": torch.tensor(1.0)}) == 2 * 1.0 + 1 * 0.5
 
 
 def test_padding_does_not_count() -> None:

@@ -1,4 +1,4 @@
-"""Sources of training windows: kept in files, drawn by weight, within a budget."""
+"""The pool of training sources: files keep them, weights draw windows from them, and a budget bounds a batch."""
 
 from __future__ import annotations
 

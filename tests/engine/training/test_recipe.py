@@ -1,4 +1,4 @@
-"""What is held back: the same documents on every machine, groups together."""
+"""The recipe: it holds back the same documents on every machine, and keeps groups together."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from cinnabar.engine.training.recipe import HELD_BACK, SetRecipe, is_held_back, 
 FILES = [f"document {i}.pdf" for i in range(2000)]
 
 
-def test_the_cut_is_the_same_on_every_machine() -> None:
+def test_the_same_documents_are_held_back_on_every_machine() -> None:
     held = [i for i, file in enumerate(FILES[:40]) if is_held_back(file, {})]
     assert held == [3, 8, 11, 15, 19, 20, 25, 29, 37]
     assert abs(sum(is_held_back(file, {}) for file in FILES) / len(FILES) - HELD_BACK) < 0.03
 
 
-def test_a_salt_draws_another_part() -> None:
+def test_a_salt_holds_back_other_documents() -> None:
     salted = SetRecipe(salt="own")
     assert [f for f in FILES if is_held_back(f, {}, salted)] != [f for f in FILES if is_held_back(f, {})]
 
@@ -30,7 +30,7 @@ def test_documents_of_a_group_stay_together(seller: str, one: str, two: str) -> 
     assert is_held_back(one, truth, recipe) == is_held_back(two, truth | {"total": 3}, recipe)
 
 
-def test_a_document_without_its_group_goes_by_its_file() -> None:
+def test_a_document_without_a_group_is_drawn_by_its_file() -> None:
     recipe = SetRecipe(group="/seller/name")
     for truth in ({}, {"seller": None}, {"seller": {"name": None}}, None, []):
         assert all(is_held_back(f, truth, recipe) == is_held_back(f, {}) for f in FILES[:99])

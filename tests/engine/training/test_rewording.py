@@ -1,4 +1,4 @@
-"""Questions are asked in other words, and sometimes under the names of other fields."""
+"""Rewording: a question gets other words, and sometimes the name of another field."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def misnamed(monkeypatch: pytest.MonkeyPatch) -> Rewording:
     return Rewording(random.Random(0))
 
 
-def test_a_described_field_goes_by_the_name_of_the_last_one_of_its_kind(misnamed: Rewording) -> None:
+def test_a_described_field_takes_the_name_of_the_last_field_of_its_kind(misnamed: Rewording) -> None:
     misnamed.of(DUE, DATE)
     misnamed.of(TOTAL, NUMBER)
     asked = misnamed.of(SENT, DATE)
@@ -36,7 +36,7 @@ def test_a_field_without_a_description_keeps_its_name(misnamed: Rewording) -> No
     assert misnamed.of(SENT, DATE).label == "due date"
 
 
-def test_a_question_is_asked_alike_throughout_a_batch(misnamed: Rewording) -> None:
+def test_a_question_has_one_wording_throughout_a_batch(misnamed: Rewording) -> None:
     misnamed.of(DUE, DATE)
     assert misnamed.of(SENT, DATE) is misnamed.of(SENT, DATE)
 

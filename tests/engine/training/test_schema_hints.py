@@ -1,4 +1,4 @@
-"""What descriptions say beside what a field is, and records that follow what they say."""
+"""Schema hints: descriptions name defaults, and records follow them."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ def test_a_default_is_named_in_the_description_and_found_there() -> None:
             form = compile_schema({"type": "object", "properties": {"f": field}, "required": ["f"]}).form
             assert str(plan.default) in head["description"]
             named = [n.text.strip('"') for n in form_questions(form).slots[0].named]
-            # A dash between quotation marks is no text that is looked for among codes; the rest is found.
+            # The search among codes skips a dash between quotation marks and finds the rest.
             assert str(plan.default) in named or plan.default == "-"
             seen += 1
     assert seen > 60
 
 
-def test_most_descriptions_stay_as_they_are_and_some_only_look_alike() -> None:
+def test_most_descriptions_stay_unchanged_and_some_only_look_like_hints() -> None:
     plans = list(hinted("number"))
     plain = [head for _, head in plans if head.get("description", "What it is.") == "What it is."]
     alike = [h for p, h in plans if p.default is None and any(c.isdigit() for c in h.get("description", ""))]
     assert 0.6 < len(plain) / len(plans) < 0.85 and len(alike) > 10
 
 
-def test_kinds_that_say_nothing_of_none_are_left_alone() -> None:
+def test_kinds_without_defaults_stay_unchanged() -> None:
     for kind in ("date", "boolean", "enum", "time"):
         assert all(plan.default is None and head.get("description") in (None, "What it is.")
                    for plan, head in hinted(kind, 50))  # fmt: skip
@@ -69,7 +69,7 @@ def test_a_record_holds_the_default_where_nothing_is_printed_and_numbers_without
     assert record.truth == {"a": 0, "b": "unknown", "c": None, "d": 0} and not record.spans
 
 
-def test_schemas_of_families_take_the_defaults() -> None:
+def test_schemas_of_families_name_the_defaults() -> None:
     drawn = [draw_plan(random.Random(seed), load_family("invoice")) for seed in range(60)]
     leaves = [leaf for plan in drawn for leaf in plan.children if leaf.kind == "leaf"]
     given = [leaf for leaf in leaves if leaf.default is not None]

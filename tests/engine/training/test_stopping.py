@@ -1,4 +1,4 @@
-"""Training ends sooner where nothing gets better, and with the best weights that were measured."""
+"""Stopping: training ends sooner where scores stop improving, and keeps the best measured weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SOURCES = [Source("bills", 1.0, bills(4))]
 
 
 def looking(scores: list[float], patience: Patience | None = None) -> Stopping:
-    """Measures these scores, one after the other."""
+    """A measurement that gives these scores, one after the other."""
     left: Iterator[float] = iter(scores)
     return Stopping(lambda _: next(left), patience or Patience())
 
@@ -41,7 +41,7 @@ def test_the_best_weights_come_back_and_of_equal_ones_the_later() -> None:
     assert float(network.row_bias.detach()) == 2.0 and stopping.best == 0.7
 
 
-def test_what_is_less_than_chance_worse_counts_as_good() -> None:
+def test_a_score_within_chance_of_the_best_counts_as_good() -> None:
     left = iter([0.8, 0.78, 0.77, 0.74])
     stopping, network = Stopping(lambda _: next(left), Patience(checks=3), slack=0.03), tiny_network()
     for mark in range(4):
@@ -67,7 +67,7 @@ def test_measuring_takes_a_small_share_of_the_time() -> None:
     assert 6.0 / (stopping.due - 50.0) == pytest.approx(MEASURING)
 
 
-def test_what_was_kept_goes_through_a_checkpoint() -> None:
+def test_the_best_weights_survive_a_checkpoint() -> None:
     first, network = looking([0.5, 0.9, 0.1]), tiny_network()
     for mark in range(3):
         look(first, marked(network, mark))
@@ -78,7 +78,7 @@ def test_what_was_kept_goes_through_a_checkpoint() -> None:
     assert (second.best, second.since, second.due) == (first.best, first.since, first.due)
 
 
-def test_nothing_measured_changes_nothing() -> None:
+def test_weights_stay_unchanged_without_a_measurement() -> None:
     network = marked(tiny_network(), 5)
     looking([]).give_back(network)
     assert float(network.row_bias.detach()) == 5.0
@@ -96,11 +96,11 @@ def test_training_that_gets_no_better_comes_to_an_end_with_falling_rates(tmp_pat
     stopping = Stopping(lambda _: 0.5, Patience(every=4.0, checks=3))
     train(tiny_network(), SOURCES, wordpieces(), config, tmp_path, rows.append, stopping=stopping)
     measured = [(row["step"], row["of"]) for row in rows if "held_back" in row]
-    # The fall takes as long as what went before it, as it would have at the end of a schedule of that length.
+    # The fall takes as long as the steps before it, as at the end of a schedule of that length.
     assert measured == [(0, 1000), (4, 1000), (8, 1000), (12, 1000), (16, 24), (20, 24), (24, 24)]
 
 
-def test_training_ends_with_the_best_that_was_measured(tmp_path: Path) -> None:
+def test_training_ends_with_the_best_measured_weights(tmp_path: Path) -> None:
     seen: list[float] = []
 
     def measure(network: Network) -> float:

@@ -1,4 +1,4 @@
-"""Generated documents become training windows whose targets hold the values."""
+"""Synthetic sources: generated documents become training windows whose targets hold the values."""
 
 from __future__ import annotations
 

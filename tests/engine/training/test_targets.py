@@ -1,4 +1,4 @@
-"""What training wants of one slot: the words, the option, or what stands for none."""
+"""The target of one slot: its words, its option, or the value named for absence."""
 
 from __future__ import annotations
 
@@ -34,10 +34,16 @@ def wanted(found: Batch) -> tuple[float, int, bool, float]:
     return float(t.absent[0, 0]), int(t.default[0, 0]), bool(t.either[0, 0]), float(t.unsigned[0, 0])
 
 
-def test_what_is_not_printed_and_named_is_absent_and_given_for_none() -> None:
+def test_an_unprinted_named_value_is_absent_and_the_default() -> None:
     found = target("Sold 12 shares.", 0)
-    assert (found.absent, found.default, found.spans, found.spelled) == (True, 0, (), None)
+    assert (found.absent, found.known, found.default, found.spans) == (True, True, 0, ())
     assert target("Sold 12 shares.", 7).default == -1 and target("Sold 12 shares.", None).default == -1
+
+
+def test_a_value_that_is_not_printed_teaches_nothing() -> None:
+    assert not (found := target("Sold 12 shares.", 7)).known and not found.absent
+    absent, default, either, unsigned = wanted(batch("Sold 12 shares.", 7))
+    assert absent != absent and unsigned != unsigned and (default, either) == (IGNORE, False)
 
 
 def test_the_sign_of_a_printed_number_is_part_of_the_value_or_is_not() -> None:
@@ -47,7 +53,7 @@ def test_the_sign_of_a_printed_number_is_part_of_the_value_or_is_not() -> None:
     assert target("Fees -4.90 EUR, 4.90 in all", 4.9).unsigned is None
 
 
-def test_a_batch_tells_what_stands_for_none_wherever_the_question_names_it() -> None:
+def test_a_batch_has_the_default_of_each_question_that_names_it() -> None:
     named = [b for seed in range(30) if (b := batch("Sold 12 shares.", 0, seed)).questions.named.any()]
     assert {wanted(b)[:3] for b in named} == {(1.0, 1, False)}
     unnamed = [b for seed in range(60) if not (b := batch("Sold.", 0, seed)).questions.named.any()]
@@ -62,7 +68,7 @@ def test_a_named_value_that_is_printed_may_be_read_either_way() -> None:
     assert absent != absent and (default, either) == (1, True)
 
 
-def test_a_wording_without_the_description_names_nothing_and_a_cut_one_what_is_left() -> None:
+def test_a_shortened_wording_names_only_the_values_that_it_still_has() -> None:
     text, truth = bill(0)
     passage = labelled(text, BILL, truth)
     asked = next(s.question for s in passage.scalars if s.question.named)
@@ -75,7 +81,7 @@ def test_a_wording_without_the_description_names_nothing_and_a_cut_one_what_is_l
     assert any(not q.note for q in seen) and any(q.note == longer.note.split(". ")[0] for q in seen)
 
 
-def test_losses_count_either_way_as_one() -> None:
+def test_the_loss_adds_up_both_readings_of_a_named_value() -> None:
     network = tiny_network().eval()
     with torch.no_grad():
         printed = losses(network, batch("Fees 0.00", 0))

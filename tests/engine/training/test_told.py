@@ -1,4 +1,4 @@
-"""Choices of long passages are learned where the passage says most of them."""
+"""Choices of long passages: training shows the windows that say most of each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _source() -> Source:
     return with_told(Source("agreements", 1.0, [passage], [passage]), words, wordpieces())
 
 
-def test_a_choice_of_a_long_passage_is_held_by_the_windows_that_say_most_of_it() -> None:
+def test_the_windows_with_most_of_a_choices_words_hold_it() -> None:
     source = _source()
     for passage in (*source.train, *source.held_back):
         (choice,) = (s for s in passage.scalars if s.chosen)

@@ -1,4 +1,4 @@
-"""Training ends when its schedule does, and what was cut goes on where it was."""
+"""The trainer: it ends with its schedule, and a run that was cut resumes at its last step."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SOURCES = [Source("bills", 1.0, bills(4))]
 
 
 class Killed(BaseException):
-    """What stops these runs."""
+    """The error that stops these runs."""
 
 
 def config(steps: int) -> TrainingConfig:
@@ -26,7 +26,7 @@ def config(steps: int) -> TrainingConfig:
 
 
 def killed(network: Network, folder: Path) -> list[float]:
-    """Train until step 20 is reported; the steps that were."""
+    """Train until step 20 is reported; the steps that ran."""
     reported: list[float] = []
 
     def stop(row: dict[str, float]) -> None:
@@ -42,12 +42,12 @@ def kept(folder: Path) -> dict[str, Any]:
     return dict(torch.load(folder / "checkpoint.pt", weights_only=True))
 
 
-def test_a_killed_run_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+def test_a_killed_run_resumes_from_its_checkpoint(tmp_path: Path) -> None:
     assert killed(tiny_network(), tmp_path) == [20]
     first = kept(tmp_path)
     assert first["step"] == 19
     assert {p.name for p in tmp_path.iterdir()} == {"checkpoint.pt", "progress.csv"}
-    # Another beginning: what it is trained from now can only have come from the checkpoint.
+    # The new run starts from other weights, so any resumed ones can only come from the checkpoint.
     resumed = tiny_network(1)
     assert killed(resumed, tmp_path) == [20]
     for name, w in resumed.state_dict().items():
@@ -69,7 +69,7 @@ def test_an_interrupt_from_the_keyboard_loses_no_step(tmp_path: Path) -> None:
     assert kept(tmp_path)["step"] == 20
 
 
-def test_a_schedule_that_has_ended_is_not_begun_again(tmp_path: Path) -> None:
+def test_a_finished_schedule_is_not_started_again(tmp_path: Path) -> None:
     first = tiny_network()
     train(first, SOURCES, wordpieces(), config(4), tmp_path)
     state = kept(tmp_path)
@@ -87,7 +87,7 @@ def test_a_schedule_of_minutes_ends_by_the_clock(tmp_path: Path) -> None:
     assert kept(tmp_path)["spent"] >= 0.3
 
 
-def test_two_schedules_of_as_many_steps_learn_the_same(tmp_path: Path) -> None:
+def test_two_schedules_of_equal_length_learn_the_same(tmp_path: Path) -> None:
     networks = [tiny_network(), tiny_network()]
     for number, network in enumerate(networks):
         train(network, SOURCES, wordpieces(), config(6), tmp_path / str(number))

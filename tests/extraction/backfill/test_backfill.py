@@ -1,4 +1,4 @@
-"""A backfill asks what is new, keeps the rest as it stood, loses no document, and does nothing twice."""
+"""A backfill: it asks only for new fields, keeps all other values, loses no document, and repeats no work."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LINE = {"what": {"type": "string"}, "price": {"type": "number"}}
 
 
 class Counting(ReadingModel):
-    """Counts score passes times the slots that are asked in each, and what it read and looked for."""
+    """Count score passes times asked slots, the passages that were read, and the arrays that were searched."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ NEW = schema(
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with documents and their records, which tests copy: parsers take a second to start."""
+    """A folder with documents and their records; tests copy it, since parsers take a second to start."""
     base = tmp_path_factory.mktemp("stored")
     (base / "docs").mkdir()
     for number in range(5):
@@ -98,13 +98,13 @@ def out(docs: Path) -> Path:
 
 @pytest.fixture
 def filled(docs: Path) -> Path:
-    """These made records of the new version."""
+    """The records that this backfill wrote in the new version."""
     return docs.parent.absolute() / "filled"
 
 
 @pytest.fixture
 def whole(docs: Path) -> Path:
-    """The same documents read with the new version from the start."""
+    """The same documents, read with the new version from the start."""
     return docs.parent.absolute() / "whole"
 
 
@@ -188,7 +188,7 @@ def test_a_second_run_does_nothing_and_extract_finds_the_work_done(docs: Path, f
     assert (again.skipped, model.passages, model.work) == (5, 0, 0)
 
 
-def test_a_file_that_is_gone_or_changed_is_told_and_waits_for_another_run(docs: Path, out: Path) -> None:
+def test_a_missing_or_changed_file_is_reported_and_waits_for_another_run(docs: Path, out: Path) -> None:
     kept = (docs / "2.txt").read_bytes()
     (docs / "2.txt").unlink()
     (docs / "3.txt").write_text("name=other\n")
@@ -214,13 +214,13 @@ def test_each_content_of_a_path_has_its_own_outcome(docs: Path, out: Path) -> No
     assert "1.txt@" in rows(out, "select path from outcomes where code = 'changed'")[0][0]
 
 
-def test_types_that_do_not_go_together_are_refused_before_any_work(out: Path) -> None:
+def test_types_that_do_not_unite_are_refused_before_any_work(out: Path) -> None:
     with pytest.raises(NotUnited, match=r"^/lines/\*/price: was a number and is now a text"):
         fill(out, schema({"name": TEXT, "lines": lines(price=TEXT)}))
     assert rows(out, "select count(*) from runs") == [(1,)]
 
 
-def test_a_backfill_over_nothing_says_so(out: Path, tmp_path: Path) -> None:
+def test_a_backfill_over_no_records_says_so(out: Path, tmp_path: Path) -> None:
     assert fill(out, OLD) is None
     assert fill(out, load_schema({"title": "other", "type": "object", "properties": {"a": TEXT}})) is None
     (tmp_path / "empty").mkdir()
@@ -254,7 +254,7 @@ def test_records_are_chosen_by_date_source_model_and_sql(docs: Path, out: Path) 
 
 
 class Unsure(Counting):
-    """Half sure of cities, unless it was told to be better."""
+    """A model that is half sure of cities, until the test makes it better."""
 
     better = False
 
@@ -267,7 +267,7 @@ class Unsure(Counting):
         return scores
 
 
-def test_what_is_below_a_confidence_is_asked_again_and_only_that(docs: Path, tmp_path: Path) -> None:
+def test_only_values_below_a_confidence_are_asked_again(docs: Path, tmp_path: Path) -> None:
     out = tmp_path / "unsure"
     read(docs, OLD, out, Unsure())
     before = rows(
@@ -286,18 +286,18 @@ def test_what_is_below_a_confidence_is_asked_again_and_only_that(docs: Path, tmp
     assert verify(out).problems == []
 
 
-def test_what_the_schema_no_longer_allows_together_is_asked_as_a_whole(out: Path) -> None:
+def test_a_record_that_the_new_schema_refuses_is_asked_as_a_whole(out: Path) -> None:
     properties = {"name": TEXT, "city": MAYBE, "na": TEXT, "lines": lines()}
     model = Counting()
     summary = fill(out, schema(properties, required=["name"], maxProperties=3), model)
     assert summary is not None and summary.written == 5
-    # All have four properties: one of them has to go.
+    # All five records have four properties: one of them has to go.
     assert model.passages == 5
     sizes = "select path, len(json_keys(record_json)) from note order by path"
     assert [size for _, size in rows(out, sizes)] == [3] * 5
 
 
-def test_what_it_takes_is_told_before_and_nothing_is_stored(out: Path) -> None:
+def test_an_estimate_tells_the_work_and_stores_nothing(out: Path) -> None:
     with Backfill(NEW, out, of(ReadingModel()), options=RunOptions(workers=1)) as begun:
         found = begun.estimate()
     assert (found.documents, found.done, found.lost) == (5, 0, 0)
@@ -323,7 +323,7 @@ with chosen as begun:
 
 
 @pytest.mark.slow
-def test_killed_in_the_middle_it_goes_on_and_the_rows_are_the_same(out: Path, filled: Path) -> None:
+def test_a_killed_backfill_resumes_and_writes_the_same_rows(out: Path, filled: Path) -> None:
     here, batches = Path(__file__).parent, 1
     command = [sys.executable, "-c", KILLED, str(out), str(batches), str(here), str(here.parents[1])]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL

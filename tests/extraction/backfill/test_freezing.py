@@ -1,4 +1,4 @@
-"""What of a stored record is frozen for another version of its schema, and put back into it."""
+"""Freezing: the values of a stored record are frozen for another schema version and joined to its new ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SCHEMA: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(("below", "asked"), [(0.0, 0), (0.8, 3000)])
-def test_a_list_of_thousands_of_rows_is_frozen_and_joined_in_a_moment(below: float, asked: int) -> None:
+def test_a_list_of_thousands_of_rows_is_frozen_and_joined_quickly(below: float, asked: int) -> None:
     lines = [{"what": f"w{n}", "unit": "kg"} for n in range(3000)]
     sure = {"what": 0.9, "unit": 0.5}
     leaves = tuple(

@@ -1,4 +1,4 @@
-"""What was held back is listed, tried again, or let through where its schema allows it."""
+"""The quarantine: its documents are listed, retried, or released where the schema allows their records."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def paths(out: Path) -> list[str]:
     return [Path(one.path).name for one in held(out)]
 
 
-def test_what_is_held_is_listed_by_name_digest_and_reason(done: Path) -> None:
+def test_the_quarantine_is_listed_by_name_digest_and_reason(done: Path) -> None:
     broken, nameless = held(done)
     assert (Path(nameless.path).name, nameless.code, nameless.pointers) == (
         "nameless.txt",

@@ -1,4 +1,4 @@
-"""Documents are found again from any working directory, by their bytes, and no table says where they lie."""
+"""Documents are found again by their bytes from any working directory, and no table stores their folders."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def digest(text: str) -> str:
 
 @pytest.fixture
 def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with documents and what was read of them from within it, by relative paths."""
+    """A folder with documents and their results, read from within it by relative paths."""
     monkeypatch.setattr("os.fsync", lambda _: None)
     base = tmp_path / "office"
     (base / "docs").mkdir(parents=True)
@@ -62,7 +62,7 @@ def days(out: Path) -> list[tuple[Any, ...]]:
 def test_a_backfill_finds_documents_from_any_working_directory(
     office: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Another file of that name lies in the new working directory, and the whole has moved.
+    # The new working directory has another file of that name, and all folders have moved.
     (tmp_path / "elsewhere" / "docs").mkdir(parents=True)
     (tmp_path / "elsewhere" / "docs" / "1.txt").write_text("name=Z\n")
     monkeypatch.chdir(tmp_path / "elsewhere")
@@ -81,7 +81,7 @@ def test_a_backfill_finds_documents_from_any_working_directory(
 
 
 @pytest.mark.slow
-def test_what_is_not_found_is_looked_for_where_the_user_says(
+def test_missing_documents_are_searched_in_the_folders_that_the_user_names(
     office: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = (office / "out").rename(tmp_path / "alone")
@@ -117,17 +117,17 @@ def test_bytes_decide_and_not_names(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             text = f"this is {folder.name}"
             assert found.find(["a.txt"], digest(text), len(text)) == folder / "a.txt"
         assert found.find(["a.txt"], digest("another"), 7) is None
-        # Where bytes are not known, the latest run's folder counts.
+        # Without known bytes, the folder of the latest run counts.
         assert found.lying_at("a.txt") == found.file_at("a.txt") == second / "a.txt"
         assert found.lying_at("b.txt") is None
         assert found.file_at("x" * 5000) is None
-    # A link out of a folder that is searched is not followed.
+    # The search does not follow a link out of its folder.
     (out / "link.txt").symlink_to(first / "a.txt")
     with Whereabouts(tmp_path, [out]) as found:
         assert found.find(["gone.txt"], digest("this is first"), 13) is None
 
 
-def test_only_files_of_the_right_size_are_read_and_once(
+def test_only_files_of_the_right_size_are_read_and_only_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, text in (("right", "four"), ("same-size", "five"), ("other", "three")):
@@ -143,7 +143,7 @@ def test_only_files_of_the_right_size_are_read_and_once(
         assert found.find(["gone"], digest("three"), None) == tmp_path / "other"
 
 
-def test_folders_are_remembered_once_the_latest_first_and_not_without_end(tmp_path: Path) -> None:
+def test_folders_are_remembered_once_latest_first_and_up_to_a_limit(tmp_path: Path) -> None:
     folders = [tmp_path / "in" / str(number) for number in range(KEPT + 3)]
     for folder in folders:
         remember(tmp_path, folder)

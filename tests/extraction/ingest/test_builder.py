@@ -1,4 +1,4 @@
-"""The builder keeps every offset true, whatever is written."""
+"""The document builder keeps every offset true for any text."""
 
 import numpy as np
 import pytest
@@ -75,7 +75,7 @@ def test_words_beyond_the_limit_are_cut_whole() -> None:
     assert_sound(document)
 
 
-def test_text_outside_of_a_part_is_a_mistake_of_the_caller() -> None:
+def test_text_outside_of_a_part_is_an_error_of_the_caller() -> None:
     with pytest.raises(RuntimeError, match="open"):
         DocumentBuilder().write("word")
 

@@ -1,4 +1,4 @@
-"""Mails become headers, a body, and parts for what is attached, under every kind of damage."""
+"""Mails become headers, a body, and parts for their attachments, under every kind of damage."""
 
 import email.policy
 import io
@@ -165,7 +165,7 @@ def test_unknown_charsets_are_guessed_and_flagged() -> None:
     [
         ("=?utf-8?q?Gr=C3=BC=C3=9Fe?= aus =?iso-8859-1?Q?K=F6ln?=", "Grüße aus Köln"),
         ("=?utf-8?B?R3LDvA==?=\r\n =?utf-8?B?w59l?=", "Grüße"),
-        # One character cut in two between encoded words.
+        # One character is cut in two between encoded words.
         ("=?utf-8?B?w7w=?= =?utf-8?Q?=C3?= =?utf-8?Q?=BC?=", "üü"),
         ("=?hex?Q?4142?=", "4142"),
         ("=?utf-8?B?!!!?= rest", "rest"),
@@ -223,13 +223,13 @@ def test_a_wrong_boundary_is_repaired_and_a_missing_one_leaves_the_text() -> Non
     assert (parts(document, "body"), document.flags) == (["only words"], ())
 
 
-def test_content_that_lies_elsewhere_is_not_fetched() -> None:
+def test_remote_content_is_not_fetched() -> None:
     kind = b"Content-Type: message/external-body; access-type=local-file; name=/etc/passwd\r\n"
     data = TOP + kind + b"\r\nContent-Id: 1\r\n"
     assert parse_mail(data, "a.eml").flags == ("active_content",)
 
 
-def test_nothing_at_all_is_empty() -> None:
+def test_a_mail_without_bytes_is_empty() -> None:
     with pytest.raises(DocumentError) as caught:
         parse_mail(b"X-Mailer: none\r\n\r\n", "a.eml")
     assert caught.value.code == "empty"

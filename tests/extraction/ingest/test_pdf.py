@@ -94,7 +94,7 @@ def test_rows_of_a_table_stay_on_one_line_with_columns_apart() -> None:
     rows = [("Item", "Qty", "Price"), ("Blue paint", "2", "10.00"), ("Brush", "11", "3.50")]
 
     def table(sheet: canvas.Canvas) -> None:
-        # Column by column in the content stream, as some programs write it.
+        # The content stream goes column by column, as some programs write it.
         for column, x in enumerate((72, 300, 420)):
             for number, row in enumerate(rows):
                 sheet.drawString(x, 700 - 16 * number, row[column])
@@ -125,7 +125,7 @@ def test_columns_of_prose_are_read_one_after_the_other() -> None:
         sheet.setFont("Helvetica", 10)
         sheet.drawString(72, 760, "A heading that runs over both columns of text " * 2)
         for number in range(20):
-            # Line by line across both columns in the content stream: the trap.
+            # The content stream goes line by line across both columns: the trap.
             for side, x in (("left", 72), ("right", 320)):
                 words = " ".join(LOREM[number : number + 7])
                 sheet.drawString(x, 720 - 12 * number, f"{side} {number} {words}")
@@ -185,7 +185,7 @@ def test_superscripts_stay_on_their_line_and_doubled_words_come_once() -> None:
     assert lines[1:] == ["bold by printing twice"]
 
 
-def test_what_is_filled_into_a_form_is_read() -> None:
+def test_values_filled_into_a_form_are_read() -> None:
     def page(sheet: canvas.Canvas) -> None:
         sheet.drawString(100, 700, "Name:")
         sheet.acroForm.textfield(name="n", value="Ada Lovelace", x=150, y=692, width=200, height=20)
@@ -201,7 +201,7 @@ def encrypted(user: str, owner: str) -> bytes:
     return buffer.getvalue()
 
 
-def test_an_encrypted_pdf_is_told_apart() -> None:
+def test_an_encrypted_pdf_has_its_own_code() -> None:
     assert code_of(encrypted("unknown", "owner")) == "password"
     assert parse_pdf(encrypted("", "owner"), "a.pdf").text == "secret sum"
 
@@ -215,12 +215,12 @@ def test_a_pdf_without_its_end_is_truncated_or_repaired() -> None:
     assert parse_pdf(data, "a.pdf").flags == ()
 
 
-def test_what_is_no_pdf_is_told_apart() -> None:
+def test_bytes_that_are_no_pdf_have_their_own_code() -> None:
     assert code_of(b"<html><body>Not found</body></html>") == "not_pdf"
     assert code_of(b"%PDF-1.7\nnothing at all\n%%EOF\n") == "broken"
 
 
-def test_scans_and_blank_pages_are_told_apart() -> None:
+def test_scans_and_blank_pages_have_different_codes() -> None:
     from PIL import Image
 
     picture = ImageReader(Image.new("RGB", (20, 20), "red"))

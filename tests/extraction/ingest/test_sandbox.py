@@ -1,4 +1,4 @@
-"""A file that kills, hangs or fills its worker harms only itself."""
+"""The parser sandbox: a file that kills, hangs or fills its worker harms only itself."""
 
 import os
 import time
@@ -11,7 +11,7 @@ from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.sandbox import LOOK_AHEAD, ParserPool
 from cinnabar.schemas.errors import DocumentError, RunError
 
-# A parser that does what its file says, in a real worker.
+# A parser that follows the instructions in its file, in a real worker.
 PARSER = '''
 import ctypes, os, sys, time
 from cinnabar.extraction.ingest.builder import DocumentBuilder
@@ -152,7 +152,7 @@ def test_the_look_ahead_is_bounded(parser: str, tmp_path: Path) -> None:
             assert asked <= done + 2 * LOOK_AHEAD
 
 
-def test_leaving_the_pool_ends_what_is_under_way(parser: str, tmp_path: Path) -> None:
+def test_leaving_the_pool_ends_running_parsers(parser: str, tmp_path: Path) -> None:
     paths = files(tmp_path, "one", "hang", "hang", "hang")
     started = time.monotonic()
     with ParserPool(2, time_limit=60, parser=parser) as pool:
@@ -188,7 +188,7 @@ def test_a_mail_that_ends_its_parser_is_read_without_its_attachments(parser: str
     assert all("the body" in shown(outcome) for outcome in found)
 
 
-def test_a_folder_of_documents_is_no_folder_of_modules(
+def test_a_worker_imports_no_module_from_the_documents_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "email.py").write_text("raise SystemExit('a document was run')")

@@ -1,4 +1,4 @@
-"""The collected hostile files: each ends in one outcome, and nearly always the expected one."""
+"""The collected hostile files: each has one outcome, and nearly always the expected one."""
 
 import json
 import unicodedata
@@ -28,7 +28,7 @@ def squeezed(text: str) -> str:
 
 
 def outcomes(entries: list[dict[str, Any]], kind: str) -> list[tuple[dict[str, Any], str, str]]:
-    """Entry, outcome, text."""
+    """Entry, outcome and text of each file."""
     paths = [HOSTILE / kind / entry["file"] for entry in entries]
     with ParserPool(2, time_limit=20) as pool:
         got = list(pool.parse_many(paths))

@@ -1,4 +1,4 @@
-"""Text and HTML files, and which parser reads what."""
+"""Text and HTML files, and the choice of a parser for each file."""
 
 import codecs
 
@@ -21,13 +21,13 @@ TEXT = "Größe: 5 €\n漢字 und Ελληνικά"
         (TEXT.encode("utf-32"), ()),
     ],
 )
-def test_charsets_are_told_by_their_marks(data: bytes, flags: tuple[str, ...]) -> None:
+def test_byte_order_marks_name_the_charset(data: bytes, flags: tuple[str, ...]) -> None:
     document = parse(data, "a.txt")
     assert document.text == TEXT
     assert document.flags == flags
 
 
-def test_what_is_no_utf8_is_guessed_and_flagged() -> None:
+def test_charsets_other_than_utf8_are_guessed_and_flagged() -> None:
     document = parse("Größe: 5 €".encode("cp1252"), "a.txt")
     assert (document.text, document.flags) == ("Größe: 5 €", ("charset_guess",))
     document = parse("plain words".encode("utf-16-le"), "a.txt")
@@ -87,7 +87,7 @@ def test_only_charsets_of_text_are_known() -> None:
         (b"some\x00words\x00and\x01more", "a.txt", "unsupported"),
     ],
 )
-def test_what_cannot_be_read_has_a_code(data: bytes, path: str, code: str) -> None:
+def test_an_unreadable_file_has_a_code(data: bytes, path: str, code: str) -> None:
     with pytest.raises(DocumentError) as caught:
         parse(data, path)
     assert caught.value.code == code

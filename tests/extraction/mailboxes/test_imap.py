@@ -1,4 +1,4 @@
-"""A mailbox behind a real IMAP server is read once and never changed, and its password is kept nowhere."""
+"""A mailbox behind a real IMAP server: a run reads it once, never changes it, and stores its password nowhere."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_new_mails_are_read_and_old_ones_not_even_fetched(
 
 
 @pytest.mark.slow
-def test_a_mailbox_that_was_numbered_anew_is_read_again_and_gives_no_second_row(
+def test_a_renumbered_mailbox_is_read_again_without_second_rows(
     server: Server, tmp_path: Path
 ) -> None:
     server.renumber("Moved", mail(1), mail(2))
@@ -93,7 +93,7 @@ def test_a_mailbox_that_was_numbered_anew_is_read_again_and_gives_no_second_row(
     assert [row for row in after if row in before] == before and len(after) == 3
 
 
-def test_the_password_is_nowhere_in_the_results(server: Server, tmp_path: Path) -> None:
+def test_the_password_appears_nowhere_in_the_results(server: Server, tmp_path: Path) -> None:
     server.renumber("Secret", mail(1))
     read(server.address("Secret"), tmp_path)
     assert not [f for f in tmp_path.rglob("*") if f.is_file() and PASSWORD.encode() in f.read_bytes()]
@@ -102,7 +102,7 @@ def test_the_password_is_nowhere_in_the_results(server: Server, tmp_path: Path) 
     assert PASSWORD not in repr(parse_address(server.address()))
 
 
-def test_a_connection_that_breaks_is_made_again(server: Server) -> None:
+def test_a_broken_connection_is_made_again(server: Server) -> None:
     server.renumber("Long", *map(mail, range(6)))
     with ExitStack() as connections:
         items = gather(located([server.address("Long")]), None, connections)
@@ -115,7 +115,7 @@ def test_a_connection_that_breaks_is_made_again(server: Server) -> None:
             items[2].read()
 
 
-def test_a_mail_that_goes_while_it_is_read_is_named_and_the_rest_stands(server: Server) -> None:
+def test_a_mail_deleted_during_the_run_is_named_and_the_rest_stays(server: Server) -> None:
     server.renumber("Going", mail(1), mail(2))
     with ExitStack() as connections:
         items = gather(located([server.address("Going")]), None, connections)
@@ -123,7 +123,7 @@ def test_a_mail_that_goes_while_it_is_read_is_named_and_the_rest_stands(server: 
             client.select("Going")
             client.store("1", "+FLAGS", "\\Deleted")
             client.expunge()
-        # A server shows a session what it saw at first; a later one finds the mail gone.
+        # A server keeps showing a session its first state; only a later session finds the mail gone.
         items[0].mailbox._connection.sock.shutdown(socket.SHUT_RDWR)
         with pytest.raises(DocumentError, match="the mail is gone from its mailbox"):
             items[0].read()
@@ -135,7 +135,7 @@ def test_an_empty_mailbox_is_a_run_without_inputs(server: Server, tmp_path: Path
     assert counts(read(server.address("Empty"), tmp_path)) == (0, 0, 0, 0)
 
 
-def test_a_name_of_other_letters_is_found(server: Server) -> None:
+def test_a_mailbox_with_a_non_ascii_name_is_found(server: Server) -> None:
     server.renumber('"Entw&APw-rfe &- mehr"', mail(1))
     with ExitStack() as connections:
         address = server.address("Entw%C3%BCrfe%20%26%20mehr")
@@ -153,7 +153,7 @@ def test_a_name_of_other_letters_is_found(server: Server) -> None:
         (("@127", ":hush@127"), "a password has no place in an address"),
     ],
 )
-def test_a_wrong_address_is_told_in_one_line_before_any_work(
+def test_a_wrong_address_is_one_line_before_any_work(
     server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str], change: tuple[str, str], expected: str
 ) -> None:
     wrong = server.address().replace(*change)
@@ -165,7 +165,7 @@ def test_a_wrong_address_is_told_in_one_line_before_any_work(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_wrong_or_missing_password_is_told_and_not_shown(
+def test_a_wrong_or_missing_password_is_an_error_that_does_not_show_it(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = parse_address(server.address())

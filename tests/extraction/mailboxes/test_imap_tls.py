@@ -1,4 +1,4 @@
-"""A mailbox is read by an encrypted connection to a server whose certificate is trusted, and by no other."""
+"""TLS for mailboxes: a mailbox is read only by an encrypted connection to a server with a trusted certificate."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def trust(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("encryption", BOTH)
-def test_mails_come_encrypted_once_the_authority_is_trusted(
+def test_mails_are_read_encrypted_once_the_authority_is_trusted(
     servers: dict[Encryption, Server], monkeypatch: pytest.MonkeyPatch, encryption: Encryption
 ) -> None:
     server = servers[encryption]
@@ -53,7 +53,7 @@ def test_mails_come_encrypted_once_the_authority_is_trusted(
 
 
 @pytest.mark.parametrize("encryption", BOTH)
-def test_a_certificate_that_nobody_vouches_for_is_refused_before_the_password_is_said(
+def test_an_untrusted_certificate_is_refused_before_the_password_is_sent(
     servers: dict[Encryption, Server],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -85,11 +85,11 @@ def test_a_certificate_for_another_server_is_refused(
     assert "Hostname mismatch" in str(told.value) and "SSL_CERT_FILE" not in str(told.value)
 
 
-def test_a_server_elsewhere_that_offers_no_encryption_hears_no_password(
+def test_a_remote_server_without_encryption_gets_no_password(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with imap_server.running() as server:
-        # Whatever is not this machine: here it is, by a name that does not say so.
+        # The server runs on this machine, so the test makes it count as a remote one.
         monkeypatch.setattr("cinnabar.extraction.mailboxes.imap._is_this_machine", lambda _: False)
         asked = ImapAddress("127.0.0.1", server.port, imap_server.USER, "INBOX", False)
         with pytest.raises(UsageError, match="offers no encryption to send a password by; try imaps://"):

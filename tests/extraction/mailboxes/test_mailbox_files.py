@@ -1,4 +1,4 @@
-"""mbox and Maildir: each mail is one input, and the same bytes are one document wherever they lie."""
+"""mbox and Maildir: each mail is one input, and equal bytes are one document in any place."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_each_mail_of_an_mbox_and_of_a_maildir_is_one_input(tmp_path: Path) -> N
     assert query(out, "select distinct media_type from documents").rows == [("message/rfc822",)]
 
 
-def test_an_mbox_that_lost_a_mail_is_numbered_anew_and_read_once(tmp_path: Path) -> None:
+def test_an_mbox_that_lost_a_mail_is_renumbered_and_read_once(tmp_path: Path) -> None:
     box = tmp_path / "box.mbox"
     with closing(mailbox.mbox(box)) as mbox:
         for number in range(4):
@@ -89,9 +89,9 @@ def test_an_mbox_that_lost_a_mail_is_numbered_anew_and_read_once(tmp_path: Path)
         # Text about senders is no mail, with or without a blank line above it.
         (FROM + "A: b\n\nFrom Anna\n\nFrom him I heard\n", ["A: b\n\nFrom Anna\n\nFrom him I heard\n"]),
         (FROM + "A: b\n\nText\n" + FROM + "C: d\n", ["A: b\n\nText\n" + FROM + "C: d\n"]),
-        # Lines that end as those of other systems do.
+        # Lines with the line ends of other systems.
         ((FROM + "A: b\n\nT\n\n" + FROM + "C: d\n").replace("\n", "\r\n"), ["A: b\r\n\r\nT\r\n", "C: d\r\n"]),
-        # A line longer than what is read at a time, its end like a beginning.
+        # A line longer than one read, with an end like a mail's beginning.
         (FROM + "A: b\n\n" + "x" * (1 << 16) + FROM, ["A: b\n\n" + "x" * (1 << 16) + FROM]),
         (FROM + "A: b\n\nno line end", ["A: b\n\nno line end"]),
         (FROM + "A: b\n\n" + FROM, ["A: b\n", ""]),
@@ -128,7 +128,7 @@ def test_a_maildir_may_be_empty_and_a_folder_may_not(tmp_path: Path) -> None:
         paths(tmp_path / "empty")
 
 
-def test_a_mail_that_is_gone_or_hostile_ends_in_quarantine_alone(tmp_path: Path) -> None:
+def test_a_missing_or_hostile_mail_goes_to_quarantine_alone(tmp_path: Path) -> None:
     box = tmp_path / "box"
     box.write_text(FROM + "A: b\n\nname=N1\n\n" + FROM + "\n")
     assert read(box, tmp_path / "out")[:3] == (2, 1, 1)

@@ -1,4 +1,4 @@
-"""Mails are read again from their mailboxes: by a backfill, and where they were held back."""
+"""Rereading mails from their mailboxes, by a backfill and by a retry of the quarantine."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def lost(out: Path) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.slow
-def test_mails_of_an_mbox_are_found_by_their_bytes_whatever_their_numbers(tmp_path: Path) -> None:
+def test_mails_of_an_mbox_are_found_by_their_bytes_under_any_number(tmp_path: Path) -> None:
     box, out = Path("mails", "box.mbox"), tmp_path / "out"
     box.parent.mkdir()
     with closing(mailbox.mbox(box)) as mbox:
@@ -120,7 +120,7 @@ def test_mails_of_an_mbox_are_found_by_their_bytes_whatever_their_numbers(tmp_pa
     assert path == "mails/box.mbox#2" and "is not there any more" in detail and "--from" in detail
     kept = "select * replace (true as latest) from records order by document, run_id"
     assert all(row in query(out, kept).rows for row in before)
-    # A copy of the mail is enough, wherever it lies.
+    # A copy of the mail is enough, in any place.
     with closing(mailbox.mbox(tmp_path / "copy")) as mbox:
         mbox.add(mail(7))
         mbox.add(mail(1))
@@ -129,7 +129,7 @@ def test_mails_of_an_mbox_are_found_by_their_bytes_whatever_their_numbers(tmp_pa
     assert read("mails", out, NEW).written == 1  # the mail that no run has read before
 
 
-def test_mails_of_a_maildir_are_found_when_they_were_seen_or_renamed(tmp_path: Path) -> None:
+def test_mails_of_a_maildir_are_found_after_they_were_seen_or_renamed(tmp_path: Path) -> None:
     maildir, out = Path("maildir"), tmp_path / "out"
     with closing(mailbox.Maildir(maildir)) as folder:
         keys = [folder.add(mail(number)) for number in range(4)]
@@ -162,7 +162,7 @@ def test_only_the_chosen_mails_behind_imap_are_fetched_and_each_once(
 
 
 @pytest.mark.slow
-def test_mails_of_a_mailbox_that_was_numbered_anew_are_found_by_their_bytes(
+def test_mails_of_a_renumbered_mailbox_are_found_by_their_bytes(
     server: Server, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
@@ -173,7 +173,7 @@ def test_mails_of_a_mailbox_that_was_numbered_anew_are_found_by_their_bytes(
     assert days(out) == [("N0", "mon0"), ("N1", None), ("N2", "mon2")]
     ((path, detail),) = lost(out)
     assert path.startswith(f"{server.address('Moved')};UIDVALIDITY=") and "is not there any more" in detail
-    # In a mailbox that is there no longer, and then in another one.
+    # First the mailbox is gone, and then the mails are in another one.
     with server.client() as client:
         client.delete("Moved")
     assert fill(out) == (1, 0, 1)
@@ -193,7 +193,7 @@ def test_a_uid_that_names_other_bytes_gives_no_record_of_them(
     assert days(tmp_path / "out") == [("N1", None)]
 
 
-def test_a_server_that_is_away_is_told_before_any_work_and_not_taken_for_a_loss(
+def test_an_unreachable_server_is_an_error_before_any_work_and_no_loss(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.renumber("Away", online(1))
@@ -206,7 +206,7 @@ def test_a_server_that_is_away_is_told_before_any_work_and_not_taken_for_a_loss(
     monkeypatch.delenv("CINNABAR_IMAP_PASSWORD")
     with pytest.raises(UsageError, match="CINNABAR_IMAP_PASSWORD, which is not set"):
         fill(out)
-    # The password of the account that --from names is not for another one.
+    # The password of the account that --from names is not sent for another account.
     monkeypatch.setenv("CINNABAR_IMAP_PASSWORD", PASSWORD)
     asked, real = [], ImapMailbox._log_in
     monkeypatch.setattr(ImapMailbox, "_log_in", lambda box, *rest: asked.append(box) or real(box, *rest))
@@ -214,21 +214,21 @@ def test_a_server_that_is_away_is_told_before_any_work_and_not_taken_for_a_loss(
         path = query(out, "select path from note").rows[0][0]
         assert found.find([path], "0" * 64, 5) is None and len(asked) == 1
     monkeypatch.delenv("CINNABAR_IMAP_PASSWORD")
-    # What has a copy on this machine needs no server.
+    # A mail with a copy on this machine needs no server.
     Path("copy.eml").write_bytes(online(1))
     assert query(out, "select count(*) from runs").rows == [(1,)]
     assert fill(out, others=[Path("copy.eml")]) == (1, 1, 0)
 
 
 class Lenient(ReadingModel):
-    """Reads what is misspelled."""
+    """Read misspelled names, too."""
 
     def encode(self, passages: Sequence[Passage]) -> list[Any]:
         return [text.replace("nome=", "name=") for text in super().encode(passages)]
 
 
 @pytest.mark.slow
-def test_mails_in_quarantine_are_tried_again_where_they_are_now(server: Server, tmp_path: Path) -> None:
+def test_mails_in_quarantine_are_retried_at_their_present_place(server: Server, tmp_path: Path) -> None:
     out, nameless = tmp_path / "out", "nome=M\n"
     with closing(mailbox.mbox("box.mbox")) as mbox:
         for number in range(3):

@@ -1,4 +1,4 @@
-"""Fitting confidence: on what training never saw, judged on sets that it was not fitted on."""
+"""Fitting a calibration to documents that training never saw, judged on sets that the fit did not use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tiny_network import BILL, VOCABULARY, bill, tiny_network
 
-from cinnabar.engine.models.identity import weights_fingerprint
+from cinnabar.engine.models.identity import SHIPPED, weights_fingerprint
 from cinnabar.engine.models.loading import load_model, save_network
 from cinnabar.engine.models.reader.calibration import (
     Calibration,
@@ -34,7 +34,7 @@ from cinnabar.schemas.errors import UsageError
 
 
 def observed(name: str, count: int, seed: int, honest: float) -> list[Observation]:
-    """Leaves of a model that says p where `honest` times the log odds of p are true."""
+    """Leaves of a model that says p; the log odds that one is right are `honest` times those of p."""
     rng = random.Random(seed)
     found = []
     for number in range(count):
@@ -46,7 +46,7 @@ def observed(name: str, count: int, seed: int, honest: float) -> list[Observatio
     return found
 
 
-def test_a_model_that_is_too_sure_is_put_right_on_sets_that_it_was_not_fitted_on() -> None:
+def test_an_overconfident_model_is_corrected_on_sets_outside_the_fit() -> None:
     seen = [one for at in range(6) for one in observed(f"set {at}", 120, at, honest=0.3)]
     done = fit(seen, "w")
     before, after = worth(seen, [one.raw for one in seen]), worth(seen, list(done.crossed))
@@ -56,12 +56,21 @@ def test_a_model_that_is_too_sure_is_put_right_on_sets_that_it_was_not_fitted_on
     assert done.calibration.about["sets"] == [f"set {at}" for at in range(6)]
 
 
-def test_confidence_never_falls_with_the_models_probability_though_the_data_say_so() -> None:
+def test_confidence_rises_with_the_models_probability_against_contrary_data() -> None:
     done = fit([one for at in range(3) for one in observed(f"set {at}", 80, at, honest=-0.5)], "w")
     assert done.calibration.values.weights["posterior"] == 0.0
 
 
-def test_little_evidence_leaves_a_calibration_near_what_was_known() -> None:
+def test_the_shipped_calibration_weighs_the_signs_that_are_fitted() -> None:
+    found = load_calibration(SHIPPED, weights_fingerprint("default"))
+    assert found is not None
+    scales = {"values": found.values, "absences": found.absences, "rows": found.rows}
+    assert {family: set(scale.weights) for family, scale in scales.items()} == {
+        family: set(signs) for family, signs in SIGNS.items()
+    }
+
+
+def test_little_evidence_leaves_a_calibration_near_its_prior() -> None:
     scale = Scale(0.5, {"posterior": 0.8, "label": 0.4})
     prior = Calibration(scale, scale, scale, "base")
     little = fit(observed("mine", 3, 0, honest=0.1), "w", prior).calibration
@@ -71,7 +80,7 @@ def test_little_evidence_leaves_a_calibration_near_what_was_known() -> None:
     assert fit([], "w", prior).calibration.rows.bias == 0.5
 
 
-def test_what_was_observed_is_kept_and_read_again(tmp_path: Path) -> None:
+def test_stored_observations_are_read_back(tmp_path: Path) -> None:
     seen = observed("set", 5, 0, 0.5)
     write_observations(tmp_path / "a" / "set.jsonl", seen)
     again = read_observations(tmp_path / "a" / "set.jsonl")
@@ -82,7 +91,7 @@ def test_what_was_observed_is_kept_and_read_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("length", [0, 1, 40])
-def test_what_was_cut_while_it_was_kept_is_observed_again(tmp_path: Path, length: int) -> None:
+def test_a_truncated_observation_file_is_not_used(tmp_path: Path, length: int) -> None:
     path = tmp_path / "set.jsonl"
     write_observations(path, observed("set", 5, 0, 0.5))
     assert [*tmp_path.iterdir()] == [path]
@@ -135,7 +144,7 @@ def test_a_models_folder_gets_its_calibration_and_reading_is_done_once(
 
 
 @pytest.mark.parametrize("changed", ["0.txt", pytest.param("schema.json", marks=pytest.mark.slow)])
-def test_what_was_observed_of_another_schema_or_document_is_not_taken(
+def test_observations_of_another_schema_or_document_are_not_used(
     bills: EvaluationSet, tmp_path: Path, changed: str
 ) -> None:
     model, cache = tmp_path / "model", tmp_path / "cache"
@@ -158,7 +167,7 @@ def test_a_stale_calibration_does_not_keep_a_model_from_being_calibrated(
     assert load_calibration(model, weights_fingerprint(model)) is not None
 
 
-def test_nothing_to_fit_to_is_told(bills: EvaluationSet, tmp_path: Path) -> None:
+def test_a_set_without_documents_for_the_fit_is_an_error(bills: EvaluationSet, tmp_path: Path) -> None:
     save_network(tmp_path / "model", tiny_network(), VOCABULARY, {})
     with pytest.raises(UsageError, match="no labelled document that can be read and was not trained on"):
         calibrate([bills.select([])], tmp_path / "model", "cpu", workers=1)

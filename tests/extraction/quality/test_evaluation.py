@@ -1,3 +1,5 @@
+"""Evaluation: figures for predictions against the truth, the same as those of the reference script."""
+
 from __future__ import annotations
 
 import importlib.util
@@ -46,13 +48,13 @@ def test_a_document_without_a_record_counts_as_all_null():
     assert (figures["documents"], figures["answered"]) == (3, 1)
 
 
-def test_other_right_values_count():
+def test_also_accepted_values_count_as_right():
     truths = [line("a", {"x": "one", "l": ["p"]}, also_accepted={"x": ["uno", ["eins"]], "l": "q"})]
     assert score(truths, {"a": {"record": {"x": "eins", "l": ["q"]}}})["f1"] == 1.0
     assert score(truths, {"a": {"record": {"x": "q", "l": ["uno"]}}})["f1"] == 0.0
 
 
-def test_zero_is_null_where_the_set_says_so():
+def test_zero_counts_as_null_where_the_set_says_so():
     truths = [line("a", {"x": 0, "y": 1})]
     predictions = {"a": {"record": {"x": None, "y": 1}}}
     assert score(truths, predictions)["recall"] == 0.5
@@ -76,7 +78,7 @@ def test_a_hit_without_evidence_counts_as_without():
     assert (figures["evidence"], figures["evidence_length"]) == (0.5, round(11 / 3, 2))
 
 
-def test_evidence_is_measured_against_what_the_whole_document_shows():
+def test_evidence_is_measured_against_the_whole_documents_text():
     truths = [line("a", {"x": "one", "y": "two", "z": "three", "n": 4})]
     record = {"x": "one", "y": "two", "z": "three", "n": 4}
     evidence = {"/x": "One", "/y": "both"}
@@ -85,14 +87,14 @@ def test_evidence_is_measured_against_what_the_whole_document_shows():
     assert (figures["evidence"], figures["evidence_ratio"]) == (0.25, round(1 / 3, 4))
 
 
-def test_the_best_constant_keeps_what_raises_f1():
+def test_the_best_constant_keeps_only_values_that_raise_f1():
     truths = [line(f, {"kind": "a", "id": f, "rows": [{"u": "kg", "n": i}]}) for i, f in enumerate("pqrs")]
     figures = best_constant(truths)
     assert figures["fields"]["/kind"]["f1"] == figures["fields"]["/rows/*/u"]["f1"] == 1.0
     assert figures["precision"] == 1.0 and figures["fields"]["/id"]["f1"] == 0.0
 
 
-def test_a_summary_has_means_and_the_sets_below():
+def test_a_summary_has_the_means_and_the_figures_of_each_set():
     one = score([line("a", {"x": 1})], {"a": {"record": {"x": 1}}})
     two = score([line("a", {"x": 1}), line("b", {"x": None})], {})
     both = summarise({"one": one, "two": two})
@@ -107,7 +109,7 @@ def test_a_summary_has_means_and_the_sets_below():
     assert alone["fields"] == one["fields"] and alone["f1"] == 1.0
 
 
-def test_a_truth_that_its_schema_does_not_allow_is_told():
+def test_a_truth_that_its_schema_refuses_is_named():
     validator = Validator(load_schema({"type": "object", "properties": {"x": {"type": "integer"}}}))
     truths = [line("a", {"x": 1}), line("b", {"x": "one"}), line("c", {"x": None})]
     broken = broken_truths(truths, validator)
@@ -179,7 +181,7 @@ def reference():
 
 
 def perturbed(value, chance):
-    """A prediction near this truth: values respelled, changed, lost, and items of lists moved or dropped."""
+    """A prediction near this truth: values respelled, changed or lost, and items of lists moved or dropped."""
     if isinstance(value, dict):
         return {k: perturbed(v, chance) for k, v in value.items() if chance.random() > 0.05}
     if isinstance(value, list):

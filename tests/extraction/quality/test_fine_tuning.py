@@ -1,4 +1,4 @@
-"""A model of one's own from labelled documents: written only where it measures better."""
+"""Fine-tuning a model on labelled documents: it is written only where it measures better than its base."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def text_of(number: int) -> str:
 
 
 def guess(base: Path) -> str:
-    """What the base takes these documents for."""
+    """The base's answer for these documents."""
     request = Request("a", compile_schema(SCHEMA).form, passage_of(text_of(0)))
     result = Engine(load_model(base, "cpu")).fill([request])[0]
     assert isinstance(result, Filled)
@@ -77,7 +77,7 @@ def tuned(folder: Path, base: Path, out: Path, settings: FineTuning = SETTINGS) 
 
 
 def wanted(base: Path) -> str:
-    """What the base does not take these documents for."""
+    """An answer that the base does not give for these documents."""
     return next(kind for kind in KINDS if kind != guess(base))
 
 
@@ -119,7 +119,7 @@ def test_a_model_that_measures_no_better_is_not_written(base: Path, tmp_path: Pa
 
 
 class Cut(BaseException):
-    """What cuts a run, as an interrupt from the keyboard would."""
+    """Stop a run, as an interrupt from the keyboard would."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class SavedAtEveryStep(FineTuning):
         return replace(super(SavedAtEveryStep, self).config(documents), save_every=0.0)
 
 
-def test_a_run_that_was_cut_goes_on_and_one_that_ended_begins_anew(base: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes_and_a_finished_one_begins_anew(base: Path, tmp_path: Path) -> None:
     folder = write_set(tmp_path / "letters", {"kind": wanted(base)})
     settings = SavedAtEveryStep(steps=8, patience=Patience(every=0.0, checks=10_000))
 
@@ -151,20 +151,20 @@ def test_a_run_that_was_cut_goes_on_and_one_that_ended_begins_anew(base: Path, t
     assert steps(1)[0] == 0
 
 
-def test_too_few_documents_are_told(base: Path, tmp_path: Path) -> None:
+def test_too_few_documents_are_an_error(base: Path, tmp_path: Path) -> None:
     folder = write_set(tmp_path / "few", {"kind": "letter"}, count=4)
     with pytest.raises(UsageError, match=r"few: expected at least 10 labelled documents .* found 4"):
         tuned(folder, base, tmp_path / "own")
 
 
-def test_the_base_is_not_written_over(base: Path, tmp_path: Path) -> None:
+def test_the_base_is_never_overwritten(base: Path, tmp_path: Path) -> None:
     folder = write_set(tmp_path / "letters", {"kind": "letter"})
     with pytest.raises(UsageError, match="expected another folder than the base's"):
         tuned(folder, base, base)
 
 
 @pytest.mark.slow
-def test_what_the_base_was_made_from_is_not_written_over(base: Path, tmp_path: Path) -> None:
+def test_the_bases_of_the_base_are_never_overwritten(base: Path, tmp_path: Path) -> None:
     folder = write_set(tmp_path / "letters", {"kind": wanted(base)})
     assert tuned(folder, base, tmp_path / "first").kept
     save_difference(tmp_path / "second", {}, tmp_path / "first", {"name": "second"})
@@ -189,7 +189,7 @@ def test_more_documents_get_more_minutes() -> None:
     assert (minutes_for(20), minutes_for(200), minutes_for(5000)) == (4.3, 11.5, 12.0)
 
 
-def test_documents_that_cannot_be_read_are_no_source(tmp_path: Path) -> None:
+def test_unreadable_documents_are_no_training_source(tmp_path: Path) -> None:
     folder = write_set(tmp_path / "set", {"kind": "letter"})
     (folder / "0.txt").unlink()
     (folder / "1.txt").write_text("")

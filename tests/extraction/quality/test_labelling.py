@@ -1,4 +1,4 @@
-"""From a folder of documents to a set that training and scoring take: drafted, corrected, accepted."""
+"""Labelling: a folder of documents becomes a set for training and scoring by drafts, corrections and acceptance."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_every_document_that_can_be_read_is_copied_and_drafted(inbox: Path, tmp_
         assert {field["field"] for field in draft["fields"]} == {"/author", "/day"}
 
 
-def test_what_the_model_was_unsure_of_comes_first(inbox: Path, tmp_path: Path) -> None:
+def test_unsure_fields_and_drafts_come_first(inbox: Path, tmp_path: Path) -> None:
     drafted(inbox, tmp_path / "set")
     means = []
     for draft in drafts(tmp_path / "set"):
@@ -87,7 +87,7 @@ def test_what_the_model_was_unsure_of_comes_first(inbox: Path, tmp_path: Path) -
     assert all(a <= b + 0.01 for a, b in itertools.pairwise(means))
 
 
-def test_more_are_added_and_no_draft_is_written_over(inbox: Path, tmp_path: Path) -> None:
+def test_new_drafts_are_added_and_none_is_overwritten(inbox: Path, tmp_path: Path) -> None:
     out = tmp_path / "set"
     assert drafted(inbox, out, 2).documents == 2
     correct(out, 2)
@@ -151,7 +151,7 @@ def test_a_document_with_a_long_name_is_drafted(tmp_path: Path, letter: str) -> 
 
 
 @pytest.mark.slow
-def test_beyond_a_thousand_drafts_numbers_go_on(inbox: Path, tmp_path: Path) -> None:
+def test_draft_numbers_continue_beyond_a_thousand(inbox: Path, tmp_path: Path) -> None:
     out = tmp_path / "set"
     drafted(inbox, out, 1)
     (draft,) = (out / "drafts").glob("*.json")
@@ -160,7 +160,7 @@ def test_beyond_a_thousand_drafts_numbers_go_on(inbox: Path, tmp_path: Path) -> 
     assert {path.name[:5] for path in (out / "drafts").glob("*.json")} == {"1000-", "1001-"}
 
 
-def test_a_set_of_another_schema_is_left_alone(inbox: Path, tmp_path: Path) -> None:
+def test_a_set_of_another_schema_is_never_changed(inbox: Path, tmp_path: Path) -> None:
     drafted(inbox, tmp_path / "set", 1)
     with pytest.raises(UsageError, match="holds a set of another schema"):
         drafted(inbox, tmp_path / "set", 1, SCHEMA | {"title": "other"})
@@ -200,6 +200,6 @@ def test_two_fields_of_the_same_words_mark_them_once() -> None:
     assert draft.page("x", "y").count("<mark") == 1
 
 
-def test_what_is_demanded_and_was_not_found_deserves_a_look() -> None:
+def test_a_missing_required_value_is_marked_for_checking() -> None:
     assert deserves_a_look(LeafRow("/a", '"x"', 0.99, "copied", missing=True))
     assert not deserves_a_look(LeafRow("/a", None, 0.99, "copied"))

@@ -1,3 +1,5 @@
+"""Matching: equality of values, pairing of list items, and evidence for a value."""
+
 from __future__ import annotations
 
 import itertools

@@ -1,4 +1,4 @@
-"""Which sources the shipped weights are trained on."""
+"""The sources that the shipped weights are trained on."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from cinnabar.schemas.errors import UsageError
 
 @pytest.fixture(name="data")
 def _data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with one text beside the sets, and a cache in which every source was prepared before."""
-    # The vocabulary of the pretrained encoder is that of the shipped model.
+    """A folder with one text beside the sets, and a cache in which every source is already prepared."""
+    # The pretrained encoder has the vocabulary of the shipped model.
     monkeypatch.setattr(training, "pretrained_folder", lambda: SHIPPED)
     (tmp_path / "text").mkdir()
     (tmp_path / "text" / "letters.jsonl.xz").write_bytes(b"")
@@ -31,11 +31,11 @@ def _names(data: Path, *without: str) -> set[str]:
     return {source.name for source in training.shipped_sources(data, data / "pool", print, without)}
 
 
-def test_what_is_left_out_has_no_part_in_training_though_it_was_prepared(data: Path) -> None:
+def test_an_excluded_source_is_not_used_although_it_is_prepared(data: Path) -> None:
     assert _names(data) - _names(data, "fara_forms", "letters") == {"fara_forms", "mined_letters"}
     assert not _names(data, "fara_forms", "letters") - _names(data)
 
 
-def test_what_is_left_out_has_to_be_a_source(data: Path) -> None:
+def test_an_excluded_name_must_be_a_source(data: Path) -> None:
     with pytest.raises(UsageError, match=r"--without faras: expected one of .*fara_forms.*letters"):
         _names(data, "faras")

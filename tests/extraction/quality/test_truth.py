@@ -1,4 +1,4 @@
-"""What is wrong with a corrected draft is told with file, line and place, and nothing is written."""
+"""Accepting drafts: faults in a corrected draft are named with file, line and place, and nothing is written."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def truths(folder: Path) -> list[dict[str, Any]]:
 
 
 def told(folder: Path) -> list[str]:
-    """The problems, after which nothing may be written."""
+    """The faults of the set; nothing may be written beside them."""
     found = accept(folder)
     assert not (folder / "truth.jsonl").exists()
     return [str(problem) for problem in found.problems]
@@ -59,7 +59,7 @@ def test_checked_drafts_become_lines_in_their_order(folder: Path) -> None:
     assert truths(folder) == [{"file": f"docs/{i}.txt", "truth": {"total": i + 0.5}} for i in range(3)]
 
 
-def test_a_value_that_the_schema_does_not_allow_is_told_with_its_line(folder: Path) -> None:
+def test_a_value_that_the_schema_refuses_is_named_with_its_line(folder: Path) -> None:
     write(folder, 1, {"total": 3, "lines": [{"price": 1}, {"price": "1,50"}]})
     (one,) = told(folder)
     assert one.startswith("drafts/002-1.txt.json:11: /lines/1/price: ")
@@ -67,12 +67,12 @@ def test_a_value_that_the_schema_does_not_allow_is_told_with_its_line(folder: Pa
     assert (folder / "drafts" / "002-1.txt.json").read_text().splitlines()[10].strip() == '"price": "1,50"'
 
 
-def test_what_is_missing_is_told_at_the_object_that_lacks_it(folder: Path) -> None:
+def test_a_missing_property_is_named_at_its_object(folder: Path) -> None:
     write(folder, 2, {})
     assert told(folder) == ['drafts/003-2.txt.json:4: "total" is a required property']
 
 
-def test_broken_json_is_told_with_its_line(folder: Path) -> None:
+def test_broken_json_is_named_with_its_line(folder: Path) -> None:
     path = write(folder, 0, {"total": 3})
     path.write_text(path.read_text().replace('"total": 3', '"total": 3,5'))
     (one,) = told(folder)
@@ -88,24 +88,24 @@ def test_broken_json_is_told_with_its_line(folder: Path) -> None:
         ({"file": 3}, "expected an object with file, checked and truth"),
     ],
 )
-def test_other_mistakes_are_told(folder: Path, change: dict[str, Any], message: str) -> None:
+def test_other_faults_of_a_draft_are_named(folder: Path, change: dict[str, Any], message: str) -> None:
     write(folder, 1, {"total": 1}, **change)
     assert [one.partition(": ")[2] for one in told(folder)] == [message]
 
 
-def test_a_key_that_stands_twice_is_told(folder: Path) -> None:
+def test_a_repeated_key_is_named(folder: Path) -> None:
     path = write(folder, 0, {"total": 3})
     path.write_text(path.read_text().replace('"total": 3', '"total": 3, "total": 4'))
     assert "the key 'total' twice" in told(folder)[0]
 
 
-def test_drafts_that_are_not_checked_wait_and_may_be_wrong(folder: Path) -> None:
+def test_unchecked_drafts_wait_and_may_be_wrong(folder: Path) -> None:
     write(folder, 0, {"total": "?"}, checked=False)
     done = accept(folder)
     assert (done.taken, done.waiting, done.problems) == (2, ("drafts/001-0.txt.json",), ())
 
 
-def test_truths_of_other_documents_stay_and_those_taken_back_go(folder: Path) -> None:
+def test_truths_of_other_documents_stay_and_withdrawn_ones_go(folder: Path) -> None:
     old = [{"file": "docs/other.txt", "truth": {"total": 9}, "also_accepted": {"total": [8]}}]
     old += [{"file": "docs/0.txt", "truth": {"total": 7}}, {"file": "docs/1.txt", "truth": {"total": 7}}]
     (folder / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in old))
@@ -118,7 +118,7 @@ def test_truths_of_other_documents_stay_and_those_taken_back_go(folder: Path) ->
 
 
 @pytest.mark.parametrize("line", ["5", '["a.txt"]', '{"truth": {}}', '{"file": 5, "truth": {}}'])
-def test_a_line_of_the_truth_that_names_no_document_is_told(folder: Path, line: str) -> None:
+def test_a_line_of_the_truth_without_a_document_is_named(folder: Path, line: str) -> None:
     write(folder, 1, {"author": "Anna", "day": None})
     (folder / "truth.jsonl").write_text(line + "\n")
     with pytest.raises(UsageError, match=r"truth\.jsonl: expected an object with file and truth a line, got"):
@@ -126,7 +126,7 @@ def test_a_line_of_the_truth_that_names_no_document_is_told(folder: Path, line: 
     assert (folder / "truth.jsonl").read_text() == line + "\n"
 
 
-def test_a_folder_without_drafts_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_drafts_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"expected a set with schema\.json and drafts"):
         accept(tmp_path)
 
@@ -139,7 +139,7 @@ JSON = st.recursive(
 
 
 def places(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
-    """The places of a value in the order in which they are written."""
+    """The places of a value in the order of its text."""
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [path, *(below for key, part in parts for below in places(part, (*path, key)))]
 
@@ -151,7 +151,7 @@ def test_places_of_a_written_value_stand_on_lines_in_its_order(value: Any) -> No
     assert lines == sorted(lines) and lines[0] == 1 and len(set(lines)) == len(lines)
 
 
-def test_a_place_that_is_not_there_is_the_nearest_around_it() -> None:
+def test_a_missing_place_is_found_at_its_nearest_parent() -> None:
     text = '{\n "a": [\n  1,\n  {"b": 2}\n ]\n}'
     assert [line_of(text, p) for p in ("", "/a", "/a/0", "/a/1/b", "/a/1/c", "/a/7", "/x")] == [
         1,

@@ -1,4 +1,4 @@
-"""A value that was not copied has the words behind it that it was made of, or none."""
+"""Clues: a value that was not copied gets the words that it was made from as its spans, if there are any."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ def words(field: str, value: str, text: str, origin: Origin = "chosen", begin: i
         ("/count", "null", "7", []),
     ],
 )  # fmt: skip
-def test_the_words_behind_a_value(field: str, value: str, text: str, behind: list[str]) -> None:
+def test_the_words_behind_a_value_are_found(field: str, value: str, text: str, behind: list[str]) -> None:
     assert words(field, value, text) == behind
 
 
-def test_of_several_places_the_one_behind_the_fields_name_counts() -> None:
+def test_the_place_behind_the_fields_name_is_chosen_among_several() -> None:
     text = "userunknown is one of the kinds we list here, among many others that follow.\nKind: userunknown"
     leaf = Leaf('"userunknown"', 0.5, origin="chosen", slot=SLOT["/kind"])
     assert words_behind(FORM, leaf, text, (0, len(text))) == ((len(text) - 11, len(text)),)
 
 
-def test_a_row_is_looked_through_before_the_document() -> None:
+def test_a_row_is_searched_before_the_document() -> None:
     text = "cash only.\n1 apple cash\n2 pears"
     leaf = Leaf('"cash"', 0.5, origin="chosen", slot=SLOT["/payment"])
     rows = {"/items/0": (11, 0.9), "/items/1": (24, 0.9)}
@@ -72,13 +72,13 @@ def test_a_row_is_looked_through_before_the_document() -> None:
     assert row_region("/kind", rows, len(text)) == (0, len(text))
 
 
-def test_spans_that_are_known_stay_and_what_is_frozen_has_none() -> None:
+def test_known_spans_stay_and_frozen_values_get_none() -> None:
     copied = Leaf('"userunknown"', 0.5, ((1, 3),), slot=SLOT["/kind"])
     assert words_behind(FORM, copied, "user unknown", (0, 12)) == ((1, 3),)
     assert words("/kind", '"userunknown"', "userunknown", "known") == []
     assert words("/kind", '"userunknown"', "userunknown", "minimal") == []
 
 
-def test_a_long_document_is_looked_through_in_time_that_grows_with_it() -> None:
+def test_a_long_document_is_searched_in_linear_time() -> None:
     text = "u s e r " * (FARTHEST // 4)
     assert words("/kind", '"systemerror"', text) == []

@@ -1,4 +1,4 @@
-"""A value's spans lead back to words on pages."""
+"""Evidence: a value's spans lead back to words on pages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SAMPLES = Path(__file__).resolve().parents[3] / "data" / "samples"
 
 @pytest.fixture
 def two_pages() -> Document:
-    # Page 1: "Total due" and below it "12.50"; page 2: "EUR", without a box.
+    # Page 1 has "Total due" and below it "12.50"; page 2 has "EUR", without a box.
     text = "Total due\n12.50\fEUR"
     words = Words(
         start=np.array([0, 6, 10, 16], np.int32),

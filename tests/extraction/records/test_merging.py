@@ -1,4 +1,4 @@
-"""What the chunks of a document gave is the record of the document."""
+"""Merging: the records of a document's chunks become the record of the document."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def fill(text: str, pieces: Sequence[Chunk], form: object = FORM) -> list[Filled
 
 
 def listing(sizes: Sequence[int]) -> str:
-    """A text of orders, each with so many parts."""
+    """A text of orders, each with this many parts."""
     lines = ["title=Orders of the week"]
     for number, size in enumerate(sizes):
         lines.append(f"- id=N{number} price={number}.5")
@@ -93,7 +93,7 @@ def test_a_list_that_is_cut_anywhere_comes_out_whole_once_in_order(sizes: list[i
 
 @given(st.lists(st.integers(0, 4), max_size=8), st.booleans())
 @examples(20)
-def test_a_record_taken_apart_and_written_again_is_the_same(sizes: list[int], total: bool) -> None:
+def test_a_record_taken_apart_and_rewritten_stays_the_same(sizes: list[int], total: bool) -> None:
     text = listing(sizes) if total else listing(sizes).replace("total=", "sum=")
     (filled,) = fill(text, [Chunk(0, len(text))])
     leaves, rows, record = _write(FORM, part_of(FORM, filled))
@@ -129,14 +129,14 @@ GUESS = Leaf('"?"', 0.05, missing=True)
 TWO = [Chunk(0, 10), Chunk(8, 20)]
 
 
-def test_a_value_found_counts_for_more_than_its_absence_elsewhere() -> None:
+def test_a_found_value_counts_for_more_than_absence_in_another_chunk() -> None:
     found = Leaf('"x"', 0.6, ((12, 13),))
     merged = merge(PAIR, TWO, [pair(ABSENT, GUESS), pair(found, GUESS)])
     assert json.loads(merged.record) == {"a": "x", "b": "?"}
     assert merged.leaves["/a"].spans == ((12, 13),)
 
 
-def test_what_a_schema_gives_for_none_gives_way_to_what_another_chunk_found() -> None:
+def test_a_default_gives_way_to_a_value_found_in_another_chunk() -> None:
     default, found = Leaf('"unknown"', 0.99, origin="default"), Leaf('"x"', 0.6, ((12, 13),))
     for two in ([default, found], [found, default]):
         assert merge(PAIR, TWO, [pair(one, GUESS) for one in two]).leaves["/a"].text == '"x"'
@@ -145,14 +145,14 @@ def test_what_a_schema_gives_for_none_gives_way_to_what_another_chunk_found() ->
     assert (leaf.text, leaf.origin, leaf.confidence) == ('"unknown"', "default", 0.7)
 
 
-def test_of_two_values_the_surer_one_stands_and_the_first_of_equals() -> None:
+def test_the_surer_of_two_values_is_kept_and_the_first_of_equals() -> None:
     one, other = Leaf('"one"', 0.7, ((1, 2),)), Leaf('"other"', 0.8, ((12, 13),))
     assert merge(PAIR, TWO, [pair(one, GUESS), pair(other, GUESS)]).leaves["/a"].text == '"other"'
     equal = Leaf('"other"', 0.7, ((12, 13),))
     assert merge(PAIR, TWO, [pair(one, GUESS), pair(equal, GUESS)]).leaves["/a"].text == '"one"'
 
 
-def test_who_wavers_between_two_readings_knows_more_than_who_hardly_sees_one() -> None:
+def test_the_value_less_likely_to_be_absent_counts_as_surer() -> None:
     wavering = Leaf('"one"', 0.48, ((1, 2),), absence=0.02)
     faint = Leaf('"other"', 0.55, ((12, 13),), absence=0.45)
     merged = merge(PAIR, TWO, [pair(faint, GUESS), pair(wavering, GUESS)])
@@ -169,14 +169,14 @@ def test_who_wavers_between_two_readings_knows_more_than_who_hardly_sees_one() -
         (("false", 0.7), ("false", 0.7), 0),
     ],
 )
-def test_a_yes_in_one_chunk_is_a_yes_and_a_no_as_sure_as_the_chunk_that_doubts_it_most(
+def test_one_yes_makes_a_yes_and_a_no_has_its_lowest_confidence(
     before: tuple[str, float], after: tuple[str, float], stands: int
 ) -> None:
     leaves = [Leaf(text, sure, origin="chosen") for text, sure in (before, after)]
     assert surer(*leaves) is leaves[stands]
 
 
-def test_which_of_two_objects_is_meant_is_as_sure_as_its_own_values_and_no_others() -> None:
+def test_a_chosen_branch_is_as_sure_as_its_own_values() -> None:
     branches = [
         {
             "type": "object",
@@ -202,7 +202,7 @@ def test_which_of_two_objects_is_meant_is_as_sure_as_its_own_values_and_no_other
     assert json.loads(merge(form, TWO, [one, other]).record)["party"] == {"kind": "firm", "seat": "x"}
 
 
-def test_thousands_of_rows_with_a_choice_each_are_taken_apart_soon() -> None:
+def test_thousands_of_rows_with_a_choice_each_are_taken_apart_quickly() -> None:
     def branch(kind: str, name: str) -> dict[str, Any]:
         properties = {"kind": {"const": kind}, name: {"type": "string"}}
         return {"type": "object", "properties": properties, "required": ["kind", name]}
@@ -215,12 +215,12 @@ def test_thousands_of_rows_with_a_choice_each_are_taken_apart_soon() -> None:
     rows = {f"/{at}": (at, 0.9) for at in range(count)}
     begin = time.process_time()
     part = part_of(form, Filled("0", json.dumps(record), leaves, rows, 1, 0))
-    assert time.process_time() - begin < 2  # 0.2 seconds; 3.8 when each choice looks at all leaves
+    assert time.process_time() - begin < 2  # 0.2 seconds; 3.8 if each choice visited all leaves
     (found,) = part.rows.values()
     assert len(found) == count and all(len(row.part.leaves) == 2 for row in found[::500])
 
 
-def test_what_all_chunks_lack_is_as_absent_as_the_one_that_doubts_it_most() -> None:
+def test_absence_from_all_chunks_has_its_lowest_confidence() -> None:
     doubt = Leaf("null", 0.6, origin="absent")
     merged = merge(PAIR, TWO, [pair(ABSENT, GUESS), pair(doubt, GUESS)])
     assert (merged.leaves["/a"].text, merged.leaves["/a"].confidence) == ("null", 0.6)
@@ -236,7 +236,7 @@ def test_a_demanded_value_is_missing_only_where_no_chunk_found_it() -> None:
     assert (none.leaves["/b"].text, none.leaves["/b"].missing) == ('"maybe"', True)
 
 
-def test_steps_and_reopenings_are_those_of_all_chunks() -> None:
+def test_steps_and_reopenings_count_those_of_all_chunks() -> None:
     merged = merge(PAIR, TWO, [pair(ABSENT, GUESS), pair(ABSENT, GUESS)])
     assert (merged.steps, merged.reopened) == (2, 2)
 
@@ -257,7 +257,7 @@ FILLED_UP = compile_schema(
 ).form
 
 
-def test_fillers_give_way_to_real_rows() -> None:
+def test_filler_rows_give_way_to_real_rows() -> None:
     text = "- id=A\n" + "some words\n" * 3 + "- id=B\n"
     middle = text.index("some")
     pieces = [Chunk(0, middle), Chunk(middle, len(text))]
@@ -268,7 +268,7 @@ def test_fillers_give_way_to_real_rows() -> None:
     assert not any(leaf.missing for leaf in merged.leaves.values())
 
 
-def test_fillers_stay_where_there_are_too_few_rows() -> None:
+def test_filler_rows_stay_where_rows_are_too_few() -> None:
     pieces = [Chunk(0, 7), Chunk(7, 17)]
     merged = merge(FILLED_UP, pieces, fill("- id=A\nsome words", pieces, FILLED_UP))
     assert json.loads(merged.record)["tags"][0] == {"id": "A"}
@@ -283,7 +283,7 @@ def test_no_more_rows_than_the_schema_allows() -> None:
 
 
 def row(anchor: int, *spans: tuple[int, int]) -> Filled:
-    """One order, anchored here, whose id and price were read at these places."""
+    """One order with this anchor; its id and price were read at these places."""
     names = ("id", "price")
     leaves = {"/title": Leaf("null", 0.9, origin="absent"), "/total": Leaf("0", 0.1, missing=True)}
     for name, text, span in zip(names, ('"A"', "7"), spans, strict=False):
@@ -305,7 +305,7 @@ def row(anchor: int, *spans: tuple[int, int]) -> Filled:
         (row(16, (21, 22), (23, 24)), 2),  # nothing in common
     ],
 )
-def test_rows_of_an_overlap_are_one_by_their_anchor_or_by_what_they_were_read_from(
+def test_rows_of_an_overlap_are_one_by_their_anchor_or_their_places(
     other: Filled, orders: int
 ) -> None:
     merged = merge(FORM, [Chunk(0, 20), Chunk(10, 40)], [row(12, (12, 14), (16, 18)), other])
@@ -314,7 +314,7 @@ def test_rows_of_an_overlap_are_one_by_their_anchor_or_by_what_they_were_read_fr
     assert anchors == ([min(12, other.rows["/orders/0"][0])] if orders == 1 else [12, 16])
 
 
-def test_rows_stand_in_the_order_of_their_anchors_whichever_chunk_found_them() -> None:
+def test_rows_stand_in_the_order_of_their_anchors() -> None:
     one, two = row(18, (18, 19)), row(16, (16, 17))
     one = replace(one, leaves={**one.leaves, "/orders/0/id": Leaf('"B"', 0.9, ((18, 19),))})
     record = (
@@ -333,7 +333,7 @@ def test_rows_stand_in_the_order_of_their_anchors_whichever_chunk_found_them() -
     assert [anchor for anchor, _ in merged.rows.values()] == [16, 18]
 
 
-def test_a_row_that_one_chunk_saw_alone_counts_on_its_side_of_the_overlap() -> None:
+def test_a_row_of_one_chunk_counts_only_on_its_side_of_the_overlap() -> None:
     empty = Filled("0", '{"title":null,"total":0,"orders":[]}', {}, {}, 1, 0)
     pieces = [Chunk(0, 20), Chunk(10, 40)]
     for anchor, of_the_first, of_the_second in ((12, 1, 0), (18, 0, 1)):
@@ -342,7 +342,7 @@ def test_a_row_that_one_chunk_saw_alone_counts_on_its_side_of_the_overlap() -> N
         assert len(json.loads(merge(FORM, pieces, [empty, found]).record)["orders"]) == of_the_second
 
 
-#: Keywords under which a record may be other than its slots say.
+#: Keywords under which a record may differ from the values of its slots.
 CUT = (
     "anyOf", "const", "contains", "dependentRequired", "dependentSchemas", "if", "maxProperties",
     "minProperties", "not", "oneOf", "patternProperties", "prefixItems", "propertyNames", "$ref",
@@ -368,7 +368,7 @@ def test_records_of_random_chunks_of_random_schemas_merge_into_a_valid_record(se
             written = _write(compiled.form, part_of(compiled.form, one))
             text = json.dumps(schema)
             if '"additionalProperties": {' in text or any(f'"{keyword}"' in text for keyword in CUT):
-                # What a repair decided of places is not told by the values of slots alone.
+                # The values of slots alone do not tell the places that a repair decided.
                 assert written is None or compiled.accepts(written[2])
                 continue
             assert written is not None

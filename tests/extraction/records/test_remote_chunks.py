@@ -1,4 +1,4 @@
-"""A document that is longer than what a server takes at once is asked about in chunks, and is one record."""
+"""Chunks for a server: a document longer than one request is asked about in chunks and becomes one record."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cinnabar.extraction.storage.reading import query
 from cinnabar.schemas import load_schema
 
 
-def test_rows_of_all_chunks_are_there_once_and_in_order(
+def test_rows_of_all_chunks_appear_once_and_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY)
@@ -43,7 +43,7 @@ def test_rows_of_all_chunks_are_there_once_and_in_order(
     assert all(text[start:].startswith(value) for start, value in spans)
 
 
-def test_the_words_of_a_long_answer_are_found_in_a_long_document_soon() -> None:
+def test_the_words_of_a_long_answer_are_found_quickly_in_a_long_document() -> None:
     schema = json.loads(json.dumps(NOTE))
     del schema["properties"]["lines"]["maxItems"]
     rows = [{"what": f"part {n} of the whole", "price": n + 0.25} for n in range(400)]

@@ -1,4 +1,4 @@
-"""Rows that are about the same thing are one row; others stay."""
+"""Repeats: rows about the same thing become one row; others stay."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def united(*rows: dict[str, Value]) -> list[dict[str, Any]]:
     return [{name: value for name, value in row.items() if value not in (None, [])} for row in found]
 
 
-def test_rows_of_which_half_was_read_at_the_same_places_are_one_with_the_values_of_both() -> None:
+def test_rows_that_share_half_of_their_places_become_one_with_all_values() -> None:
     one: dict[str, Value] = {"name": ("Ada", 0), "sum": (7, 20)}
     other: dict[str, Value] = {"city": ("Rome", 9), "sum": (7, 20)}
     assert united(one, other) == [{"name": "Ada", "city": "Rome", "sum": 7}]
@@ -81,7 +81,7 @@ def test_rows_that_differ_in_anything_or_add_nothing_do_not_complete_each_other(
     assert len(united(heading | {"sum": (7, 15)}, {"city": ("Rome", 39), "sum": (7, 50)})) == 2
 
 
-def test_rows_of_a_table_may_leave_out_what_the_next_one_has() -> None:
+def test_rows_of_a_long_table_that_complete_each_other_stay() -> None:
     rows: list[dict[str, Value]] = []
     for at, (name, city) in enumerate((("Ada", "Rome"), ("Bob", "Oslo"), ("Cem", "Bonn"))):
         rows.append({"name": (name, 90 * at), "city": (city, 90 * at + 9)})
@@ -90,7 +90,7 @@ def test_rows_of_a_table_may_leave_out_what_the_next_one_has() -> None:
     assert len(united(*rows[:2])) == 1
 
 
-def test_a_place_that_more_than_two_rows_share_is_that_of_their_group() -> None:
+def test_a_place_shared_by_more_than_two_rows_unites_none_of_them() -> None:
     rows: list[dict[str, Value]] = [
         {"name": (name, 20 * at), "city": ("Rome", 5)} for at, name in enumerate("ABC", 1)
     ]
@@ -98,7 +98,7 @@ def test_a_place_that_more_than_two_rows_share_is_that_of_their_group() -> None:
     assert len(united(*rows[:2])) == 1
 
 
-def test_words_that_say_the_same_elsewhere_make_no_second_row() -> None:
+def test_equal_words_at_another_place_make_no_second_row() -> None:
     assert united({"name": ("Ada", 0), "city": ("Rome", 9)}, {"name": ("Ada", 50)}) == [
         {"name": "Ada", "city": "Rome"}
     ]
@@ -117,7 +117,7 @@ def test_equal_lines_of_a_bill_are_two() -> None:
     assert len(united(*night)) == 2
 
 
-def test_the_surer_value_of_both_counts() -> None:
+def test_united_rows_keep_the_surer_value() -> None:
     found = filled({"name": ("Ada", 0), "city": ("Rome", 9)}, {"name": ("Adam", 0), "city": ("Rome", 9)})
     leaves = dict(found.leaves)
     leaves["/rows/1/name"] = Leaf('"Adam"', 0.95, ((0, 4),))
@@ -127,12 +127,12 @@ def test_the_surer_value_of_both_counts() -> None:
 
 
 @pytest.mark.parametrize("origin", ["known", "copied"])
-def test_what_was_known_before_stays_row_for_row(origin: str) -> None:
+def test_known_rows_stay_row_for_row(origin: str) -> None:
     found = filled({"name": ("Ada", 0)}, {"name": ("Ada", 0)}, origin=origin)
     assert len(merge(FORM, [Chunk(0, 99)], [found]).rows) == (2 if origin == "known" else 1)
 
 
-def test_a_record_without_repeats_is_left_as_it_is() -> None:
+def test_a_record_without_repeats_stays_unchanged() -> None:
     found = filled({"name": ("Ada", 0)}, {"name": ("Bob", 30)})
     assert merge(FORM, [Chunk(0, 99)], [found]) is found
 

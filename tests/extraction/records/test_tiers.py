@@ -1,4 +1,4 @@
-"""Only what is not sure goes up, what is sure is frozen, and the record is one and valid."""
+"""Tiers: unsure values go to the upper model, sure ones are frozen, and the record is one and valid."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SOURCE = load_schema(
 
 
 class Unsure(ReadingModel):
-    """Reads as the model without weights does, and is half sure of what its document calls `maybe`."""
+    """Read as the model without weights does, and be half sure of fields that the document calls `maybe`."""
 
     def score(self, forms: Any, memories: Any, rows: Any, canvas: Any) -> Any:
         scores = super().score(forms, memories, rows, canvas)
@@ -93,7 +93,7 @@ def test_only_unsure_fields_of_unsure_documents_go_up(docs: Path, tmp_path: Path
     assert query(tmp_path / "out", found).rows == [(0,)]
 
 
-def test_a_run_that_is_broken_off_pays_for_nothing_twice(docs: Path, tmp_path: Path, server: Any) -> None:
+def test_an_interrupted_run_pays_for_no_request_twice(docs: Path, tmp_path: Path, server: Any) -> None:
     out, source = tmp_path / "out", upper(server, concurrency=1)
     lower = ModelSource("unsure", Unsure)
     escalation = Escalation(source, 0.8)
@@ -133,7 +133,7 @@ def test_an_upper_failure_keeps_the_lower_record_in_quarantine(
     assert all(json.loads(record)["city"] == "Bonn" for (record,) in held)
 
 
-def test_nothing_goes_up_twice() -> None:
+def test_wrong_escalations_are_refused() -> None:
     source = RemoteSource.__new__(RemoteSource)
     with pytest.raises(UsageError, match="--below"):
         Escalation(source, 1.5)
@@ -142,7 +142,7 @@ def test_nothing_goes_up_twice() -> None:
 
 
 def filled(record: dict[str, Any], unsure: dict[str, float], rows: dict[str, float] | None = None) -> Filled:
-    """A record of NOTE, sure of all but what is named."""
+    """A record of NOTE that is sure of all values except the named ones."""
 
     def leaves(value: Any, pointer: str) -> dict[str, Leaf]:
         if isinstance(value, dict):
@@ -165,7 +165,7 @@ def filled(record: dict[str, Any], unsure: dict[str, float], rows: dict[str, flo
 LINES = [{"what": "a", "price": 1}, {"what": "b", "price": 2}]
 
 
-def test_what_is_sure_is_frozen_absence_too() -> None:
+def test_sure_values_and_sure_absences_are_frozen() -> None:
     form = form_of(NOTE)
     draft = filled({"name": "Ada", "day": None, "lines": []}, {"/name": 0.5, "/paid": 0.1})
     assert freeze_sure(form, draft, 0.8) == {"/day": "null", "/kind": None, "/seller/city": None}
@@ -202,7 +202,7 @@ def test_freezing_a_list_of_thousands_of_rows_takes_no_longer_for_each_than_a_sh
     assert len([at for at in frozen if "lines" in at]) == 12_000 and frozen["/lines/2999/from/city"] is None
 
 
-def test_our_own_engine_keeps_to_what_is_frozen() -> None:
+def test_our_own_engine_keeps_frozen_values() -> None:
     form = form_of(NOTE)
     known: dict[str, str | None] = {"/name": '"Ada"', "/kind": None, "/paid": "true"}
     text = "name=Eve\nkind=a\npaid=false\nday=2024-01-01\n"

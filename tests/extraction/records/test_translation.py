@@ -1,4 +1,4 @@
-"""Patterns as the independent validator is given them: with the meaning that ECMA-262 gives them."""
+"""Translation: patterns reach the independent validator with the meaning that ECMA-262 gives them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ READ_IN_TWO_WAYS = [
     (r"^\p{L}\d\W$", ["é1ü"], ["é١-", "11-"]),
     (r"(?<=a+)b(?!c)", ["aab"], ["b", "abc"]),
     (r"^(?:a|bc){2,}$", ["abc", "bcbca"], ["a", "abcb"]),
-    # No such pattern in the validator's engine.
+    # The validator's engine has no such pattern.
     (r"^(?:(?=a)){0,2}[ab]$", ["a", "b"], ["c", ""]),
     (r"^(?:(?:a|b){2000}){200}", [], ["ab", ""]),
 ]  # fmt: skip
@@ -67,7 +67,7 @@ def test_names_by_pattern_are_found_as_ecma_262_says() -> None:
     assert gate(schema).check('{"ab":1}') and gate(schema).check('{"abc":null}')
 
 
-def test_two_patterns_that_are_said_in_the_same_words_both_hold() -> None:
+def test_two_patterns_with_one_translation_both_hold() -> None:
     one, other = r"^\x61\b", r"^a\b"
     assert rust_pattern(one) == rust_pattern(other)
     schema = {"patternProperties": {one: {"type": "number"}, other: {"maximum": 3}}}
@@ -96,11 +96,11 @@ def test_a_pattern_that_a_reference_names_keeps_its_name() -> None:
         "",
     ],
 )
-def test_what_is_read_in_one_way_is_handed_over_as_it_is(pattern: str) -> None:
+def test_patterns_that_both_engines_read_alike_stay_unchanged(pattern: str) -> None:
     assert translated({"pattern": pattern}, nullable=False) == ({"pattern": pattern}, {pattern: pattern})
 
 
-def test_only_keywords_are_said_in_other_words() -> None:
+def test_only_keywords_are_translated() -> None:
     schema = {
         "properties": {"pattern": {"const": {"pattern": r"\b"}}, "p": {"pattern": r"\b"}},
         "enum": [{"pattern": r"\b"}],
@@ -113,14 +113,14 @@ def test_only_keywords_are_said_in_other_words() -> None:
     assert found == {**schema, "properties": {"pattern": schema["properties"]["pattern"]}}
 
 
-def test_what_is_wrong_is_told_in_the_words_of_the_schema() -> None:
+def test_violations_show_the_schemas_own_pattern() -> None:
     (wrong,) = gate({"properties": {"a": {"pattern": r"^\bx"}}}).check('{"a":"y"}')
     assert (wrong.pointer, wrong.message) == ("/a", r'"y" does not match "^\bx"')
     (wrong,) = gate({"pattern": r"(?:(?=x))*x"}).check('"y"')
     assert wrong.message == "'y' does not match '(?:(?=x))*x'"
 
 
-def test_what_is_no_pattern_is_left_to_the_validator() -> None:
+def test_an_unreadable_pattern_is_left_to_the_validator() -> None:
     assert rust_pattern(r"(?i)\b") == r"(?i)\b"
     for pattern in ("(", "[b-a]", ")"):
         assert rust_pattern(pattern) == pattern
@@ -128,7 +128,7 @@ def test_what_is_no_pattern_is_left_to_the_validator() -> None:
             gate({"pattern": pattern})
 
 
-def test_only_what_the_engine_of_the_validator_refuses_is_found_by_our_own() -> None:
+def test_only_patterns_that_the_validator_refuses_use_our_engine() -> None:
     own = [pattern for pattern, _, _ in READ_IN_TWO_WAYS if rust_pattern(pattern) is None]
     assert own == [pattern for pattern, _, _ in READ_IN_TWO_WAYS[-2:]]
     for pattern in own:
@@ -137,7 +137,7 @@ def test_only_what_the_engine_of_the_validator_refuses_is_found_by_our_own() -> 
             jsonschema_rs.validator_for({"pattern": pattern})
 
 
-def test_each_schema_is_said_again_once_however_deep_it_stands() -> None:
+def test_each_subschema_is_translated_once_at_any_depth() -> None:
     seen: list[object] = []
     schema: dict[str, Any] = {"type": "string"}
     for _ in range(15):
@@ -147,7 +147,7 @@ def test_each_schema_is_said_again_once_however_deep_it_stands() -> None:
 
 
 @pytest.mark.parametrize("keyword", ["properties", "$defs", "dependencies", "dependentSchemas"])
-def test_what_is_named_like_a_keyword_is_a_schema_where_names_stand(keyword: str) -> None:
+def test_a_property_named_like_a_keyword_is_a_schema(keyword: str) -> None:
     schema = {keyword: {"const": {"pattern": r"^\cJ"}, "pattern": {"pattern": r"^\cJ"}}}
     said, _ = translated(schema, nullable=False)
     assert said[keyword]["const"] == said[keyword]["pattern"] != {"pattern": r"^\cJ"}

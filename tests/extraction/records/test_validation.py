@@ -1,3 +1,5 @@
+"""Independent validation: violations with their places, exact numbers, drafts and references."""
+
 from __future__ import annotations
 
 import sys
@@ -34,7 +36,7 @@ def test_each_violation_has_its_place():
 @pytest.mark.parametrize(
     "text", ["", "{", "[1,]", "NaN", "[Infinity]", "1 2", '{"a":1,"a":1}', "['a']", "[" * 10**5]
 )
-def test_what_is_no_json_text_is_refused(text):
+def test_text_that_is_no_json_is_refused(text):
     (violation,) = check({}, text)
     assert violation.message.startswith("expected one JSON text, got ")
 
@@ -80,8 +82,8 @@ def test_formats_are_asserted(format, good, bad):
     assert bad is None or check(schema, f'"{bad}"') != []
 
 
-def test_the_draft_is_the_one_that_the_schema_names():
-    # Draft 7 has `items` with a list and ignores what stands beside $ref; 2020-12 has neither.
+def test_the_schema_names_its_draft():
+    # Draft 7 has `items` with a list and ignores the neighbours of $ref; 2020-12 does neither.
     old = {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "type": "array",
@@ -155,7 +157,7 @@ def test_a_reference_that_leads_nowhere_is_refused_by_its_place_even_where_nothi
 
 
 def routes(count: int) -> dict[str, Any]:
-    """A schema that leads to its last part in two to the power of `count` ways."""
+    """A schema with two to the power of `count` ways to its last part."""
     parts: dict[str, Any] = {
         f"d{at}": {"anyOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(count)
     }
@@ -163,7 +165,7 @@ def routes(count: int) -> dict[str, Any]:
     return {"$defs": parts, "$ref": "#/$defs/d0", "unevaluatedProperties": False}
 
 
-def test_what_the_validator_would_never_finish_is_refused_by_its_place() -> None:
+def test_a_schema_that_the_validator_never_finishes_is_refused_by_its_place() -> None:
     with pytest.raises(UnsupportedSchema, match="65,536 ways") as caught:
         Validator(load_schema(routes(40)))
     assert (caught.value.pointer, caught.value.keyword) == ("/unevaluatedProperties", "unevaluatedProperties")

@@ -1,3 +1,5 @@
+"""Fixtures of the storage tests: the workload, and an output folder."""
+
 from __future__ import annotations
 
 import importlib.util
@@ -12,7 +14,7 @@ _PATH = Path(__file__).with_name("workload.py")
 
 @pytest.fixture(scope="session")
 def workload():
-    """The module beside this one, which is a program too."""
+    """The module beside this one, which is a program as well."""
     spec = importlib.util.spec_from_file_location("storage_workload", _PATH)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
@@ -22,11 +24,11 @@ def workload():
 
 @pytest.fixture
 def out(tmp_path):
-    """An output folder that is not there yet, with a name that breaks careless quoting."""
+    """An output folder that does not exist yet, with a name that breaks careless quoting."""
     return tmp_path / 'it\'s "out"; drop [1]*'
 
 
 @pytest.fixture(autouse=True)
 def _unsynced(monkeypatch):
-    """No waiting for the disk: only a power cut could tell the difference."""
+    """Do not wait for the disk: only a power cut could tell the difference."""
     monkeypatch.setattr(os, "fsync", lambda _: None)

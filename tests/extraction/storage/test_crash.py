@@ -1,4 +1,4 @@
-"""Whatever moment a process dies at, there are whole batches or none, and a second run finishes the work."""
+"""Crashes: a process that dies at any moment leaves whole batches or none, and a second run finishes its work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The queries that the documentation shows, asked of a folder with two models and a quarantine."""
+"""The queries of the documentation, asked of a folder with two models and a quarantine."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ def folder(tmp_path_factory, workload):
     return out
 
 
-def test_the_page_has_queries():
+def test_the_page_has_queries_to_test():
     assert len(QUERIES) >= 8
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.splitlines()[0][3:50])
-def test_each_gives_rows(folder, query):
+def test_each_documented_query_gives_rows(folder, query):
     with duckdb.connect(str(folder / "cinnabar.duckdb"), read_only=True) as connection:
         rows = connection.execute(query).fetchall()
     assert rows != []
 
 
-def test_history_tells_what_another_model_changed(folder):
+def test_the_history_query_shows_the_changes_of_another_model(folder):
     sql = (
         "SELECT previous_json, value_json, latest FROM history"
         " WHERE schema_name = 'invoice' AND pointer = '/gross_total' ORDER BY run_id"

@@ -1,4 +1,4 @@
-"""What other programs get: every value as it is, and no formula among them."""
+"""Exports: other programs get every value as it is, and no formula among them."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_parquet_has_the_types_of_the_view_and_other_engines_read_it(rich, tmp_p
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_pandas_and_polars_read_the_tables(rich, tmp_path, library):
     engine = pytest.importorskip(library)
-    # The folder's name has signs in it that polars would take for a pattern.
+    # polars would take the signs in the folder's name for a pattern.
     plain: dict[str, bool] = {"glob": False} if library == "polars" else {}
     path = tmp_path / "rich.parquet"
     export(rich, "SELECT * FROM rich ORDER BY path", "parquet", path, sql=True)
@@ -120,20 +120,20 @@ def test_pandas_and_polars_read_the_tables(rich, tmp_path, library):
 
 
 @given(st.text())
-def test_defusing_can_be_undone_and_leaves_no_formula(text):
+def test_defused_text_is_no_formula_and_can_be_restored(text):
     safe = exporting._safe(text)
     assert not FORMULA.match(safe) or safe.startswith(DEFUSED) or exporting._NUMBER.fullmatch(safe)
     undone = safe[1:] if safe[:1] == DEFUSED and FORMULA.match(safe) else safe
     assert undone == text
 
 
-def test_two_columns_of_one_name_are_both_there(rich):
+def test_two_columns_of_one_name_are_both_exported(rich):
     stream = io.BytesIO()
     export(rich, "SELECT 1 AS a, 2 AS a", "jsonl", stream, sql=True)
     assert json.loads(stream.getvalue()) == {"a": 1, "a_1": 2}
 
 
-def test_a_file_is_whole_or_not_there(rich, tmp_path):
+def test_an_exported_file_is_whole_or_absent(rich, tmp_path):
     with pytest.raises(UsageError, match="expected a view"):
         export(rich, "nothing", "csv", tmp_path / "x.csv")
     with pytest.raises(UsageError, match="got DELETE"):
@@ -143,7 +143,7 @@ def test_a_file_is_whole_or_not_there(rich, tmp_path):
     assert [path for path in tmp_path.iterdir() if path != rich] == []
 
 
-def test_no_file_of_the_results_is_written_over(rich, tmp_path):
+def test_an_export_never_overwrites_a_file_of_the_results(rich, tmp_path):
     (tmp_path / "link").symlink_to(rich)
     for folder in (rich, tmp_path / "link"):
         for name in ("cinnabar.duckdb", "manifest/batch-0000000001.json", "new.parquet"):

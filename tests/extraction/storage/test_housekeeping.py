@@ -1,4 +1,4 @@
-"""Runs, what a folder holds, and small files made into large ones beside readers."""
+"""Housekeeping: the list of runs, the state of a folder, and compaction beside readers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EVERYTHING = [
 ]
 
 
-def test_runs_are_listed_the_last_one_first_also_one_that_did_not_end(out, workload):
+def test_runs_are_listed_latest_first_with_unfinished_ones(out, workload):
     workload.work(out)
     with Store.open(out) as store:
         workload.begin(store)
@@ -30,7 +30,7 @@ def test_runs_are_listed_the_last_one_first_also_one_that_did_not_end(out, workl
         runs(out, limit=0)
 
 
-def test_status_says_what_is_there_and_whether_a_run_is_going(out, workload):
+def test_status_shows_the_results_and_a_running_run(out, workload):
     workload.work(out)
     found = status(out)
     assert (found.runs, found.documents, found.records, found.quarantined) == (
@@ -75,14 +75,14 @@ def test_a_file_that_has_changed_is_not_merged_under_a_new_checksum(out, workloa
         compact(out)
 
 
-def test_what_needs_results_says_that_there_are_none(tmp_path):
+def test_commands_on_an_empty_folder_say_that_it_has_no_results(tmp_path):
     for command in (runs, status, compact):
         with pytest.raises(UsageError, match="no results"):
             command(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_committed_is_published_soon_also_where_no_other_batch_comes(out, workload, monkeypatch):
+def test_a_commit_is_published_soon_without_a_further_batch(out, workload, monkeypatch):
     monkeypatch.setattr("cinnabar.extraction.storage.run.PUBLISH_EVERY", 0.2)
     with Store.open(out) as store:
         run = workload.begin(store)

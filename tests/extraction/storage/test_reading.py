@@ -1,3 +1,5 @@
+"""Reading results: documents with their evidence, and SQL queries that change nothing."""
+
 from __future__ import annotations
 
 import pytest
@@ -51,7 +53,7 @@ def test_the_latest_content_of_a_path_is_shown(out, workload):
     assert shown.document == workload.written("a.txt", content="two").digest
 
 
-def test_an_unknown_or_ambiguous_document_is_told(out, workload):
+def test_an_unknown_or_ambiguous_document_is_an_error(out, workload):
     with Store.open(out) as store:
         run = workload.begin(store)
         run.commit_batch([workload.written("x/a.txt"), workload.written("y/a.txt")])
@@ -70,7 +72,7 @@ def test_sql_gives_columns_and_rows(out, workload):
         query(out, "SELECT no_such FROM note")
 
 
-def test_a_broken_file_is_named_with_what_helps_and_a_wrong_question_on_one_line(out, workload):
+def test_a_broken_file_is_named_with_a_remedy_and_a_wrong_query_on_one_line(out, workload):
     workload.work(out)
     with pytest.raises(UsageError) as raised:
         query(out, "SELECT no_such FROM note")
@@ -95,7 +97,7 @@ def test_a_broken_file_is_named_with_what_helps_and_a_wrong_question_on_one_line
         ("SET autoinstall_known_extensions = true", "expected a query, got SET"),
     ],
 )
-def test_sql_asks_and_changes_nothing(out, workload, monkeypatch, sql, said):
+def test_sql_changes_nothing(out, workload, monkeypatch, sql, said):
     workload.work(out)
     monkeypatch.chdir(out)
     with pytest.raises(UsageError, match=said):
@@ -109,7 +111,7 @@ def test_every_kind_of_query_is_answered(out, workload):
         assert query(out, sql).rows, sql
 
 
-def test_a_folder_without_results_is_told(tmp_path):
+def test_a_folder_without_results_is_an_error(tmp_path):
     with pytest.raises(UsageError, match="no results of Cinnabar lie here"):
         query(tmp_path, "SELECT 1")
 

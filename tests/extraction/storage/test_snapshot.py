@@ -1,4 +1,4 @@
-"""What an analyst sees: typed columns, safe names, and every view from the first run on."""
+"""The snapshot for analysts: typed columns, safe names, and every view from the first run on."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_hostile_names_and_values_come_back_exactly(out, workload):
     assert snapshot(out, "SELECT count(*) FROM fields") == [(3 * len(values),)]
 
 
-def test_columns_of_the_user_make_way_for_ours(out, workload):
+def test_our_columns_are_renamed_where_the_user_has_their_name(out, workload):
     properties = {
         name: {"type": "string"} for name in ("path", "Record_JSON", "run_id", "run_id_", "Total", "total")
     }
@@ -151,7 +151,7 @@ def test_a_schema_of_any_name_has_a_view_of_its_own(out, workload, title):
     assert snapshot(out, f"SELECT name, size FROM {view}") == [("n", 1)]
 
 
-def test_a_new_version_of_a_schema_takes_its_name_and_the_old_one_stays(out, workload):
+def test_a_new_schema_version_takes_the_view_name_and_the_old_one_keeps_a_view(out, workload):
     wider = {**workload.SCHEMA, "properties": {**workload.SCHEMA["properties"], "size": {"type": "string"}}}
     store_records(out, workload, workload.SCHEMA, {"name": "old", "size": 1})
     store_records(out, workload, wider, {"name": "new", "size": "one"})
@@ -164,7 +164,7 @@ def test_a_new_version_of_a_schema_takes_its_name_and_the_old_one_stays(out, wor
     assert snapshot(out, "SELECT count(*) FROM records WHERE latest") == [(2,)]
 
 
-def test_a_version_that_wrote_nothing_takes_no_name_away(out, workload):
+def test_a_version_without_records_does_not_take_the_view_name(out, workload):
     older, newer = ({**workload.SCHEMA, "description": text} for text in ("older", "newer"))
     store_records(out, workload, older, {"name": "old", "size": 1})
     store_records(out, workload, newer)
@@ -188,7 +188,7 @@ def test_a_record_that_is_no_object_has_a_column_named_value(out, workload):
     assert snapshot(out, "SELECT value FROM list ORDER BY path") == [([1, 2],), ([],)]
 
 
-def test_a_moved_folder_reads_on_and_gets_a_new_snapshot(out, workload, tmp_path):
+def test_a_moved_folder_stays_readable_and_gets_a_new_snapshot(out, workload, tmp_path):
     workload.work(out)
     moved = out.rename(tmp_path / "moved")
     assert query(moved, "SELECT count(*) FROM note").rows == [(5,)]
@@ -197,7 +197,7 @@ def test_a_moved_folder_reads_on_and_gets_a_new_snapshot(out, workload, tmp_path
     assert snapshot(moved, "SELECT count(*) FROM note") == [(5,)]
 
 
-def test_a_snapshot_that_is_lost_or_broken_is_built_anew(out, workload):
+def test_a_lost_or_broken_snapshot_is_built_anew(out, workload):
     workload.work(out)
     (out / DATABASE).write_bytes(b"torn")
     Store.open(out).close()
@@ -228,7 +228,7 @@ def test_one_view_unites_the_versions_of_a_schema(out, workload):
     assert rows == [
         (None, None, "a", 1.0), (None, Decimal("0.2500"), "b", 2.0), ([1], Decimal("0.1234"), "c", 4.5)
     ]  # fmt: skip
-    # A version whose types do not go together with the latest one's is not among them.
+    # A version with types that do not unite with the latest one's is not among them.
     store({"name": {"type": "string"}, "size": {"type": "integer"}, "price": {"type": "string"}}, d={
         "name": "d", "size": 1, "price": "much"
     })  # fmt: skip
@@ -236,13 +236,13 @@ def test_one_view_unites_the_versions_of_a_schema(out, workload):
     assert rows == [(None, "a"), (None, "b"), ("much", "d")]
 
 
-def test_no_new_version_comes_beside_one_of_other_types_but_an_old_one_goes_on(out, workload):
+def test_a_version_of_other_types_is_refused_unless_it_is_already_stored(out, workload):
     def version(**more):
         properties = {**workload.SCHEMA["properties"], **more}
         return load_schema({**workload.SCHEMA, "properties": properties})
 
     text, date_ = version(day={"type": "string"}), version(day={"type": "string", "format": "date"})
-    for source in (text, date_):  # as folders of before have them
+    for source in (text, date_):  # as older folders have them
         store_records(out, workload, source.schema, {"name": "n", "size": 1})
     with Store.open(out) as store:
         for source in (text, date_):

@@ -1,4 +1,4 @@
-"""Keys, locks, runs and the merging of batches."""
+"""The store: keys, locks, runs and the merging of batches."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_second_run_finds_its_work_done(out, workload):
     assert query(out, "SELECT count(*) FROM records").rows == [(5,)]
 
 
-def test_another_engine_supersedes_records_and_tries_quarantine_again(out, workload):
+def test_another_engine_supersedes_records_and_retries_the_quarantine(out, workload):
     workload.work(out)
     with Store.open(out) as store:
         run = workload.begin(store, engine="engine-2")
@@ -58,7 +58,7 @@ def test_another_engine_supersedes_records_and_tries_quarantine_again(out, workl
     assert query(out, "SELECT * FROM quarantine").rows == []
 
 
-def test_quarantine_is_tried_again_on_request_only(out, workload):
+def test_the_quarantine_is_retried_on_request_only(out, workload):
     workload.work(out)
     with Store.open(out) as store:
         assert workload.begin(store).done("f" * 64)
@@ -76,7 +76,7 @@ def test_a_batch_committed_twice_counts_once(out, workload):
     assert query(out, "SELECT count(*) FROM outcomes").rows == [(3,)]
 
 
-def test_a_key_is_written_once_whatever_the_caller_does(out, workload):
+def test_a_key_is_written_once_under_any_calls(out, workload):
     with Store.open(out) as store:
         run = workload.begin(store)
         run.commit_batch([workload.written("a"), workload.written("b", content="a")])
@@ -137,7 +137,7 @@ def test_a_forked_child_does_not_keep_the_lock_of_a_dead_parent(out):
     assert os.read(alive, 1) == b"x"
     with pytest.raises(UsageError):
         Store.open(out)
-    store._lock.forget()  # what the kernel does when the parent dies: the file is closed, nothing is unlocked
+    store._lock.forget()  # what the kernel does when the parent dies: it closes the file without unlocking it
     Store.open(out).close()
     os.close(go)
     os.waitpid(child, 0)
@@ -172,7 +172,7 @@ def test_a_full_disk_leaves_the_last_good_state(out, workload, monkeypatch):
     assert workload.work(out).written == 3
 
 
-def test_only_files_of_our_own_making_are_cleared_away(out, workload):
+def test_only_files_of_our_own_are_removed(out, workload):
     workload.work(out)
     (out / "data" / "mine.parquet").write_text("keep")
     (out / "documents" / "notes.txt").write_text("keep")
@@ -188,7 +188,7 @@ def test_only_files_of_our_own_making_are_cleared_away(out, workload):
     assert (out / "data" / "mine.parquet").exists() and (out / "documents" / "notes.txt").exists()
 
 
-def test_a_committed_file_that_is_gone_is_told(out, workload):
+def test_a_missing_committed_file_is_an_error(out, workload):
     workload.work(out)
     next((out / "data").rglob("batch-0000000002.parquet")).unlink()
     with pytest.raises(RunError, match="it is missing; restore it"):
@@ -240,7 +240,7 @@ def test_runs_sort_in_the_order_they_began_even_when_the_clock_is_set_back(out, 
     assert first.id < second.id < third.id
 
 
-def test_records_with_other_column_types_are_not_mixed_in(out, workload, monkeypatch):
+def test_records_with_other_column_types_are_not_mixed(out, workload, monkeypatch):
     workload.work(out)
     other = pa.schema([("name", pa.string()), ("size", pa.string())])
     monkeypatch.setattr("cinnabar.extraction.storage.run.arrow_schema", lambda _: other)
@@ -264,7 +264,7 @@ def test_the_schema_lies_beside_the_data(out, workload):
         {"status": "skipped", "code": "duplicate"},
     ],
 )
-def test_an_outcome_whose_parts_do_not_fit_is_refused(parts):
+def test_an_outcome_with_contradicting_parts_is_refused(parts):
     with pytest.raises(ValueError, match=r"a.pdf"):
         Outcome("a.pdf", **parts)
 
@@ -279,7 +279,7 @@ def test_threads_that_write_one_file_at_once_leave_one_of_theirs_whole(out) -> N
 
     def write(letter: bytes, temporary: Path) -> None:
         temporary.write_bytes(letter * 10)
-        meeting.wait(10)  # both have begun: under one name each would now go on with the other's file
+        meeting.wait(10)  # both have begun; under one name each would now write to the other's file
         assert temporary.read_bytes() == letter * 10
         meeting.wait(10)
 

@@ -1,4 +1,4 @@
-"""What is broken is named and set aside, and the next run makes the folder what it was."""
+"""Verification: broken files are named and set aside, and the next run restores the folder."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_broken_file_is_named_and_set_aside_and_its_documents_are_filled_again
 
 @pytest.mark.parametrize("since", first(1, ["nothing", "the snapshot was lost", "a run failed"]))
 @pytest.mark.parametrize("way", ["emptied", "scrambled", "gone"])
-def test_a_file_that_no_reader_opens_is_set_aside_whatever_came_since(out, workload, way, since):
+def test_an_unreadable_file_is_set_aside_after_any_later_event(out, workload, way, since):
     with Store.open(out) as store:
         run = workload.begin(store)
         for batch in workload.batches():
@@ -100,13 +100,13 @@ def test_a_file_that_no_reader_opens_is_set_aside_whatever_came_since(out, workl
 
 
 def fail_a_run(out, workload):
-    """A run that makes the snapshot stale, where it comes so far."""
+    """A run that makes the snapshot stale if it gets so far."""
     with Store.open(out) as store:
         workload.begin(store).finish()
 
 
 @pytest.mark.parametrize(("place", "way"), [(0, "cut"), (1, "emptied"), (2, "emptied"), (3, "cut")])
-def test_a_broken_manifest_stops_a_run_and_is_set_aside(out, workload, way, place):
+def test_a_broken_manifest_stops_a_run_until_it_is_set_aside(out, workload, way, place):
     workload.work(out)
     before = query(out, ROWS).rows
     path = sorted((out / "manifest").iterdir())[place]
@@ -150,7 +150,7 @@ def test_a_record_that_breaks_its_schema_is_set_aside(out, workload):
     assert query(out, "SELECT path FROM note").rows == [("b",)]
 
 
-def test_a_schema_that_is_lost_is_told_and_written_again(out, workload):
+def test_a_lost_schema_is_named_and_written_again(out, workload):
     workload.work(out)
     (path,) = (out / "schemas").iterdir()
     path.write_text(json.dumps({"type": "object"}))
@@ -171,7 +171,7 @@ def test_leftovers_are_shown_and_removed_on_request(out, workload):
     assert not torn.exists()
 
 
-def test_beside_a_run_a_folder_is_checked_but_not_changed(out, workload):
+def test_a_folder_is_checked_but_not_changed_during_a_run(out, workload):
     workload.work(out)
     with Store.open(out):
         assert verify(out).problems == []
@@ -186,7 +186,7 @@ def test_a_folder_without_results_is_wrong_use(tmp_path):
         verify(tmp_path)
 
 
-def test_what_was_set_aside_twice_is_kept_twice(out, workload):
+def test_files_set_aside_twice_are_kept_twice(out, workload):
     for _ in range(2):
         workload.work(out)
         for path in (out / "data").rglob("*.parquet"):

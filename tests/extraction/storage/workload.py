@@ -1,9 +1,11 @@
-"""Batches to store, and processes that are killed while they store them or read beside the writer.
+"""Batches to store, and processes that die while they store them or read beside the writer.
 
-workload.py kill ROOT      for each rename of a run, in ROOT/<point> a process that is killed before it;
-                           prints the number of points
-workload.py write OUT      commits batches for ever
-workload.py read OUT       polls the snapshot until its standard input is closed; prints what it saw
+`workload.py kill ROOT` runs once for each rename of a run: in ROOT/<point> a process dies before that rename. It prints
+the number of points.
+
+`workload.py write OUT` commits batches for ever.
+
+`workload.py read OUT` polls the snapshot until its standard input is closed, and prints the states that it saw.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ ENGINE = "engine-1"
 
 
 def written(path, record=None, content=None, confidence=0.75):
-    """A written outcome; the document's bytes are its path, where no content is given."""
+    """A written outcome; without given content the document's bytes are its path."""
     digest = hashlib.sha256((content or path).encode("utf-8", "surrogateescape")).hexdigest()
     record = {"name": path, "size": len(path)} if record is None else record
     evidence = Evidence((Span(3, 8), Span(9, 12)), "as it stands", (Box(2, 1, 2, 3, 4), Box(2, 1, 5, 3, 7)))
@@ -50,7 +52,7 @@ def written(path, record=None, content=None, confidence=0.75):
 
 
 def begin(store, schema=SCHEMA, engine=ENGINE, **options):
-    """A run with this schema."""
+    """Begin a run with this schema."""
     source = load_schema(schema)
     return Run(store, source, compile_schema(source.schema), engine, {"effort": "low"}, **options)
 
@@ -63,7 +65,7 @@ def batches():
 
 
 def work(out):
-    """The whole run; a second one does what the first did not."""
+    """Do the whole run; a second one does the work that the first left."""
     with Store.open(out) as store:
         run = begin(store, inputs=[outcome.path for batch in batches() for outcome in batch])
         for batch in batches():
@@ -140,5 +142,5 @@ def _read(out):
 
 
 if __name__ == "__main__":
-    os.fsync = lambda _: None  # a killed process loses nothing that the kernel has
+    os.fsync = lambda _: None  # the kernel keeps the data of a killed process
     {"kill": _kill, "write": _write, "read": _read}[sys.argv[1]](Path(sys.argv[2]))

@@ -1,4 +1,4 @@
-"""Automata over bytes: minimal, one for each language, and which texts they hold."""
+"""Automata over bytes: they are minimal, one for each language, and accept exactly its texts."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def one_byte(members: Iterable[int]) -> Automaton:
     return literals(bytes([byte]) for byte in members)
 
 
-def test_of_texts_that_are_alike_several_are_found_that_can_be_printed() -> None:
+def test_shortest_texts_use_printable_bytes_first() -> None:
     assert one_byte(range(256)).shortest_texts(4) == [b"!", b'"', b"#", b"$"]
     assert one_byte([0x00, 0x0A, 0xFF]).shortest_texts(4) == [b"\xff"]
     assert one_byte(b" \x00{").shortest_texts(4) == [b"{"]
@@ -111,7 +111,7 @@ def test_of_texts_that_are_alike_several_are_found_that_can_be_printed() -> None
     assert ANYTHING.shortest_texts(3) == [b"", b"!", b'"'] and empty().shortest_texts(3) == []
 
 
-#: Which of bytes that are alike stands for them: what can be printed, letters and digits before signs.
+#: The order in which a byte is chosen to stand for bytes alike: printable ones first, letters and digits before signs.
 ORDER = [*range(0x30, 0x7B), *range(0x20, 0x30), *range(0x7B, 0x100), *range(0x20)]
 
 
@@ -119,7 +119,7 @@ ORDER = [*range(0x30, 0x7B), *range(0x20, 0x30), *range(0x7B, 0x100), *range(0x2
 @example({0x7B}).via("the first after z")
 @example({0x7E, 0x7F, 0x80}).via("the last that can be printed")
 @example({0x21, 0x20, 0x1F}).via("the first that can be printed")
-def test_of_bytes_that_are_alike_those_are_written_that_can_be_printed(bytes_: set[int]) -> None:
+def test_printable_bytes_stand_for_bytes_alike(bytes_: set[int]) -> None:
     one, printed = one_byte(sorted(bytes_)), sorted(bytes_ & set(range(0x21, 0x7F)))
     for count in (1, 2, 5):
         expected = printed[:count] or [min(bytes_, key=ORDER.index)]
@@ -136,7 +136,7 @@ def test_edges_are_the_transitions(automaton: Automaton) -> None:
     assert source.dtype == target.dtype == kind.dtype == automaton.transitions.dtype == np.int32
 
 
-def test_columns_without_bytes_are_no_moves() -> None:
+def test_table_columns_without_bytes_make_no_transitions() -> None:
     assert from_dfa([[-1, 1], [-1, -1]], np.zeros(256), [False, True]).is_empty
 
 
@@ -151,15 +151,15 @@ def test_an_automaton_past_the_cap_is_refused() -> None:
     assert caught.value.limit == MAX_STATES and isinstance(caught.value, CinnabarError)
 
 
-def test_a_cap_is_what_may_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_automaton_may_reach_its_cap_but_not_exceed_it(monkeypatch: pytest.MonkeyPatch) -> None:
     chains = [literal(b"x" * length) for length in range(5)]
     long, longer, loop = literal(b"x" * 398), literal(b"x" * 399), fullmatch("(?:yz)*")
-    # Three sets of states, two of which are one when it is minimised.
+    # Three sets of states; minimisation unites two of them.
     many, few = fullmatch("x*"), literals([b"x", b"xx"])
     within = {"MAX_STATES": ("automaton", "concatenation"), "MAX_RAW_STATES": ("literals", "boolean")}
     for name, cap, make, found in (
         ("MAX_STATES", 4, lambda: from_dfa(*_table(chains[3])), None),
-        # Where the first byte says which part it is of, no sets of states are looked at on the way.
+        # The first byte names its part, so no sets of states are built on the way.
         ("MAX_STATES", 3, lambda: concat(literal(b"x"), loop), None),
         ("MAX_STATES", 2, lambda: concat(literal(b"x"), loop), 3),
         ("MAX_STATES", 4, lambda: from_dfa(*_table(chains[4])), 5),
@@ -203,7 +203,7 @@ def test_the_language_without_texts_holds_none() -> None:
     assert not empty().accepts(b"")
 
 
-def test_where_no_text_goes_on_the_run_ends_at_minus_one() -> None:
+def test_a_run_that_no_text_continues_ends_at_minus_one() -> None:
     assert literal(b"ab").run(b"a") >= 0
     assert literal(b"ab").run(b"b") == -1
     assert empty().run(b"") == -1

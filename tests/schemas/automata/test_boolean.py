@@ -1,4 +1,4 @@
-"""The Boolean operations on languages, against those of sets of texts."""
+"""Boolean operations on languages, against those on sets of texts."""
 
 from __future__ import annotations
 

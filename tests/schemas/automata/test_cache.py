@@ -1,4 +1,4 @@
-"""Automata kept on disk: whole or not at all, and never another one than was asked for."""
+"""The cache of automata: an entry is whole or absent, and a key never gives another key's automaton."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def refuse() -> Automaton:
     raise AssertionError("it is on disk")
 
 
-def test_what_was_built_once_is_read_again(folder: Path) -> None:
+def test_a_built_automaton_is_read_from_the_cache(folder: Path) -> None:
     made = remembered("plate", build)
     found = remembered("plate", refuse)
     assert found.fingerprint == made.fingerprint and found.accepts(b"abc-123")
@@ -40,7 +40,7 @@ def test_what_was_built_once_is_read_again(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_another_key_and_another_release_do_not_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_key_or_release_has_another_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     remembered("plate", build)
     with pytest.raises(AssertionError):
         remembered("plates", refuse)
@@ -57,7 +57,7 @@ def test_a_corrupt_entry_is_built_again(folder: Path, damage: str) -> None:
     if damage == "swapped":
         remembered("digits", lambda: fullmatch(r"\d"))
         (other,) = (p for p in folder.iterdir() if p != path)
-        # Whole, but with the arrays of another one under its fingerprint.
+        # Whole, but with the arrays of another automaton under its fingerprint.
         head = other.read_bytes()
         path.write_bytes(head[: len(head) // 2] + data[len(data) // 2 :])
     else:
@@ -69,7 +69,7 @@ def test_a_corrupt_entry_is_built_again(folder: Path, damage: str) -> None:
     assert remembered("plate", refuse).fingerprint == made.fingerprint
 
 
-def test_without_a_folder_that_can_be_written_all_is_built(
+def test_without_a_writable_folder_every_automaton_is_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cache, "WORTH", 0.0)
@@ -81,7 +81,7 @@ def test_without_a_folder_that_can_be_written_all_is_built(
     assert cache_folder() is None
 
 
-def test_the_folder_is_the_user_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_folder_belongs_to_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CINNABAR_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", "/some/cache")
     assert cache_folder() == Path("/some/cache/cinnabar")

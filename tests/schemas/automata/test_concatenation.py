@@ -1,4 +1,4 @@
-"""Texts one after the other, against every way to cut them."""
+"""Concatenation of languages, against every way to cut a text."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_bytes_of_both_languages_are_told_apart(
         assert automaton.accepts(bytes(word)) == (known.fullmatch(bytes(word)) is not None), word
 
 
-def test_what_leads_back_to_the_start_may_be_followed_by_the_same() -> None:
+def test_languages_with_loops_to_the_start_are_concatenated_exactly() -> None:
     odd = from_dfa([[1], [0]], np.zeros(256), [False, True])
     pairs = concat(odd, odd)
     assert [length for length in range(9) if pairs.accepts(b"x" * length)] == [2, 4, 6, 8]

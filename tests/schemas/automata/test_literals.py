@@ -1,4 +1,4 @@
-"""Automata of given texts hold these and no others."""
+"""Automata of given texts: they accept exactly these texts."""
 
 from __future__ import annotations
 

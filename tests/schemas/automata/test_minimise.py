@@ -1,4 +1,4 @@
-"""The passes over tables, each against its definition."""
+"""Minimisation passes over tables, each against its definition."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def tables(draw: st.DrawFn) -> tuple[list[list[int]], list[bool]]:
 
 
 def lengths(table: list[list[int]], accepting: list[bool], state: int, most: int) -> set[int]:
-    """How long the texts from a state are, of those of at most `most` bytes."""
+    """The lengths of the texts from a state, among those of at most `most` bytes."""
     found, here = set(), {state}
     for length in range(most + 1):
         if any(accepting[s] for s in here):
@@ -65,13 +65,13 @@ def test_edges_are_reversed_and_distances_are_those_of_the_shortest_and_longest_
     every = [lengths(table, accepting, state, 2 * size) for state in range(size)]
     assert nearest(final, back).tolist() == [min(found, default=-1) for found in every]
     if all(every):
-        # Where a text is longer than there are states, some loop is in it.
+        # A text longer than the number of states contains a loop.
         longest = [-1 if max(found) >= size else max(found) for found in every]
         assert farthest(raw, back).tolist() == longest
 
 
 @given(tables())
-def test_states_are_alike_where_no_text_tells_them_apart(drawn: tuple[list[list[int]], list[bool]]) -> None:
+def test_states_are_equivalent_where_no_text_tells_them_apart(drawn: tuple[list[list[int]], list[bool]]) -> None:
     table, accepting = drawn
     size = len(table)
     if not all(lengths(table, accepting, state, size) for state in range(size)):
@@ -104,7 +104,7 @@ def test_bytes_of_equal_columns_are_one_class_and_the_smallest_byte_numbers_it(
 
 
 @given(classes, classes)
-def test_joined_classes_tell_apart_what_either_does(a: list[int], b: list[int]) -> None:
+def test_joined_classes_tell_apart_all_that_either_one_does(a: list[int], b: list[int]) -> None:
     joined, in_a, in_b = join_classes(np.array(a, np.int32), np.array(b, np.int32))
     assert [(int(in_a[k]), int(in_b[k])) for k in joined] == list(zip(a, b, strict=True))
     assert sorted(set(joined.tolist())) == list(range(len(set(zip(a, b, strict=True)))))

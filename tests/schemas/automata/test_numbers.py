@@ -1,4 +1,4 @@
-"""Numbers: one spelling for each value; bounds and multiples against exact decimal arithmetic."""
+"""Numbers: one spelling for each value, and bounds and multiples against exact decimal arithmetic."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_exponents_are_not_expanded_past_the_cap(value: str | int) -> None:
 @pytest.mark.parametrize(
     "value", ["", "nan", "1_0", "1,5", " 1", "٣", "0x1", "-", float("nan"), float("inf"), True]
 )
-def test_what_is_not_a_decimal_number_has_no_spelling(value: str | float) -> None:
+def test_only_decimal_numbers_have_a_spelling(value: str | float) -> None:
     with pytest.raises(ValueError, match="expected a"):
         canonical_number(value)
 
@@ -137,13 +137,13 @@ def test_a_decimal_step_bounds_the_places() -> None:
 
 
 @pytest.mark.parametrize("step", ["0", "-1", "65537", "3276.9", "0.0012345"])
-def test_a_step_without_a_fair_automaton_is_refused(step: str) -> None:
+def test_a_step_that_needs_too_large_an_automaton_is_refused(step: str) -> None:
     with pytest.raises(UnsupportedNumber, match="multipleOf"):
         number(multiple_of=Decimal(step))
 
 
 @pytest.mark.parametrize("step", ["4096", "204.8", "8192", "65536"])
-def test_a_step_of_as_many_remainders_as_are_allowed_has_its_automaton(step: str) -> None:
+def test_a_step_with_the_most_allowed_remainders_has_an_automaton(step: str) -> None:
     automaton = number(multiple_of=Decimal(step))
     for factor in (0, 1, 7, 1000):
         text = canonical_number(Decimal(step) * factor)

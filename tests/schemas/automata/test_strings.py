@@ -1,4 +1,4 @@
-"""Canonical spellings of strings: one for each, and all strings have one."""
+"""Canonical spellings of strings: every string has exactly one."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def test_no_other_spelling_is_accepted(value: str) -> None:
         pytest.param(b'"\xc3"', id="cut off"),
     ],
 )
-def test_what_is_not_canonical_is_refused(spelled: bytes) -> None:
+def test_spellings_that_are_not_canonical_are_refused(spelled: bytes) -> None:
     assert not any_string().accepts(spelled)
 
 
 @given(st.binary(max_size=6))
-def test_only_what_decodes_and_spells_back_the_same_is_accepted(raw: bytes) -> None:
+def test_only_text_that_decodes_and_respells_the_same_is_accepted(raw: bytes) -> None:
     spelled = b'"' + raw + b'"'
     try:
         same = canonical_string(json.loads(spelled.decode())) == spelled
@@ -70,7 +70,7 @@ def test_only_what_decodes_and_spells_back_the_same_is_accepted(raw: bytes) -> N
     assert any_string().accepts(spelled) == same
 
 
-def test_bytes_are_those_of_utf8_wherever_they_begin_and_end() -> None:
+def test_string_bytes_are_valid_utf8_at_any_cut() -> None:
     language, edges = any_string(), (0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF)
     for lead in range(0x80, 0x100):
         tails = [

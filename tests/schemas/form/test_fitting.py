@@ -1,4 +1,4 @@
-"""Records fitted into forms: which slots hold what, and one canonical text for each record."""
+"""Fitting records into forms: the slots get their values, and each record has one canonical text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def form(schema: Any) -> Form:
 
 
 def held(found: Form, value: Any) -> dict[tuple[str, int], str]:
-    """What the slots of the form hold, by path and row."""
+    """The values in the slots of the form, by path and row."""
     return {(found.slots[slot].path, row): text for (slot, row), text in fit(found, value).texts.items()}
 
 
@@ -54,7 +54,7 @@ def test_a_choice_holds_the_name_of_its_branch() -> None:
     assert held(found, {}) == {}
 
 
-def test_a_value_is_in_the_first_branch_that_holds_it() -> None:
+def test_a_value_fits_the_first_branch_that_accepts_it() -> None:
     either = {**PERSON, "title": "Other", "properties": {"name": {"type": "string", "minLength": 3}}}
     choice = form({"anyOf": [either, {**PERSON, "additionalProperties": NUMBER}]}).root
     assert isinstance(choice, ChoiceNode)
@@ -64,7 +64,7 @@ def test_a_value_is_in_the_first_branch_that_holds_it() -> None:
     assert branch_of(choice, [1]) is None
 
 
-def test_a_branch_that_fails_late_leaves_nothing_behind() -> None:
+def test_a_branch_that_fails_late_leaves_no_values_behind() -> None:
     rows = {"type": "array", "items": TEXT}
     first = {"type": "object", "properties": {"r": rows, "k": {"const": 1}}, "required": ["k"], "title": "A"}
     second = {"type": "object", "properties": {"r": rows, "k": {"const": 2}}, "required": ["k"], "title": "B"}
@@ -114,7 +114,7 @@ REFUSED: list[tuple[dict[str, Any], Any, str]] = [
 
 
 @pytest.mark.parametrize(("schema", "value", "pointer"), REFUSED, ids=lambda v: str(v)[:50])
-def test_what_has_no_place_is_refused_by_its_pointer(schema: Any, value: Any, pointer: str) -> None:
+def test_a_value_without_a_place_is_refused_by_its_pointer(schema: Any, value: Any, pointer: str) -> None:
     with pytest.raises(NotAccepted) as caught:
         fit(form(schema), value)
     assert caught.value.pointer == pointer
@@ -133,7 +133,7 @@ CUTS: list[tuple[dict[str, Any], Any, Any]] = [
 
 
 @pytest.mark.parametrize(("schema", "allowed", "cut"), CUTS, ids=lambda v: str(v)[:50])
-def test_what_fits_the_form_is_still_judged(schema: dict[str, Any], allowed: Any, cut: Any) -> None:
+def test_a_record_that_fits_the_form_must_still_meet_the_schema(schema: dict[str, Any], allowed: Any, cut: Any) -> None:
     compiled = compile_schema(schema)
     assert parse(compiled.canonical(allowed)) == allowed
     assert fit(compiled.form, cut).text

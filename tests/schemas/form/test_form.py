@@ -1,4 +1,4 @@
-"""A form's fingerprint names all that it says."""
+"""The fingerprint of a form covers all of its content."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ def test_forms_of_equal_content_have_one_fingerprint_and_hash() -> None:
     ],
     ids=lambda value: "/".join(value) if isinstance(value, tuple) else "",
 )
-def test_whatever_a_form_says_otherwise_changes_its_fingerprint(path: tuple[str, ...], value: Any) -> None:
+def test_any_change_of_a_form_changes_its_fingerprint(path: tuple[str, ...], value: Any) -> None:
     assert form_of(*path, value=value).fingerprint != form_of().fingerprint
 
 
-def test_what_an_alternative_says_counts() -> None:
+def test_alternatives_and_their_order_change_the_fingerprint() -> None:
     def of(*names: str) -> Form:
         text = {"type": "string"}
         kinds = [{"type": "object", "title": n, "properties": {n: text}, "required": [n]} for n in names]

@@ -1,4 +1,4 @@
-"""A record that meets all of a schema is found before any document is read, or the schema is refused."""
+"""Smallest instances: compilation finds a record that meets all of a schema, or refuses the schema."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ABC = {"type": "object", "properties": {"a": NUMBER, "b": NUMBER, "c": NUMBER}, 
 
 
 def nested(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema within rows within objects, each demanded."""
+    """The schema within objects within rows, each of them required."""
     rows = {"type": "array", "items": {"type": "object", "properties": {"x": schema}, "required": ["x"]}}
     return {"type": "object", "properties": {"r": {**rows, "minItems": 1}}, "required": ["r"]}
 
@@ -123,7 +123,7 @@ def test_many_items_may_have_to_differ(item: dict[str, Any]) -> None:
         assert len(set(map(json.dumps, json.loads(compile_schema(schema).minimal())))) == 100
 
 
-def test_what_follows_items_that_differ_is_as_small_as_ever() -> None:
+def test_values_after_unique_items_stay_minimal() -> None:
     rows = {"type": "array", "items": {"type": "integer"}, "uniqueItems": True, "minItems": 3}
     for items in (
         TEXT,
@@ -143,23 +143,23 @@ def parts(schema: Any) -> tuple[Form, Any]:
     return lay_out(normalise(schema).shape), compile_schema(schema).judge
 
 
-def test_nothing_is_tried_beyond_the_budget() -> None:
+def test_the_search_stops_at_its_budget() -> None:
     form, judge = parts({**ABC, "minProperties": 3})
     assert smallest_instance(form, judge, budget=1) is None
     assert smallest_instance(form, judge) == '{"a":0,"b":0,"c":0}'
 
 
 @pytest.mark.parametrize("wanted", [3, 5, 9])
-def test_another_text_of_one_slot_is_nearer_than_two_changes(wanted: int) -> None:
+def test_another_text_of_one_slot_comes_before_two_changes(wanted: int) -> None:
     two = {"properties": {"a": {"const": 1}}, "required": ["b"]}
     either = {"anyOf": [{"properties": {"a": {"const": wanted}}}, two]}
-    # Denied twice it is left to the judge, and makes no choice.
+    # A double `not` is left to the judge, and makes no choice.
     schema = {**ABC, "properties": {"a": NUMBER, "b": {"const": 1}}, "required": ["a"]}
     assert compile_schema({**schema, "not": {"not": either}}).minimal() == f'{{"a":{wanted}}}'
 
 
 class Refusing:
-    """Refuses every record at its root, and counts them."""
+    """Refuse every record at its root, and keep its text."""
 
     def __init__(self) -> None:
         self.judge, self.texts = compile_schema(False).judge, list[str]()
@@ -169,7 +169,7 @@ class Refusing:
         return self.judge.violation(record)
 
 
-def test_every_way_is_tried_once_those_of_few_changes_first() -> None:
+def test_every_record_is_tried_once_with_fewest_changes_first() -> None:
     form, _ = parts({"type": "object", "properties": {name: {"const": 1} for name in "abc"}})
     judge = Refusing()
     assert smallest_instance(form, judge) is None  # type: ignore[arg-type]
@@ -182,11 +182,11 @@ def test_every_way_is_tried_once_those_of_few_changes_first() -> None:
     })  # fmt: skip
     judge = Refusing()
     assert smallest_instance(nested, judge) is None  # type: ignore[arg-type]
-    # What lies nearer to the place that is refused goes first.
+    # Changes nearer to the refused place come first.
     assert judge.texts == ['{"o": {}}', '{"o": {}, "p": 1}', '{"o": {"x": 1}}', '{"o": {"x": 1}, "p": 1}']
 
 
-def test_what_may_be_left_out_or_null_is() -> None:
+def test_optional_values_are_omitted_and_nullable_ones_null() -> None:
     optional = {"a": {"type": ["object", "null"], "properties": {}}, "b": NUMBER}
     assert (
         compile_schema({"type": "object", "properties": optional, "required": ["a"]}).minimal()

@@ -1,4 +1,4 @@
-"""Shapes laid out as forms: choices and their names, alternatives that are one, open properties."""
+"""Laying out shapes as forms: choices and their names, united alternatives, and open properties."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_constant_that_may_be_missing_names_nothing() -> None:
     assert found == ["object with k", "object with k, z"]
 
 
-def test_alternatives_without_words_are_named_by_what_they_are() -> None:
+def test_alternatives_without_words_are_named_by_their_kind() -> None:
     node = choice(
         closed(a=TEXT), {"type": "array", "items": TEXT}, TEXT, {"type": "integer"}, {"type": "null"}
     )
@@ -94,7 +94,7 @@ def test_no_two_alternatives_have_one_name() -> None:
     assert len(set(found)) == 3
 
 
-def test_a_choice_is_told_of_by_the_words_around_it() -> None:
+def test_a_choice_is_described_by_the_words_around_it() -> None:
     node = choice(closed(a=TEXT), closed(b=TEXT), title="Payer", description="Who pays.")
     assert (node.title, node.description) == ("Payer", "Who pays.")
     assert (node.selector.title, node.selector.path, node.path) == ("Payer", "", "")
@@ -108,7 +108,7 @@ def test_choices_stand_within_choices_and_rows() -> None:
     assert [found.slots[node.selector.index] is node.selector for node in found.choices] == [True, True]
 
 
-# Alternatives that are one
+# United alternatives
 
 
 def test_alternatives_that_differ_in_what_they_require_are_one_object() -> None:
@@ -127,13 +127,13 @@ def test_a_condition_makes_no_second_object() -> None:
     assert slots[0].options == ('"a"', '"b"') and slots[1].automaton.accepts(b"3")
 
 
-def test_what_depends_on_a_property_makes_no_second_object() -> None:
+def test_a_dependent_schema_makes_no_second_object() -> None:
     schema: dict[str, Any] = {"type": "object", "properties": {"a": TEXT}}
     schema["dependentSchemas"] = {"a": {"properties": {"b": TEXT}, "required": ["b"]}}
     assert only_object(schema) == {"a": False, "b": False}
 
 
-def test_an_alternative_that_says_less_is_part_of_the_one_that_says_more() -> None:
+def test_an_alternative_is_part_of_one_with_more_properties() -> None:
     described = closed("a", "b", a=TEXT, b=TEXT)
     assert only_object({"anyOf": [closed("a", a=TEXT), described]}) == {"a": True, "b": False}
     assert only_object({"anyOf": [described, closed("a", a={"enum": ["x"]})]}) == {"a": True, "b": False}
@@ -164,7 +164,7 @@ def test_an_alternative_is_part_of_the_first_that_holds_it() -> None:
     ] == [[("a", True), ("b", False)], [("a", True), ("c", True)]]
 
 
-def test_alternatives_with_titles_of_their_own_stay_apart_unless_they_hold_the_same() -> None:
+def test_alternatives_with_their_own_titles_stay_apart_unless_equal() -> None:
     short, long = closed("a", a=TEXT, title="Short"), closed("a", a=TEXT, b=TEXT, title="Long")
     assert names(choice(short, long)) == ["Short", "Long"]
     assert only_object({"anyOf": [long, {**long, "title": "Other"}]}) == {"a": True, "b": False}
@@ -179,7 +179,7 @@ def rest(schema: Any) -> ArrayNode | None:
     return root.rest[0] if root.rest else None
 
 
-def test_open_properties_are_rows_with_a_name_where_their_values_are_described() -> None:
+def test_open_properties_with_described_values_are_rows_with_a_name() -> None:
     schema = {"type": "object", "properties": {"id": TEXT}, "additionalProperties": {"type": "integer"}}
     found = rest(schema)
     assert found is not None and found.key is not None and isinstance(found.item, Slot)
@@ -191,7 +191,7 @@ def test_open_properties_are_rows_with_a_name_where_their_values_are_described()
 @pytest.mark.parametrize(
     ("limits", "most"), [((None, None), None), ((1, None), None), ((None, 1), None), ((2, 3), 2), ((3, 2), 2)]
 )
-def test_an_alternative_that_is_part_of_another_leaves_the_wider_bound_on_their_properties(
+def test_united_alternatives_keep_the_wider_bound_on_their_properties(
     limits: tuple[int | None, int | None], most: int | None
 ) -> None:
     numbers = {"type": "object", "properties": {"a": TEXT}, "additionalProperties": {"type": "integer"}}
@@ -244,7 +244,7 @@ def test_first_items_have_places_of_their_own() -> None:
     assert isinstance(ends, ArrayNode) and ends.item is None and len(ends.prefix) == 2
 
 
-def test_rows_that_are_wanted_have_a_shape_of_their_own_and_no_slots_in_the_form() -> None:
+def test_contained_rows_have_their_own_shape_and_no_slots_in_the_form() -> None:
     schema = {"type": "array", "items": {"type": "integer"}, "contains": {"minimum": 10}, "minContains": 2}
     found = form(schema)
     assert isinstance(found.root, ArrayNode) and isinstance(found.root.contained, Slot)
@@ -252,7 +252,7 @@ def test_rows_that_are_wanted_have_a_shape_of_their_own_and_no_slots_in_the_form
     assert not found.root.contained.automaton.accepts(b"9")
 
 
-def test_rows_of_which_only_some_are_described_have_places_for_what_is_said_of_these() -> None:
+def test_rows_have_places_for_properties_that_only_contains_describes() -> None:
     wanted = {
         "type": "object",
         "properties": {"id": TEXT, "more": closed("x", x=TEXT)},
@@ -265,7 +265,7 @@ def test_rows_of_which_only_some_are_described_have_places_for_what_is_said_of_t
         assert compiled.canonical(json.loads(compiled.minimal())) == compiled.minimal()
 
 
-def test_where_any_value_may_stand_any_scalar_is_written() -> None:
+def test_a_place_for_any_value_takes_any_scalar() -> None:
     (slot,) = form({}).slots
     assert all(slot.automaton.accepts(text) for text in (b"null", b"true", b"1.5", b'"x"'))
 
@@ -319,7 +319,7 @@ TREE = closed(
 )
 
 
-def test_rows_lie_in_the_rows_of_the_array_around_them_and_first_items_outside() -> None:
+def test_rows_lie_in_the_rows_of_their_outer_array_and_first_items_outside() -> None:
     found = form(TREE)
     paths = {node.index: node.path for node in found.arrays} | {-1: "-"}
     around = {paths[inner]: paths[outer] for inner, outer in enclosing(found).items()}
@@ -341,7 +341,7 @@ def test_rows_lie_in_the_rows_of_the_array_around_them_and_first_items_outside()
         seen.append(inner)
 
 
-def test_every_node_is_walked_once_parents_first_and_what_lies_right_below_are_its_children() -> None:
+def test_every_node_is_walked_once_before_its_direct_children() -> None:
     found = form(TREE)
     nodes = list(walk(found.root))
     assert nodes[0] is found.root and len({id(node) for node in nodes}) == len(nodes)

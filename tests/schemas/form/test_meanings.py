@@ -1,4 +1,4 @@
-"""What a description says of the choices of its field."""
+"""Meanings of choices: a field's description explains its options."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_description_explains_choices(
     "description",
     ["", "Whether pets may come: yes, no; null when not told.", "yes, no", "no-one = nobody; yesterday = 1"],
 )
-def test_what_explains_no_choice_gives_nothing(description: str) -> None:
+def test_text_that_explains_no_choice_gives_nothing(description: str) -> None:
     assert meanings(("yes", "no", ""), description) == ()
 
 

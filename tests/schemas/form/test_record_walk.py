@@ -1,4 +1,4 @@
-"""A walk along the form finds all that fitting the record finds, and the places that have no value."""
+"""The record walk: it finds all values that fitting finds, and the places without a value."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_an_open_property_is_a_row_by_its_name_and_a_first_item_is_none() -> Non
     assert rows == [("/k~11", 0, -1), ("/k~11/1", 1, 0), ("/l", 2, -1)]
 
 
-def test_of_a_choice_the_branch_that_holds_the_value_is_walked() -> None:
+def test_a_choice_is_walked_in_the_branch_that_accepts_the_value() -> None:
     schema = {"anyOf": [{"type": "array", "items": TEXT}, {"type": "object", "properties": {"a": TEXT}}]}
     leaves, _ = walked(schema, {"a": "x"})
     assert leaves[1:] == [("/a", "x", -1)] and leaves[0][0] == "" and isinstance(leaves[0][1], str)
@@ -75,7 +75,7 @@ PAIRS = st.one_of(
 
 @examples(100)
 @given(PAIRS, st.data())
-def test_it_finds_the_rows_and_the_values_that_fitting_finds(pair: Any, data: st.DataObject) -> None:
+def test_the_walk_finds_the_rows_and_values_that_fitting_finds(pair: Any, data: st.DataObject) -> None:
     schema, values = pair
     value = data.draw(values)
     try:

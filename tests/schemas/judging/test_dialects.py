@@ -1,4 +1,4 @@
-"""Each draft is read by its own rules."""
+"""Dialects: each draft of JSON Schema is read by its own rules."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_list_of_items_leaves_the_rest_to_additional_items() -> None:
         assert accepted(dialect, {"items": {}, "additionalItems": False}, [1, 2])
 
 
-def test_what_stands_beside_a_reference_is_ignored_up_to_draft_7() -> None:
+def test_keywords_beside_a_reference_are_ignored_up_to_draft_7() -> None:
     schema = {"properties": {"a": {"$ref": "#/definitions/n", "maximum": 1}}, "definitions": {"n": {}}}
     assert [accepted(d, schema, {"a": 2}) for d in DRAFTS] == [True, True, True, False, False]
 
@@ -88,16 +88,16 @@ def test_dependencies_are_read_in_every_draft(dialect: int) -> None:
         ("prefixItems", [False], [1], 2020),
     ],
 )
-def test_a_keyword_means_nothing_before_its_draft(keyword: str, value: Any, refused: Any, since: int) -> None:
+def test_a_keyword_is_ignored_before_its_draft(keyword: str, value: Any, refused: Any, since: int) -> None:
     for dialect in DRAFTS:
         assert accepted(dialect, {keyword: value}, refused) == (dialect < since)
 
 
-def test_a_condition_means_nothing_before_draft_7() -> None:
+def test_a_condition_is_ignored_before_draft_7() -> None:
     assert [accepted(d, {"if": {}, "then": False}, 1) for d in DRAFTS] == [True, True, False, False, False]
 
 
-def test_nullable_counts_beside_a_type_and_where_no_draft_is_named() -> None:
+def test_nullable_counts_beside_a_type_if_no_draft_is_named() -> None:
     assert judge_of({"type": "string", "nullable": True}).accepts(None)
     assert not judge_of({"type": "string", "nullable": False}).accepts(None)
     assert not judge_of({"enum": ["a"], "type": "string", "nullable": True}).accepts(None)
@@ -122,6 +122,6 @@ def test_draft_7_looks_into_encoded_strings() -> None:
     assert accepted(2020, schema, "%")
 
 
-def test_what_is_modern_stays_as_it_is() -> None:
+def test_a_2020_12_schema_stays_unchanged() -> None:
     schema = {"type": "array", "prefixItems": [{}], "items": False, "title": "x"}
     assert modern(schema, Dialect.DRAFT_2020_12) == {k: (k, v) for k, v in schema.items()}

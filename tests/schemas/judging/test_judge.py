@@ -1,4 +1,4 @@
-"""A value meets a schema exactly as an independent validator says, and what it fails by is named."""
+"""The judge: a value meets a schema exactly as an independent validator says, and its violations are named."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_a_value_is_accepted_if_an_independent_validator_accepts_it(schema: Any,
 
 @examples(300)
 @given(st.data())
-def test_what_is_left_unevaluated_is_what_an_independent_validator_leaves(data: st.DataObject) -> None:
+def test_the_unevaluated_parts_are_those_of_an_independent_validator(data: st.DataObject) -> None:
     parts = keywords(st.one_of(st.booleans(), st.just({"minLength": 1})))
     inner = st.recursive(parts, lambda below: keywords(st.one_of(st.just(True), below)), max_leaves=6)
     keyword = data.draw(st.sampled_from(["unevaluatedProperties", "unevaluatedItems"]))
@@ -181,7 +181,7 @@ RECORD = {
         ),
     ],
 )
-def test_a_violation_says_what_where_and_by_which_keyword(
+def test_a_violation_names_its_place_and_keyword(
     value: str, pointer: str, schema_pointer: str, sentence: str
 ) -> None:
     problem = judge_of(RECORD).violation(parse(value))
@@ -200,13 +200,14 @@ def test_a_violation_says_what_where_and_by_which_keyword(
     ],
     ids=["no end of the count", "a count with an end", "a value of 80 characters", "a longer value"],
 )
-def test_a_violation_says_how_many_were_wanted_and_begins_what_was_got(
+def test_a_violation_names_the_expected_count_and_shortens_the_value(
     schema: Any, value: Any, sentence: str
 ) -> None:
     assert sentence in str(judge_of(schema).violation(value))
 
 
-#: For each keyword its value, a record that fails by it, where it fails and by what below the keyword.
+#: For each keyword: its value, a record that fails by it, the place of the failure, and the failing path below the
+#: keyword.
 FAILING: list[tuple[str, Any, Any, str, str]] = [
     ("type", "string", 1, "", ""),
     ("type", ["string", "null"], 1, "", ""),
@@ -254,7 +255,7 @@ FAILING: list[tuple[str, Any, Any, str, str]] = [
 
 @pytest.mark.parametrize("around", [False, True], ids=["at the top", "in a property of an item"])
 @pytest.mark.parametrize(("keyword", "value", "record", "at", "below"), FAILING, ids=str)
-def test_every_keyword_is_named_with_its_place_where_a_value_fails_by_it(
+def test_every_keyword_is_named_with_the_place_of_its_violation(
     keyword: str, value: Any, record: Any, at: str, below: str, around: bool
 ) -> None:
     few = {"few": {"minimum": 2}}
@@ -281,13 +282,13 @@ def test_a_value_that_meets_its_schema_has_no_violation() -> None:
     assert judge_of(RECORD).violation({"lines": [{"total": 1}], "seller": None}) is None
 
 
-def test_no_value_at_all_is_no_error() -> None:
+def test_a_schema_without_values_is_no_error() -> None:
     assert not judge_of(False).accepts(None)
     assert not judge_of({"type": "integer", "minimum": 2, "maximum": 1}).accepts(1)
 
 
 def nested(wrap: Any, inner: Any, levels: int = 10_000) -> Any:
-    """A value or a schema wrapped into itself this often."""
+    """A value or a schema wrapped into itself this many times."""
     for _ in range(levels):
         inner = wrap(inner)
     return inner
@@ -295,7 +296,7 @@ def nested(wrap: Any, inner: Any, levels: int = 10_000) -> Any:
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("keyword", ["$ref", "$dynamicRef"])
-def test_what_a_reference_leads_to_counts_as_evaluated(keyword: str) -> None:
+def test_properties_behind_a_reference_count_as_evaluated(keyword: str) -> None:
     part = {"$dynamicAnchor": "n", "$anchor": "m", "properties": {"a": {"type": "integer"}}}
     schema = {
         "$defs": {"n": part},
@@ -318,7 +319,7 @@ def test_a_hundred_schemas_may_be_nested_at_one_value_and_no_more() -> None:
     with pytest.raises(UnsupportedSchema, match=f"got {MAX_BESIDE + 1}") as caught:
         judge_of(nested(MAX_BESIDE + 1))
     assert caught.value.pointer == "/allOf"
-    # What goes into the value begins anew.
+    # A keyword that goes into the value starts the count anew.
     deeper = {"properties": {"a": nested(MAX_BESIDE)}}
     assert judge_of({"allOf": [deeper]}).accepts({"a": 3})
 
@@ -372,7 +373,7 @@ def test_a_hundred_thousand_properties_are_ready() -> None:
 
 
 def two_ways(last: Any, beside: dict[str, Any], steps: int = 30) -> dict[str, Any]:
-    """A schema that is reached from the root in two ways at each step, so in 2 ** steps ways in all."""
+    """A schema with two ways to it at each step, so 2 ** steps ways from the root in all."""
     defs: dict[str, Any] = {}
     for i in range(steps):
         further = {"$ref": f"#/$defs/d{i + 1}"}
@@ -382,7 +383,7 @@ def two_ways(last: Any, beside: dict[str, Any], steps: int = 30) -> dict[str, An
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("beside", [{}, {"unevaluatedProperties": False}, {"unevaluatedItems": False}])
-def test_a_schema_that_is_reached_in_many_ways_is_asked_once_of_each_value(beside: dict[str, Any]) -> None:
+def test_a_schema_with_many_ways_to_it_judges_each_value_once(beside: dict[str, Any]) -> None:
     judge = judge_of(two_ways({"type": ["object", "array"], "properties": {"a": {}}}, beside))
     assert judge.accepts({"a": 1}) and judge.accepts([])
     assert judge.accepts({"b": 1}) == ("unevaluatedProperties" not in beside)

@@ -1,4 +1,4 @@
-"""References lead where the standard says, and nowhere else."""
+"""Resources: references lead to the places that the standard names, and nowhere else."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_recursive_references_of_2019_09_ask_the_outermost_schema() -> None:
         },
     ],
 )
-def test_a_circle_that_does_not_go_into_the_value_is_refused(schema: dict[str, Any]) -> None:
+def test_a_reference_cycle_that_does_not_go_into_the_value_is_refused(schema: dict[str, Any]) -> None:
     with pytest.raises(UnsupportedSchema, match="leads back to itself"):
         judge_of(schema)
 
@@ -171,7 +171,7 @@ BACK = {"$ref": "#/$defs/a"}
         ("dependencies", {"x": BACK}, "/x"),
     ],
 )
-def test_a_circle_is_told_by_the_keyword_that_closes_it(keyword: str, value: Any, step: str) -> None:
+def test_a_reference_cycle_is_named_by_the_keyword_that_closes_it(keyword: str, value: Any, step: str) -> None:
     schema = {"$ref": f"#/$defs/a/{keyword}{step}", "$defs": {"a": {keyword: value, "then": True}}}
     with pytest.raises(UnsupportedSchema, match="it leads back to itself") as caught:
         judge_of(schema)

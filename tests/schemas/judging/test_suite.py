@@ -1,4 +1,4 @@
-"""The standard's own test suite, and real schemas with their instances, are judged as they are labelled."""
+"""The standard's own test suite, and real schemas with their instances, are judged as their labels say."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from cinnabar.schemas.judging import judge_of
 
 pytestmark = pytest.mark.shared
 
-# Groups that need a document which is fetched from elsewhere, by the part of the message that says so.
+# Groups that need a document from elsewhere, by the part of the message that says so.
 ELSEWHERE = ("is not within this schema, and nothing is fetched", "expected a draft of JSON Schema")
 
 
 def text_of(value: Any) -> str:
-    """A value as a text, which is what records come in."""
+    """A value as a text, as the judge gets records."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def wrong(schema: Any, tests: list[dict[str, Any]]) -> Iterator[str]:
-    """Descriptions of the tests that are judged otherwise than they are labelled."""
+    """The descriptions of the tests with a verdict other than their label."""
     judge = judge_of(schema)
     for i, test in enumerate(tests):
         if judge.accepts(parse(text_of(test["data"]))) != test["valid"]:

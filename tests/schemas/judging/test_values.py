@@ -1,4 +1,4 @@
-"""Equality, numbers and types of JSON values are those of the standard."""
+"""JSON values: equality, numbers and types are those of the standard."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_huge_exponents_are_never_written_out() -> None:
         "[" * 10_000,
     ],
 )
-def test_texts_that_readers_do_not_agree_on_have_no_value(text: str) -> None:
+def test_texts_that_json_readers_disagree_on_have_no_value(text: str) -> None:
     with pytest.raises(ValueError, match="expected"):
         parse(text)
 
@@ -147,7 +147,7 @@ def test_a_pattern_that_cannot_be_read_is_refused_by_its_pointer(keyword: str) -
     assert caught.value.keyword == keyword
 
 
-def test_what_is_no_parsed_json_is_an_error() -> None:
+def test_python_objects_that_are_no_json_are_an_error() -> None:
     with pytest.raises(ValueError, match="expected parsed JSON, got tuple"):
         judge_of({"type": "array"}).accepts((1, 2))
 
@@ -157,7 +157,7 @@ def test_what_is_no_parsed_json_is_an_error() -> None:
     [(120, (12, 1)), (-7, (7, 0)), (Decimal("-1.50"), (15, -1)), (0.25, (25, -2)), (Decimal("1E+9"), (1, 9))],
     ids=str,
 )
-def test_the_size_of_a_number_has_no_zeros_at_its_end(
+def test_the_size_of_a_number_ignores_trailing_zeros(
     value: int | float | Decimal, size: tuple[int, int]
 ) -> None:
     assert split(value) == size

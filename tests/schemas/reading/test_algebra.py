@@ -1,4 +1,4 @@
-"""Recursion and size: how deep, how wide and how many, and that what is left out is told."""
+"""Recursion and size of schemas: depth, width and counts have limits, and omissions are listed."""
 
 from __future__ import annotations
 
@@ -53,25 +53,25 @@ NODE = {
 
 
 def depth(found: Shape) -> int:
-    """How many nodes of a tree stand one below the other."""
+    """The depth of a tree in nodes."""
     children = fields(found)["children"].shape if isinstance(found, Object) else None
     return 1 + depth(children.item) if isinstance(children, Array) and children.item is not None else 1
 
 
-def test_recursion_is_unrolled_in_the_shape_and_told() -> None:
+def test_recursion_is_unrolled_in_the_shape_and_listed() -> None:
     found = normalise(chain("node", NODE))
     assert depth(found.shape) == UNROLLED[0]
     assert [pointer for pointer, _ in found.left_out] == ["/$defs/node/properties/children/items/$ref"]
 
 
-def test_recursion_is_followed_further_where_nothing_could_be_written_otherwise() -> None:
+def test_recursion_is_unrolled_deeper_where_a_value_requires_it() -> None:
     steps: dict[str, Any] = {"n": {"anyOf": [{"$ref": "#/$defs/n"}, {"type": "integer"}]}}
     schema = {"$defs": {**steps, "m": {"type": "object", "properties": {"n": {"$ref": "#/$defs/n"}}}}}
     assert Number(True) in branches(shape({**schema, "$ref": "#/$defs/n"}))
     within: dict[str, Any] = {"$ref": "#/$defs/l"}
     for _ in range(3):
         within = {"type": "object", "properties": {"x": within}, "required": ["x"]}
-    # Four levels of the list are demanded before it may end.
+    # The list requires four levels before it may end.
     least = {"type": "array", "items": {"$ref": "#/$defs/l"}}
     assert isinstance(shape({"$defs": {"l": least}, **within}), Object)
 
@@ -88,14 +88,14 @@ def test_a_dynamic_reference_leads_to_the_outermost_schema() -> None:
     assert isinstance(children, Array) and list(fields(children.item or Anything())) == ["c"]
 
 
-def test_what_contains_itself_without_an_end_has_no_form() -> None:
+def test_endless_recursion_has_no_form() -> None:
     endless = {"type": "object", "properties": {"next": {"$ref": "#/$defs/n"}}, "required": ["next"]}
     with pytest.raises(UnsupportedSchema, match="contains itself") as caught:
         normalise(chain("n", endless))
     assert caught.value.pointer == "/$defs/n/properties/next/$ref"
 
 
-def test_of_a_large_schema_the_optional_values_that_lie_deepest_are_left_out_and_told() -> None:
+def test_a_large_schema_omits_its_deepest_optional_values_and_lists_them() -> None:
     definitions: dict[str, Any] = {"d0": TEXT}
     for i in range(1, 30):
         twice = {"$ref": f"#/$defs/d{i - 1}"}
@@ -105,17 +105,17 @@ def test_of_a_large_schema_the_optional_values_that_lie_deepest_are_left_out_and
     assert len(form.slots) + len(form.objects) < MAX_SHAPES
     assert list(fields(found.shape)) == ["l", "r"]
     assert all(pointer.endswith("/properties") for pointer, _ in found.left_out)
-    assert {what for _, what in found.left_out} == {"left out, for the form is as large as it gets"}
+    assert {what for _, what in found.left_out} == {"left out, because the form has reached its largest size"}
 
 
 WIDE = {f"p{at}": TEXT for at in range(2 * MAX_SHAPES)}
 
 
-def test_of_more_properties_than_a_form_has_the_first_and_the_required_ones_are_written() -> None:
+def test_too_many_properties_keep_the_first_and_the_required_ones() -> None:
     found = normalise({"type": "object", "properties": WIDE, "required": [f"p{len(WIDE) - 1}"]})
     names = list(fields(found.shape))
     assert names == [*(f"p{at}" for at in range(MAX_SHAPES - 1)), f"p{len(WIDE) - 1}"]
-    assert found.left_out == (("/properties", "left out, for the form is as large as it gets"),)
+    assert found.left_out == (("/properties", "left out, because the form has reached its largest size"),)
     both = {"allOf": [{"type": "object", "properties": WIDE}, {"properties": {"b": TEXT}, "required": ["b"]}]}
     assert list(fields(shape(both)))[-1] == "b"
     within = {"type": "object", "properties": {"b": TEXT, "a": {**OPEN, "required": [*WIDE, "x"]}}}
@@ -124,11 +124,11 @@ def test_of_more_properties_than_a_form_has_the_first_and_the_required_ones_are_
     assert not fields(fields(deep)["o"].shape), "below the top only what is required is written then"
 
 
-def test_of_more_alternatives_than_a_form_has_the_first_ones_are_written() -> None:
+def test_too_many_alternatives_keep_the_first_ones() -> None:
     codes = [{"const": name, "title": f"the code {name}"} for name in WIDE]
     found = normalise({"oneOf": codes})
     assert isinstance(found.shape, Enum) and len(found.shape.options) == MAX_SHAPES - 1
-    assert found.left_out == ((f"/oneOf/{MAX_SHAPES - 1}", "left out, for the form is as large as it gets"),)
+    assert found.left_out == ((f"/oneOf/{MAX_SHAPES - 1}", "left out, because the form has reached its largest size"),)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_of_more_alternatives_than_a_form_has_the_first_ones_are_written() -> No
          "patternProperties"),
     ],
 )  # fmt: skip
-def test_more_values_than_a_form_has_are_refused_where_none_may_be_left_out(
+def test_too_many_required_values_are_refused(
     schema: Any, pointer: str, keyword: str
 ) -> None:
     with pytest.raises(UnsupportedSchema, match=r"more than 4,000 .* that cannot be left out") as caught:
@@ -151,7 +151,7 @@ def test_more_values_than_a_form_has_are_refused_where_none_may_be_left_out(
     assert not isinstance(caught.value, NoValue)
 
 
-def test_lists_within_lists_end_somewhere_and_this_is_told() -> None:
+def test_nested_lists_are_cut_at_a_depth_and_listed() -> None:
     schema: dict[str, Any] = TEXT
     for _ in range(200):
         schema = {"type": "array", "items": schema}

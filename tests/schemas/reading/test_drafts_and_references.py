@@ -1,4 +1,4 @@
-"""What a draft knows, and where a reference leads."""
+"""Drafts and references: the keywords that each draft knows, and the target of each reference."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shapes_of_schemas import DRAFTS, TEXT, shape
 from cinnabar.schemas.reading.shape import Anything, Array, Null, Number, String, Union
 
 
-def test_drafts_before_2019_ignore_what_stands_beside_a_reference() -> None:
+def test_drafts_before_2019_ignore_keywords_beside_a_reference() -> None:
     schema = {"definitions": {"s": TEXT}, "$ref": "#/definitions/s", "maxLength": 3}
     for dialect, expected in ((4, None), (6, None), (7, None), (2019, 3), (2020, 3)):
         found = shape({**schema, "$schema": DRAFTS[dialect]})
@@ -22,7 +22,7 @@ def test_draft_4_has_flags_for_exclusive_bounds() -> None:
     assert shape({**schema, "exclusiveMinimum": False}) == Number(True, minimum=Decimal(1))
 
 
-def test_a_keyword_says_nothing_before_the_draft_that_brought_it() -> None:
+def test_a_keyword_is_ignored_before_the_draft_that_brought_it() -> None:
     assert shape({"$schema": DRAFTS[4], "type": "integer", "const": 3}) == Number(True)
     assert shape({"$schema": DRAFTS[6], **TEXT, "if": True, "then": False}) == String()
     assert shape({"$schema": DRAFTS[7], "type": "array", "prefixItems": [TEXT]}) == Array(Anything())

@@ -1,4 +1,4 @@
-"""A scalar shape holds exactly the texts that it says, its bounds on length at their very ends included."""
+"""Languages of scalar shapes: each holds exactly its texts, up to the ends of its bounds on length."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from cinnabar.schemas.reading.language import (
 from cinnabar.schemas.reading.shape import Enum, Null, Number, Shape, String, Union, branches
 
 A, B = ("^a",), ("^b",)
-#: 128 states for each length: its bound is not unrolled.
+#: This pattern has 128 states for each length, so its bound is not unrolled.
 MANY = ("^[ab]*a[ab]{6}$",)
 
 
 def held(shape: Shape, text: str) -> bool:
-    """What the shape says, in plain words; patterns as Python reads them."""
+    """The meaning of the shape in plain code, with patterns as Python reads them."""
     value = json.loads(text)
     for one in branches(shape):
         if isinstance(one, Enum) and text in one.options:
@@ -66,7 +66,7 @@ SHAPES: list[Shape] = [
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_a_shape_holds_what_it_says_at_the_ends_of_its_bounds(shape: Shape) -> None:
+def test_a_shape_is_exact_at_the_ends_of_its_bounds(shape: Shape) -> None:
     ends = {0, 1, 40, 120}
     for one in branches(shape):
         if isinstance(one, String):
@@ -83,7 +83,7 @@ def test_a_shape_holds_what_it_says_at_the_ends_of_its_bounds(shape: Shape) -> N
     )
 
 
-def test_a_bound_is_left_out_of_a_single_string_that_may_be_long_and_of_no_other() -> None:
+def test_only_a_single_string_with_a_large_bound_leaves_its_bound_out() -> None:
     one, more = UNROLLED_LENGTH + 1, MAX_UNROLLED_LENGTH + 1
     assert left_out(String()) is left_out(String(max_length=one - 1)) is left_out(Number()) is None
     assert left_out(String(max_length=one)) == left_out(Union((Null(), String(max_length=one)))) == one
@@ -93,7 +93,7 @@ def test_a_bound_is_left_out_of_a_single_string_that_may_be_long_and_of_no_other
     assert left_out(Union((String(A, max_length=more), String(B, max_length=more + 1)))) == more + 1
 
 
-def test_what_is_unrolled_is_what_is_asked_for() -> None:
+def test_a_bound_is_unrolled_up_to_the_given_length() -> None:
     text = canonical_string("x" * 11)
     assert language(String(max_length=10)).accepts(text) is False
     assert language(String(max_length=10), 10).accepts(text) is False

@@ -1,4 +1,4 @@
-"""What no schema may be: too deep, no JSON, no Unicode, of numbers without end; told by its place."""
+"""Limits of schemas: depth, non-JSON values, broken Unicode and endless numbers are refused by their place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cinnabar.schemas import SchemaError, UnsupportedSchema, compile_schema, loa
 from cinnabar.schemas.reading.limits import MAX_DIGITS, MAX_LEVELS
 from cinnabar.schemas.texts import read_schema, schema_text
 
-#: A schema around another one, and the objects and lists that this adds.
+#: A schema around another one, and the number of objects and lists that it adds.
 WRAPS: dict[str, tuple[Callable[[Any], Any], int]] = {
     "properties": (lambda below: {"properties": {"a": below}, "required": ["a"]}, 2),
     "$defs": (lambda below: {"$defs": {"a": below}}, 2),
@@ -36,7 +36,7 @@ WRAPS: dict[str, tuple[Callable[[Any], Any], int]] = {
 
 
 def nested(keyword: str, levels: int) -> dict[str, Any]:
-    """A schema of so many objects and lists within one another, or one fewer."""
+    """A schema with this many nested objects and lists, or one fewer."""
     wrap, each = WRAPS[keyword]
     schema: dict[str, Any] = {"type": "string"}
     for _ in range((levels - 1) // each):
@@ -45,7 +45,7 @@ def nested(keyword: str, levels: int) -> dict[str, Any]:
 
 
 def further_down(frames: int, work: Callable[[], Any]) -> Any:
-    """What this gives where so much of the stack is in use already."""
+    """Call `work` with this many stack frames already in use."""
     return work() if frames == 0 else further_down(frames - 1, work)
 
 
@@ -134,7 +134,7 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("keyword", NUMBERS)
-def test_a_number_of_a_file_is_meant_as_it_stands_there(keyword: str, tmp_path: Path) -> None:
+def test_a_number_in_a_file_keeps_its_exact_value(keyword: str, tmp_path: Path) -> None:
     path, (said, other) = tmp_path / "s.json", NUMBERS[keyword]
     path.write_text(f'{{"type": "number", "{keyword}": {said}}}')
     source, text = load_schema(path), said.strip("[]")
@@ -147,7 +147,7 @@ def test_a_number_of_a_file_is_meant_as_it_stands_there(keyword: str, tmp_path: 
     assert read_schema(schema_text(source.schema)) == source.schema
 
 
-def test_what_is_written_meets_the_file_that_asked_for_it(tmp_path: Path) -> None:
+def test_a_written_record_meets_the_schema_file(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     path.write_text('{"properties": {"a": {"const": 0.1000000000000000000001}}, "required": ["a"]}')
     source = load_schema(path)
@@ -162,7 +162,7 @@ def test_a_schema_is_the_same_from_a_file_and_from_python(tmp_path: Path) -> Non
     assert load_schema(tmp_path / "s.json").fingerprint == load_schema(schema).fingerprint
 
 
-def test_decimals_are_written_as_numbers_whatever_texts_stand_beside_them() -> None:
+def test_decimals_are_written_as_numbers_beside_any_texts() -> None:
     schema = {"a": Decimal("1E+400"), "decimal 0:0": "decimal 0:0", "b": ["decimal 1:0", Decimal("0.10")]}
     text = schema_text(schema)
     assert text == '{"a": 1E+400, "decimal 0:0": "decimal 0:0", "b": ["decimal 1:0", 0.10]}'
@@ -204,7 +204,7 @@ def test_an_integer_of_python_has_the_same_limit() -> None:
 
 
 @pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity"])
-def test_what_python_alone_takes_for_json_is_refused_by_its_place(word: str, tmp_path: Path) -> None:
+def test_json_that_only_python_reads_is_refused_by_its_place(word: str, tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     path.write_text(f'{{"default": {{"a/b": [{word}]}}}}')
     with pytest.raises(SchemaError, match=rf"s: /default/a~1b/0: expected JSON, got {word}$"):
@@ -223,7 +223,7 @@ def test_what_python_alone_takes_for_json_is_refused_by_its_place(word: str, tmp
         (r'{"default": [{"a": "\ud800"}]}', "/default/0/a", "a"),
     ],
 )
-def test_a_lone_surrogate_is_refused_by_its_place_and_not_said_raw(
+def test_a_lone_surrogate_is_refused_by_its_place_and_shown_escaped(
     text: str, pointer: str, keyword: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "s.json"

@@ -1,4 +1,4 @@
-"""JSON Schema to shapes: what is taken over exactly, and what becomes the nearest that can be written."""
+"""Normalising JSON Schema to shapes: some keywords are kept exactly, others become the nearest shape."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ TAKEN_OVER: list[tuple[Any, Shape]] = [
 
 
 @pytest.mark.parametrize(("schema", "expected"), TAKEN_OVER, ids=lambda v: str(v)[:60])
-def test_what_the_algebra_can_say_is_taken_over_exactly(schema: Any, expected: Shape) -> None:
+def test_schemas_that_a_shape_can_express_are_kept_exactly(schema: Any, expected: Shape) -> None:
     assert shape(schema) == expected
 
 
@@ -106,7 +106,7 @@ def test_what_the_algebra_can_say_is_taken_over_exactly(schema: Any, expected: S
         {"not": {"required": ["a"]}},
     ],
 )
-def test_what_says_nothing_of_a_single_place_leaves_the_shape_as_it_is(idle: dict[str, Any]) -> None:
+def test_keywords_across_places_leave_the_shape_unchanged(idle: dict[str, Any]) -> None:
     assert shape({**OPEN, **idle}) == shape(OPEN)
 
 
@@ -125,7 +125,7 @@ def test_a_declared_property_meets_every_pattern_that_its_name_matches() -> None
     assert found["z"].shape == Null()
 
 
-def test_a_keyword_without_a_type_is_written_as_the_type_that_it_is_about() -> None:
+def test_a_keyword_without_a_type_gives_the_type_that_it_is_about() -> None:
     assert shape({"minimum": 3}) == Number(minimum=Decimal(3))
     assert shape({"properties": {"a": TEXT}}) == Object((Field("a", String(), False),), Anything())
     assert shape({"type": ["string", "integer"], "minLength": 2}) == Union(
@@ -133,7 +133,7 @@ def test_a_keyword_without_a_type_is_written_as_the_type_that_it_is_about() -> N
     )
 
 
-def test_keywords_about_another_type_leave_alternatives_and_choices_as_they_are() -> None:
+def test_keywords_about_another_type_leave_alternatives_and_choices_unchanged() -> None:
     kinds = [TEXT, {"type": "object", "properties": {"a": TEXT}, "additionalProperties": False}]
     assert shape({"uniqueItems": True, "oneOf": kinds}) == shape({"oneOf": kinds})
     assert shape({"minLength": 2, "enum": [3, None]}) == shape({"enum": [3, None]})
@@ -149,7 +149,7 @@ def test_types_and_choices_under_not_are_taken_away() -> None:
     assert branches(shape({"not": {"type": ["object", "array", "string", "boolean"]}})) == (Null(), Number())
 
 
-def test_alternatives_are_all_of_them_and_the_judge_knows_which_go_together() -> None:
+def test_all_alternatives_are_kept_and_the_judge_decides_among_them() -> None:
     overlapping = {"oneOf": [{"type": "integer"}, {"type": "number", "minimum": 2}]}
     assert shape(overlapping) == Union((Number(True), Number(minimum=Decimal(2))))
     other = {"type": "object", "properties": {"b": TEXT}, "additionalProperties": False}
@@ -157,7 +157,7 @@ def test_alternatives_are_all_of_them_and_the_judge_knows_which_go_together() ->
     assert shape({"anyOf": [CLOSED, TEXT]}) == Union((shape(CLOSED), String()))
 
 
-def test_a_condition_becomes_what_meets_it_and_what_does_not() -> None:
+def test_a_condition_becomes_an_alternative_that_meets_it_and_one_that_does_not() -> None:
     schema = {
         "type": "object",
         "properties": {"t": {"enum": ["a", "b"]}, "v": {"type": "integer"}},
@@ -170,7 +170,7 @@ def test_a_condition_becomes_what_meets_it_and_what_does_not() -> None:
     assert list(fields(other)) == ["t"]
 
 
-def test_what_depends_on_a_property_is_there_with_it_or_the_property_is_not() -> None:
+def test_a_dependent_schema_applies_with_its_property_or_the_property_is_absent() -> None:
     schema = {**OPEN, "dependentSchemas": {"a": {"required": ["b"], "properties": {"b": TEXT}}}}
     with_it, without = branches(shape(schema))
     assert {name: field.required for name, field in fields(with_it).items()} == {"a": True, "b": True}
@@ -183,14 +183,14 @@ def test_what_depends_on_a_property_is_there_with_it_or_the_property_is_not() ->
     assert shape(old) == shape(schema)
 
 
-def test_an_optional_property_that_cannot_be_written_is_left_out_and_told() -> None:
+def test_an_optional_property_that_cannot_be_written_is_omitted_and_listed() -> None:
     never = {"type": "integer", "minimum": 3, "maximum": 2}
     found = normalise({"type": "object", "properties": {"a": False, "b/c": never, "d": TEXT}})
     assert list(fields(found.shape)) == ["d"]
     assert [pointer for pointer, _ in found.left_out] == ["/properties/b~1c"]
 
 
-def test_what_nobody_checks_is_told() -> None:
+def test_unchecked_keywords_are_listed() -> None:
     said = {
         "c": {**TEXT, "format": "colour"},
         "d": {**TEXT, "contentEncoding": "base64"},
@@ -206,7 +206,7 @@ def test_what_nobody_checks_is_told() -> None:
     assert compile_schema(old).accepts(compile_schema(old).minimal())
 
 
-def test_words_beside_a_reference_win_over_those_behind_it() -> None:
+def test_words_beside_a_reference_come_before_those_behind_it() -> None:
     part = {"type": "object", "properties": {"a": TEXT}, "title": "Party", "description": "Either party."}
     reference = {"$ref": "#/$defs/p"}
     buyer = {"anyOf": [reference, {"type": "null"}], "description": "The buyer.", "default": None}

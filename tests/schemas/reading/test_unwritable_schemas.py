@@ -1,4 +1,4 @@
-"""What cannot be written: no value, or none by us, is named with its keyword and its place."""
+"""Schemas that cannot be written: without a value, or without one for us, named with keyword and place."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NOTHING: list[tuple[Any, str, str]] = [
 
 
 @pytest.mark.parametrize(("schema", "pointer", "keyword"), NOTHING, ids=lambda v: str(v)[:60])
-def test_where_no_value_is_allowed_the_keyword_is_named(schema: Any, pointer: str, keyword: str) -> None:
+def test_a_schema_without_values_is_named_by_its_keyword(schema: Any, pointer: str, keyword: str) -> None:
     with pytest.raises(NoValue) as caught:
         normalise(schema)
     assert (caught.value.pointer, caught.value.keyword) == (pointer, keyword)
@@ -65,7 +65,7 @@ REFUSED: list[tuple[Any, str, str]] = [
 
 
 @pytest.mark.parametrize(("schema", "pointer", "keyword"), REFUSED, ids=lambda v: str(v)[:60])
-def test_what_cannot_be_written_under_is_refused_by_its_pointer(
+def test_a_schema_that_cannot_be_written_is_refused_by_its_pointer(
     schema: Any, pointer: str, keyword: str
 ) -> None:
     with pytest.raises(UnsupportedSchema) as caught:
@@ -99,13 +99,13 @@ def having(part: Any, **more: Any) -> dict[str, Any]:
     ],
     ids=lambda v: str(v)[:60],
 )
-def test_what_lies_within_has_no_place_where_its_parts_have_no_value_in_common(
+def test_an_optional_value_with_contradicting_parts_has_no_place(
     schema: Any, expected: str
 ) -> None:
     assert compile_schema(schema).minimal() == expected
 
 
-def test_a_property_without_a_value_is_no_undeclared_one_to_what_stands_beside() -> None:
+def test_a_property_without_a_value_counts_as_declared_in_the_other_parts() -> None:
     apart = {"allOf": [having(DAY), having(SHORT), {"type": "object", "additionalProperties": TEXT}]}
     assert compile_schema(apart).minimal() == "{}"
     with pytest.raises(NoValue) as caught:
@@ -124,7 +124,7 @@ LARGE = [{**TEXT, "pattern": pattern} for pattern in ("a[^x]{8}b[^y]{3}$", "c[^a
         ({"if": having(LARGE[0]), "then": having(LARGE[1])}, "/then"),
     ],
 )
-def test_patterns_that_are_too_large_together_are_refused_by_the_pointer_of_what_joins_them(
+def test_patterns_too_large_together_are_refused_by_the_pointer_of_their_parent(
     schema: Any, pointer: str
 ) -> None:
     with pytest.raises(UnsupportedSchema, match="the automaton needs") as caught:

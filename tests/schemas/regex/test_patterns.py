@@ -1,4 +1,4 @@
-"""Patterns: against Python's `re` where the two languages agree, and by example where they do not."""
+"""Patterns: against Python's `re` where the two languages agree, and by example where they differ."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from cinnabar.schemas.regex.patterns import fullmatch, pattern_matches, written
 
 SUITE = Path(__file__).parents[3].parent / "shared/suites/json-schema-test-suite/tests/draft2020-12"
 
-# Pairs of the same expression in ECMA-262 and in Python, which differ in `.`, `$`, `\s`, digits beyond
-# ASCII and `\B` of the empty text.
+# Pairs of the same expression in ECMA-262 and in Python. The languages differ in `.`, `$`, `\s`, digits beyond ASCII
+# and `\B` of the empty text.
 SPACE = r"[\t-\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]"
 leaves = st.sampled_from(
     [
@@ -199,7 +199,7 @@ def test_a_pattern_that_cannot_be_read_is_refused_with_its_place(
 
 
 @pytest.mark.parametrize("pattern", ["[^]*a.{30}b", "(a{1000}){1000}", "(?:a?){3000}b{20000}"])
-def test_a_pattern_past_the_caps_is_refused_soon(pattern: str) -> None:
+def test_a_pattern_past_the_caps_is_refused_quickly(pattern: str) -> None:
     start = time.process_time()
     for compiled in (written, fullmatch):
         with pytest.raises(TooLarge):
@@ -207,7 +207,7 @@ def test_a_pattern_past_the_caps_is_refused_soon(pattern: str) -> None:
     assert time.process_time() - start < 10
 
 
-def test_a_large_class_costs_states_only_where_it_stands() -> None:
+def test_a_large_class_costs_states_only_at_its_own_place() -> None:
     assert fullmatch(r"[a-z]{900}\p{L}[0-9]{900}").states < 2_200
 
 
@@ -251,7 +251,7 @@ counted_patterns = st.builds(
 
 @examples(25)
 @given(counted_patterns, st.lists(st.integers(0, 210), min_size=1, max_size=4), st.text("abc", max_size=2))
-def test_what_is_written_under_long_counts_matches(pattern: str, lengths: list[int], end: str) -> None:
+def test_texts_written_under_long_counts_match(pattern: str, lengths: list[int], end: str) -> None:
     try:
         found = written(pattern)
     except TooLarge:
@@ -264,7 +264,7 @@ def test_what_is_written_under_long_counts_matches(pattern: str, lengths: list[i
             assert accepted == matches if found.exact else accepted <= matches, text
 
 
-def test_repeating_nothing_ends() -> None:
+def test_repeating_the_empty_text_ends() -> None:
     assert fullmatch("(?:){999999999}").fingerprint == literal(b"").fingerprint
 
 

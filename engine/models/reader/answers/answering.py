@@ -16,9 +16,6 @@ from cinnabar.engine.models.reader.inputs.tensors import KINDS
 from cinnabar.engine.models.reader.memory import Memory
 from cinnabar.engine.models.reader.network.network import BOOLEANS
 
-#: A slot is spelled out as well where the model gives that at least this probability.
-_SPELL_FROM = 0.1
-
 
 def answer(k: int, d: WindowScores, memory: Memory, canvas: Canvas, out: Answers) -> None:
     """One answer from what the windows say: the surer one is of holding the value, the more it counts."""
@@ -35,8 +32,6 @@ def answer(k: int, d: WindowScores, memory: Memory, canvas: Canvas, out: Answers
         out.logits[k] = (mixed + here).tolist()
         return
     typed = kind_of(slot) in TYPED
-    gate = d.spell[best]
-    copied = -math.log1p(math.exp(min(gate, 60.0)))
     pointed = []
     for w in present.argsort(descending=True)[:4].tolist():
         window = memory.windows[d.windows[w]]
@@ -45,8 +40,6 @@ def answer(k: int, d: WindowScores, memory: Memory, canvas: Canvas, out: Answers
         pointed += spans_in_window(starts, ends, logs, memory.columns, window)
     candidates, logs_of = candidates_of(slot, typed, pointed, memory.reader)
     out.candidates[k] = candidates
-    out.logits[k] = [x + here + copied for x in logs_of]
+    out.logits[k] = [x + here for x in logs_of]
     kept = math.exp(min(0.0, d.mass[best]))
     out.refused[k] = math.log(max(1.0 - kept, 1e-9))
-    if 1 / (1 + math.exp(-max(-60.0, min(gate, 60.0)))) >= _SPELL_FROM or not candidates:
-        out.generate[k] = here - math.log1p(math.exp(min(-gate, 60.0)))

@@ -16,13 +16,12 @@ from cinnabar.engine.models.base import Candidate, Scores
 class WindowScores:
     """The scores of one slot in each window that it looked at, before they are made one answer.
 
-    absent: logits of its value not being there; spell: of its being spelled out; mass: the logarithm of the
-    share of the start pointer's probability that lies on allowed pieces; pointed: the log probabilities of
-    the spans at `places` (starts, ends); options: log probabilities; states: [H] each.
+    absent: logits of its value not being there; mass: the logarithm of the share of the start pointer's
+    probability that lies on allowed pieces; pointed: the log probabilities of the spans at `places` (starts,
+    ends); options: log probabilities; states: [H] each.
     """
 
     absent: list[float] = field(default_factory=list)
-    spell: list[float] = field(default_factory=list)
     mass: list[float] = field(default_factory=list)
     windows: list[int] = field(default_factory=list)
     pointed: list[list[list[float]]] = field(default_factory=list)
@@ -35,7 +34,6 @@ class WindowScores:
         window: int,
         state: Tensor,
         absent: float,
-        spell: float,
         mass: float,
         pointed: list[list[float]],
         starts: list[list[int]],
@@ -45,7 +43,6 @@ class WindowScores:
         self.windows.append(window)
         self.states.append(state)
         self.absent.append(absent)
-        self.spell.append(spell)
         self.mass.append(mass)
         self.pointed.append(pointed)
         self.places.append((starts, ends))
@@ -69,25 +66,18 @@ class Answers:
         self.logits: list[list[float]] = [[] for _ in range(slots)]
         # A passage without text has no values.
         self.absent = [0.0] * slots
-        self.generate = [-math.inf] * slots
         self.refused = [-math.inf] * slots
-        self.letters: dict[int, Tensor] = {}
 
     def scores(self, device: torch.device) -> Scores:
-        """All of it as tensors."""
+        """All of it as tensors. The reader spells nothing out."""
         most = max((len(c) for c in self.logits), default=0)
         logits = [[*own, *[-math.inf] * (most - len(own))] for own in self.logits]
-        spelled = sorted(self.letters)
-        letters = torch.zeros(len(spelled), self.length, VOCABULARY, device=device)
-        for i, k in enumerate(spelled):
-            letters[i, : len(self.letters[k])] = self.letters[k]
-        generate = [g if k in self.letters else -math.inf for k, g in enumerate(self.generate)]
         return Scores(
             candidates=self.candidates,
             candidate_logits=torch.tensor(logits, dtype=torch.float32, device=device).view(len(logits), most),
             absent_logit=torch.tensor(self.absent, device=device),
-            generate_logit=torch.tensor(generate, device=device),
-            generating=torch.tensor(spelled, dtype=torch.long, device=device),
-            token_logits=letters,
+            generate_logit=torch.full((len(logits),), -math.inf, device=device),
+            generating=torch.zeros(0, dtype=torch.long, device=device),
+            token_logits=torch.zeros(0, self.length, VOCABULARY, device=device),
             refused_logit=torch.tensor(self.refused, device=device),
         )

@@ -24,7 +24,6 @@ from cinnabar.engine.models.reader.network.encoder import FLOOR, Encoder, Layer
 from cinnabar.engine.models.reader.network.lexical_signals import ABOVE, BESIDE, signals
 from cinnabar.engine.models.reader.network.phrase_vectors import VALUES
 from cinnabar.engine.models.reader.network.regions import DISTANCES, REGIONS, distance_buckets, regions
-from cinnabar.engine.models.reader.network.speller import Speller
 from cinnabar.engine.models.reader.network.states import Decoded, QuestionStates, WindowStates
 from cinnabar.engine.models.reader.network.support import SIGNS, STATED, Statements
 
@@ -86,7 +85,6 @@ class Network(nn.Module):
         self.row_bias = nn.Parameter(torch.tensor(-3.0))
         self.absent = nn.Sequential(nn.Linear(h, p), nn.GELU(), nn.Linear(p, 1))
         self.absent_pointed = nn.Parameter(torch.tensor(0.5))
-        self.spell_gate = nn.Linear(h, 1)
         self.choice_slot, self.choice_option = nn.Linear(h, p), nn.Linear(h, p)
         self.choice_printed = nn.Parameter(torch.tensor(1.0))
         # What of an option, or of a question that is answered by yes, the window bears out (support.py).
@@ -100,7 +98,6 @@ class Network(nn.Module):
         self.default_slot, self.default_named = nn.Linear(h, p), nn.Linear(h, p)
         self.default_bias = nn.Linear(h, 1)
         self.unsigned = nn.Linear(h, 1)
-        self.speller = Speller(h)
         for table in (self.region_pointer, self.distance_pointer, self.span_length, self.span_lines):
             nn.init.zeros_(table.weight)
         nn.init.zeros_(self.choice_bias.weight)

@@ -1,4 +1,4 @@
-"""Confidence is read from signs, never falls with the model's own probability, and lies with its model."""
+"""Calibration: features give confidence, it never falls with the model's probability, and it lies with its model."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ def test_a_value_an_absence_and_a_row_have_their_own_scales() -> None:
     assert done.rows["/lines/0"] == (3, pytest.approx(0.7311, abs=1e-4))
 
 
-def test_what_is_not_the_value_keeps_its_proportion() -> None:
+def test_the_other_readings_keep_their_proportion() -> None:
     done = HALF.calibrated(FORM, PASSAGE, filled(seller=leaf("/seller", 0.8, absence=0.05)))
     assert done.leaves["/seller"].absence == pytest.approx(
         0.25 * (1 - done.leaves["/seller"].confidence), abs=1e-4
     )
 
 
-def test_what_was_known_before_keeps_its_confidence() -> None:
+def test_known_values_keep_their_confidence() -> None:
     known = replace(leaf("/seller", 1.0), origin="known")
     assert HALF.calibrated(FORM, PASSAGE, filled(seller=known)).leaves["/seller"] == known
 
@@ -105,7 +105,7 @@ def test_signs_are_finite_for_whatever_a_model_makes_of_a_document() -> None:
         assert all(abs(value) < 50 for own in (signs.leaves | signs.rows).values() for value in own.values())
 
 
-def test_the_engine_says_what_its_models_calibration_says() -> None:
+def test_the_engine_reports_the_calibrated_confidence() -> None:
     model, passage = tiny_model(), passage_of(bill(1)[0])
     (plain,) = Engine(model).fill([Request("a", FORM, passage)])
     model.calibration = HALF
@@ -174,7 +174,7 @@ def test_a_fine_tuned_model_has_the_calibration_of_its_base(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("harm", ["none", "broken", "of other weights"])
-def test_a_calibration_of_the_model_before_does_not_stay_in_a_folder(tmp_path: Path, harm: str) -> None:
+def test_saving_a_model_removes_the_calibration_of_the_previous_one(tmp_path: Path, harm: str) -> None:
     base, own = saved_model(tmp_path / "base"), saved_model(tmp_path / "own")
     save_calibration(own, replace(HALF, model="of the model before"))
     if harm == "broken":

@@ -1,4 +1,4 @@
-"""The reader behind the engine: whole valid records from any weights, whatever the text says."""
+"""The reader model behind the engine: it makes whole valid records from any weights and any text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import torch
 from tiny_network import BILL, bill, form_of, passage_of, tiny_model
 
-from cinnabar.engine.canvas import MASK, Canvas, SlotInstance
+from cinnabar.engine.canvas import MASK, VOCABULARY, Canvas, SlotInstance
 from cinnabar.engine.effort import effort_of
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Row
@@ -54,7 +54,7 @@ TEXTS = (
 
 @pytest.fixture(scope="module")
 def model() -> Reader:
-    """A network of random weights that sees rows here and there, and mostly values in them."""
+    """A network of random weights that finds a few rows, and mostly values in them."""
     made = tiny_model(1)
     with torch.no_grad():
         made.network.row_bias.fill_(-0.6)
@@ -98,7 +98,7 @@ def test_rows_are_filled_and_rows_within_rows() -> None:
         eager.network.row_bias.fill_(9.0)
         eager.network.absent[2].bias.fill_(-9.0)
     request = Request("nested", compile_schema(NESTED).form, passage_of("Order 12 bolt"))
-    # Weights that were never trained are sure of nothing.
+    # Untrained weights are sure of nothing.
     record = record_of(Engine(eager, replace(effort_of("instant"), answer=0.1)).fill([request])[0])
     jsonschema_rs.validator_for(NESTED).validate(record)
     assert len(record["orders"]) == 2
@@ -142,7 +142,7 @@ def test_a_text_without_words_has_no_values_and_no_rows(model: Reader) -> None:
         assert record_of(result) == {"name": None, "tags": []}
 
 
-def test_a_long_text_is_read_in_windows_that_do_not_depend_on_what_else_is_read(model: Reader) -> None:
+def test_the_windows_of_a_long_text_do_not_depend_on_the_batch(model: Reader) -> None:
     text = LONG * 2
     short, long = model.encode([passage_of("A short text."), passage_of(text)])
     again = model.encode([passage_of(text)])[0]
@@ -153,7 +153,7 @@ def test_a_long_text_is_read_in_windows_that_do_not_depend_on_what_else_is_read(
 
 
 @pytest.mark.slow
-def test_a_text_of_many_windows_is_answered_the_same_whether_all_is_kept_or_made_anew(
+def test_cached_and_recomputed_windows_give_the_same_answer(
     model: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     form = compile_schema(BILL).form
@@ -202,13 +202,32 @@ def test_candidates_are_accepted_texts_and_probabilities_are_at_most_one(model: 
         assert len({c.text for c in candidates}) == len(candidates)
         assert all(instance.slot.accepts(c.text) for c in candidates)
         assert logits.isfinite().sum() == len(candidates)
-    mass = torch.cat(
-        [scores.candidate_logits, scores.absent_logit[:, None], scores.generate_logit[:, None]], 1
-    ).logsumexp(1)
+    mass = torch.cat([scores.candidate_logits, scores.absent_logit[:, None]], 1).logsumexp(1)
     assert (mass <= 1e-3).all() and mass.isfinite().all()
-    assert scores.generating.tolist() == sorted(scores.generating.tolist())
-    assert scores.token_logits.shape[:2] == (len(scores.generating), 16)
-    assert scores.generate_logit.isfinite().nonzero()[:, 0].tolist() == scores.generating.tolist()
+
+
+def test_nothing_is_spelled_out(model: Reader) -> None:
+    form = compile_schema(BILL).form
+    for text in (bill(1)[0], "x", ""):
+        slots = [s for s in form.slots if "*" not in s.path]
+        count = len(slots)
+        canvas = Canvas(
+            [SlotInstance(0, s, -1) for s in slots], [None] * count, [False] * count,
+            torch.full((count, 16), MASK), torch.full((count,), 16), [()] * count,
+        )  # fmt: skip
+        scores = model.score([form], model.encode([passage_of(text)]), [[]], canvas)
+        assert scores.generate_logit.tolist() == [float("-inf")] * count
+        assert (len(scores.generating), scores.token_logits.shape) == (0, (0, 16, VOCABULARY))
+
+
+def test_a_demanded_value_without_a_candidate_is_the_least_one_and_missing() -> None:
+    eager = tiny_model()
+    with torch.no_grad():
+        eager.network.absent[2].bias.fill_(-9.0)
+    form = form_of(total={"type": "number"}, due={"type": ["string", "null"], "format": "date"})
+    result = Engine(eager, "instant").fill([Request("none", form, passage_of("No figures here"))])[0]
+    assert isinstance(result, Filled) and record_of(result) == {"total": 0, "due": None}
+    assert (result.leaves["/total"].missing, result.leaves["/due"].missing) == (True, False)
 
 
 def test_the_rows_within_a_row_follow_it(model: Reader) -> None:

@@ -1,4 +1,4 @@
-"""Each rule beside the network can be switched off by name, and changes only its own part of the scores."""
+"""The registry of rules beside the network: each can be switched off by name and changes only its own scores."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def rows_of(model: Reader, text: str = PAGE) -> list[Row]:
     return model.find_rows([FORM], model.encode([passage_of(text)]))[0]
 
 
-def test_a_reader_without_a_rule_has_a_name_of_its_own() -> None:
+def test_a_reader_without_a_rule_has_a_fingerprint_of_its_own() -> None:
     assert reader().fingerprint == "tiny"
     assert len({"tiny", *(reader(rule).fingerprint for rule in RULES)}) == len(RULES) + 1
 
 
 @pytest.mark.parametrize("rule", PRIORS)
-def test_without_a_prior_its_scores_alone_are_gone(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_switching_off_a_prior_removes_only_its_scores(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = given(FORM, PAGE)
     off = replace(asked, config=PriorConfig(without=frozenset({rule})))
     window, slots = Window(0, asked.pieces, 0, asked.pieces), [FORM.slots]
@@ -89,30 +89,30 @@ def test_without_a_prior_its_scores_alone_are_gone(rule: str, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule not in OF_ROWS])
-def test_without_a_rule_the_scores_of_slots_are_others(rule: str) -> None:
+def test_switching_off_a_rule_changes_the_scores_of_slots(rule: str) -> None:
     assert numbers(scores_of(reader())) != numbers(scores_of(reader(rule)))
 
 
 @pytest.mark.parametrize("rule", OF_ROWS)
-def test_without_a_rule_of_rows_slots_score_the_same(rule: str) -> None:
-    # The rows of the canvas are given, and no text of a list of texts is asked for.
+def test_switching_off_a_rule_of_rows_leaves_the_scores_of_slots(rule: str) -> None:
+    # The canvas gives the rows, and the form has no list of texts.
     assert numbers(scores_of(reader())) == numbers(scores_of(reader(rule)))
 
 
 @pytest.mark.parametrize("rule", ["list_prior", "table_prior", "heading_prior", "row_smoothing"])
-def test_without_a_rule_of_rows_other_rows_are_found(rule: str) -> None:
-    # What a list's label says of its items counts before what its heading says.
+def test_switching_off_a_rule_of_rows_changes_the_rows(rule: str) -> None:
+    # A list's label scores its items before its heading does.
     before = ["list_prior"] if rule == "heading_prior" else []
     found = rows_of(reader(*before, row_bias=1.0))
     assert found and found != rows_of(reader(*before, rule, row_bias=1.0))
 
 
 @pytest.mark.parametrize("rule", ["absence_prior", *RERANKERS])
-def test_without_a_rule_of_answers_the_same_rows_are_found(rule: str) -> None:
+def test_switching_off_a_rule_of_answers_leaves_the_rows(rule: str) -> None:
     assert rows_of(reader(row_bias=1.0)) == rows_of(reader(rule, row_bias=1.0))
 
 
-def test_without_doubtful_rows_an_array_without_a_sure_item_has_none() -> None:
+def test_without_the_doubtful_rows_rule_doubtful_items_are_no_rows() -> None:
     plain = "water stone paper glass\n" * 3
     doubtful = rows_of(reader(row_bias=-2.5), plain)
     assert doubtful and all(row.probability < 0.2 for row in doubtful)

@@ -1,4 +1,4 @@
-"""Whatever a server does, each request has one result, what was paid is known, and the key stays secret."""
+"""The remote filler: whatever a server does, each request has one result, its cost is known, and the key is secret."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def names(results: list[Result]) -> list[str]:
 
 
 def first(fault: str, count: int = 1) -> Any:
-    """This fault for the first requests, and none after them."""
+    """This fault for the first requests, and none for the later ones."""
     return lambda number, _body: fault if number < count else ""
 
 
-def test_answers_out_of_order_go_to_their_requests() -> None:
+def test_answers_out_of_order_reach_their_requests() -> None:
     with mercury.running(mercury.Server(fault=lambda _n, _b: "late")) as server:
         results = filler(server).fill(requests(20))
     assert names(results) == [f"Person {n}" for n in range(20)]
@@ -61,7 +61,7 @@ def test_answers_out_of_order_go_to_their_requests() -> None:
 
 
 @pytest.mark.parametrize("fault", [f for f in mercury.FAULTS if f not in ("late", "slow bytes", "no answer")])
-def test_a_fault_is_got_over_and_the_ledgers_agree(fault: str) -> None:
+def test_a_fault_is_overcome_and_the_ledgers_agree(fault: str) -> None:
     with mercury.running(mercury.Server(fault=first(fault))) as server:
         asked = filler(server)
         assert names(asked.fill(requests(1))) == ["Person 0"]
@@ -77,11 +77,11 @@ def test_an_answer_that_takes_too_long_is_given_up(fault: str) -> None:
     with mercury.running(mercury.Server(fault=first(fault))) as server:
         asked = filler(server, timeout=1.5)
         assert names(asked.fill(requests(1))) == ["Person 0"]
-    assert 1.4 < server.times[1] - server.times[0] < 20  # the slow bytes would take over a minute
+    assert 1.4 < server.times[1] - server.times[0] < 20  # the slow bytes alone would take over a minute
     assert asked.ledger.unanswered == 1 and asked.ledger.unanswered_cost > 0
 
 
-def test_retry_after_is_waited_for_by_all() -> None:
+def test_all_requests_wait_for_retry_after() -> None:
     with mercury.running(mercury.Server(fault=first("429 seconds"))) as server:
         results = filler(server, concurrency=1).fill(requests(3))
     assert all(isinstance(result, Filled) for result in results)
@@ -92,7 +92,7 @@ def test_retry_after_may_be_a_date() -> None:
     with mercury.running(mercury.Server(fault=first("429 date", 2))) as server:
         results = filler(server, first_wait=0.001).fill(requests(1))
     assert all(isinstance(result, Filled) for result in results)
-    assert server.times[2] - server.times[0] > 0.1  # whole seconds from now are what a date can say
+    assert server.times[2] - server.times[0] > 0.1  # a date counts in whole seconds from now
 
 
 def test_a_storm_that_does_not_end_leaves_documents_unavailable_and_an_outage_ends_the_run() -> None:
@@ -107,7 +107,7 @@ def test_a_storm_that_does_not_end_leaves_documents_unavailable_and_an_outage_en
             asked.fill(requests(OUTAGE))
 
 
-def test_an_address_where_nothing_is_ends_the_run_within_seconds() -> None:
+def test_an_address_without_a_server_ends_the_run_within_seconds() -> None:
     with mercury.running(mercury.Server()) as server:
         nowhere = filler(server, base_url="http://127.0.0.1:1/v1", longest_wait=60.0)
     begin = time.monotonic()
@@ -116,7 +116,7 @@ def test_an_address_where_nothing_is_ends_the_run_within_seconds() -> None:
     assert time.monotonic() - begin < 45
 
 
-def test_a_server_that_answered_and_went_away_is_tried_with_all_patience() -> None:
+def test_a_server_that_answered_once_is_retried_with_full_patience() -> None:
     with mercury.running(mercury.Server()) as server:
         asked = filler(server, attempts=5)
         assert names(asked.fill(requests(1))) == ["Person 0"]
@@ -124,7 +124,7 @@ def test_a_server_that_answered_and_went_away_is_tried_with_all_patience() -> No
     assert asked.ledger.retries == 4
 
 
-def test_requests_that_are_all_refused_from_the_first_on_end_the_run_with_what_the_server_said() -> None:
+def test_refusals_from_the_first_request_on_end_the_run_with_the_servers_message() -> None:
     with mercury.running(mercury.Server(fault=lambda _n, _b: "400 no such json_schema")) as server:
         with pytest.raises(RunError, match=r"first 5 requests.*no such json_schema") as error:
             filler(server).fill(requests(20))
@@ -132,14 +132,14 @@ def test_requests_that_are_all_refused_from_the_first_on_end_the_run_with_what_t
         assert names(filler(server).fill(requests(4))) == ["request_refused"] * 4
 
 
-def test_requests_that_are_refused_after_an_answer_are_their_documents_faults() -> None:
+def test_refusals_after_an_answer_are_faults_of_their_documents() -> None:
     refused = mercury.Server(fault=lambda number, _body: "400 no" if number else "")
     with mercury.running(refused) as server:
         results = filler(server, concurrency=1).fill(requests(8))
     assert sorted(names(results)) == ["Person 0"] + ["request_refused"] * 7
 
 
-def test_answers_without_usage_are_answers_of_a_cost_that_is_not_known() -> None:
+def test_answers_without_usage_have_an_unknown_cost() -> None:
     server = mercury.Server()
     real = server._completion
     server._completion = lambda body, fault: real(body, fault) | {"usage": None}  # type: ignore
@@ -151,12 +151,12 @@ def test_answers_without_usage_are_answers_of_a_cost_that_is_not_known() -> None
     assert usage["cost"] is None and asked.ledger.spent > 0
     rows = {name: (value, said) for name, value, said in spent(usage)}
     assert rows["cost"][0] == "not known" and "unanswered" not in rows
-    assert rows["unmetered"][0] == 3 and "no usage" in rows["unmetered"][1] and "$" in rows["unmetered"][1]
+    assert rows["unmetered"][0] == 3 and "reported usage" in rows["unmetered"][1] and "$" in rows["unmetered"][1]
 
 
 def test_no_redirect_is_followed() -> None:
     with mercury.running(mercury.Server(fault=lambda _n, _b: "redirect")) as server:
-        with pytest.raises(RunError, match="not there"):
+        with pytest.raises(RunError, match="not found"):
             filler(server).fill(requests(1))
         assert len(server.bodies) == 1
 
@@ -167,7 +167,7 @@ def test_a_wait_beyond_patience_is_not_waited() -> None:
     assert isinstance(result, Failed) and result.code == "unavailable" and len(server.bodies) == 1
 
 
-def test_a_server_that_asks_for_hours_of_patience_is_not_asked_about_every_document() -> None:
+def test_a_server_that_demands_hours_of_waiting_ends_the_run() -> None:
     with mercury.running(mercury.Server(fault=lambda _n, _b: "429 seconds")) as server:
         with pytest.raises(RunError, match="does not answer"):
             filler(server, patience=0.5, concurrency=4).fill(requests(100))
@@ -181,7 +181,7 @@ def test_a_gateway_that_gave_up_waiting_may_have_been_charged_for() -> None:
     assert (asked.ledger.unanswered, asked.ledger.retries) == (1, 1) and asked.ledger.unanswered_cost > 0
 
 
-def test_a_server_that_knows_the_newer_name_of_the_answer_s_bound_alone_is_told_that() -> None:
+def test_a_server_that_knows_only_max_completion_tokens_gets_that_name() -> None:
     def fault(_number: int, body: dict[str, Any]) -> str:
         return "400 Use 'max_completion_tokens' instead" if "max_tokens" in body else ""
 
@@ -207,12 +207,12 @@ def test_half_a_character_in_an_answer_is_a_fault_that_is_named() -> None:
     assert isinstance(result, Failed) and result.detail.encode()
 
 
-def test_an_answer_in_parts_is_whole() -> None:
+def test_an_answer_in_chunks_is_joined() -> None:
     with mercury.running(mercury.Server(fault=lambda _n, _b: "in parts")) as server:
         assert names(filler(server).fill(requests(1))) == ["Person 0"] and len(server.bodies) == 1
 
 
-def test_an_answer_that_stays_wrong_is_asked_for_with_its_faults_and_then_given_up() -> None:
+def test_a_wrong_answer_is_asked_again_with_its_faults_and_then_given_up() -> None:
     with mercury.running(mercury.Server(answer=lambda _b, found: found | {"day": "soon"})) as server:
         asked = filler(server)
         (result,) = asked.fill(requests(1))
@@ -222,7 +222,7 @@ def test_an_answer_that_stays_wrong_is_asked_for_with_its_faults_and_then_given_
     assert asked.ledger.cost == server.cost
 
 
-def test_answers_that_were_given_up_are_asked_for_anew(tmp_path: Path) -> None:
+def test_a_later_run_asks_again_for_answers_that_were_given_up(tmp_path: Path) -> None:
     journal = tmp_path / "journal.jsonl"
     with mercury.running(mercury.Server(answer=lambda _b, found: found | {"day": "soon"})) as server:
         filler(server, journal).fill(requests(1))
@@ -232,7 +232,7 @@ def test_answers_that_were_given_up_are_asked_for_anew(tmp_path: Path) -> None:
         assert len(server.bodies) == 4 and asked.ledger.from_journal == 0
 
 
-def test_cut_off_and_refused_answers_say_so() -> None:
+def test_cut_off_and_refused_answers_have_their_own_reasons() -> None:
     def answer(_body: Any, _found: Any) -> Any:
         return "{"
 
@@ -277,7 +277,7 @@ def test_refused_and_cut_off_answers_are_asked_for_anew(tmp_path: Path) -> None:
     assert isinstance(result, Failed) and "a larger --context" in result.detail
 
 
-def test_a_budget_is_never_passed_and_stops_all_that_is_left() -> None:
+def test_a_budget_is_never_exceeded_and_stops_the_remaining_requests() -> None:
     with mercury.running(mercury.Server()) as server:
         asked = filler(server, budget=Decimal("0.03"), concurrency=4)
         results = asked.fill(requests(200))
@@ -291,7 +291,7 @@ def test_a_budget_is_never_passed_and_stops_all_that_is_left() -> None:
         assert names(nothing.fill(requests(2))) == ["budget"] * 2
 
 
-def test_what_is_under_way_counts_for_the_budget() -> None:
+def test_requests_in_flight_count_towards_the_budget() -> None:
     async def spend() -> list[str]:
         ledger = Ledger(None)
         budget = Budget(ledger, Decimal(1))
@@ -312,7 +312,7 @@ def test_what_is_under_way_counts_for_the_budget() -> None:
     assert asyncio.run(spend()) == ["a begins", "a ends", "b begins", "b ends"]
 
 
-def test_what_was_paid_for_is_not_asked_again_after_a_crash(tmp_path: Path) -> None:
+def test_paid_answers_are_not_asked_again_after_a_crash(tmp_path: Path) -> None:
     journal = tmp_path / "journal.jsonl"
     with mercury.running(mercury.Server()) as server:
         filler(server, journal).fill(requests(5))
@@ -327,7 +327,7 @@ def test_what_was_paid_for_is_not_asked_again_after_a_crash(tmp_path: Path) -> N
         assert filler(server, journal)._journal.find("x") is None
 
 
-def test_limits_on_requests_under_way_and_in_a_minute_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_on_concurrent_requests_and_on_requests_a_minute_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cinnabar.engine.models.remote.pace.WINDOW", 0.5)
     with mercury.running(mercury.Server(pause=0.01)) as server:
         begin = time.monotonic()
@@ -342,7 +342,7 @@ def test_tokens_of_any_window_stay_within_the_limit() -> None:
     assert pace._wait(20) <= 0
     assert 5 < pace._wait(50) < 11
     assert 45 < pace._wait(90) < 51
-    assert 45 < pace._wait(500) < 51  # more than a minute's tokens goes alone
+    assert 45 < pace._wait(500) < 51  # a request larger than a minute's tokens goes alone
 
 
 @pytest.mark.parametrize(
@@ -359,7 +359,7 @@ def test_retry_after_as_a_date_counts_from_now() -> None:
     assert retry_after("9", "250") == 0.25
 
 
-def test_retry_after_in_c_s_own_form_is_in_universal_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_retry_after_in_asctime_form_is_in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "America/New_York")
     time.tzset()
     try:
@@ -369,7 +369,7 @@ def test_retry_after_in_c_s_own_form_is_in_universal_time(monkeypatch: pytest.Mo
         time.tzset()
 
 
-def test_a_key_that_stands_for_none_does_not_garble_what_is_said() -> None:
+def test_a_placeholder_key_does_not_garble_messages() -> None:
     assert scrubbed("HTTP 500: expected x, got Bearer x", "x") == "HTTP 500: expected ***, got Bearer ***"
     assert scrubbed("keyCANARY-7f3a91key", "CANARY-7f3a91") == "key***key"
 
@@ -422,7 +422,7 @@ def test_the_key_is_in_no_log_error_or_file(
     assert not any("CANARY" in text for text in seen)
 
 
-def test_nothing_about_this_machine_is_told() -> None:
+def test_requests_reveal_nothing_about_this_machine() -> None:
     with mercury.running(mercury.Server()) as server:
         filler(server).fill(requests(1))
     (headers,) = server.headers
@@ -446,7 +446,7 @@ def test_an_address_that_cannot_be_used_is_refused_without_showing_it(url: str, 
     assert "secret" not in str(error.value)
 
 
-def test_another_server_s_model_has_its_own_key_prices_and_fingerprint() -> None:
+def test_the_model_of_another_server_has_its_own_key_prices_and_fingerprint() -> None:
     other = served("openai:gemma", Settings(base_url="http://localhost:9/v1"))
     assert (other.key_name, other.effort, other.prices) == ("OPENAI_API_KEY", False, None)
     with pytest.raises(UsageError, match="prices"):

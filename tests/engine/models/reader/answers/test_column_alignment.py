@@ -1,4 +1,4 @@
-"""What many rows have in one column, a doubtful row is told; few rows, or rows in disorder, tell nothing."""
+"""Reranking by column: many rows agree on one column, which makes a doubtful row's value there likelier."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def table(rows: int) -> str:
 
 
 def told(text: str, pieces: Pieces, found: list[Found], absent: float = 0.02) -> list[list[float]]:
-    """The probabilities of these values, beside absence, once the rows have told one another."""
+    """The probabilities of these values, beside absence, after the reranking."""
     candidates = [
         [Candidate(v.encode(), ((text.index(v), text.index(v) + len(v)),)) for v, _ in row] for row in found
     ]
@@ -49,13 +49,13 @@ def test_a_value_that_stands_alone_beside_an_empty_cell_becomes_unlikely() -> No
     assert last[0] < 0.25
 
 
-def test_two_rows_are_no_table() -> None:
+def test_two_rows_are_too_few_for_a_table() -> None:
     text = table(2)
     (_, (value,)) = told(text, wordpieces().pieces(text), [[("100", 0.9)], [("501", 0.7)]])
     assert value == pytest.approx(0.7, abs=0.3)
 
 
-def test_rows_in_disorder_say_nothing() -> None:
+def test_rows_in_disorder_change_nothing() -> None:
     drawn = random.Random(5)
     lines = [" " * drawn.randrange(70) + f"value{at:03} and more" for at in range(40)]
     text = "\n".join(lines)
@@ -65,7 +65,7 @@ def test_rows_in_disorder_say_nothing() -> None:
     assert min(value for (value,) in after) > 0.3
 
 
-def test_nothing_becomes_of_rows_without_candidates_and_of_one_row() -> None:
+def test_rows_without_candidates_and_a_lone_row_stay_unchanged() -> None:
     text = table(1)
     pieces = wordpieces().pieces(text)
     assert rerank_by_column([[], []], [[], []], [-0.1, -0.1], pieces, CONFIG) == [[], []]

@@ -1,4 +1,4 @@
-"""The fields of one object are told where it stands; what two objects want, the likelier one gets."""
+"""Reranking by proximity: an object's fields stand near each other, and two objects compete for one text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONFIG = DEFAULT_PRIORS.proximity
 
 
 def told(pieces: Pieces, found: Found, absent: float = 0.02) -> Found:
-    """The probabilities of the values of "object/field", beside absence, after the others were heard."""
+    """The probabilities of the values of "object/field", beside absence, after the reranking."""
     candidates = [
         [Candidate(v.encode(), ((PAGE.index(v), PAGE.index(v) + len(v)),)) for v in values]
         for values in found.values()
@@ -54,7 +54,7 @@ def page() -> Pieces:
     return wordpieces().pieces(PAGE)
 
 
-def test_a_field_follows_the_rest_of_its_object(page: Pieces) -> None:
+def test_a_field_takes_the_value_nearest_to_the_rest_of_its_object(page: Pieces) -> None:
     seller = {"seller/name": {"Hartmann Bau AG": 0.9}, "seller/city": {"Koeln": 0.8}}
     heard = told(page, {**seller, "seller/street": {"Ringstrasse 7": 0.55, "Lindenallee 40": 0.4}})
     street = heard["seller/street"]
@@ -62,7 +62,7 @@ def test_a_field_follows_the_rest_of_its_object(page: Pieces) -> None:
     assert sum(street.values()) == pytest.approx(0.95), "that there is a value is as likely as before"
 
 
-def test_what_stands_beside_the_object_is_farther_than_what_stands_below(page: Pieces) -> None:
+def test_a_value_below_the_object_counts_as_nearer_than_one_beside_it(page: Pieces) -> None:
     name, streets = {"Weber Metall KG": 0.9}, {"Hafenweg 12": 0.5, "Ringstrasse 7": 0.45}
     heard = told(page, {"buyer/name": name, "buyer/street": streets})
     assert heard["buyer/street"]["Ringstrasse 7"] > 0.8
@@ -78,12 +78,12 @@ def test_words_that_are_surely_of_another_object_are_given_up(page: Pieces) -> N
     assert heard["buyer/street"]["Ringstrasse 7"] == pytest.approx(0.95), "one candidate has nowhere to go"
 
 
-def test_the_same_words_in_two_fields_of_an_object_do_not_bear_each_other_out(page: Pieces) -> None:
+def test_the_same_words_in_two_fields_of_an_object_do_not_support_each_other(page: Pieces) -> None:
     lone: Found = {
         "seller/name": {"Hartmann Bau AG": 0.5, "Weber Metall KG": 0.4},
         "seller/contact": {"Hartmann Bau AG": 0.9},
     }
-    # What stands elsewhere is at least elsewhere; the same place is no nearness at all.
+    # A value elsewhere counts as far away; a value at the same place counts as no nearness at all.
     heard = told(page, lone)["seller/name"]
     assert heard["Hartmann Bau AG"] <= 0.5 + 1e-9
 
@@ -96,7 +96,7 @@ def test_one_field_alone_and_values_without_a_place_are_left_as_they_are(page: P
     assert spelled[0] == pytest.approx([-1.0, -2.0]) and spelled[1] == []
 
 
-def test_what_is_not_likely_at_all_stays_a_number(page: Pieces) -> None:
+def test_very_unlikely_values_keep_finite_scores(page: Pieces) -> None:
     place = ((0, 5),)
     found = [[Candidate(b"1", place)], [Candidate(b"2", place)]]
     changed = rerank_by_proximity(["a", "b"], found, [[-800.0], [-900.0]], [-math.inf, 0.0], page, CONFIG)

@@ -1,4 +1,4 @@
-"""Places that begin items, and the items that lie in others."""
+"""Row search: the places where items begin, and the items that lie within others."""
 
 from cinnabar.engine.models.reader.answers.rows import (
     Beginning,
@@ -19,23 +19,23 @@ def doubtful(places: list[Beginning], fields: int = 1, pieces: int = 0) -> list[
     return doubtful_beginnings(places, fields, pieces, DEFAULT_PRIORS)
 
 
-def test_clear_beginnings_are_all_taken() -> None:
+def test_all_clear_beginnings_are_taken() -> None:
     assert sure([(30, 0.9), (10, 0.8), (20, 0.95)]) == [(10, 0.8), (20, 0.95), (30, 0.9)]
 
 
-def test_places_of_little_probability_are_no_items_beside_clear_ones() -> None:
+def test_improbable_places_are_no_items_beside_clear_ones() -> None:
     unlikely = [(i * 5, 0.15) for i in range(1000)]
     assert sure([*unlikely, (7000, 0.3)]) == [(7000, 0.3)]
 
 
-def test_of_doubtful_places_the_likeliest_are_taken_and_not_many() -> None:
+def test_only_the_likeliest_doubtful_places_are_taken() -> None:
     assert doubtful([(10, 0.1), (20, 0.04), (40, 0.02)]) == [(10, 0.1), (20, 0.04)]
     assert doubtful([(10, 0.19), (20, 0.05)]) == [(10, 0.19)]
     assert len(doubtful([(i * 5, 0.05) for i in range(1000)])) == DEFAULT_PRIORS.doubtful_rows.most
     assert doubtful([(10, 0.02)]) == doubtful([]) == []
 
 
-def test_doubtful_places_as_near_as_the_fields_of_one_item_begin_one_item() -> None:
+def test_doubtful_places_as_near_as_one_items_fields_begin_one_item() -> None:
     places = [(10, 0.1), (60, 0.09), (400, 0.08)]
     assert doubtful(places, fields=9, pieces=1000) == [(10, 0.1), (400, 0.08)]
     assert doubtful(places, fields=2, pieces=1000) == places

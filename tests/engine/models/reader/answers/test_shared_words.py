@@ -1,4 +1,4 @@
-"""Of two fields that want the same words the surer one gets them; the other one doubts that it has any."""
+"""Shared words: of two fields that want the same words the surer one gets them, and the other one doubts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CONFIG = DEFAULT_PRIORS.shared_words
 
 
 def after(*slots: dict[Spans, float]) -> list[float]:
-    """The probability of the first candidate of each slot, beside absence, once all have heard of all."""
+    """The probability of each slot's first candidate, beside absence, after the reranking."""
     absent = [1 - sum(own.values()) for own in slots]
     changed = rerank_by_shared_words(
         [[Candidate(b"1", spans) for spans in own] for own in slots],
@@ -48,7 +48,7 @@ def test_another_place_of_the_doubting_field_is_chosen_instead() -> None:
     assert rest > 0.5
 
 
-def test_what_has_no_place_is_nobodys() -> None:
+def test_values_without_a_place_compete_with_nobody() -> None:
     assert math.isclose(after({(): 0.9}, {(): 0.6})[1], 0.6)
 
 

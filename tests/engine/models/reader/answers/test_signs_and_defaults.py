@@ -1,4 +1,4 @@
-"""Signs and defaults: probability is shared among the readings, none of it lost, and evidence kept."""
+"""Signs and defaults: the readings share the probability, none of it is lost, and the evidence stays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SURE = 0.75
 
 
 def network(share: float = SURE) -> Network:
-    """Drops signs with this probability, and gives the first named value as the default with it."""
+    """A network that drops signs with this probability, and gives the first named value as the default with it."""
 
     def defaults(slots: torch.Tensor, _: torch.Tensor, is_named: torch.Tensor) -> torch.Tensor:
         shares = torch.zeros(len(slots), 1 + is_named.shape[1])
@@ -38,7 +38,7 @@ def network(share: float = SURE) -> Network:
 
 
 def settled(field: dict[str, Any], **found: float) -> tuple[dict[str, Candidate], dict[str, float], float]:
-    """What becomes of these probabilities of texts, the rest being absence, by text; and of absence."""
+    """The probabilities of the texts after sharing, by text, the rest being absence; and that of absence."""
     form = form_of(field=field)
     slot = form.slots[0]
     canvas = Canvas([SlotInstance(0, slot, -1)], [None], [False], torch.full((1, 4), MASK), torch.tensor([4]))
@@ -60,7 +60,7 @@ def settled(field: dict[str, Any], **found: float) -> tuple[dict[str, Candidate]
     return dict(zip(texts, out.candidates[0], strict=True)), shares, math.exp(out.absent[0])
 
 
-def test_a_negative_number_shares_with_what_it_is_without_its_sign() -> None:
+def test_a_negative_number_shares_with_its_positive_reading() -> None:
     candidates, shares, _ = settled({"type": "number"}, **{"-4.9": 0.8})
     assert isclose(shares["4.9"], 0.6) and isclose(shares["-4.9"], 0.2)
     assert candidates["4.9"].spans == candidates["-4.9"].spans == SPAN
@@ -71,19 +71,19 @@ def test_two_ways_to_one_number_add_up() -> None:
     assert isclose(shares["7"], 0.8) and isclose(shares["-7"], 0.1)
 
 
-def test_positive_numbers_texts_and_what_may_not_be_positive_stay() -> None:
+def test_positive_numbers_texts_and_slots_that_need_a_sign_stay() -> None:
     assert isclose(settled({"type": "number"}, **{"5": 0.9})[1]["5"], 0.9)
     assert isclose(settled({"type": "string"}, **{'"-5"': 0.9})[1]['"-5"'], 0.9)
     assert isclose(settled({"type": "number", "maximum": 0}, **{"-5": 0.9})[1]["-5"], 0.9)
 
 
-def test_absence_is_shared_with_the_value_that_is_given_for_it() -> None:
+def test_absence_shares_with_its_named_default() -> None:
     candidates, shares, none = settled({"type": "number", "description": "0 when none"}, **{"12": 0.2})
     assert isclose(shares["0"], 0.8 * SURE) and isclose(none, 0.8 * (1 - SURE))
     assert candidates["0"] == Candidate(b"0", (), "default") and candidates["12"].origin == "copied"
 
 
-def test_a_default_that_is_printed_as_well_is_read_there_where_that_is_likelier() -> None:
+def test_a_printed_default_is_copied_where_that_is_likelier() -> None:
     field = {"type": "number", "description": "0 when none"}
     printed, shares, _ = settled(field, **{"0": 0.9})
     assert isclose(shares["0"], 0.9 + 0.1 * SURE) and printed["0"].spans == SPAN

@@ -1,4 +1,4 @@
-"""From pointed spans to candidates: accepted readings only, each once."""
+"""Pointed spans and their candidates: only accepted readings, each once."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_only_accepted_texts_become_candidates() -> None:
     assert candidates_of(slot, False, [at("ACME", -0.1)], READER) == ([], [])
 
 
-def test_what_many_slots_ask_for_is_looked_up_and_not_searched_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mentions_for_many_pointed_places_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = MentionReader(" ".join(f"{n}.5" for n in range(100, 400)))
     slot, asked = slot_of(type="number"), []
     typed = MentionReader.typed
@@ -105,7 +105,7 @@ def test_a_slot_keeps_the_likeliest_few() -> None:
     assert logs == sorted(logs, reverse=True)
 
 
-def test_hopeless_spans_are_kept_only_where_a_pattern_may_rule_out_the_others() -> None:
+def test_improbable_spans_are_kept_only_for_slots_with_a_pattern() -> None:
     pointed = [at("total", -0.1), at("AB-123", -0.2 - NEGLIGIBLE)]
     found, _ = candidates_of(slot_of(type="string"), False, pointed, READER)
     assert [c.text for c in found] == [b'"total"']
@@ -130,7 +130,7 @@ def test_values_start_at_words_at_mentions_or_nowhere() -> None:
     assert all(i == len(TEXT) or not (TEXT[i - 1].isalpha() and TEXT[i].isalpha()) for i in ends)
 
 
-def test_pointing_goes_to_allowed_starts_and_ends_in_order_of_probability() -> None:
+def test_pointed_spans_have_allowed_ends_in_order_of_probability() -> None:
     pieces = wordpieces().pieces(TEXT)
     window = cut(pieces)[0]
     page = sheet([(pieces, window)])
@@ -154,7 +154,7 @@ def test_pointing_goes_to_allowed_starts_and_ends_in_order_of_probability() -> N
         assert logs[0, s][real[s]].exp().sum() <= 1 + 1e-5
 
 
-def test_places_become_characters_and_impossible_ones_are_left_out() -> None:
+def test_piece_places_become_characters_and_impossible_ones_are_dropped() -> None:
     pieces = wordpieces().pieces("one two three four")
     window = Window(1, 4, 1, 4)
     columns = Columns(pieces)
@@ -163,7 +163,7 @@ def test_places_become_characters_and_impossible_ones_are_left_out() -> None:
     assert found == [Pointed(((4, 13),), -0.5)]
 
 
-def test_a_value_that_goes_on_below_itself_is_read_without_what_stands_beside_it() -> None:
+def test_a_value_wrapped_in_its_column_is_read_without_its_neighbours() -> None:
     text = "1  Paving of    20,00\n   the yard     EUR\n"
     pieces = wordpieces().pieces(text)
     spans = Columns(pieces).spans(pieces.at(text.index("Paving")), pieces.at(text.index("yard")))

@@ -1,4 +1,4 @@
-"""Where words stand across the page, and what stands above them."""
+"""Table cells: the place of each word across the page, and the cell above it."""
 
 from __future__ import annotations
 

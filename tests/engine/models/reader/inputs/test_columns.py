@@ -1,4 +1,4 @@
-"""A value that is broken into lines within its column is read from there, and from nowhere else."""
+"""Columns: a value that is broken into lines is read from its own column only."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def read(text: str, first: str, last: str) -> str:
         ("20,00", "EUR", "20,00|EUR"),
     ],
 )
-def test_a_value_goes_on_in_its_column(first: str, last: str, wanted: str) -> None:
+def test_a_wrapped_value_continues_in_its_column(first: str, last: str, wanted: str) -> None:
     assert read(TABLE, first, last) == wanted
 
 
@@ -43,7 +43,7 @@ def test_running_text_is_one_span_even_with_wide_gaps() -> None:
     assert read(text, "tenant", "month") == text[text.index("tenant") : -1]
 
 
-def test_what_ends_in_another_column_or_leaves_a_line_out_is_one_span() -> None:
+def test_a_range_that_ends_in_another_column_or_skips_a_line_is_one_span() -> None:
     assert read(TABLE, "Pos", "20,00").startswith("Pos  Article")
     gap = "1    Paving of     20,00\n               EUR\n     the yard\n"
     assert read(gap, "Paving", "yard") == gap[gap.index("Paving") : -1]
@@ -66,7 +66,7 @@ def test_a_known_text_is_found_where_it_is_broken_into_lines() -> None:
     assert half.endswith("yard")
 
 
-def test_what_stands_on_one_line_or_nowhere_or_is_short_is_not_found() -> None:
+def test_short_absent_and_one_line_texts_are_not_found() -> None:
     assert found(TABLE, "Paving of the front") == []
     assert found(TABLE, "Paving of the front lawn") == []
     assert found(TABLE, "20 EUR") == []

@@ -1,4 +1,4 @@
-"""Words as the letters that they are made of."""
+"""Letter n-grams: words as the letters that they are made of."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ words = st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=40)
 
 
 @given(words)
-def test_a_word_is_made_of_rows_that_are_not_for_nothing(word: str) -> None:
+def test_a_word_has_rows_other_than_the_padding_row(word: str) -> None:
     runs = runs_of(word)
     assert 0 < len(runs) <= RUNS and all(0 < row < BUCKETS for row in runs)
 
@@ -35,7 +35,7 @@ def test_a_compound_shares_rows_with_both_of_its_parts(one: str, other: str) -> 
     assert whole & set(runs_of(one)[1:]) and whole & set(runs_of(other)[1:])
 
 
-def test_words_of_a_text_are_whole_and_numbers_and_signs_are_none() -> None:
+def test_words_are_whole_and_numbers_and_signs_are_no_words() -> None:
     text = "Rechnungsdatum: 12.03.2024 (fällig)"
     pieces = wordpieces().pieces(text)
     words = words_of_pieces(pieces, 0, len(pieces), wordpieces())
@@ -44,7 +44,7 @@ def test_words_of_a_text_are_whole_and_numbers_and_signs_are_none() -> None:
     assert within == [0, 0, -1, -1, 1]
 
 
-def test_words_stand_together_in_a_cell_until_a_number() -> None:
+def test_words_of_a_cell_form_one_run_until_a_number() -> None:
     text = "net-amount due  tax 7 total\nsum"
     pieces = wordpieces().pieces(text)
     run = words_of_pieces(pieces, 0, len(pieces), wordpieces()).run.tolist()
@@ -52,7 +52,7 @@ def test_words_stand_together_in_a_cell_until_a_number() -> None:
     assert net == amount == due and len({due, tax, total, last}) == 4
 
 
-def test_words_that_stand_twice_are_kept_once() -> None:
+def test_repeated_words_are_kept_once() -> None:
     pieces = wordpieces().pieces("water paper water paper water")
     words = words_of_pieces(pieces, 0, len(pieces), wordpieces())
     assert len(words.spelt) == 2 and len(words.word) == 5 and len(set(words.word[::2].tolist())) == 1
@@ -72,7 +72,7 @@ def test_names_are_spelt_as_the_words_of_a_page_are() -> None:
     assert np.array_equal(rows[0, :2], spelt(["due", "date"]))
 
 
-def test_what_the_vocabulary_does_not_know_is_no_word() -> None:
+def test_text_outside_the_vocabulary_is_no_word() -> None:
     text = "⠿⠿ due " + "x" * 300 + " date"
     pieces = wordpieces().pieces(text)
     words = words_of_pieces(pieces, 0, len(pieces), wordpieces())

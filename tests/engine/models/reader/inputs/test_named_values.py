@@ -1,4 +1,4 @@
-"""Values that descriptions name: found by their kind, marked in what the model reads, and never more."""
+"""Values that descriptions name: found by their kind and marked in the model's input."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_values_are_found_in_the_description(kind: str, description: str, named:
     assert all(question.note[n.start : n.end].strip("'\"") for n in question.named)
 
 
-def test_only_what_the_field_may_be_is_named() -> None:
+def test_only_values_that_the_field_accepts_are_named() -> None:
     note = "From 1 to 9; 0 when none"
     assert [n.text for n in asked(type="integer", minimum=1, description=note).named] == ["1", "9"]
     assert not asked(enum=["EUR", "USD"], description="EUR when none").named
@@ -51,7 +51,7 @@ def test_of_many_values_the_last_ones_count() -> None:
     assert len(named) == NAMED and named[-1].text == "5"
 
 
-def test_a_schema_s_default_is_asked_in_words() -> None:
+def test_a_schemas_default_is_part_of_the_question() -> None:
     assert asked(type="number", default=0).note == "; 0 when none"
     assert [n.text for n in asked(type="string", default="EUR", description="Currency").named] == ['"EUR"']
     for nothing in (None, "", [], {"a": 1}, "x"):
@@ -67,12 +67,12 @@ def test_named_values_are_marked_among_the_pieces_that_are_read() -> None:
     assert tensors.ids[1, first:last].tolist() == list(wordpieces().ids("0"))
 
 
-def test_what_is_cut_off_is_not_marked() -> None:
+def test_values_in_the_cut_part_are_not_marked() -> None:
     question = asked(type="number", description="word " * 42 + "; 7 when none")
     assert question.named and not question_tensors([question], wordpieces()).named.any()
 
 
-def test_values_far_behind_what_is_read_do_not_count() -> None:
+def test_values_far_behind_the_read_part_do_not_count() -> None:
     note = "0 when none. " + "word " * 60 + ", ".join(map(str, range(1, 3000)))
     assert [n.text for n in asked(type="number", description=note).named] == ["0"]
     begun = time.thread_time()
@@ -80,7 +80,7 @@ def test_values_far_behind_what_is_read_do_not_count() -> None:
     assert time.thread_time() - begun < 10
 
 
-def test_the_network_reads_what_is_named_and_nothing_else() -> None:
+def test_the_network_reads_only_the_named_values() -> None:
     questions = question_tensors(
         [asked(type="number", description="Fees; 0 when none"), Question("x", "")], wordpieces()
     )

@@ -1,4 +1,4 @@
-"""A schema's words become questions, and its fields kinds."""
+"""Questions: the words of a schema, and the kinds of its fields."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_slot_has_the_kind_of_its_values(schema: dict[str, Any], kind: str) ->
     assert KINDS[kind_of(form_of(x=schema).slots[0])] == kind
 
 
-def test_questions_become_tensors_cut_to_what_is_read() -> None:
+def test_questions_become_tensors_cut_to_their_limits() -> None:
     long = Question("name " * 20, "note " * 100, "parent")
     short = Question("total", "")
     tensors = question_tensors([long, short], wordpieces())
@@ -133,5 +133,5 @@ def test_an_option_is_printed_by_its_name_and_a_currency_by_its_sign(option: str
     ("option", "text"),
     [("usd", "Rent of £1,125"), ("no", "November"), ("zar", "random"), ("eur", "Europe"), ("gbp", "")],
 )
-def test_what_only_looks_like_an_option_is_not_printed(option: str, text: str) -> None:
+def test_a_word_that_contains_an_option_does_not_print_it(option: str, text: str) -> None:
     assert not is_printed(Question(option, ""), plain_words(text))

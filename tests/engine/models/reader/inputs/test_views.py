@@ -1,4 +1,4 @@
-"""Which slots look at which window, and what the board shows of them."""
+"""Views: the slots that look at each window, and the board that shows them the committed values."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_row_is_read_in_the_window_whose_core_holds_its_beginning() -> None:
     st.sets(st.integers(0, len(WINDOWS) - 1), min_size=1).map(sorted),
     st.dictionaries(st.integers(0, 99), st.integers(0, len(WINDOWS) - 1), max_size=20),
 )
-def test_scalars_look_at_every_promising_window_rows_and_choices_at_their_own(
+def test_scalars_see_every_promising_window_and_rows_and_choices_their_own(
     scalars: int, rows: list[tuple[int, int]], promising: list[int], told: dict[int, int]
 ) -> None:
     told = {s: window for s, window in told.items() if s < scalars}
@@ -91,7 +91,7 @@ def canvas_of(form: Form) -> Canvas:
     )  # fmt: skip
 
 
-def test_the_board_shows_what_is_committed_and_where_it_stands() -> None:
+def test_the_board_shows_committed_values_and_their_places() -> None:
     form = form_of(
         copied={"type": "string"}, written={"type": "string"}, chosen={"enum": ["Red", "Blue"]},
         none={"type": ["string", "null"]}, left={"type": "string"}, open={"type": "number"},
@@ -118,7 +118,7 @@ def test_the_board_shows_what_is_committed_and_where_it_stands() -> None:
     assert shown.mask.all()
 
 
-def test_a_value_that_stands_in_another_window_has_no_place_in_this_one() -> None:
+def test_a_value_in_another_window_has_no_place_in_this_one() -> None:
     form = form_of(name={"type": "string"})
     canvas = replace(canvas_of(form), values=[b'"total"'], spans=[((95, 98),)])
     shown = board_of([View(0, (0,))], canvas, [0], {}, WINDOWS, PIECES, wordpieces(), 64)

@@ -1,4 +1,4 @@
-"""Windows cover a passage, and each piece is decided in one of them."""
+"""Windows: they cover a passage, and each piece is decided in one of them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_text_without_pieces_has_one_empty_window() -> None:
     assert [(w.first, w.last) for w in cut(pieces_of([]))] == [(0, 0)]
 
 
-def test_a_sheet_frames_its_windows_and_pads_them() -> None:
+def test_a_sheet_adds_cls_and_sep_to_its_windows_and_pads_them() -> None:
     pieces = pieces_of([4] + [1] * 69)
     windows = cut(pieces, 40, 8)
     page = sheet([(pieces, w) for w in windows])

@@ -1,4 +1,4 @@
-"""Word pieces keep their places in the text, and what the vocabulary forgets."""
+"""Word pieces: they keep their places in the text, and the letter case and gaps that the vocabulary lacks."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def test_offsets_slice_the_text_into_its_pieces(text: str) -> None:
 
 @given(st.text(max_size=80))
 @example("농협 은행")
-def test_pieces_stand_in_order_and_leave_out_only_what_is_no_word(text: str) -> None:
+def test_pieces_stand_in_order_and_cover_every_letter_and_digit(text: str) -> None:
     pieces = wordpieces().pieces(text)
     assert (pieces.start < pieces.end).all()
     assert (pieces.start[:-1] <= pieces.start[1:]).all() and (pieces.end[:-1] <= pieces.end[1:]).all()
-    # A character that is read as several letters, as a syllable of Hangul is, may lie in several pieces.
+    # A character that is read as several letters, such as a Hangul syllable, may lie in several pieces.
     assert (pieces.end[:-1] - pieces.start[1:] <= 1).all()
     assert len(pieces) == wordpieces().count(text) == len(wordpieces().ids(text))
     covered = {i for a, b in zip(pieces.start, pieces.end, strict=True) for i in range(a, b)}
@@ -74,14 +74,14 @@ def test_case_gap_and_line_are_kept_beside_the_pieces() -> None:
     assert next(v for k, v in seen.items() if k[0] == "i")[1] == "wide"
 
 
-def test_a_word_in_several_pieces_goes_on_after_its_first() -> None:
+def test_later_pieces_of_a_word_are_marked_as_continuations() -> None:
     pieces = wordpieces().pieces("unbelievablyspelled")
     assert len(pieces) > 1
     assert (pieces.case[1:] == CASES.index("continuation")).all()
     assert pieces.case[0] != CASES.index("continuation")
 
 
-def test_boxes_become_places_on_the_page_and_the_column_stands_in_for_them() -> None:
+def test_boxes_become_places_and_text_columns_stand_in_for_missing_ones() -> None:
     text = "left  right\nbelow"
     starts = np.array([0, 6, 12], np.int32)
     boxes = np.array([[0, 0, 0.1, 0.1], [0.999, 0.5, 1, 0.6], [np.nan] * 4], np.float32)

@@ -1,4 +1,4 @@
-"""The lexical prior: words of a question beside a piece, and above it."""
+"""Lexical signals: words of a question beside a piece, and above it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _signals(
     return page, beside[0, 0], above[0, 0]
 
 
-def test_the_cells_of_a_column_hear_of_its_head() -> None:
+def test_the_cells_of_a_column_get_the_signal_of_its_head() -> None:
     pieces = wordpieces().pieces(TABLE)
     page, beside, above = _signals(TABLE, "number")
     assert beside.shape == (BESIDE, page.ids.shape[1]) and above.shape == (ABOVE, page.ids.shape[1])
@@ -81,7 +81,7 @@ def test_the_head_of_a_group_counts_for_all_of_its_columns() -> None:
     assert above[SAME, at["22"]] == 0 and above[ROOM, at["22"]] > 0 and above[ROOM, at["55"]] == 0
 
 
-def test_a_phrase_is_told_of_in_its_place_and_to_what_stands_below_it() -> None:
+def test_a_phrase_gives_its_signal_at_its_place_and_below_it() -> None:
     text = "paper number   due date\n55             77\n"
     pieces = wordpieces().pieces(text)
     _, beside, above = _signals(text, "date due")
@@ -111,7 +111,7 @@ def test_a_phrase_that_is_more_like_another_slots_name_counts_for_less() -> None
     assert apart[0, 0, PHRASE, due] == said[False][0, 0, PHRASE, due], "a field of a row is no rival"
 
 
-def test_a_window_further_on_hears_of_its_own_phrases_in_their_places() -> None:
+def test_a_later_window_has_its_own_phrases_at_their_places() -> None:
     text = "water paper\nstone\ndue date 55\n"
     pieces = wordpieces().pieces(text)
     first = pieces.at(text.index("due"))

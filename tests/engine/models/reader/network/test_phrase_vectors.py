@@ -1,4 +1,4 @@
-"""How alike names and the phrases of a page are."""
+"""Phrase vectors: the likeness of names and the phrases of a page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cinnabar.engine.models.reader.network.phrase_vectors import (
 
 @cache
 def letters() -> Tensor:
-    """A table in which no run of letters is like another; words' vectors are as long as learned ones."""
+    """A table in which no two letter runs are alike; its word vectors are as long as learned ones."""
     table = torch.randn(BUCKETS, VALUES, generator=torch.Generator().manual_seed(0)) * 0.15
     table[0] = 0
     return table
@@ -51,13 +51,13 @@ def test_a_phrase_is_like_itself_in_any_order_and_case_and_unlike_others() -> No
     assert alike[0, 0] == alike[0, 1] == 1.0 and alike[0, 2] < 0.2
 
 
-def test_all_words_of_a_phrase_are_told_and_none_beside_it() -> None:
+def test_every_word_of_a_phrase_gets_its_likeness_and_no_other_word_does() -> None:
     text = "paper due date water"
     assert _told(text, "due date", "due") == _told(text, "due date", "date") == 1.0
     assert _told(text, "due date", "paper") < 0.2 > _told(text, "due date", "water")
 
 
-def test_words_of_two_cells_are_no_phrase() -> None:
+def test_words_of_two_cells_form_no_phrase() -> None:
     assert _told("due    date", "due date", "due") < 1.0
 
 
@@ -70,14 +70,14 @@ def test_letters_that_were_never_learned_are_like_nothing() -> None:
     assert not phrase_likeness(nothing, nothing).any()
 
 
-def test_what_stands_before_a_window_is_known_and_where_the_window_begins() -> None:
+def test_phrases_before_a_window_are_kept_with_the_windows_start() -> None:
     text = "due date\n12.03.2024"
     pieces = wordpieces().pieces(text)
     found = _phrases(text, first=pieces.at(text.index("12")))
     assert found.own.tolist() == [2] and found.of_piece[0, :2].tolist() == [0, 1]
 
 
-def test_windows_without_words_tell_nothing() -> None:
+def test_windows_without_words_give_no_likeness() -> None:
     found = _phrases("12 13 14")
     (told,) = phrase_matches(letters(), _spelt("due date"), found)
     assert not told.any() and told.shape == (1, 3)

@@ -1,4 +1,4 @@
-"""What a window bears out of an option, and of the yes to a question."""
+"""Support: the evidence of a window for an option, and for the yes to a question."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FILLER = "the and of with for that this from have been " * 60
 
 
 def _words() -> torch.Tensor:
-    """Vectors of the vocabulary, of which no two are alike."""
+    """Vectors of the vocabulary; no two are alike."""
     torch.manual_seed(1)
     return torch.randn(wordpieces().size, 64)
 
@@ -51,7 +51,7 @@ def test_words_outside_of_the_stretch_do_not_count() -> None:
     assert cancel < 0.1 and lost > 0.99
 
 
-def test_what_pads_a_statement_changes_nothing() -> None:
+def test_padding_of_a_statement_changes_nothing() -> None:
     network = tiny_network()
     question, longer = Question("audit rights", "who may look"), Question("a", "b " * 20)
     asked, alone = (question_tensors(q, wordpieces()) for q in ([question, longer], [question]))
@@ -67,7 +67,7 @@ def test_what_pads_a_statement_changes_nothing() -> None:
     torch.testing.assert_close(found[0], found[1])
 
 
-def test_most_is_said_where_the_words_stand_together() -> None:
+def test_the_covering_piece_lies_where_the_words_stand_together() -> None:
     text = f"{FILLER} the seller has audit rights at any time {FILLER}"
     ids = _ids(text)
     asked = question_tensors([Question("audit rights", "")], wordpieces())
@@ -77,14 +77,14 @@ def test_most_is_said_where_the_words_stand_together() -> None:
     assert abs(at - audit) <= 2 * BLOCK
 
 
-def test_of_what_is_said_nowhere_the_beginning_tells() -> None:
+def test_a_statement_without_words_in_the_text_is_covered_at_its_beginning() -> None:
     ids = _ids(FILLER)
     asked = question_tensors([Question("xylophone", "")], wordpieces())
     cores = [(0, 200), (200, len(ids))]
     assert covering_pieces(_words(), asked.label, asked.note, ids, cores).tolist()[0] < 200
 
 
-def test_a_choice_is_decided_in_the_window_that_says_most_of_it() -> None:
+def test_a_choice_is_decided_in_the_window_with_most_of_its_words() -> None:
     model = tiny_model()
     model.network.encoder.words.weight.data = torch.randn_like(model.network.encoder.words.weight)
     form = form_of(name={"type": "string"}, audit_rights={"type": "boolean"})
@@ -95,7 +95,7 @@ def test_a_choice_is_decided_in_the_window_that_says_most_of_it() -> None:
     assert len(memory.windows) > 2 and window.core_first <= audit < window.core_last
 
 
-def test_a_row_bears_out_its_own_options_alone() -> None:
+def test_a_row_supports_only_its_own_options() -> None:
     model = tiny_model()
     model.network.encoder.words.weight.data = torch.randn_like(model.network.encoder.words.weight)
     form = form_of(kind={"enum": ["tea", "coffee"]})

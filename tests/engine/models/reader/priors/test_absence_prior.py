@@ -1,4 +1,4 @@
-"""The priors of places say how likely it is that there is a value."""
+"""The absence prior: scores of places change the probability that a value is absent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_a_cell_below_its_head_makes_absence_less_likely_and_a_line_without_one_
     assert found.tolist() == [-WEIGHTS.present, WEIGHTS.empty, 0.0]
 
 
-def test_absence_is_told_by_the_own_row_alone_and_by_what_may_be_a_value() -> None:
+def test_only_allowed_places_of_the_own_row_change_absence() -> None:
     scores = torch.zeros(1, 1, 4)
     scores[..., 1] = TABLE.own
     allowed = torch.ones(1, 1, 4, dtype=torch.bool)
@@ -28,7 +28,7 @@ def test_absence_is_told_by_the_own_row_alone_and_by_what_may_be_a_value() -> No
     assert absence_prior(scores, torch.full((1, 1, 4), 3), allowed, DEFAULT_PRIORS).item() == 0
 
 
-def test_a_label_without_a_value_says_nothing_of_absence() -> None:
+def test_a_label_without_a_value_leaves_absence_unchanged() -> None:
     nowhere = torch.zeros(1, 1, 4, dtype=torch.bool)
     region = torch.zeros(1, 1, 4, dtype=torch.long)
     assert absence_prior(torch.zeros(1, 1, 4), region, nowhere, DEFAULT_PRIORS).item() == 0

@@ -1,4 +1,4 @@
-"""The rules have names and weights; a model that reads under others than the usual ones has another name."""
+"""The registry of rules: each has a name and weights, and a changed set of rules changes the model's fingerprint."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_every_rule_of_the_registries_can_be_switched_off_and_has_weights() -> N
     assert all(hasattr(DEFAULT_PRIORS, rule) for rule in RULES)
 
 
-def test_an_unknown_rule_is_told_with_the_known_ones() -> None:
+def test_an_unknown_rule_is_an_error_that_lists_the_known_ones() -> None:
     with pytest.raises(UsageError, match=r"expected some of label_prior, .*shared_words, got 'labels'"):
         PriorConfig(without=frozenset({"labels", "proximity"}))
 
@@ -29,7 +29,7 @@ def test_no_weight_is_below_zero() -> None:
         PriorConfig(label_prior=replace(DEFAULT_PRIORS.label_prior, own=-1))
 
 
-def test_the_usual_rules_leave_the_fingerprint_as_it_is_and_others_change_it() -> None:
+def test_only_other_rules_than_the_default_change_the_fingerprint() -> None:
     weights = PriorConfig(proximity=replace(DEFAULT_PRIORS.proximity, lines=4.0))
     configs = [PriorConfig(without=frozenset({rule})) for rule in RULES]
     configs += [PriorConfig(without=frozenset(RULES)), weights]

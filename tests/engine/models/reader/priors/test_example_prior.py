@@ -1,4 +1,4 @@
-"""Examples in a schema: what looks as they do is a likelier value of their field."""
+"""The example prior: text that looks like an example in the schema is a likelier value of its field."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAGE = "Drug: Zinc 2,5 mg 1-0-1\nOur sign: AB-124/23\nPaid 12.50 for 3 years sin
 
 
 def _told(schema: dict[str, Any], text: str = PAGE) -> list[str]:
-    """The words at which the values of a field are likelier to start."""
+    """The words at which the values of a field become likelier to start."""
     asked = given(form_of(f=schema), text)
     start, scores = asked.page.columns.pieces.start, example_prior(asked).values
     if not scores:
@@ -44,7 +44,7 @@ def _told(schema: dict[str, Any], text: str = PAGE) -> list[str]:
         ("e.g. 7:3:1", []),
     ],
 )
-def test_what_looks_as_an_example_in_a_description_does_is_likelier(note: str, found: list[str]) -> None:
+def test_text_that_looks_like_a_described_example_is_likelier(note: str, found: list[str]) -> None:
     assert _told(TEXT | {"description": note}) == found
 
 
@@ -65,23 +65,23 @@ def test_figures_letters_and_signs_of_all_kinds_count(example: str, text: str, f
     assert _told(TEXT | {"examples": [example]}, f"x {example} y") == [example.split()[0]]
 
 
-def test_an_example_made_to_take_long_does_not() -> None:
+def test_a_hostile_example_takes_no_long_time() -> None:
     for example in ("1." * 18 + "1-a", "1-" * 19 + "a1", "a1 " * 12):
         begin = time.thread_time()
         _told(TEXT | {"examples": [example]}, "1." * 2000 + " " * 2000 + "1-" * 2000)
         assert time.thread_time() - begin < 5
 
 
-def test_examples_of_the_schema_count_as_those_of_its_description_do() -> None:
+def test_the_examples_keyword_counts_as_examples_in_a_description_do() -> None:
     assert _told(TEXT | {"examples": ["QQ-100/99", "0-0-1"]}) == ["1-0-1", "AB-124/23"]
 
 
-def test_a_sign_stands_for_itself_and_no_longer_word_is_meant() -> None:
+def test_signs_match_themselves_and_longer_words_do_not_match() -> None:
     assert _told(TEXT | {"examples": ["A(1)+"]}, "A(1) B(2)+ xA(1)+") == ["B(2)+"]
     assert _told(TEXT | {"examples": ["A1"]}, "A1 A1B AA1 A12_") == ["A1", "AA1"]
 
 
-def test_dates_numbers_and_choices_are_not_told_by_examples() -> None:
+def test_dates_numbers_and_choices_take_nothing_from_examples() -> None:
     for kind in ({"format": "date"}, {"pattern": "^[0-9-]+$"}):
         assert _told(TEXT | kind | {"examples": ["1-0-1", "2020-01-01"]}) == []
     assert _told({"type": ["number", "null"], "description": "e.g. 2.5 mg"}) == []

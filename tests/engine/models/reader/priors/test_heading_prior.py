@@ -1,4 +1,4 @@
-"""The block of a page that a place lies in, by the headings that name objects of the form."""
+"""The heading prior: headings that name objects of the form mark the block of page below them."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ PARTIES = _form(seller=_object("name", "city"), buyer=_object("name", "city"), n
 
 
 def _said(text: str, at: str, form: Form = PARTIES) -> dict[str, float]:
-    """What the headings of a text say of the piece at which these words begin, by object."""
+    """The heading scores at the piece at which these words begin, by object."""
     asked = given(form, text)
     piece = asked.page.columns.pieces.at(text.index(at))
     return {path: float(scores[piece]) for path, scores in heading_prior(asked).objects.items()}
 
 
-def test_what_stands_below_a_heading_is_its_objects() -> None:
+def test_a_place_below_a_heading_belongs_to_its_object() -> None:
     said = _said("Buyer\nwater\npaper\n\nSeller\nstone\n", "water")
     assert 0 < said["/buyer"] <= DEFAULT_PRIORS.heading_prior.own
     assert -DEFAULT_PRIORS.heading_prior.others <= said["/seller"] < 0
@@ -53,12 +53,12 @@ def test_blocks_beside_each_other_are_told_apart_by_their_left_edges() -> None:
         assert said[own] > 0 > said[other]
 
 
-def test_a_heading_with_a_colon_says_it_of_its_own_line_too() -> None:
+def test_a_heading_with_a_colon_also_marks_its_own_line() -> None:
     text = "Buyer: water\nSeller: stone\n"
     assert _said(text, "water")["/buyer"] > 0 > _said(text, "stone")["/buyer"]
 
 
-def test_a_heading_says_the_less_the_farther_below_and_nothing_in_the_end() -> None:
+def test_a_heading_fades_with_the_distance_below_it() -> None:
     text = "Buyer\n" + "water\n" * 3 + "paper\n" + "water\n" * 20 + "stone\n"
     near, far = _said(text, "water")["/buyer"], _said(text, "paper")["/buyer"]
     assert near > far > 0
@@ -69,7 +69,7 @@ def test_running_text_is_no_heading() -> None:
     assert not any(_said("The buyer of the house has paid the seller\nwater\n", "water").values())
 
 
-def test_objects_with_other_fields_lose_nothing() -> None:
+def test_objects_with_other_fields_get_no_penalty() -> None:
     form = _form(buyer=_object("name", "city"), total=_object("net", "tax"))
     said = _said("Buyer\nwater\n", "water", form)
     assert said["/buyer"] > 0
@@ -83,7 +83,7 @@ def test_fields_of_items_and_of_the_record_itself_have_no_headings() -> None:
     assert not any(_said("Number\nwater\n", "water", form).values())
 
 
-def test_a_list_has_a_heading_and_another_lists_is_against_it() -> None:
+def test_a_heading_is_for_its_own_list_and_against_the_others() -> None:
     texts = {"type": "array", "items": {"type": "string"}}
     form = _form(present=texts, absent=texts)
     said = _said("Present\n- water\n- paper\n\nAbsent\n- stone\n", "paper", form)
@@ -96,14 +96,14 @@ def test_a_sentence_before_a_colon_names_a_list_by_its_last_words() -> None:
     assert _said(text, "water", form)["/benefits"] > 0
 
 
-def test_a_list_goes_by_several_words_of_its_description_not_by_one() -> None:
+def test_several_words_of_its_description_name_a_list_and_one_does_not() -> None:
     plots = {"type": "array", "items": {"type": "string"}, "description": "Numbers in the land register"}
     form = _form(parcels=plots)
     assert _said("Land register:\nwater\n", "water", form)["/parcels"] > 0
     assert not any(_said("Land:\nwater\n", "water", form).values())
 
 
-def test_an_object_goes_by_the_names_around_it_as_well() -> None:
+def test_the_names_around_an_object_name_it_as_well() -> None:
     address = _object("city", "street")
     form = _form(buyer=_object("name", address=address), seller=_object("name", address=address))
     said = _said("Seller\nwater\n", "water", form)
@@ -111,7 +111,7 @@ def test_an_object_goes_by_the_names_around_it_as_well() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "   ", ":", "Buyer", ": :\n:Buyer:\n"])
-def test_pages_with_hardly_anything_on_them_are_no_harm(text: str) -> None:
+def test_nearly_empty_pages_give_finite_scores(text: str) -> None:
     asked = given(PARTIES, text)
     for scores in heading_prior(asked).objects.values():
         assert scores.shape == (asked.pieces,) and np.isfinite(scores).all()

@@ -1,4 +1,4 @@
-"""What labels say of the fields of a record."""
+"""The label prior: labels point to the values of a record's fields."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SAMPLE = form_of(received_on=TEXT, sampled_on=TEXT, sample_number=TEXT)
 
 
 def _said(text: str, at: str, form: Form = SAMPLE) -> dict[str, float]:
-    """What labels say of the piece at which these words begin, by field; 0 where there are none."""
+    """The label scores at the piece at which these words begin, by field; 0 where there are none."""
     asked = given(form, text)
     scores, piece = label_prior(asked).values, asked.page.columns.pieces.at(text.index(at))
     return {s.path[1:]: float(scores[s.path][piece]) if s.path in scores else 0.0 for s in form.slots}
@@ -32,13 +32,13 @@ def _said(text: str, at: str, form: Form = SAMPLE) -> dict[str, float]:
     ],
     ids=["colon", "beside", "below", "wide"],
 )
-def test_what_a_label_stands_before_or_over_is_its_fields(text: str) -> None:
+def test_text_behind_or_below_a_label_belongs_to_its_field(text: str) -> None:
     said = _said(text, "water")
     assert 0 < said["sample_number"] <= DEFAULT_PRIORS.label_prior.own
     assert said["received_on"] < 0
 
 
-def test_what_stands_beside_a_label_is_its_value_and_not_what_stands_below() -> None:
+def test_text_beside_a_label_comes_before_text_below_it() -> None:
     assert _said("Sample number     water\nstone\n", "stone")["sample_number"] == 0
 
 
@@ -47,13 +47,13 @@ def test_a_value_starts_with_its_first_word() -> None:
     assert _said(text, "water")["sample_number"] > _said(text, "stone")["sample_number"] > 0
 
 
-def test_of_a_clause_a_label_says_less_than_of_a_value() -> None:
+def test_a_label_scores_a_clause_lower_than_a_value() -> None:
     clause = "Sample number: water " + "and more of it " * 20
     brief = _said("Sample number: water", "water")["sample_number"]
     assert brief > _said(clause, "water")["sample_number"] > 0
 
 
-def test_fields_that_go_by_one_name_share_a_label() -> None:
+def test_fields_of_one_name_share_a_label() -> None:
     party = {"type": "object", "properties": {"street": TEXT}, "required": ["street"]}
     alone, shared = form_of(seller=party), form_of(seller=party, buyer=party)
     of_one = _said("Street: water\n", "water", alone)["seller/street"]
@@ -61,7 +61,7 @@ def test_fields_that_go_by_one_name_share_a_label() -> None:
     assert of_one > of_two["seller/street"] == of_two["buyer/street"] > 0
 
 
-def test_a_label_goes_by_the_words_of_a_description() -> None:
+def test_the_words_of_a_description_name_a_label() -> None:
     form = form_of(client=TEXT | {"description": "Who ordered the test: the applicant"})
     assert _said("Applicant     water\n", "water", form)["client"] > 0
 
@@ -72,11 +72,11 @@ def test_frequent_words_of_a_description_are_no_label() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n", ":", "Sample number", "Sample number:", "Sample number:\n\n"])
-def test_pages_with_hardly_anything_on_them_are_no_harm(text: str) -> None:
+def test_nearly_empty_pages_give_finite_scores(text: str) -> None:
     assert not labels_of(SAMPLE, page_of(text), DEFAULT_PRIORS)
 
 
-def test_what_has_figures_is_no_label() -> None:
+def test_text_with_figures_is_no_label() -> None:
     assert _said("Sample number 4     water\n", "water")["sample_number"] == 0
 
 
@@ -87,7 +87,7 @@ def test_an_empty_label_does_not_take_the_next_one_for_its_value() -> None:
         assert _said(text, "water", form)["date"] > 0
 
 
-def test_where_name_and_description_differ_the_description_says_whose_label_it_is() -> None:
+def test_the_description_decides_a_label_that_the_name_contradicts() -> None:
     form = form_of(applicant=TEXT | {"description": "Laboratory"}, client=TEXT | {"description": "Applicant"})
     said = _said("Applicant     water\n", "water", form)
     assert said["client"] > said["applicant"]

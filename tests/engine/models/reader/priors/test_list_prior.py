@@ -1,4 +1,4 @@
-"""Where the items of a list of texts begin, by what stands behind or below the list's label."""
+"""The list prior: items of a list of texts begin behind or below the list's label."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _told(text: str, form: Form = FORM) -> tuple[Page, dict[str, Floats]]:
 
 
 def _items(text: str, path: str = "/present", form: Form = FORM) -> list[str]:
-    """The first words of what begins an item of the list, none where nothing is told of it."""
+    """The first words of each item of the list; empty where the prior scores nothing."""
     page, told = _told(text, form)
     start = page.columns.pieces.start
     if path not in told:
@@ -62,11 +62,11 @@ def _items(text: str, path: str = "/present", form: Form = FORM) -> list[str]:
         "and", "only a mark",
     ],
 )  # fmt: skip
-def test_items_begin_at_lines_or_behind_commas_of_what_is_labelled(text: str, items: list[str]) -> None:
+def test_items_begin_at_the_lines_or_commas_behind_a_label(text: str, items: list[str]) -> None:
     assert _items(text) == items
 
 
-def test_elsewhere_an_item_begins_less_likely() -> None:
+def test_items_begin_less_likely_elsewhere() -> None:
     text = "water\nPresent: Ann, Bob\nstone\n"
     page, told = _told(text)
     said = {word: float(told["/present"][page.columns.pieces.at(text.index(word))]) for word in text.split()}
@@ -75,7 +75,7 @@ def test_elsewhere_an_item_begins_less_likely() -> None:
     assert float(told["/present"][page.columns.pieces.at(text.index(", "))]) == -CONFIG.inside
 
 
-def test_a_text_begins_behind_what_marks_its_item() -> None:
+def test_a_text_begins_behind_its_bullet_or_number() -> None:
     text = "Present\n1. Ann Bee\n2. Bob\n"
     page, told = _told(text)
     start = page.columns.pieces.start
@@ -88,7 +88,7 @@ def test_a_paragraph_is_no_list() -> None:
     assert _items("Present:\n" + prose) == []
 
 
-def test_lists_are_told_apart_and_go_by_their_names_alone() -> None:
+def test_lists_are_told_apart_by_their_names_alone() -> None:
     text = "Present: Ann, Bob\nAgenda: water, stone\nSecretary: Cid, Dan\n"
     assert _items(text) == ["Ann,", "Bob"]
     assert _items(text, "/agenda") == ["water,", "stone"]
@@ -103,7 +103,7 @@ def test_lists_are_told_apart_and_go_by_their_names_alone() -> None:
     ],
     ids=["choices", "objects", "another name"],
 )
-def test_other_lists_are_told_nothing(form: Form) -> None:
+def test_lists_of_other_items_or_names_get_no_scores(form: Form) -> None:
     assert _told("Present: Ann, Bob\n", form)[1] == {}
 
 
@@ -127,7 +127,7 @@ def test_a_long_list_may_go_on_behind_the_end_of_a_page(count: int, name: str, f
     assert at == {"Red": -CONFIG.outside, "- Bob": 0.0, "Eve": -CONFIG.outside}
 
 
-def test_a_short_list_ends_where_its_lines_do() -> None:
+def test_a_short_list_ends_with_its_lines() -> None:
     names = "".join(f"- Ann{n}\n" for n in range(CONFIG.long - 1))
     text = f"Present:\n{names}\n\nPage 1\n\n- Cid\n"
     page, told = _told(text)
@@ -140,12 +140,12 @@ def test_long_winded_items_are_no_paragraph_where_they_are_marked() -> None:
     assert _items(f"Present:\n{words}\n{words}\n") == []
 
 
-def test_lists_behind_many_labels_are_looked_at_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lists_behind_many_labels_take_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
     looked = []
     real = list_prior_module._mark_of
     monkeypatch.setattr(list_prior_module, "_mark_of", lambda *place: looked.append(place) or real(*place))
     few = replace(DEFAULT_PRIORS, list_prior=replace(CONFIG, lines=300))
     scores = list_prior(replace(given(FORM, "- Present:\n- x\n" * 300), config=few)).rows["/present"]
     assert len(looked) < 3000
-    # The lines that were not looked at have no score.
+    # Lines beyond the limit have no score.
     assert scores[-1] == 0.0 and scores.max() > 0

@@ -1,4 +1,4 @@
-"""What headings, labels and tables say to the slots that look at windows."""
+"""The priors together: headings, labels and tables score the slots that look at windows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _priors(text: str = PAGE, form: Form = FORM) -> tuple[Priors, Window]:
 
 
 def _at(words: str) -> int:
-    """The place in the window: [CLS] stands before the first piece."""
+    """The place in the window, in which [CLS] stands before the first piece."""
     return wordpieces().pieces(PAGE).at(PAGE.index(words)) + 1
 
 
@@ -46,7 +46,7 @@ def test_labels_and_headings_add_up() -> None:
     assert of["/goods/*/price"][_at("3.50")] == OWN
 
 
-def test_a_window_is_told_of_its_own_pieces_and_nothing_beyond() -> None:
+def test_a_window_gets_the_scores_of_its_own_pieces_only() -> None:
     priors, window = _priors()
     first = _at("3.50") - 1
     part = Window(first, window.last, first, window.last)
@@ -56,7 +56,7 @@ def test_a_window_is_told_of_its_own_pieces_and_nothing_beyond() -> None:
     assert said[0] == 0 and not said[window.last - first + 1 :].any()
 
 
-def test_items_begin_in_tables_and_below_the_headings_of_lists() -> None:
+def test_tables_and_list_headings_score_where_items_begin() -> None:
     priors, window = _priors()
     said = priors.rows([window], FORM.arrays, 200)[0]
     goods, notes = (next(a.index for a in FORM.arrays if a.path == path) for path in ("/goods", "/notes"))
@@ -69,7 +69,7 @@ def test_a_list_that_nothing_names_is_left_to_the_network() -> None:
     assert not priors.rows([window], FORM.arrays, 50).any()
 
 
-def test_in_low_precision_they_say_the_same() -> None:
+def test_low_precision_gives_the_same_scores() -> None:
     priors, window = _priors()
     with torch.autocast("cpu", torch.bfloat16):
         low, _ = _priors()

@@ -1,4 +1,4 @@
-"""What tables say of the fields of a list's items and of where these begin."""
+"""The table prior: tables score the fields of a list's items and the places where items begin."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _of_rows(text: str, at: str) -> float:
     return float(table_prior(asked).rows["/goods"][asked.page.columns.pieces.at(text.index(at))])
 
 
-def test_a_cell_is_told_of_the_field_of_its_head_and_against_the_others() -> None:
+def test_a_cell_scores_for_the_field_of_its_head_and_against_the_others() -> None:
     said = _of_fields(TABLE, "A-17")
     assert 0 < said["article_number"] <= DEFAULT_PRIORS.table_prior.own
     assert said["quantity"] < 0 and said["price"] < 0
@@ -31,7 +31,7 @@ def test_a_value_starts_where_its_cell_does() -> None:
     assert _of_fields(TABLE, "A-17")["article_number"] > _of_fields(TABLE, "17")["article_number"] > 0
 
 
-def test_a_column_without_a_name_is_told_of_no_field() -> None:
+def test_a_column_without_a_name_scores_for_no_field() -> None:
     text = TABLE.replace("Article number", "Zzz           ")
     assert _of_fields(text, "A-17")["article_number"] == 0
 

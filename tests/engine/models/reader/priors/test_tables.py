@@ -1,4 +1,4 @@
-"""The tables of a page that hold a form's lists."""
+"""Table detection: the tables of a page that hold a form's lists."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def tables(text: str, form: Form = GOODS) -> dict[str, list[Table]]:
 
 
 def lines_of(table: Table, text: str) -> list[dict[str, str]]:
-    """The lines of a table: what stands below the head that is likest to be each field's."""
+    """The lines of a table, each with its text below the likeliest head of each field."""
     pieces = wordpieces().pieces(text)
     heads = {path.rpartition("/")[2]: int(table.claims[:, i].argmax()) for i, path in enumerate(table.fields)}
     lines = []
@@ -75,14 +75,14 @@ def test_a_head_of_two_lines_is_read_whole() -> None:
     assert lines_of(table, text)[0] == {"quantity": "2", "article_number": "A-17", "price": "3.50"}
 
 
-def test_a_head_is_that_fields_whose_name_it_is_most_like() -> None:
+def test_a_head_belongs_to_the_field_with_the_most_similar_name() -> None:
     form = form_of(goods=list_of("unit", "unit_price", "description"))
     text = "Description   Unit   Unit price\nwater         kg     3.50\n"
     (table,) = tables(text, form)["/goods"]
     assert lines_of(table, text) == [{"unit": "kg", "unit_price": "3.50", "description": "water"}]
 
 
-def test_a_head_goes_by_the_words_of_a_description() -> None:
+def test_the_words_of_a_description_name_a_head() -> None:
     form = form_of(results=list_of("parameter", method="Method or standard used"))
     text = "Parameter   Standard\nwater       EN 12127\n"
     (table,) = tables(text, form)["/results"]
@@ -95,7 +95,7 @@ def test_a_cell_without_a_head_above_it_belongs_to_the_nearest() -> None:
     assert lines_of(table, text)[0]["price"] == "3.50"
 
 
-def test_a_table_is_over_after_text_and_goes_on_with_a_full_line() -> None:
+def test_a_table_ends_after_text_and_continues_with_a_full_line() -> None:
     between = "water\n" * 12
     text = TABLE + between + "4          C-9              1.00\n"
     (table,) = tables(text)["/goods"]
@@ -115,7 +115,7 @@ def test_an_empty_page_has_no_tables(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["Quantity   Price", "Quantity   Price\n\n"])
-def test_a_head_without_lines_is_an_empty_table(text: str) -> None:
+def test_a_head_without_lines_makes_an_empty_table(text: str) -> None:
     (table,) = tables(text)["/goods"]
     assert not table.body
 

@@ -1,4 +1,4 @@
-"""`cinnabar train`: wrong use is told at once."""
+"""The command `cinnabar train`: it refuses wrong use at once."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 from cinnabar.flows.cli.main import run
 
 WRONG = [
-    (["{set}", "--out", "{out}", "--minutes", "0"], "--minutes: expected more than 0"),
-    (["{set}", "--out", "{out}", "--minutes", "nan"], "--minutes: expected more than 0"),
+    (["{set}", "--out", "{out}", "--minutes", "0"], "--minutes: expected a finite number above 0"),
+    (["{set}", "--out", "{out}", "--minutes", "nan"], "--minutes: expected a finite number above 0"),
     (["{set}", "--out", "{out}", "--steps", "0"], "--steps: expected at least 1"),
     (["{set}", "--out", "{out}", "--steps", "9", "--minutes", "1"], "--steps: expected at least 1, without --minutes"),
     (["{none}", "--out", "{out}"], "none: expected folders"),
@@ -29,7 +29,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("arguments", "told"), WRONG)
-def test_wrong_use_is_told_in_one_line(
+def test_wrong_use_is_one_line(
     arguments: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], tiny_model: Path
 ) -> None:
     said = ["train", *(filled(a, tmp_path) for a in arguments)]
@@ -51,7 +51,7 @@ def filled(argument: str, folder: Path) -> str:
     return argument.format(**{name: folder / name for name in ("set", "empty", "out", "none", "file")})
 
 
-def test_wrong_use_is_told_before_torch_is_imported(tmp_path: Path) -> None:
+def test_wrong_use_is_an_error_before_torch_is_imported(tmp_path: Path) -> None:
     code = (
         "import json, sys; from cinnabar.flows.cli.main import run\n"
         "for said in json.loads(sys.argv[1]): print(run(['train', *said]), 'torch' in sys.modules)"

@@ -1,4 +1,4 @@
-"""`cinnabar backfill`: what it says before and after, and what is wrong use."""
+"""The command `cinnabar backfill`: its output before and after, and its answer to wrong use."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_wrong_use_is_one_line_and_status_2(
     assert told in said and said.count("\n") == 1
 
 
-def test_types_that_do_not_go_together_are_named_with_the_place(
+def test_types_that_do_not_unite_are_named_with_the_place(
     base: Path, tiny_model: Path, capsys: CaptureResult
 ) -> None:
     assert backfill(base, tiny_model, version="bad") == 2
@@ -81,7 +81,7 @@ def test_a_backfill_over_nothing_says_so_with_status_0(
     assert "there are records of note" in capsys.readouterr().out
 
 
-def test_what_it_takes_is_told_and_then_done(
+def test_the_work_is_estimated_first_and_then_done(
     base: Path, tiny_model: Path, capsys: CaptureResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen = ["--since", "2024-01-01", "--made-by", str(tiny_model), "--source", str(base / "docs")]

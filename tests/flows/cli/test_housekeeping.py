@@ -1,4 +1,4 @@
-"""The commands that look after a folder: what they print, and with which status they end."""
+"""The commands that look after a folder: their output and their exit status."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_every_command_has_a_table_and_json(done: Path, tiny_model: Path, capsys
     assert (found["records"], found["problems"], found["leftovers"]) == (3, [], [])
 
 
-def test_what_is_broken_is_named_with_status_1(done: Path, capsys: CaptureResult) -> None:
+def test_broken_files_are_named_with_status_1(done: Path, capsys: CaptureResult) -> None:
     path = sorted((done / "fields").rglob("*.parquet"))[-1]
     path.write_bytes(b"x")
     (done / "manifest" / ".part-1-batch-0000000099.json").write_text("")

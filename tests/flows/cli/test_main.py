@@ -1,4 +1,4 @@
-"""The command line: what it prints where, and with which status it ends."""
+"""The command line: its output, on which stream, and its exit status."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def extract(notes: Path, model: Path, out: Path, *more: str) -> int:
 
 @pytest.fixture(scope="session")
 def done(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Path:
-    """A folder with results: `out`, read from `docs`."""
+    """A folder `out` with results, read from `docs`."""
     folder = tmp_path_factory.mktemp("done")
     (folder / "docs").mkdir()
     (folder / "docs" / "a.txt").write_text("Invoice 77\n")
@@ -159,7 +159,7 @@ def test_a_failure_is_one_line_and_status_1(
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_an_interrupted_run_says_how_to_go_on(
+def test_an_interrupted_run_says_how_to_resume(
     notes: Path, tiny_model: Path, tmp_path: Path, capsys: CaptureResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(*_: Any) -> None:
@@ -181,7 +181,7 @@ def test_sql_prints_a_table_or_json(done: Path, capsys: CaptureResult) -> None:
     assert run(["sql", "select nonsense", "--out", str(done)]) == 2
 
 
-def test_what_sql_gives_is_strict_json_with_every_column(done: Path, capsys: CaptureResult) -> None:
+def test_sql_results_are_strict_json_with_every_column(done: Path, capsys: CaptureResult) -> None:
     capsys.readouterr()
     query = (
         "select 'nan'::double a, '-inf'::float a, 1.50::decimal(9,2) b, date '2024-05-01' c, 'x'::blob d,"
@@ -192,7 +192,7 @@ def test_what_sql_gives_is_strict_json_with_every_column(done: Path, capsys: Cap
     assert json.loads(capsys.readouterr().out, parse_constant=pytest.fail) == [wanted | {"f": True}]
 
 
-def test_no_value_commands_the_terminal(done: Path, capsys: CaptureResult) -> None:
+def test_terminal_control_codes_in_values_are_made_visible(done: Path, capsys: CaptureResult) -> None:
     capsys.readouterr()
     query = "select chr(27) || '[31m' as x, chr(155) || chr(8238) || chr(0) as y, chr(9) || 'z' as z"
     assert run(["sql", query, "--out", str(done)]) == 0
@@ -312,7 +312,7 @@ def test_train_says_which_truths_break_their_schema(
     assert "expected at least 10 labelled documents" in said
 
 
-def test_an_empty_file_survives_the_look_whether_a_diagram_can_be_written(
+def test_an_empty_diagram_file_survives_the_check_that_it_can_be_written(
     tmp_path: Path, tiny_model: Path, capsys: CaptureResult
 ) -> None:
     (tmp_path / "own.svg").touch()
@@ -322,7 +322,7 @@ def test_an_empty_file_survives_the_look_whether_a_diagram_can_be_written(
     assert (tmp_path / "own.svg").is_file() and not (tiny_model / "calibration.json").exists()
 
 
-def test_calibrate_says_what_confidence_was_and_is_worth(
+def test_calibrate_prints_the_worth_of_confidence_before_and_after(
     labelled: Path, tmp_path: Path, capsys: CaptureResult
 ) -> None:
     from cinnabar.engine.models.identity import SHIPPED
@@ -355,7 +355,7 @@ def test_eval_takes_some_files_of_several_sets(labelled: Path, tmp_path: Path, c
     assert "no document of these sets is 'docs/none.txt', nor 1 more that it names" in said
 
 
-def test_the_help_comes_without_what_takes_long_to_load() -> None:
+def test_the_help_is_printed_without_loading_slow_libraries() -> None:
     code = (
         "import sys\n"
         "from cinnabar.flows.cli.main import run\n"
@@ -376,7 +376,7 @@ def test_the_help_comes_without_what_takes_long_to_load() -> None:
 
 
 @pytest.mark.parametrize("wrong", [["nowhere", "o"], ["docs", "note.json"]])
-def test_wrong_use_of_the_flow_is_told_before_prefect_is_loaded(
+def test_wrong_use_of_the_flow_is_an_error_before_prefect_is_loaded(
     wrong: list[str], notes: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch, capsys: CaptureResult
 ) -> None:
     monkeypatch.chdir(notes.parent)

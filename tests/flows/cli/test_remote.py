@@ -1,4 +1,4 @@
-"""A model behind a server, from the command line: what it demands, tells, costs and keeps to itself."""
+"""A model behind a server, from the command line: its demands, its output, its cost and its secrecy."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def arguments(letters: Path, out: str = "out", *more: str) -> list[str]:
     return ["extract", str(letters), "--schema", str(root / "note.json"), "--out", str(root / out), *more]
 
 
-def test_documents_are_read_at_a_cost_that_is_told_before_and_after(
+def test_the_cost_is_printed_before_and_after_reading(
     letters: Path, server: mercury.Server, capsys: Captured
 ) -> None:
     asked = arguments(letters, "out", *MERCURY, "--base-url", server.url, "--effort", "low", "--json")
@@ -80,7 +80,7 @@ def test_amounts_are_printed_with_all_their_digits(
     assert "4905" not in said
 
 
-def test_a_budget_stops_cleanly_and_another_run_goes_on(
+def test_a_spent_budget_stops_the_run_and_another_run_resumes(
     letters: Path, server: mercury.Server, capsys: Captured
 ) -> None:
     asked = arguments(letters, "out", *MERCURY, "--base-url", server.url)
@@ -107,7 +107,7 @@ def test_a_budget_stops_cleanly_and_another_run_goes_on(
     assert len(server.bodies) == 6
 
 
-def test_a_budget_without_room_for_one_request_says_what_is_enough(
+def test_a_budget_too_small_for_one_request_names_the_least_amount(
     letters: Path, server: mercury.Server, capsys: Captured
 ) -> None:
     asked = arguments(letters, "out", *MERCURY, "--base-url", server.url, "--concurrency", "1")
@@ -120,7 +120,7 @@ def test_a_budget_without_room_for_one_request_says_what_is_enough(
     assert "lack of budget" not in capsys.readouterr().out and len(server.charged) == 6
 
 
-def test_the_key_is_nowhere_but_in_the_request(
+def test_the_key_appears_nowhere_but_in_the_request(
     letters: Path, server: mercury.Server, capfd: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CINNABAR_DEBUG", "1")
@@ -156,7 +156,7 @@ def test_the_key_is_nowhere_but_in_the_request(
         (["--escalate-to", "mercury-2", "--below", "2"], "INCEPTION_API_KEY"),
     ],
 )
-def test_wrong_use_is_told_before_any_work(
+def test_wrong_use_is_an_error_before_any_work(
     more: list[str], said: str, letters: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("INCEPTION_API_KEY", raising=False)
@@ -167,7 +167,7 @@ def test_wrong_use_is_told_before_any_work(
     assert not (letters.parent / "out").exists()
 
 
-def test_a_server_that_is_asked_unencrypted_is_warned_of(
+def test_an_unencrypted_server_address_gives_a_warning(
     letters: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY)
@@ -176,7 +176,7 @@ def test_a_server_that_is_asked_unencrypted_is_warned_of(
     assert "unencrypted" in capsys.readouterr().err
 
 
-def test_an_address_where_nothing_is_ends_the_command(
+def test_an_address_without_a_server_ends_the_command(
     letters: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY)
@@ -184,7 +184,7 @@ def test_an_address_where_nothing_is_ends_the_command(
     assert "http://127.0.0.1:1/v1: no connection" in capsys.readouterr().err
 
 
-def test_what_is_not_installed_is_named(
+def test_a_missing_package_is_named(
     letters: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
@@ -192,7 +192,7 @@ def test_what_is_not_installed_is_named(
     assert "cinnabar-extract[mercury]" in capsys.readouterr().err
 
 
-def test_any_server_that_speaks_it_may_be_asked(
+def test_any_server_that_speaks_the_protocol_can_be_asked(
     letters: Path, server: mercury.Server, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", mercury.KEY)
@@ -206,21 +206,21 @@ def test_any_server_that_speaks_it_may_be_asked(
     assert run([*asked, "--prices", "1,0.5,2"]) == 0
 
 
-def test_a_run_with_nothing_to_do_drops_the_answers_that_a_killed_one_left(
+def test_a_run_without_work_drops_the_journal_of_a_killed_run(
     letters: Path, server: mercury.Server
 ) -> None:
     asked = arguments(letters, "out", *MERCURY, "--base-url", server.url)
     assert run(asked) == 0
     (journal,) = (letters.parent / "out" / "remote").glob("*.jsonl")
     left = {"run": "r", "key": "k", "tokens": [9, 0, 9], "cost": "0.1", "answer": "Anna 7", "finish": "stop"}
-    with journal.open("a") as file:  # as of a run that was killed when all was committed
+    with journal.open("a") as file:  # as a run leaves it that was killed after its last commit
         file.write(json.dumps(left | {"refusal": ""}) + "\n")
     assert run([*asked, "--limit", "6"]) == 0 and "Anna 7" in journal.read_text()
     assert run(asked) == 0 and len(server.bodies) == 6
     assert "Anna" not in journal.read_text() and journal.read_text().count('"cost"') == 7
 
 
-def test_scoring_tells_what_a_budget_left_and_refuses_one_that_nobody_spends(
+def test_eval_names_documents_left_by_the_budget_and_refuses_an_unused_budget(
     letters: Path, server: mercury.Server, capsys: Captured
 ) -> None:
     folder = letters.parent
@@ -255,10 +255,10 @@ def test_a_model_behind_a_server_is_scored_like_any_other(
 
 
 @pytest.mark.slow
-def test_tiers_that_are_killed_half_way_ask_only_what_is_left(
+def test_tiers_killed_half_way_ask_only_the_rest(
     letters: Path, tiny_model: Path, server: mercury.Server, capsys: Captured
 ) -> None:
-    server.pause = 1.0  # longer than it takes here to see that an answer was charged
+    server.pause = 1.0  # longer than the test takes to see the charge of an answer
     tiers = [
         "--model",
         str(tiny_model),

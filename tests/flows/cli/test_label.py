@@ -1,4 +1,4 @@
-"""`cinnabar label` and `cinnabar truth`: from documents to a set, and wrong use told at once."""
+"""The commands `cinnabar label` and `cinnabar truth`: from documents to a set, and wrong use refused at once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_set_is_drafted_corrected_and_scored(
     assert "nothing new to draft: 3 documents were drafted before, 1 not read" in capsys.readouterr().out
 
 
-def test_wrong_drafts_are_told_with_file_line_and_place(
+def test_wrong_drafts_are_named_with_file_line_and_place(
     notes: Path, tmp_path: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own = tmp_path / "own"
@@ -68,7 +68,7 @@ def test_wrong_drafts_are_told_with_file_line_and_place(
         (["truth", "{docs}"], "expected a set with schema.json and drafts"),
     ],
 )
-def test_wrong_use_is_told_in_one_line(
+def test_wrong_use_is_one_line(
     arguments: list[str], told: str, notes: Path, tmp_path: Path, tiny_model: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip

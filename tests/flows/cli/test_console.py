@@ -1,4 +1,4 @@
-"""Values in tables: numbers have all their digits, texts may be shortened."""
+"""Values in console tables: numbers keep all their digits, and texts may be shortened."""
 
 from __future__ import annotations
 
