@@ -1,4 +1,4 @@
-"""What a parsed file is: one text, cut into parts, with words that know their place on the page."""
+"""A parsed file: one text, its parts, and its words with their places on the page."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ class Words:
 class Document:
     """A file as text.
 
-    `digest` is the SHA-256 of the file's bytes in hex: the document's identity. `text` holds all parts in
-    order; it is valid Unicode without lone surrogates and without NUL. `flags` name what a reader should know
-    (`repaired`, `truncated`, `charset_guess`, `active_content`, `duplicate_header`, `depth_limit`,
-    `no_text_pages`, …), sorted, each once.
+    `digest` is the SHA-256 of the file's bytes in hex and identifies the document. `text` holds all parts in order; it
+    is valid Unicode without lone surrogates and without NUL. `flags` are warnings about the file (`repaired`,
+    `truncated`, `charset_guess`, `active_content`, `duplicate_header`, `depth_limit`, `no_text_pages`, …), sorted, each
+    once.
     """
 
     digest: str
@@ -93,7 +93,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Where a value was read: its spans in the whole document, their pages and boxes (one box a line)."""
+    """The place where a value was read: its spans in the whole document, with their text and boxes (one box a line)."""
 
     spans: tuple[Span, ...]
     text: str
