@@ -229,7 +229,7 @@ def calibrate(
                 done(len(chosen.truths))
             seen += found
     if not any(one.family != "rows" for one in seen):
-        raise UsageError("expected a labelled document that can be read and did not train the model, found none in these sets")
+        raise UsageError("expected a labelled document that can be read and did not train the model, found none")
     try:
         prior = load_calibration(folder, weights) if "base" in said else None
     except ModelError:

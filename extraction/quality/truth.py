@@ -64,7 +64,7 @@ def accept(folder: Path) -> Accepted:
         file = draft["file"]
         if file in drafted:
             problems.append(
-                DraftProblem(name, line_of(text, "/file"), "", f"{drafted[file]} is already a draft of {file}")
+                DraftProblem(name, line_of(text, "/file"), "", f"{drafted[file]} is a draft of {file} too")
             )
         drafted[file] = name
         if draft["checked"]:

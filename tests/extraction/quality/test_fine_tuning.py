@@ -159,7 +159,7 @@ def test_too_few_documents_are_told(base: Path, tmp_path: Path) -> None:
 
 def test_the_base_is_not_written_over(base: Path, tmp_path: Path) -> None:
     folder = write_set(tmp_path / "letters", {"kind": "letter"})
-    with pytest.raises(UsageError, match="expected another folder than the base's"):
+    with pytest.raises(UsageError, match="expected a folder other than that of the base"):
         tuned(folder, base, base)
 
 
@@ -169,7 +169,7 @@ def test_what_the_base_was_made_from_is_not_written_over(base: Path, tmp_path: P
     assert tuned(folder, base, tmp_path / "first").kept
     save_difference(tmp_path / "second", {}, tmp_path / "first", {"name": "second"})
     for out in (tmp_path / "first", base):
-        with pytest.raises(UsageError, match="expected another folder than the base's, or a base's of that"):
+        with pytest.raises(UsageError, match="expected a folder other than that of the base and its own bases"):
             tuned(folder, tmp_path / "second", out)
 
 

@@ -147,7 +147,7 @@ def test_no_file_of_the_results_is_written_over(rich, tmp_path):
     (tmp_path / "link").symlink_to(rich)
     for folder in (rich, tmp_path / "link"):
         for name in ("cinnabar.duckdb", "manifest/batch-0000000001.json", "new.parquet"):
-            with pytest.raises(UsageError, match="lies among the results"):
+            with pytest.raises(UsageError, match="lies in the output folder"):
                 export(rich, "rich", "parquet", folder / name)
     assert query(rich, "SELECT count(*) FROM rich").rows == [(len(TEXTS) + 1,)]
 

@@ -89,7 +89,7 @@ def test_a_file_that_no_reader_opens_is_set_aside_whatever_came_since(out, workl
     if since == "the snapshot was lost":
         (out / DATABASE).unlink()
     if since == "a run failed":
-        with pytest.raises(RunError, match=f"{path.name}.* have `cinnabar verify` set its batch aside"):
+        with pytest.raises(RunError, match=f"{path.name}.* run `cinnabar verify` to set its batch aside"):
             fail_a_run(out, workload)
     (problem,) = (found := verify(out)).problems
     assert problem.path == path.relative_to(out).as_posix() and len(found.aside) == 1
