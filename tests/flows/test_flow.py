@@ -89,7 +89,7 @@ def test_the_flow_has_a_cluster_do_the_work(notes: Path, tiny_model: Path, tmp_p
     assert (spread["written"], spread["quarantined"], spread["steps"]) == (3, 1, alone["steps"])
     sql = "select path, engine_fingerprint, confidence, record_json from records order by path"
     assert query(tmp_path / "spread", sql).rows == query(tmp_path / "alone", sql).rows
-    with pytest.raises(UsageError, match=r"--ray 127\.0\.0\.1:1: nobody answers there"):
+    with pytest.raises(UsageError, match=r"--ray 127\.0\.0\.1:1: no answer"):
         extract_folder(*where, str(tmp_path / "never"), **how, ray="127.0.0.1:1")
     assert not (tmp_path / "never").exists()
 

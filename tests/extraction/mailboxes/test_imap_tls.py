@@ -70,7 +70,7 @@ def test_a_certificate_that_nobody_vouches_for_is_refused_before_the_password_is
     assert "SSL_CERT_FILE names the certificates to trust" in told
     assert not said and PASSWORD not in told and not (tmp_path / "out").exists()
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
-    with pytest.raises(UsageError, match=r"SSL_CERT_FILE is .*none\.pem, which is no file"):
+    with pytest.raises(UsageError, match=r"SSL_CERT_FILE is .*none\.pem, which is not a file"):
         ImapMailbox(parse_address(address))
 
 
@@ -92,5 +92,5 @@ def test_a_server_elsewhere_that_offers_no_encryption_hears_no_password(
         # Whatever is not this machine: here it is, by a name that does not say so.
         monkeypatch.setattr("cinnabar.extraction.mailboxes.imap._is_this_machine", lambda _: False)
         asked = ImapAddress("127.0.0.1", server.port, imap_server.USER, "INBOX", False)
-        with pytest.raises(UsageError, match="offers no encryption to send a password by; try imaps://"):
+        with pytest.raises(UsageError, match="the server offers no encryption for the password; try imaps://"):
             ImapMailbox(asked)
