@@ -34,7 +34,7 @@ class Assignment:
 
     @cached_property
     def compiled(self) -> CompiledSchema:
-        """Returns the compiled schema. Raises what `compile_schema` raises."""
+        """Returns the compiled schema. Raises the errors of `compile_schema`."""
         return compile_schema(self.source.schema)
 
     @cached_property
@@ -44,8 +44,7 @@ class Assignment:
 
     @property
     def fingerprint(self) -> str:
-        """Returns the part of a record's key that names models and options; parser workers and device do not change it.
-        """
+        """Returns the key part that names models and options; parser workers and device do not change it."""
         return self.options.fingerprint(self._named)
 
     @property

@@ -75,8 +75,7 @@ def chunks(document: Document, limit: int, overlap: int, count_tokens: Callable[
 def window_chunks(
     text: str, windows: Sequence[tuple[int, int]], limit: int, count_tokens: Callable[[str], int]
 ) -> list[Chunk]:
-    """Returns chunks of as many windows as fit each (characters, in order, overlapping); [] if a window does not fit.
-    """
+    """Returns chunks of as many windows (characters, sorted, overlapping) as fit each; [] if a window does not fit."""
     starts = [start for start, _ in windows]
     own = [count_tokens(text[start:end]) for start, end in windows]
     if not own or max(own) > limit:

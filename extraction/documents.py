@@ -16,7 +16,7 @@ class Part:
     """A page of a PDF, or a part of a mail: an interval of the document's text.
 
     `start` inclusive and `end` exclusive, in characters (code points) of `Document.text`. `width` and
-    `height` are in points, 0 where there is no page. `name` is an attachment's file name or a message's
+    `height` are in points, 0 without a page. `name` is an attachment's file name or a message's
     subject; it is data, never a path. `page` is the page's number from 1 within its PDF, else 0. `parent` is
     the index of the part this one lies in (a page of an attached PDF lies in the attachment, a nested
     message's body in the message), -1 at the top.

@@ -60,8 +60,7 @@ class RunOptions(BaseModel):
             raise UsageError(f"{option}: expected {wanted}, got {wrong['input']!r}") from None
 
     def fingerprint(self, model: str) -> str:
-        """Returns the part of a record's key that names model and options; parser workers and device do not change it.
-        """
+        """Returns the key part that names model and options; parser workers and device do not change it."""
         engine = engine_fingerprint(model, effort_of(self.effort, self.steps))
         parts = repr((_VERSION, engine, self.on_missing, self.context))
         return hashlib.sha256(parts.encode()).hexdigest()[:16]

@@ -13,7 +13,7 @@ from cinnabar.extraction.storage.records import Outcome
 def sift(inputs: Iterable[Input], done: Callable[[str], bool]) -> tuple[list[Outcome], list[Input]]:
     """Returns the outcomes of inputs that are unreadable, done or duplicates, and the inputs left to read.
 
-    A duplicate has the same bytes as an earlier path. `done` tells if the document with this digest is done.
+    A duplicate has the same bytes as an earlier path. `done` returns True if the document with this digest is done.
     """
     first: dict[str, str] = {}
     settled: list[Outcome] = []

@@ -89,7 +89,7 @@ class Backfill(BatchedRun):
 
     @property
     def empty(self) -> bool:
-        """Tells if no chosen record has anything to fill."""
+        """Returns True if no chosen record has anything to fill."""
         return not self._outstanding.names
 
     def _compare(self, out: Path, fingerprint: str) -> Changes:

@@ -46,11 +46,11 @@ class Frozen:
         self._holders.update(above(pointer))
 
     def asks(self, pointer: str) -> bool:
-        """Tells if this place is filled because of the record."""
+        """Returns True if this place is filled because of the record."""
         return any(place in self.asked for place in above(pointer))
 
     def within(self, pointer: str) -> bool:
-        """Tells if this place, or one below it, is filled because of the record."""
+        """Returns True if this place, or one below it, is filled because of the record."""
         return pointer in self._holders or self.asks(pointer)
 
 

@@ -84,7 +84,7 @@ class _Plan:
 
     @property
     def asks(self) -> bool:
-        """Tells if there is anything to ask."""
+        """Returns True if there is anything to ask."""
         return self.frozen is None or bool(self.changes.asked or self.frozen.asked)
 
     def requests(self, job: Job) -> list[Request]:

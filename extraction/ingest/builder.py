@@ -57,7 +57,7 @@ class DocumentBuilder:
 
     @property
     def full(self) -> bool:
-        """Tells if the limit of characters is reached."""
+        """Returns True if the limit of characters is reached."""
         return self.length >= self._limit
 
     @property

@@ -164,8 +164,7 @@ def _whole_characters(code: _Ints) -> tuple[_Ints, _Ints]:
 
 
 def _quarter_turns(angle: _Floats, rotation: int) -> _Ints:
-    """Returns counter-clockwise quarter turns as displayed, or OBLIQUE, for angles in radians clockwise in user space.
-    """
+    """Turns angles (radians clockwise in user space) into counter-clockwise quarter turns as displayed, or OBLIQUE."""
     quarters = -angle / (np.pi / 2) - rotation
     nearest = np.round(quarters)
     return np.where(np.abs(quarters - nearest) < 0.12, nearest.astype(np.int64) % 4, OBLIQUE)

@@ -266,7 +266,7 @@ def _sides(lines: Sequence[Line], box: _Floats, x: float) -> tuple[list[list[int
 
 
 def _is_prose(side: list[list[int]], box: _Floats, text: list[str], height: float, page: float) -> bool:
-    """Tells if one side of a gutter is prose: full lines of several words with one left edge."""
+    """Returns True if one side of a gutter is prose: full lines of several words with one left edge."""
     if len(side) < _MIN_COLUMN_LINES:
         return False
     starts = np.array([box[line[0], 0] for line in side])

@@ -133,7 +133,7 @@ def _html_of(entity: Entity) -> Entity | None:
 
 
 def _differ(plain: str, html: str) -> bool:
-    """Tells if most words of the shorter text are missing in the other one."""
+    """Returns True if most words of the shorter text are missing in the other one."""
     left = set(_TOKEN.findall(plain[:_COMPARED].casefold()))
     right = set(_TOKEN.findall(html[:_COMPARED].casefold()))
     if not left or not right:

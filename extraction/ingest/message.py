@@ -17,7 +17,7 @@ class Message(Protocol):
 
     @property
     def lasting(self) -> bool:
-        """Tells if this path will never name other bytes."""
+        """Returns True if this path will never name other bytes."""
         ...
 
     def read(self) -> bytes:

@@ -130,7 +130,7 @@ def _load_page(pdf: Any, number: int) -> Any:
 
 
 def _has_fields(page: Any) -> bool:
-    """Tells if a page has form fields or free text among its first annotations."""
+    """Returns True if a page has form fields or free text among its first annotations."""
     for index in range(min(pdfium.FPDFPage_GetAnnotCount(page), 2000)):
         annotation = pdfium.FPDFPage_GetAnnot(page, index)
         if not annotation:
@@ -169,7 +169,7 @@ def _add_page(builder: DocumentBuilder, page: Any, number: int) -> int:
 
 
 def _has_image(page: Any) -> bool:
-    """Tells if a page shows an image, or a form that may hold one, among its first objects."""
+    """Returns True if a page shows an image, or a form that may hold one, among its first objects."""
     kinds = (pdfium.FPDF_PAGEOBJ_IMAGE, pdfium.FPDF_PAGEOBJ_FORM)
     count = min(pdfium.FPDFPage_CountObjects(page), 1000)
     return any(pdfium.FPDFPageObj_GetType(pdfium.FPDFPage_GetObject(page, i)) in kinds for i in range(count))
@@ -199,7 +199,7 @@ def _about(builder: DocumentBuilder, pdf: Any, data: bytes) -> None:
 
 
 def _references_hold(data: bytes) -> bool:
-    """Tells if the end of the file points to a cross-reference table; if not, pdfium rebuilt it by a scan."""
+    """Returns True if the end of the file points to a cross-reference table; if not, pdfium rebuilt it by a scan."""
     found = list(_STARTXREF.finditer(data, max(0, len(data) - 2048)))
     if not found:
         return False
@@ -209,7 +209,7 @@ def _references_hold(data: bytes) -> bool:
 
 
 def _second_opinion(builder: DocumentBuilder, data: bytes, mark: int) -> bool:
-    """Reads a file that pdfium refused with the second parser; tells if it found text (words without boxes)."""
+    """Reads a file that pdfium refused with the second parser; returns True if it found text (words without boxes)."""
     import pypdf
 
     if len(data) > _MAX_SECOND_OPINION:

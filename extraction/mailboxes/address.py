@@ -60,7 +60,7 @@ class ImapAddress:
 
 
 def is_address(text: str) -> bool:
-    """Tells if this names a mailbox behind IMAP rather than a path."""
+    """Returns True if this names a mailbox behind IMAP rather than a path."""
     return re.match(r"imaps?://", text, re.IGNORECASE) is not None
 
 

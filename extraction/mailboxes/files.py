@@ -67,7 +67,7 @@ class MaildirMessage:
 
 
 def is_mbox(path: Path) -> bool:
-    """Tells if this file begins like an mbox: a line with sender and time, and a header below it."""
+    """Returns True if this file begins like an mbox: a line with sender and time, and a header below it."""
     try:
         with _opened(path) as file:
             return bool(_BEGIN.match(file.readline(_LINE)) and _HEADER.match(file.readline(_LINE)))
@@ -100,7 +100,7 @@ def mbox_messages(path: Path) -> Iterator[MboxMessage]:
 
 
 def is_maildir(path: Path) -> bool:
-    """Tells if this folder is a Maildir."""
+    """Returns True if this folder is a Maildir."""
     return all((path / part).is_dir() for part in _PARTS)
 
 
@@ -118,7 +118,7 @@ def maildir_name(path: Path) -> str:
 
 
 def is_delivered(path: Path) -> bool:
-    """Tells if a file in a Maildir is a mail: neither in delivery nor a server's own file."""
+    """Returns True if a file in a Maildir is a mail: neither in delivery nor a server's own file."""
     return path.parent.name in ("cur", "new")
 
 

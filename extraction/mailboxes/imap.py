@@ -44,8 +44,7 @@ class ImapMessage:
     lasting: bool = True
 
     def read(self) -> bytes:
-        """Returns its bytes. Raises DocumentError if it is too large or gone, RunError if the server does not answer.
-        """
+        """Returns its bytes. Raises DocumentError if it is too large or gone, RunError without an answer."""
         if self.size > MAX_FILE:
             raise DocumentError("too_large", f"{self.size} bytes, at most {MAX_FILE} are read")
         return self.mailbox.fetch(self.uid)

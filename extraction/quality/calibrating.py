@@ -180,8 +180,7 @@ class Calibrated:
     def leaves(
         self, names: frozenset[str] | None = None
     ) -> tuple[list[Observation], list[float], list[float]]:
-        """Returns the leaves of these sets (all by default), with the model's own probabilities and with confidences.
-        """
+        """Returns the leaves of these sets (default all), the model's own probabilities, and the confidences."""
         kept = [
             at
             for at, one in enumerate(self.seen)

@@ -112,7 +112,7 @@ class Draft:
 
 
 def deserves_a_look(leaf: LeafRow) -> bool:
-    """Tells if a person should look at this value first: unsure, or required and not found."""
+    """Returns True if a person should look at this value first: unsure, or required and not found."""
     return leaf.missing or leaf.confidence < _CHECK_BELOW
 
 

@@ -103,7 +103,7 @@ def summarise(results: Mapping[str, Figures]) -> Figures:
 
 
 def _has(figures: Figures, name: str) -> bool:
-    """Tells if a set has a meaningful value of this figure."""
+    """Returns True if a set has a meaningful value of this figure."""
     if name in ("scalars", "lists"):
         fields = figures["fields"].items()
         return any(("/*" in path) == (name == "lists") for path, counts in fields if counts["support"])

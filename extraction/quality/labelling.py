@@ -141,7 +141,7 @@ def _names(files: Sequence[Path], roots: Sequence[Path], out: Path) -> Iterator[
 
 
 def _is_another(there: Path, path: Path) -> bool:
-    """Tells if this place in the set holds a document other than `path`."""
+    """Returns True if this place in the set holds a document other than `path`."""
     try:
         return there.is_file() and not filecmp.cmp(there, path, shallow=False)
     except OSError:  # the reader reports an unreadable file later

@@ -59,12 +59,12 @@ class LeafPair:
 
     @property
     def right(self) -> bool:
-        """Tells if the prediction is right."""
+        """Returns True if the prediction is right."""
         return is_right(self.truth, self.predicted, self.also)
 
 
 def says_something(value: Any) -> bool:
-    """Tells if this scalar is a value to find; null and false stand for a document that says nothing."""
+    """Returns True if this scalar is a value to find; null and false stand for a document that says nothing."""
     return value is not None and value is not False
 
 
@@ -103,7 +103,7 @@ def as_date(text: str) -> tuple[date, tuple[int, int, int] | None] | None:
 
 
 def is_same(truth: Any, predicted: Any) -> bool:
-    """Tells if these two scalars are equal by the rules at the top of this module."""
+    """Returns True if these two scalars are equal by the rules at the top of this module."""
     if truth is None or predicted is None or isinstance(truth, bool) or isinstance(predicted, bool):
         return truth is predicted
     if isinstance(truth, int | float):
@@ -120,7 +120,7 @@ def is_same(truth: Any, predicted: Any) -> bool:
 
 
 def is_right(truth: Any, predicted: Any, also: Sequence[Any]) -> bool:
-    """Tells if the prediction equals the truth or one of the other right values."""
+    """Returns True if the prediction equals the truth or one of the other right values."""
     return is_same(truth, predicted) or (predicted is not None and any(is_same(a, predicted) for a in also))
 
 
@@ -210,7 +210,7 @@ def leaf_pairs(
 
 
 def evidence_holds(value: Any, text: str) -> bool:
-    """Tells if this text shows the value.
+    """Returns True if this text shows the value.
 
     A number shows by its absolute value, a date by its day and year or as eight digits, other text folded.
     """
@@ -231,7 +231,7 @@ def evidence_holds(value: Any, text: str) -> bool:
 
 
 def _prints(value: float, printed: str) -> bool:
-    """Tells if these digits and marks spell the value, with a point or a comma before the decimals."""
+    """Returns True if these digits and marks spell the value, with a point or a comma before the decimals."""
     for mark in ".,":
         digits = re.sub(rf"[^\d{re.escape(mark)}]", "", printed).rstrip(mark).replace(mark, ".", 1)
         number = as_number(digits)

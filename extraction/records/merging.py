@@ -123,7 +123,7 @@ def _pairs(before: list[FoundRow], after: list[FoundRow], start: int, end: int) 
 
 
 def _reaches(row: FoundRow, spans: Spans, start: int) -> bool:
-    """Tells if a row has anything from this character on."""
+    """Returns True if a row has anything from this character on."""
     return row.anchor >= start or any(end > start for own in spans.values() for _, end in own)
 
 

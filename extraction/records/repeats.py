@@ -35,7 +35,7 @@ _COMPARED = 32
 
 
 def is_known(filled: Filled) -> bool:
-    """Tells if the record holds known values; these stay as they are, row for row."""
+    """Returns True if the record holds known values; these stay as they are, row for row."""
     return any(leaf.origin == "known" for leaf in filled.leaves.values())
 
 
@@ -122,7 +122,7 @@ def _completed(rows: Sequence[FoundRow]) -> list[FoundRow]:
 
 
 def _complete(one: _Read, other: _Read) -> bool:
-    """Tells if each row has values that the other lacks and their common values are equal."""
+    """Returns True if each row has values that the other lacks and their common values are equal."""
     mine, theirs = one.texts.keys(), other.texts.keys()
     differ = any(one.texts[slot] != other.texts[slot] for slot in mine & theirs)
     return bool(mine - theirs and theirs - mine) and not differ

@@ -42,7 +42,7 @@ def check_routes(schema: Any) -> None:
 
 
 def _asks(schema: Any) -> bool:
-    """Tells if the schema has such a keyword."""
+    """Returns True if the schema has such a keyword."""
     pending = [schema]
     while pending:
         part = pending.pop()

@@ -172,7 +172,7 @@ class _Walk:
 
 
 def is_plain(node: Node) -> bool:
-    """Tells if all values of this alternative can be frozen."""
+    """Returns True if all values of this alternative can be frozen."""
     if isinstance(node, ObjectNode):
         return not node.rest and all(is_plain(place.node) for place in node.properties)
     return isinstance(node, Slot)

@@ -102,7 +102,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def is_locked(folder: Path) -> bool:
-    """Tells if a process holds the lock of this folder now."""
+    """Returns True if a process holds the lock of this folder now."""
     try:
         descriptor = os.open(folder / ".lock", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

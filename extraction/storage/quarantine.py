@@ -72,7 +72,7 @@ def held(out: Path, documents: Sequence[str] = (), codes: Sequence[str] = ()) ->
     found = [_held(row) for row in rows]
     for name in documents:
         if not any(_named(one, name) for one in found):
-            raise UsageError(f"{name}: not in quarantine; `cinnabar quarantine list` shows what is")
+            raise UsageError(f"{name}: not in quarantine; `cinnabar quarantine list` lists its documents")
     return [
         one
         for one in found

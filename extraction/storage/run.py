@@ -132,7 +132,7 @@ class Run:
         }
 
     def done(self, digest: str) -> bool:
-        """Tells if this document is written, or in quarantine, with this schema and engine."""
+        """Returns True if this document is written, or in quarantine, with this schema and engine."""
         return digest in self._done or digest in self._written
 
     def commit_batch(self, batch: Sequence[Outcome]) -> None:

@@ -138,7 +138,7 @@ def test_a_file_is_whole_or_not_there(rich, tmp_path):
         export(rich, "nothing", "csv", tmp_path / "x.csv")
     with pytest.raises(UsageError, match="got DELETE"):
         export(rich, "DELETE FROM rich", "csv", tmp_path / "x.csv", sql=True)
-    with pytest.raises(UsageError, match="a folder that is there"):
+    with pytest.raises(UsageError, match="an existing, writable folder"):
         export(rich, "rich", "csv", tmp_path / "nowhere" / "x.csv")
     assert [path for path in tmp_path.iterdir() if path != rich] == []
 
