@@ -214,7 +214,7 @@ def check_digests(out: Path, manifests: Iterable[Manifest]) -> None:
             found = describe_file(out, file.table, out / file.path, file.rows).sha256
             if found != file.sha256:
                 raise RunError(
-                    f"{out / file.path}: its SHA-256 is {found}, committed was {file.sha256}; {_MEND}"
+                    f"{out / file.path}: its SHA-256 is {found}, but was committed as {file.sha256}; {_MEND}"
                 )
 
 

@@ -172,7 +172,7 @@ def test_a_wrong_or_missing_password_is_told_and_not_shown(
     for wrong, expected in [
         ("hush", "did not let anna@example.org in"),
         ("", "CINNABAR_IMAP_PASSWORD, which is not set"),
-        ("hush\n", "has a line break"),
+        ("hush\n", "without line breaks"),
     ]:
         monkeypatch.setenv("CINNABAR_IMAP_PASSWORD", wrong)
         with pytest.raises(UsageError, match=expected) as told:
