@@ -70,7 +70,7 @@ def decode(data: bytes, charset: str | None = None, named: bool = False) -> tupl
         if data.startswith(mark):
             return data.decode(codec, "replace"), False
     if charset is not None:
-        # A file that declares ASCII often holds other bytes; UTF-8 contains ASCII.
+        # A file that declares ASCII often holds other bytes; UTF-8 and Windows-1252 contain ASCII.
         if charset == "ascii":
             charset = "utf-8"
         # Web practice (WHATWG): a declared ISO-8859-1 means Windows-1252.
