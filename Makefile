@@ -28,7 +28,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint docs samples names eval bench bench-gpu train train-gpu tune-report calibrate schema-report reading-report ablation-report lexicon-report remote-report backfill-report ray-report faults volume-report readers mutants constraints clean
+.PHONY: help setup demo test test-slow lint docs samples names eval bench bench-gpu train train-gpu tune-report calibrate schema-report reading-report ablation-report lexicon-report remote-report backfill-report ray-report faults volume-report readers mutants version constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -116,6 +116,9 @@ mutants: setup  ## change operators of the constraint's code: how much do the te
 
 names: setup  ## make engine/readings/names/ again, after Babel brought a new CLDR
 	@$(PY) scripts/cldr_names.py
+
+version: setup  ## raise the version of the code that decides values, after it has changed (engine/version.py)
+	@$(PY) scripts/raise_version.py
 
 constraints: setup  ## write the installed releases to constraints.txt, after the tests passed with them
 	@$(call need,cosmic_ray,mutants)

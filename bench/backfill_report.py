@@ -57,7 +57,7 @@ class Measured:
 
     def __init__(self, source: ModelSource) -> None:
         self._source = source
-        self.fingerprint, self.least_batch = source.fingerprint, 1
+        self.fingerprint, self.least_batch, self.notice = source.fingerprint, 1, source.notice
         self.read = self.slots = 0
         self.seconds = 0.0
 

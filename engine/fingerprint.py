@@ -6,12 +6,10 @@ import hashlib
 from dataclasses import astuple
 
 from cinnabar.engine.effort import Effort
-
-#: Raised when the engine's decisions change, so that records made before are made anew.
-VERSION = 1
+from cinnabar.engine.version import VALUES_VERSION
 
 
 def engine_fingerprint(model: str, effort: Effort) -> str:
     """Names the model (by its own fingerprint) and everything of the engine that a record depends on."""
-    parts = repr((VERSION, model, astuple(effort)[1:]))
+    parts = repr((VALUES_VERSION, model, astuple(effort)[1:]))
     return hashlib.sha256(parts.encode()).hexdigest()[:16]

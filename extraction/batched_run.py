@@ -168,6 +168,9 @@ class BatchedRun(ABC):
                 inputs=opening.names,
                 retry_quarantined=options.retry_quarantined,
             )
+            notice = self.assignment.model.notice
+            if notice is not None:
+                self._progress.note(notice)
             self._progress.begin(len(opening.names))
             self._settle(opening.settled)
         return self._run

@@ -23,6 +23,9 @@ class Progress(Protocol):
     def estimated(self, estimate: CostEstimate) -> None:
         """Receives the estimated cost before a run asks a model behind a server."""
 
+    def note(self, text: str) -> None:
+        """Receives a warning before the run."""
+
     def begin(self, inputs: int) -> None:
         """Receives the number of inputs."""
 
@@ -34,6 +37,9 @@ class Silent:
     """Ignores the progress of a run."""
 
     def estimated(self, estimate: CostEstimate) -> None:
+        """Does nothing."""
+
+    def note(self, text: str) -> None:
         """Does nothing."""
 
     def begin(self, inputs: int) -> None:

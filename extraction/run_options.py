@@ -17,9 +17,6 @@ EffortName = Literal["instant", "low", "medium", "high"]
 OnMissing = Literal["quarantine", "guess"]
 Device = Literal["auto", "cpu", "cuda"]
 
-# Raised when parsing, chunking, merging or evidence change, so that older records are made again.
-_VERSION = 2
-
 
 class RunOptions(BaseModel):
     """The options of a run. Raises UsageError if one is out of range."""
@@ -62,7 +59,7 @@ class RunOptions(BaseModel):
     def fingerprint(self, model: str) -> str:
         """Returns the key part that names model and options; parser workers and device do not change it."""
         engine = engine_fingerprint(model, effort_of(self.effort, self.steps))
-        parts = repr((_VERSION, engine, self.on_missing, self.context))
+        parts = repr((engine, self.on_missing, self.context))
         return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 

@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
-from cinnabar.engine.models.identity import fingerprint_of
+from cinnabar.engine.models.identity import fingerprint_of, stale_calibration
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 from cinnabar.engine.models.remote.prices import Prices
 from cinnabar.engine.models.remote.serving import (
@@ -20,6 +20,7 @@ from cinnabar.engine.models.remote.serving import (
     is_remote,
     served,
 )
+from cinnabar.engine.precision import DEFAULT, Precision, in_precision, reading_precision
 from cinnabar.extraction.run_options import Device
 from cinnabar.schemas.errors import UsageError
 
@@ -62,6 +63,11 @@ class Source(Protocol):
         """Returns the least number of documents in a batch."""
         ...
 
+    @property
+    def notice(self) -> str | None:
+        """Returns a warning to show before a run, None if there is none."""
+        ...
+
     def filler(self, effort: str, steps: int | None, place: Place | None = None) -> Filler:
         """Returns the filler for a run at this place."""
         ...
@@ -74,24 +80,27 @@ class Named:
     name: str
     device: str
     config: PriorConfig = DEFAULT_PRIORS
+    precision: Precision = DEFAULT
 
     def __call__(self) -> Model:
         from cinnabar.engine.models.loading import load_model
 
-        return load_model(self.name, self.device, self.config)
+        return load_model(self.name, self.device, self.config, self.precision)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSource:
     """A model that is loaded at its first use; `fingerprint` names it before that.
 
-    `encodings` is the most bytes of document encodings to keep in a run's output; 0 keeps none.
+    `encodings` is the most bytes of document encodings to keep in a run's output; 0 keeps none. `notice` is a warning
+    to show before a run: that the confidence is stale.
     """
 
     fingerprint: str
     load: Callable[[], Model]
     least_batch: int = 1
     encodings: int = _ENCODINGS_DEFAULT << 20
+    notice: str | None = None
 
     def filler(self, effort: str, steps: int | None, place: Place | None = None) -> Engine:
         """Returns an engine with the model, which reuses its encodings of documents in this output folder."""
@@ -111,6 +120,7 @@ class RemoteSource:
 
     served: Served
     settings: Settings
+    notice: str | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -163,8 +173,10 @@ def model_source(
         from cinnabar.engine.models.loading import device_of
 
         device_of(device)
-    fingerprint = config.fingerprint(fingerprint_of(name))
-    return ModelSource(fingerprint, Named(name, device, config), encodings=_encodings_limit())
+    precision = reading_precision()
+    fingerprint = in_precision(config.fingerprint(fingerprint_of(name)), precision)
+    load = Named(name, device, config, precision)
+    return ModelSource(fingerprint, load, encodings=_encodings_limit(), notice=stale_calibration(name))
 
 
 def _encodings_limit() -> int:

@@ -36,6 +36,12 @@ class Artifacts(OutcomeTally):
 
         get_run_logger().info(str(estimate))
 
+    def note(self, text: str) -> None:
+        """Log what a person should know before the run."""
+        from prefect import get_run_logger
+
+        get_run_logger().warning(text)
+
     def begin(self, inputs: int) -> None:
         """So many inputs there are."""
         super().begin(inputs)

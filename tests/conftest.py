@@ -33,6 +33,8 @@ settings.load_profile("quick" if QUICK else "cinnabar")
 
 # Nothing of an earlier run, nor of the user's own cache, has a part in the tests.
 os.environ["CINNABAR_CACHE"] = ""
+# Nor has the processor: training would take bfloat16 where it has the instructions. Tests of a precision name it.
+os.environ["CINNABAR_PRECISION"] = "float32"
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -22,6 +22,7 @@ import torch
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.models.base import Calibrator, Model, Row, Scores
 from cinnabar.engine.request import Passage
+from cinnabar.engine.version import VALUES_VERSION
 from cinnabar.schemas.form.form import Form
 
 #: Where a folder is full, this share of it is freed at once, so that not each new file has to look.
@@ -186,7 +187,7 @@ def key_of(passage: Passage, model: str) -> str:
     Where the passage begins in its document does not matter. Not by the document's digest alone: a newer
     parser may read other text from the same bytes.
     """
-    digest = hashlib.sha256(f"{model}\n{len(passage.text)}\n".encode())
+    digest = hashlib.sha256(f"{VALUES_VERSION}\n{model}\n{len(passage.text)}\n".encode())
     digest.update(passage.text.encode("utf-8", "surrogatepass"))
     for array in (passage.word_start, passage.word_end, passage.word_box):
         digest.update(f"{array.shape}".encode() + array.tobytes())

@@ -8,14 +8,15 @@ import os
 from pathlib import Path
 from typing import Any
 
+from cinnabar.engine.version import VALUES_VERSION
 from cinnabar.schemas.errors import ModelError, UsageError
 
 #: Where the model that ships with the project lies.
 SHIPPED = Path(__file__).parent / "reader" / "weights"
 #: The file of a model's folder that says what its probabilities are worth (engine/models/reader/calibration.py).
 CALIBRATION = "calibration.json"
-#: Raised when the model's code reads a document differently, so that records made before are made anew.
-VERSION = 1
+# Of the text that a fingerprint of weights is the hash of.
+_FORMAT = 1
 
 
 def model_folder(name: str | Path) -> Path:
@@ -56,8 +57,23 @@ def weights_fingerprint(name: str | Path) -> str:
     folder = model_folder(name)
     base_of(folder)
     said = about(folder)
-    key = json.dumps([VERSION, said["files"], said.get("base", {}).get("fingerprint", {})], sort_keys=True)
+    key = json.dumps([_FORMAT, said["files"], said.get("base", {}).get("fingerprint", {})], sort_keys=True)
     return hashlib.sha256(key.encode()).hexdigest()[:16]
+
+
+def stale_calibration(name: str | Path) -> str | None:
+    """Says that a model's confidence was fitted with other rules than today's, None where it was not."""
+    path = model_folder(name) / CALIBRATION
+    try:
+        fitted = json.loads(path.read_text(encoding="utf-8"))["values_version"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # there is none, or loading it says what is wrong with it
+    if fitted == VALUES_VERSION:
+        return None
+    return (
+        f"the confidence of --model {name} was fitted with version {fitted} of the rules, which are of version"
+        f" {VALUES_VERSION}: it may say too much or too little; run `cinnabar calibrate` for this model"
+    )
 
 
 def base_of(folder: Path) -> Path | None:

@@ -22,6 +22,7 @@ from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.network.network import Network, Size
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
+from cinnabar.engine.precision import DEFAULT, Precision
 from cinnabar.schemas.errors import ModelError, UsageError
 
 
@@ -36,13 +37,16 @@ def device_of(device: str) -> torch.device:
 
 @lru_cache(maxsize=2)
 def load_model(
-    name: str | Path = "default", device: str = "auto", config: PriorConfig = DEFAULT_PRIORS
+    name: str | Path = "default",
+    device: str = "auto",
+    config: PriorConfig = DEFAULT_PRIORS,
+    precision: Precision = DEFAULT,
 ) -> Reader:
     """The model of this name or folder, on this device, with the rules and weights of `config`."""
     folder = model_folder(name)
     network, wordpieces = load_network(folder)
     calibration = load_calibration(folder, weights_fingerprint(folder))
-    return Reader(network, wordpieces, fingerprint_of(name), device_of(device), calibration, config)
+    return Reader(network, wordpieces, fingerprint_of(name), device_of(device), calibration, config, precision)
 
 
 def load_network(folder: Path) -> tuple[Network, WordPieces]:

@@ -18,7 +18,7 @@ from torch import nn
 from cinnabar.engine.models.reader.inputs.tensors import to_device
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.network.network import Network
-from cinnabar.engine.models.reader.precision import low_precision
+from cinnabar.engine.precision import precision_asked
 from cinnabar.engine.training.batches import Batch, Targets, collate
 from cinnabar.engine.training.objective import WEIGHTS, losses, total
 from cinnabar.engine.training.pool import Mix, Source
@@ -63,6 +63,17 @@ class TrainingConfig:
     def length(self) -> float:
         """The length of the schedule, in seconds, or in steps where it counts them."""
         return self.minutes * 60 if self.steps is None else float(self.steps)
+
+
+def _trains_in_bfloat16(device: torch.device) -> bool:
+    """Whether matrix products of training are taken in bfloat16: as asked for, else where the device is made for it.
+
+    A processor without its instructions emulates it, and takes four times as long as in float32.
+    """
+    asked = precision_asked()
+    if asked is not None:
+        return asked == "bfloat16"
+    return device.type == "cuda" or torch.cpu._is_avx512_bf16_supported()
 
 
 def rate_at(share: float, config: TrainingConfig) -> float:
@@ -154,7 +165,7 @@ def train(
                 group["lr"] = group["base"] * factor
             drawn = mix.draw(config.sources, config.each, config.budget)
             batch = _moved(collate(drawn, wordpieces, rng), device)
-            with torch.autocast(device.type, torch.bfloat16, enabled=low_precision(device)):
+            with torch.autocast(device.type, torch.bfloat16, enabled=_trains_in_bfloat16(device)):
                 parts = losses(network, batch)
                 loss = total(parts)
             optimizer.zero_grad(set_to_none=True)

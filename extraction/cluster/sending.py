@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.models.carrying import Carried, carried, unpacked
+from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
+from cinnabar.engine.precision import DEFAULT, Precision
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.ingest.message import Sent
 from cinnabar.extraction.ingest.sandbox import MAX_FILE, name_of
@@ -53,17 +55,21 @@ def size_of(batch: Sequence[Letter]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Unpacking:
-    """Loads a model that was sent as bytes, on this device."""
+    """Loads a model that was sent as bytes, on this device, with the rules and the precision of the run."""
 
     model: Carried
     device: str
+    config: PriorConfig = DEFAULT_PRIORS
+    precision: Precision = DEFAULT
 
     def __call__(self) -> Model:
         from cinnabar.engine.models.loading import load_model
 
         with tempfile.TemporaryDirectory(prefix="cinnabar-") as place:
             try:
-                return load_model(unpacked(self.model, Path(place)), self.device)
+                return load_model(
+                    unpacked(self.model, Path(place)), self.device, self.config, self.precision
+                )
             except ModelError as error:
                 raise ModelError(f"{socket.gethostname()}: {error}") from error
 
@@ -78,7 +84,7 @@ def outfit(assignment: Assignment, cloudpickle: Any) -> bytes:
     if isinstance(model, ModelSource):
         load = model.load
         if isinstance(load, Named):
-            model = replace(model, load=Unpacking(carried(load.name), load.device))
+            model = replace(model, load=Unpacking(carried(load.name), load.device, load.config, load.precision))
     sent = replace(assignment, model=model)
     own = assignment.source.model
     if own is None or own.__module__.startswith("cinnabar."):

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.reader.calibration import VERSION, RecordSigns, Signs, signs_of
+from cinnabar.engine.models.reader.calibration import RecordSigns, Signs, signs_of
 from cinnabar.engine.request import Filled, Request
 from cinnabar.engine.training.recipe import Recipe
+from cinnabar.engine.version import VALUES_VERSION
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.planning import chunks_for, passage_of
@@ -106,7 +107,7 @@ def _judged(
 
 def write_observations(path: Path, seen: Sequence[Observation]) -> None:
     """Writes the observations, so that a later fit need not read the documents again."""
-    lines = [json.dumps([VERSION])]
+    lines = [json.dumps([VALUES_VERSION])]
     for one in seen:
         signs = {name: round(value, 5) for name, value in one.signs.items() if value}
         lines.append(json.dumps([one.name, one.document, one.family, one.raw, one.right, signs]))
@@ -123,7 +124,7 @@ def read_observations(path: Path) -> list[Observation] | None:
     found = []
     try:
         head, *lines = path.read_text(encoding="utf-8").splitlines()
-        if json.loads(head) != [VERSION]:
+        if json.loads(head) != [VALUES_VERSION]:
             return None
         for line in lines:
             name, document, family, raw, right, signs = json.loads(line)

@@ -134,6 +134,10 @@ class Bar:
         """Say what a server's answers will cost; on standard error, seen or not."""
         print(f"cinnabar: {estimate}", file=sys.stderr)
 
+    def note(self, text: str) -> None:
+        """Say on standard error, seen or not, what a person should know before the run."""
+        print(f"cinnabar: {text}", file=sys.stderr)
+
     def begin(self, inputs: int) -> None:
         """So many documents there are."""
         self._progress.update(self._task, total=inputs)

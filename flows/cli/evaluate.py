@@ -94,6 +94,8 @@ def evaluate(
         figures = {one.name: one.best_constant() for one in chosen}
     else:
         source = model_source(model, device, settings, without or ())
+        if source.notice is not None:
+            print(f"cinnabar: {source.notice}", file=sys.stderr)
         found = _predict(chosen, source, options)
         figures = {one.name: one.score(found[one.name]) for one in chosen}
         if predictions is not None:

@@ -22,11 +22,10 @@ from cinnabar.engine.models.identity import CALIBRATION, weights_fingerprint
 from cinnabar.engine.models.reader.inputs.questions import form_questions, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
 from cinnabar.engine.request import Filled, Leaf, Passage
+from cinnabar.engine.version import VALUES_VERSION
 from cinnabar.schemas.errors import ModelError
 from cinnabar.schemas.form.form import Form
 
-#: Raised when signs change their meaning: a calibration of another version is not used.
-VERSION = 1
 #: Probabilities are cut to this distance from 0 and 1 before their log odds are taken.
 _EDGE = 1e-3
 #: Characters before a value among which the words of its field's name are looked for, and letters of a word
@@ -59,7 +58,8 @@ class Scale:
 class Calibration:
     """The scales of values, of absences and of rows.
 
-    `model` is the fingerprint of the weights that they were fitted for, `about` says on what they were.
+    `model` is the fingerprint of the weights that they were fitted for, `values_version` the version of the rules
+    that read the documents then (engine/version.py), `about` says on what they were fitted.
     """
 
     values: Scale
@@ -67,6 +67,7 @@ class Calibration:
     rows: Scale
     model: str
     about: dict[str, Any] = field(default_factory=dict)
+    values_version: int = VALUES_VERSION
 
     def calibrated(self, form: Form, passage: Passage, filled: Filled) -> Filled:
         """The same record, every leaf and row with its confidence; frozen values keep theirs.
@@ -197,8 +198,8 @@ def _row_signs(chance: float, own: list[Leaf], whole: Signs) -> Signs:
 def load_calibration(folder: Path, model: str) -> Calibration | None:
     """The calibration in a model's folder, None where there is none.
 
-    `model` is the fingerprint of the folder's weights. Raises ModelError where the file is not one of this
-    version, or was fitted for other weights.
+    `model` is the fingerprint of the folder's weights. Raises ModelError where the file is no calibration, or
+    was fitted for other weights.
     """
     path = folder / CALIBRATION
     if not path.is_file():
@@ -206,13 +207,12 @@ def load_calibration(folder: Path, model: str) -> Calibration | None:
     advice = "run `cinnabar calibrate` for this model, or remove the file"
     try:
         said = json.loads(path.read_text(encoding="utf-8"))
-        if said["version"] != VERSION:
-            raise ModelError(f"{path}: expected version {VERSION}, found {said['version']}; {advice}")
         scales = {
             name: Scale(float(said[name]["bias"]), {k: float(w) for k, w in said[name]["weights"].items()})
             for name in ("values", "absences", "rows")
         }
-        found = Calibration(**scales, model=str(said["model"]), about=dict(said["about"]))
+        version = int(said["values_version"])
+        found = Calibration(**scales, model=str(said["model"]), about=dict(said["about"]), values_version=version)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(
             f"{path}: expected a calibration, found something else ({error!r}); {advice}"
@@ -240,7 +240,7 @@ def carry_calibration(base: Path, folder: Path, model: str) -> None:
 
 def save_calibration(folder: Path, calibration: Calibration) -> None:
     """Write a calibration into its model's folder."""
-    said = {"version": VERSION, **asdict(calibration)}
+    said = asdict(calibration)
     text = json.dumps(said, indent=1, sort_keys=True) + "\n"
     temporary = folder / f"{CALIBRATION}.new"
     temporary.write_text(text, encoding="utf-8")

@@ -24,12 +24,12 @@ from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.reader.network.regions import regions
 from cinnabar.engine.models.reader.network.states import Decoded
 from cinnabar.engine.models.reader.network.support import SIGNS
-from cinnabar.engine.models.reader.precision import low_precision
 from cinnabar.engine.models.reader.priors.absence_prior import absence_prior
 from cinnabar.engine.models.reader.priors.config import PriorConfig
 from cinnabar.engine.models.reader.priors.name_matching import Floats, Page, WordVectors
 from cinnabar.engine.models.reader.priors.prior import PriorInput
 from cinnabar.engine.models.reader.priors.priors import Priors
+from cinnabar.engine.precision import DEFAULT, Precision
 from cinnabar.schemas.form.form import Form, Slot
 
 #: Views that go through the decoder together.
@@ -62,16 +62,20 @@ class WindowDecoder:
     """Lets slots look at windows, and adds the priors to the network's scores."""
 
     def __init__(
-        self, network: Network, wordpieces: WordPieces, device: torch.device, config: PriorConfig
+        self, network: Network,
+        wordpieces: WordPieces,
+        device: torch.device,
+        config: PriorConfig,
+        precision: Precision = DEFAULT,
     ) -> None:
         self.network = network
         self.wordpieces = wordpieces
         self.device = device
         self.config = config
-        self.low_precision = low_precision(device)
+        self.low_precision = precision == "bfloat16"
 
     def precision(self) -> torch.autocast:
-        """bfloat16 where the machine has instructions for it, as in training."""
+        """Matrix products in bfloat16 where that precision was asked for."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.low_precision)
 
     def casts_kept(self) -> torch.autocast:

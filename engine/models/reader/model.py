@@ -35,6 +35,7 @@ from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
 from cinnabar.engine.models.reader.memory import Memory
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
+from cinnabar.engine.precision import DEFAULT, Precision, in_precision
 from cinnabar.engine.request import Passage
 from cinnabar.schemas.form.form import Form
 
@@ -50,7 +51,8 @@ _FORMS_KEPT = 64
 class Reader:
     """The model that ships with the project: a network that points at words, and rules beside it.
 
-    `config` holds the weights of the rules; any but the usual ones change the fingerprint.
+    `config` holds the weights of the rules, `precision` is that of the matrix products; any but the usual ones
+    change the fingerprint.
     """
 
     context_tokens = 131072
@@ -63,14 +65,15 @@ class Reader:
         device: torch.device | str = "cpu",
         calibration: Calibration | None = None,
         config: PriorConfig = DEFAULT_PRIORS,
+        precision: Precision = DEFAULT,
     ) -> None:
         self.network = network.eval().to(device)
         self.wordpieces = wordpieces
-        self.fingerprint = config.fingerprint(fingerprint)
+        self.fingerprint = in_precision(config.fingerprint(fingerprint), precision)
         self.calibration = calibration
         self.config = config
         self.device = torch.device(device)
-        self.decoder = WindowDecoder(self.network, wordpieces, self.device, config)
+        self.decoder = WindowDecoder(self.network, wordpieces, self.device, config, precision)
         self._forms: dict[str, FormMemory] = {}
 
     def count_tokens(self, text: str) -> int:

@@ -15,8 +15,6 @@ from urllib.parse import urlsplit
 from cinnabar.engine.models.remote.prices import Prices
 from cinnabar.schemas.errors import UsageError
 
-#: Raised when prompts, wire schemas or the reading of answers change, so that records are made anew.
-VERSION = 1
 _OTHER = "openai:"
 #: Tokens of a model whose context is not known.
 UNKNOWN_CONTEXT = 32_000
@@ -47,7 +45,7 @@ class Served:
     def fingerprint(self) -> str:
         """Names the model: Mercury is the same on every host, another server's NAME is not."""
         where = "" if self.model in MODELS else self.base_url
-        return hashlib.sha256(repr((VERSION, self.model, where)).encode()).hexdigest()[:16]
+        return hashlib.sha256(repr((self.model, where)).encode()).hexdigest()[:16]
 
 
 MODELS = {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tiny_network import BILL, VOCABULARY, bill, passage_of, tiny_model, tiny_network
 
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.identity import SHIPPED, fingerprint_of, weights_fingerprint
+from cinnabar.engine.models.identity import SHIPPED, fingerprint_of, stale_calibration, weights_fingerprint
 from cinnabar.engine.models.loading import load_model, save_network
 from cinnabar.engine.models.reader.calibration import (
     Calibration,
@@ -24,6 +24,8 @@ from cinnabar.engine.models.reader.calibration import (
     signs_of,
 )
 from cinnabar.engine.request import Filled, Leaf, Request
+from cinnabar.extraction.sources import model_source
+from cinnabar.flows.cli.main import run
 from cinnabar.schemas import compile_schema
 
 FORM = compile_schema(BILL).form
@@ -136,10 +138,30 @@ def test_a_calibration_of_other_weights_or_of_nothing_is_refused(tmp_path: Path)
     with pytest.raises(ModelError, match="fitted for the weights w, found the weights v; run `cinnabar cal"):
         load_calibration(tmp_path, "v")
     path = tmp_path / "calibration.json"
-    for text in ("{", "[]", json.dumps(json.loads(path.read_text()) | {"version": 0})):
+    for text in ("{", "[]", json.dumps(json.loads(path.read_text()) | {"values_version": None})):
         path.write_text(text)
         with pytest.raises(ModelError, match="expected"):
             load_calibration(tmp_path, "w")
+
+
+def test_a_calibration_of_earlier_rules_is_used_and_said_to_be_stale(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = saved_model(tmp_path / "model")
+    now = replace(HALF, model=weights_fingerprint(folder))
+    save_calibration(folder, now)
+    assert stale_calibration(folder) is None
+    save_calibration(folder, replace(now, values_version=now.values_version - 1))
+    told = stale_calibration(folder)
+    assert told is not None and "run `cinnabar calibrate`" in told
+    assert model_source(str(folder), "cpu").notice == told
+    assert load_model(folder, "cpu").calibration is not None
+    (tmp_path / "a.txt").write_text("Seller: Acme\n")
+    schema = tmp_path / "s.json"
+    schema.write_text('{"type": "object", "properties": {"seller": {"type": ["string", "null"]}}}')
+    out = str(tmp_path / "out")
+    run(["extract", str(tmp_path / "a.txt"), "--schema", str(schema), "--out", out, "--model", str(folder)])
+    assert told in capsys.readouterr().err
 
 
 def test_a_fine_tuned_model_has_the_calibration_of_its_base(tmp_path: Path) -> None:

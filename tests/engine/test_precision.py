@@ -1,0 +1,49 @@
+"""The precision is a setting: it is a part of a record's key, and every value of it reads."""
+
+from __future__ import annotations
+
+import pytest
+from tiny_network import BILL, bill, passage_of, tiny_network, wordpieces
+
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.models.identity import fingerprint_of
+from cinnabar.engine.models.reader.model import Reader
+from cinnabar.engine.precision import Precision, in_precision, precision_asked, reading_precision
+from cinnabar.engine.request import Request
+from cinnabar.extraction.sources import ModelSource, Named, model_source
+from cinnabar.schemas import compile_schema
+from cinnabar.schemas.errors import UsageError
+
+
+def test_models_read_in_float32_unless_another_precision_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CINNABAR_PRECISION", raising=False)
+    assert (precision_asked(), reading_precision()) == (None, "float32")
+    monkeypatch.setenv("CINNABAR_PRECISION", "bfloat16")
+    assert reading_precision() == "bfloat16"
+
+
+def test_an_unknown_precision_is_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CINNABAR_PRECISION", "float16")
+    with pytest.raises(UsageError, match="CINNABAR_PRECISION=float16: expected one of float32, bfloat16"):
+        model_source("default", "cpu")
+
+
+def test_a_run_fixes_the_precision_for_all_of_its_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CINNABAR_PRECISION", "bfloat16")
+    low = model_source("default", "cpu")
+    monkeypatch.setenv("CINNABAR_PRECISION", "float32")
+    high = model_source("default", "cpu")
+    assert isinstance(low, ModelSource) and isinstance(low.load, Named)
+    assert low.load.precision == "bfloat16"
+    assert high.fingerprint == fingerprint_of("default") != low.fingerprint
+    assert low.fingerprint == in_precision(high.fingerprint, "bfloat16")
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_the_model_reads_in_either_precision(precision: Precision) -> None:
+    model = Reader(tiny_network(), wordpieces(), "tiny", precision=precision)
+    form = compile_schema(BILL).form
+    (filled,) = Engine(model, "low").fill([Request("a", form, passage_of(bill(1)[0]))])
+    assert form.judge is None or filled.record  # type: ignore[union-attr]
+    assert model.fingerprint == in_precision("tiny", precision)
+    assert (model.fingerprint == "tiny") == (precision == "float32")
