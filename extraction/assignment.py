@@ -1,4 +1,4 @@
-"""What a run wants done with its documents, in a form that whoever does it can be handed."""
+"""The schema, models and options of a run in one object that can be pickled for a worker."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from cinnabar.extraction.sources import Escalation, Place, Source
 from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.compile import CompiledSchema
 
-# Torch takes seconds to import, which a run that finds its work done does not pay.
+# Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
     from cinnabar.extraction.pipeline import Job
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """The schema, the models and the options of a run; `job` is what each of its batches goes through.
+    """The schema, the models and the options of a run; `job` makes the job that each of its batches goes through.
 
-    It can be pickled where its parts can. What was made from them stays behind, and is made again.
+    It can be pickled if its parts can. The pickle leaves out cached properties; the receiver computes them again.
     """
 
     source: SchemaSource
@@ -34,28 +34,28 @@ class Assignment:
 
     @cached_property
     def compiled(self) -> CompiledSchema:
-        """The schema, compiled. Raises what `compile_schema` raises."""
+        """Returns the compiled schema. Raises the errors of `compile_schema`."""
         return compile_schema(self.source.schema)
 
     @cached_property
     def validator(self) -> Validator:
-        """The judge of records. Raises SchemaError."""
+        """Returns the validator of records. Raises SchemaError if the schema is invalid."""
         return Validator(self.source)
 
     @property
     def fingerprint(self) -> str:
-        """What a record's key says of everything that read it but the parser's workers and the device."""
+        """Returns the key part that names models and options; parser workers and device do not change it."""
         return self.options.fingerprint(self._named)
 
     @property
     def _named(self) -> str:
-        """What a record's key says of the models."""
+        """Returns the models' part of a record's key."""
         if self.escalation is None:
             return self.model.fingerprint
         return f"{self.model.fingerprint} {self.escalation.source.fingerprint} {self.escalation.below}"
 
     def job(self, place: Place | None = None) -> Job:
-        """The job, with the models loaded; `place` is where they may keep what they made of documents."""
+        """Returns the job with its models loaded; they may keep encodings and answers under `place`."""
         from cinnabar.extraction.pipeline import Job
         from cinnabar.extraction.records.tiers import Tier
 

@@ -1,4 +1,4 @@
-"""The batches of a run, parsed: the next one while this one is filled."""
+"""Parses the batches of a run, the next one while the current one is filled."""
 
 from __future__ import annotations
 
@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Self
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.inputs import Input
 
-# Torch takes seconds to import, which a run that finds its work done does not pay.
+# Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
     from cinnabar.extraction.pipeline import Read
 
 
 class BatchReader:
-    """Parses batches of inputs in `workers` processes, which start when they are first needed.
-
-    A context manager.
-    """
+    """Parses batches of inputs in `workers` processes, which start at the first use. A context manager."""
 
     def __init__(self, batches: Sequence[Sequence[Input]], workers: int) -> None:
         self._batches, self._workers = batches, workers
@@ -39,25 +36,25 @@ class BatchReader:
 
     @property
     def pool(self) -> ParserPool:
-        """The processes."""
+        """Returns the pool of parser processes; the first call starts it."""
         if self._pool is None:
             self._pool = ParserPool(self._workers)
         return self._pool
 
     def read(self, number: int) -> list[Read]:
-        """The inputs of a batch, parsed; a second call parses them again. The next batch is begun."""
+        """Returns the parsed inputs of a batch and starts parsing the next batch; a second call parses them again."""
         reading = self._reading.pop(number, None) or self._begin(number)
         if number + 1 < len(self._batches) and number + 1 not in self._reading:
             self._reading[number + 1] = self._begin(number + 1)
         return reading.result()
 
     def parse(self, items: Sequence[Input]) -> list[Read]:
-        """These inputs, parsed."""
+        """Returns these inputs parsed."""
         from cinnabar.extraction.pipeline import Read
 
         found = self.pool.parse_many([item.content for item in items])
         return [Read(item.path, item.digest, read) for item, (_, read) in zip(items, found, strict=True)]
 
     def _begin(self, number: int) -> Future[list[Read]]:
-        _ = self.pool  # processes start in this thread, not ahead of it
+        _ = self.pool  # the pool's processes must start in this thread, not in the reader's
         return self._ahead.submit(self.parse, self._batches[number])

@@ -1,4 +1,4 @@
-"""The part that an extraction and a backfill share: batches are filled, here or on a cluster, and committed."""
+"""The part that an extraction and a backfill share: fill batches, here or on a cluster, and commit them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.run import Run, RunSummary
 from cinnabar.extraction.storage.store import Store
 
-# Torch takes seconds to import, which a run that finds its work done does not pay.
+# Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
     from cinnabar.extraction.cluster.connection import Cluster
     from cinnabar.extraction.cluster.crew import Crew
     from cinnabar.extraction.pipeline import Batch, Job
 
-# Outcomes of skipped inputs that are committed together.
+# How many outcomes of skipped inputs are committed together.
 _SKIPS = 5000
-# The place of documents that are filled before their run begins: to tell what a backfill takes.
+# The run id of documents that are filled before their run begins, to estimate a backfill.
 _ESTIMATE = "estimate"
 
 
@@ -32,11 +32,10 @@ _ESTIMATE = "estimate"
 class Summary:
     """A finished run; `inputs = written + quarantined + skipped`.
 
-    `steps` counts the denoising steps of all documents read, 0 where the model had nothing to do. `reasons`
-    counts the codes of what is in quarantine. `usage` is what models behind a server took, None where none
-    was asked for: requests, tokens, `cost` in dollars as decimal text, `left`, the documents that were not
-    asked about for lack of budget (they are among the skipped), and with tiers what went up:
-    `escalated_documents`, `escalated_fields`.
+    `steps` counts the denoising steps of all documents, 0 if no model ran. `reasons` counts the quarantine codes.
+    `usage` is the use of models behind a server, None if the run asked none: requests, tokens, `cost` in dollars as
+    decimal text, and `left`, the documents that the run skipped for lack of budget. With an escalation it also holds
+    `escalated_documents` and `escalated_fields`.
     """
 
     run_id: str
@@ -52,7 +51,7 @@ class Summary:
 
     @classmethod
     def of(cls, ended: RunSummary, steps: int, usage: Mapping[str, Any] | None = None) -> Self:
-        """The summary of a run as the store ended it."""
+        """Returns the summary of a run that the store has ended."""
         return cls(
             run_id=ended.run_id,
             schema=ended.schema_name,
@@ -69,9 +68,9 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What a run begins with: the store, the names of its inputs, and the fingerprint of what reads them.
+    """The values that begin a run: its store, the names of its inputs, and the fingerprint of its models and options.
 
-    `about` is stored with the run, beside its options. `settled` are outcomes that are known beforehand.
+    `about` is stored with the run, beside its options. `settled` holds the outcomes that need no model.
     """
 
     store: Store
@@ -82,10 +81,10 @@ class Opening:
 
 
 class BatchedRun(ABC):
-    """A run with a known list of inputs, of which `batches` are left to be filled.
+    """A run with a known list of inputs, of which `batches` are left to fill.
 
-    A context manager. Batches are worked on one by one, in any order, each as often as it takes; the next one
-    is parsed meanwhile. A class that inherits it sets `batches`, `_opening` and `_stack`.
+    A context manager. Batches may be worked on in any order and repeatedly; the next one is parsed meanwhile. A
+    subclass sets `batches`, `_opening` and `_stack`.
     """
 
     batches: Sequence[Sequence[Any]]
@@ -93,7 +92,7 @@ class BatchedRun(ABC):
     _stack: ExitStack
 
     def __init__(self, assignment: Assignment, progress: Progress | None) -> None:
-        # A schema under which nothing can be written is refused now, not document by document.
+        # A schema that allows no record fails here once instead of in every document.
         _ = assignment.compiled.form, assignment.validator
         self.assignment, self._progress = assignment, progress or Silent()
         self._run: Run | None = None
@@ -109,7 +108,7 @@ class BatchedRun(ABC):
         self._stack.__exit__(kind, error, trace)
 
     def work_through(self, cluster: Cluster | None = None) -> Summary:
-        """Work on all batches, here or by a cluster, and end the run."""
+        """Works on all batches, here or on a cluster, and ends the run."""
         if cluster is not None:
             self.spread(cluster)
         else:
@@ -118,14 +117,14 @@ class BatchedRun(ABC):
         return self.finish()
 
     def work(self, number: int) -> list[Outcome]:
-        """Read, fill and commit a batch, while the next one is parsed; a second call changes nothing."""
+        """Reads, fills and commits a batch while the next one is parsed; a second call changes nothing."""
         self._begun()
         return self.commit(self._fill(number))
 
     def spread(self, cluster: Cluster) -> None:
-        """Have a cluster read and fill all batches; each is committed here, as it comes back.
+        """Has a cluster read and fill all batches, and commits each as it comes back.
 
-        Raises RunError where a batch keeps failing, UsageError where the machines do not fit.
+        Raises RunError if a batch fails on every attempt, UsageError if the machines do not fit.
         """
         from cinnabar.extraction.cluster.crew import Crew
 
@@ -135,31 +134,31 @@ class BatchedRun(ABC):
                 self.commit(batch)
 
     def commit(self, batch: Batch) -> list[Outcome]:
-        """Make the outcomes of a batch count, whoever filled it; a second call changes nothing."""
+        """Commits the outcomes of a filled batch; a second call changes nothing."""
         self._begun().commit_batch(batch.outcomes)
         self._steps += batch.steps
         self._progress.advance(batch.outcomes)
         return batch.outcomes
 
     def finish(self) -> Summary:
-        """End the run, once every batch was worked on. Raises RunError where an input has no outcome."""
+        """Ends the run after all batches. Raises RunError if an input has no outcome."""
         usage = self._usage()
         return Summary.of(self._begun().finish(usage), self._steps, usage)
 
     @abstractmethod
     def _fill(self, number: int) -> Batch:
-        """Read and fill the batch with this number."""
+        """Reads and fills the batch with this number."""
 
     @abstractmethod
     def _fill_all(self, crew: Crew) -> Iterator[Batch]:
-        """Have a cluster read and fill all batches."""
+        """Has a cluster read and fill all batches."""
 
     def _usage(self) -> Mapping[str, Any] | None:
-        """What models behind a server took; None where none was asked."""
+        """Returns the use of models behind a server, None if the run asked none."""
         return None
 
     def _begun(self) -> Run:
-        """The run in the store, which the first call begins."""
+        """Returns the run in the store; the first call begins it."""
         if self._run is None:
             opening, options = self._opening, self.assignment.options
             self._run = Run(opening.store, self.assignment.source,
@@ -177,7 +176,7 @@ class BatchedRun(ABC):
         return self._run
 
     def _settle(self, outcomes: Sequence[Outcome]) -> None:
-        """Commit the outcomes of inputs that no model has to read."""
+        """Commits the outcomes of inputs that no model has to read."""
         run = self._begun()
         for start in range(0, len(outcomes), _SKIPS):
             some = outcomes[start : start + _SKIPS]
@@ -189,7 +188,7 @@ class BatchedRun(ABC):
         return Place(self._opening.store.out, _ESTIMATE if self._run is None else self._run.id)
 
     def _whole_job(self) -> Job:
-        """The job, whose models the first call loads."""
+        """Returns the job; the first call loads its models."""
         if self._job is None:
             self._job = self.assignment.job(self._place)
         return self._job

@@ -1,4 +1,4 @@
-"""What a run would cost, told before it begins, from a sample of its documents."""
+"""Estimates the cost of a run before it begins, from a sample of its documents."""
 
 from __future__ import annotations
 
@@ -21,17 +21,16 @@ if TYPE_CHECKING:
     from cinnabar.extraction.ingest.message import Message
     from cinnabar.extraction.ingest.sandbox import ParserPool
 
-# Documents that are read for it, evenly from all.
+# Documents in the sample, evenly spaced over all.
 _SAMPLE = 24
 
 
 @dataclass(frozen=True, slots=True)
 class CostEstimate:
-    """About what so many documents take, asked once each; `read` of them were looked at.
+    """The expected tokens and cost of asking about `documents` documents once each, from a sample of `read`.
 
-    `cost` is in dollars, and `dearest` what one request can cost at most, which a budget must have room for;
-    both are None where prices are not known. `at_most` says that only a part of it will be asked, as with
-    tiers.
+    `cost` is in dollars. `dearest` is the highest possible cost of one request, which a budget must have room for. Both
+    are None if prices are unknown. `at_most` says that the run may ask for only a part, as with tiers.
     """
 
     documents: int
@@ -45,14 +44,14 @@ class CostEstimate:
     def __str__(self) -> str:
         about = "at most about" if self.at_most else "about"
         tokens = f"{self.input_tokens:,} tokens in, {self.output_tokens:,} out"
-        told = f"({tokens}; from a look at {self.read} of them)"
+        told = f"({tokens}; from a sample of {self.read})"
         if self.cost is None or self.dearest is None:
-            return f"{self.documents} documents, {about} {told} at prices that --prices would tell"
+            return f"{self.documents} documents, {about} {told} at unknown prices (set --prices)"
         enough, most = (
             amount.quantize(Decimal("0.0001"), ROUND_UP)
             for amount in (self.cost + self.dearest, self.dearest)
         )
-        room = f"as one request may cost up to ${most}, all need a --budget of about ${enough}"
+        room = f"one request may cost up to ${most}, so all need a --budget of about ${enough}"
         return f"{self.documents} documents, {about} ${self.cost:.4f} {told}; {room}"
 
 
@@ -64,9 +63,9 @@ def estimate_cost(
     context: int | None,
     at_most: bool = False,
 ) -> CostEstimate:
-    """The estimate for these documents: a sample of them is parsed, and its tokens are counted by bytes.
+    """Returns the estimate for these documents from a parsed sample whose tokens are counted from bytes.
 
-    `context` are the tokens of a passage that are wanted; there are no more than the model has room for.
+    `context` is the wanted tokens of a passage; the model's room limits it.
     """
     step = max(1, -(-len(items) // _SAMPLE))
     sample = items[::step]

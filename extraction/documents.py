@@ -1,4 +1,4 @@
-"""What a parsed file is: one text, cut into parts, with words that know their place on the page."""
+"""A parsed file: one text, its parts, and its words with their places on the page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Part:
     """A page of a PDF, or a part of a mail: an interval of the document's text.
 
     `start` inclusive and `end` exclusive, in characters (code points) of `Document.text`. `width` and
-    `height` are in points, 0 where there is no page. `name` is an attachment's file name or a message's
+    `height` are in points, 0 without a page. `name` is an attachment's file name or a message's
     subject; it is data, never a path. `page` is the page's number from 1 within its PDF, else 0. `parent` is
     the index of the part this one lies in (a page of an attached PDF lies in the attachment, a nested
     message's body in the message), -1 at the top.
@@ -55,10 +55,10 @@ class Words:
 class Document:
     """A file as text.
 
-    `digest` is the SHA-256 of the file's bytes in hex: the document's identity. `text` holds all parts in
-    order; it is valid Unicode without lone surrogates and without NUL. `flags` name what a reader should know
-    (`repaired`, `truncated`, `charset_guess`, `active_content`, `duplicate_header`, `depth_limit`,
-    `no_text_pages`, …), sorted, each once.
+    `digest` is the SHA-256 of the file's bytes in hex and identifies the document. `text` holds all parts in order; it
+    is valid Unicode without lone surrogates and without NUL. `flags` are warnings about the file (`repaired`,
+    `truncated`, `charset_guess`, `active_content`, `duplicate_header`, `depth_limit`, `no_text_pages`, …), sorted, each
+    once.
     """
 
     digest: str
@@ -93,7 +93,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Where a value was read: its spans in the whole document, their pages and boxes (one box a line)."""
+    """The place where a value was read: its spans in the whole document, with their text and boxes (one box a line)."""
 
     spans: tuple[Span, ...]
     text: str

@@ -1,4 +1,4 @@
-"""The inputs of a run: folders and mailboxes expanded, each file and mail with the hash of its bytes."""
+"""The inputs of a run: files and mails of folders and mailboxes, each with the hash of its bytes."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _PIECE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A path that ends in one outcome: the SHA-256 of its bytes, or why it cannot be read.
+    """A path that ends in one outcome: the SHA-256 of its bytes, or the problem that keeps it from being read.
 
-    `content` is what a parser reads: the file, or the mail that lies in none.
+    A parser reads `content`: a file, or a mail that has no file of its own.
     """
 
     path: str
@@ -46,15 +46,15 @@ class Input:
     problem: DocumentError | None = None
 
 
-#: What a run is given: a file, a folder (a Maildir, too), an mbox, or a mailbox behind IMAP; or an input of
-#: an earlier run, which keeps its path wherever its content lies now.
+#: A location that a run is given: a file, a folder (also a Maildir), an mbox, a mailbox behind IMAP, or an input of an
+#: earlier run, which keeps its path even if its content has moved.
 Location = Path | ImapAddress | Input
 
 
 def located(texts: Sequence[str], password: Callable[[], str] = password_of_environment) -> list[Location]:
-    """What these paths and addresses name. Raises UsageError for an address that cannot be read.
+    """Returns the locations that these paths and addresses name. Raises UsageError if an address is malformed.
 
-    `password` gives that of the mailboxes.
+    `password` returns the password of the mailboxes.
     """
     found = [parse_address(text, password) if is_address(text) else Path(text) for text in texts]
     check_account(one for one in found if isinstance(one, ImapAddress))
@@ -62,19 +62,19 @@ def located(texts: Sequence[str], password: Callable[[], str] = password_of_envi
 
 
 def check_account(addresses: Iterable[ImapAddress]) -> None:
-    """Raise UsageError where these mailboxes are of more than one user or server."""
+    """Raises UsageError if these mailboxes belong to more than one user or server."""
     if len({one.account for one in addresses}) > 1:
-        # There is one password, and what is meant for one server is no other's business.
+        # There is one password, and no other server may see it.
         raise UsageError("expected mailboxes of one user on one server in a run, got several")
 
 
 def gather(
     locations: Sequence[Location], out: Path | None, connections: ExitStack
 ) -> list[Path | Message | Input]:
-    """The files and mails at these locations, in order of their paths, each once.
+    """Returns the files and mails at these locations, sorted by path, each once.
 
-    Connections to servers stay open until `connections` is left. Raises UsageError where there is nothing to
-    be read: no such file, folder, server, user or mailbox. A mailbox may be empty, a folder may not.
+    Connections to servers stay open until `connections` exits. Raises UsageError if there is nothing to read: no such
+    file, folder, server, user or mailbox. A mailbox may be empty, a folder may not.
     """
     found: dict[tuple[str, int], Path | Message | Input] = {}
     for location in locations:
@@ -92,7 +92,7 @@ def gather(
 
 
 def _items(path: Path) -> Sequence[Path | Message]:
-    """What a file is to a run: itself, the mails in it, or nothing where it only serves a Maildir."""
+    """Returns the items of a file: itself, the mails in it, or nothing for a file that only serves a Maildir."""
     if maildir_of(path) is not None:
         return [MaildirMessage(path)] if is_delivered(path) else []
     if path.suffix.lower() not in SUFFIXES and is_mbox(path):
@@ -101,11 +101,11 @@ def _items(path: Path) -> Sequence[Path | Message]:
 
 
 def expand(paths: Sequence[Path], out: Path | None = None) -> list[Path]:
-    """The files that these paths name, in order of their paths, each once.
+    """Returns the files that these paths name, sorted by path, each once.
 
-    Of a folder all that lies in it at any depth, without hidden files and folders and without the output
-    folder; a link in it counts where it leads to a file within the folder. Raises UsageError for a path that
-    does not exist and where there is no file at all.
+    A folder stands for all files in it at any depth, without hidden files and folders and without the output folder; a
+    link counts if it leads to a file within the folder. Raises UsageError if a path does not exist or there is no file
+    at all.
     """
     found: set[Path] = set()
     for path in paths:
@@ -138,7 +138,7 @@ def _inside(folder: Path, out: Path | None) -> Iterator[Path]:
             if entry.is_dir(follow_symlinks=False):
                 if out is None or path.resolve() != out:
                     waiting.append(path)
-            # A link that leads nowhere, or to itself, is a file that cannot be read.
+            # A link that leads nowhere, or to itself, counts as a file; reading it fails later.
             elif not (entry.is_symlink() and _is_folder(path) and _within(path, folder)):
                 yield path
 
@@ -146,27 +146,27 @@ def _inside(folder: Path, out: Path | None) -> Iterator[Path]:
 def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
-    except OSError:  # a link to itself, say, or into a folder that may not be entered
+    except OSError:  # for example a link to itself, or into a folder without permission
         return False
 
 
 def _within(path: Path, folder: Path) -> bool:
-    # Not Path.resolve: it raises where a link leads to itself.
+    # Path.resolve would raise on a link that leads to itself.
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 def path_of(item: Path | Message | Input) -> str:
-    """What an outcome calls a file or a mail."""
+    """Returns the path that the outcome of a file or a mail carries."""
     return str(item) if isinstance(item, Path) else item.path
 
 
 def examine(
     item: Path | Message | Input, roots: Sequence[Location], known: Mapping[str, str] | None = None
 ) -> Input:
-    """The hash of a file or a mail, or why it has none.
+    """Returns the hash of a file or a mail, or the problem that keeps it from being read.
 
-    `roots` are the locations that the run was given: links are followed only where they were named, or stay
-    inside. `known` are the hashes that paths had before; one that lasts is not read for it again.
+    `roots` are the locations that the run was given: a link is followed only if it is a root or stays inside one.
+    `known` maps paths to earlier hashes; a mail that cannot change keeps its hash unread.
     """
     if isinstance(item, Input):
         return item
@@ -188,8 +188,8 @@ def _digest(path: Path, roots: Sequence[Path]) -> str:
     if path.is_symlink() and path not in roots:
         folders = [root for root in roots if path.is_relative_to(root)]
         if not any(_within(path, folder) for folder in folders):
-            raise DocumentError("not_a_file", "a link that leads out of the folder; it was not followed")
-    # Without O_NONBLOCK opening a named pipe would wait for its writer for ever.
+            raise DocumentError("not_a_file", "the link leads out of the folder and was not followed")
+    # Without O_NONBLOCK, opening a named pipe would wait for its writer forever.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)

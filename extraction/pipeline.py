@@ -1,4 +1,4 @@
-"""The main path: a batch of parsed documents in, an outcome for each out, whatever is wrong with it."""
+"""The main path: `run_batch` turns a batch of parsed documents into one outcome each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from cinnabar.schemas.form.form import Form
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """An input that was opened: its path, the SHA-256 of its bytes, and its document or why there is none."""
+    """An input that was opened: its path, the SHA-256 of its bytes, and its document or the error that it raised."""
 
     path: str
     digest: str
@@ -33,12 +33,11 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What every document of a run is put through.
+    """The schema, engine, checks and options that every document of a run goes through.
 
-    `context` is the most tokens of a chunk, where fewer than the model's are wanted. `on_missing` says what
-    becomes of a record without a value that its schema demands. A record with a leaf or a row that is less
-    sure than `min_confidence` waits in quarantine for someone to look at it. What `engine` is not sure of
-    goes to `tier` before that.
+    `context` limits the tokens of a chunk; None means as many as the model holds. `on_missing` decides the outcome of a
+    record that lacks a value its schema demands. `run_batch` quarantines a record with a leaf or row below
+    `min_confidence`. Before that it asks `tier` for the values that `engine` is not sure of.
     """
 
     compiled: CompiledSchema
@@ -52,8 +51,8 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The outcomes of a batch, in the order of its inputs, the denoising steps that its requests took, and
-    what went up to the stronger model."""
+    """The outcomes of a batch in the order of its inputs, the denoising steps of its requests, and the counts of
+    documents and fields that went to the stronger model."""
 
     outcomes: list[Outcome]
     steps: int = 0
@@ -61,7 +60,7 @@ class Batch:
 
 
 def run_batch(read: Sequence[Read], job: Job) -> Batch:
-    """One outcome for each input; what is wrong with one document ends in its outcome, as does a failure."""
+    """Returns one outcome for each input; an error or a failure of one document ends in its own outcome."""
     plans = [_plan(item, job) for item in read]
     requests = [request for plan in plans if isinstance(plan, _Plan) for request in plan.requests]
     results = iter(job.engine.fill(requests))
@@ -85,7 +84,7 @@ def run_batch(read: Sequence[Read], job: Job) -> Batch:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A document, the chunks that it is read in, and a request for each."""
+    """A document, its chunks, and a request for each chunk."""
 
     document: Document
     chunks: list[Chunk]
@@ -108,7 +107,7 @@ def _plan(item: Read, job: Job) -> _Plan | Outcome:
 
 
 def _merge(path: str, plan: _Plan, results: Sequence[Result], job: Job) -> MergedRecord | Outcome:
-    """The record of a document whose chunks were filled so, or what became of it."""
+    """Returns the merged record of a document's filled chunks, or its outcome if a chunk failed."""
     failed = next((result for result in results if isinstance(result, Failed)), None)
     if failed is not None:
         return failure_of(path, plan.document, failed)
@@ -139,9 +138,9 @@ def _conclude(path: str, merged: MergedRecord, result: Result, job: Job) -> Outc
 def judged(
     path: str, document: Document, record: Record, job: Job, stored: Collection[str] = ()
 ) -> Outcome:
-    """What becomes of a record: written, or held back for what it lacks, breaks or is not sure of.
+    """Returns the outcome of a record: written, or quarantined as missing, invalid or low in confidence.
 
-    `stored` are the leaves that were written before as they are, guesses among them.
+    `stored` holds the pointers of leaves that an earlier run wrote, guesses among them; they do not count as missing.
     """
     try:
         missing = tuple(leaf.pointer for leaf in record.leaves if leaf.missing and leaf.pointer not in stored)
@@ -157,7 +156,7 @@ def judged(
         if unsure:
             detail = ", ".join(f"{at or '/'} {sure:.2f}" for at, sure in unsure[:5])
             more = f" and {len(unsure) - 5} more" if len(unsure) > 5 else ""
-            detail = f"less than {job.min_confidence:g} sure of {detail}{more}"
+            detail = f"confidence below {job.min_confidence:g}: {detail}{more}"
             pointers = tuple(at for at, _ in unsure)
             return quarantined(path, document, "low_confidence", detail, record, pointers)
     except Exception as error:
@@ -166,7 +165,7 @@ def judged(
 
 
 def record_of(document: Document, filled: Filled, form: Form) -> Record:
-    """A filled form as the record of its document, every value with the words that it was read from."""
+    """Returns a filled form as the record of its document, with the evidence of each value."""
     leaves = []
     for pointer, leaf in filled.leaves.items():
         region = row_region(pointer, filled.rows, len(document.text))
@@ -194,7 +193,7 @@ def record_of(document: Document, filled: Filled, form: Form) -> Record:
 
 
 def _flags(leaf: Leaf, evidence: Evidence | None) -> tuple[str, ...]:
-    """What a reader should know of a value: guessed, spelled out, the schema's own, or without evidence."""
+    """Returns the flags of a value: guessed, generated, the schema's default, or without evidence."""
     said = leaf.origin not in ("absent", "default", "known") and leaf.text not in (None, "null", "false")
     marks = {
         "default": leaf.origin == "default",
@@ -206,7 +205,7 @@ def _flags(leaf: Leaf, evidence: Evidence | None) -> tuple[str, ...]:
 
 
 def failure_of(path: str, document: Document, failed: Failed, record: Record | None = None) -> Outcome:
-    """What a failure comes to: what was not asked for lack of money is left for another run."""
+    """Returns the outcome of a failure: skipped if the budget was spent (a later run asks again), else quarantined."""
     if failed.code == "budget":
         return Outcome(path, "skipped", failed.code, failed.detail, document.digest)
     return quarantined(path, document, failed.code, failed.detail, record)

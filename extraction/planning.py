@@ -1,4 +1,4 @@
-"""From a document, or a stretch of one, to what the engine reads."""
+"""Turns a document, or a stretch of one, into passages for the engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cinnabar.extraction.documents import Document
 
 
 class TokenCounter(Protocol):
-    """What of a model, an engine or any filler decides how a document is cut for it."""
+    """The methods of a model, engine or filler that decide how a document is cut for it."""
 
     @property
     def context_tokens(self) -> int: ...
@@ -24,9 +24,9 @@ class TokenCounter(Protocol):
 
 
 def chunks_for(document: Document, counter: TokenCounter, context: int | None = None) -> list[Chunk]:
-    """The stretches of a document that a model gets one by one, of `context` tokens or what it can hold.
+    """Returns the chunks of a document for a model, of `context` tokens or as many as the model holds.
 
-    Raises UsageError for a context below LEAST_LIMIT.
+    Raises UsageError if the context is below LEAST_LIMIT.
     """
     limit = min(context or counter.context_tokens, counter.context_tokens)
     if limit >= LEAST_LIMIT and counter.count_tokens(document.text) > limit:
@@ -38,7 +38,7 @@ def chunks_for(document: Document, counter: TokenCounter, context: int | None = 
 
 
 def passage_of(document: Document, start: int = 0, end: int | None = None) -> Passage:
-    """The stretch [start, end) of a document's text as a passage; word boxes become shares of their page."""
+    """Returns the characters [start, end) of a document as a passage; word boxes become shares of their page."""
     end = len(document.text) if end is None else end
     words = document.words
     first, last = np.searchsorted(words.start, [start, end])

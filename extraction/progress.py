@@ -1,4 +1,4 @@
-"""Who watches a run."""
+"""Observers of a run's progress."""
 
 from __future__ import annotations
 
@@ -13,45 +13,45 @@ from cinnabar.extraction.storage.tables import printable
 if TYPE_CHECKING:
     from cinnabar.extraction.cost_estimate import CostEstimate
 
-# Documents that a tally names for each reason, and characters of what it says of one.
+# Documents that a tally names for each reason, and the most characters about one of them.
 _NAMED, _SAID = 5, 200
 
 
 class Progress(Protocol):
-    """Is told how a run goes."""
+    """Receives the progress of a run."""
 
     def estimated(self, estimate: CostEstimate) -> None:
-        """A model behind a server will be asked, at about this cost; called before it is."""
+        """Receives the estimated cost before a run asks a model behind a server."""
 
     def note(self, text: str) -> None:
-        """A person should know this before the run."""
+        """Receives a warning before the run."""
 
     def begin(self, inputs: int) -> None:
-        """So many inputs there are."""
+        """Receives the number of inputs."""
 
     def advance(self, outcomes: Sequence[Outcome]) -> None:
-        """These were committed."""
+        """Receives the outcomes that were just committed."""
 
 
 class Silent:
-    """Progress that nobody watches."""
+    """Ignores the progress of a run."""
 
     def estimated(self, estimate: CostEstimate) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     def note(self, text: str) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     def begin(self, inputs: int) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     def advance(self, outcomes: Sequence[Outcome]) -> None:
-        """Nothing."""
+        """Does nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """So many documents came to this outcome for this reason; `first` are some of them, and what was said."""
+    """The number of documents with this outcome and code; `first` holds some of them with their details."""
 
     outcome: str
     code: str
@@ -60,7 +60,7 @@ class Reason:
 
 
 class OutcomeTally(Silent):
-    """Counts what became of the documents, by outcome and reason."""
+    """Counts the documents by outcome and reason."""
 
     def __init__(self) -> None:
         self.inputs = self.done = 0
@@ -68,11 +68,11 @@ class OutcomeTally(Silent):
         self._first: dict[tuple[str, str], list[str]] = defaultdict(list)
 
     def begin(self, inputs: int) -> None:
-        """So many inputs there are."""
+        """Stores the number of inputs."""
         self.inputs = inputs
 
     def advance(self, outcomes: Sequence[Outcome]) -> None:
-        """These were committed."""
+        """Counts the outcomes that were just committed."""
         self.done += len(outcomes)
         for outcome in outcomes:
             reason = outcome.status, outcome.code
@@ -82,7 +82,7 @@ class OutcomeTally(Silent):
                 first.append(printable(f"{outcome.path}: {about}" if about else outcome.path)[:_SAID])
 
     def reasons(self) -> list[Reason]:
-        """So far: what was written, what is in quarantine, what was skipped; many before few."""
+        """Returns the counts so far: written, then quarantined, then skipped, the largest first in each."""
         order = {"written": 0, "quarantined": 1, "skipped": 2}
         ranked = sorted(self._counts.items(), key=lambda item: (order[item[0][0]], -item[1], item[0][1]))
         return [Reason(*reason, count, tuple(self._first[reason])) for reason, count in ranked]

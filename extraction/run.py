@@ -1,4 +1,4 @@
-"""A run over a folder: what is done already is skipped by its hash, the rest read, filled, committed."""
+"""An extraction: it skips documents that are done by their hash, and reads, fills and commits the rest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from cinnabar.extraction.storage.tables import printable
 from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.errors import UsageError
 
-# Torch takes seconds to import, which a run that finds its work done does not pay.
+# Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
     from cinnabar.extraction.cluster.connection import Cluster
     from cinnabar.extraction.cluster.crew import Crew
@@ -41,19 +41,18 @@ def extract(
     escalation: Escalation | None = None,
     cluster: Cluster | None = None,
 ) -> Summary:
-    """Read all documents of these files, folders and mailboxes with this schema into the output folder.
+    """Extracts all documents of these files, folders and mailboxes with this schema into the output folder.
 
-    With an `escalation` what the model is not sure of goes up to a stronger one. With a `cluster` its
-    machines do the work; what is written is the same.
-    Raises UsageError before any work begins where that cannot be done, RunError where the run fails; what was
-    committed stands then, and the same call goes on from there.
+    With an `escalation` a stronger model fills the values that the model is not sure of. With a `cluster` its machines
+    do the work; the written records are the same. Raises UsageError before any work begins if the arguments do not go
+    together. Raises RunError if the run fails; committed batches are kept, and the same call continues.
     """
     with Extraction(paths, source, out, model, options, progress, escalation) as extraction:
         return extraction.work_through(cluster)
 
 
 class Extraction(BatchedRun):
-    """A run that has begun: its inputs are hashed, what is done is skipped, `batches` is what is left."""
+    """A run that has begun: its inputs are hashed, done ones are skipped, and `batches` holds the rest."""
 
     def __init__(
         self,
@@ -66,9 +65,9 @@ class Extraction(BatchedRun):
         escalation: Escalation | None = None,
     ) -> None:
         if escalation is not None and isinstance(model, RemoteSource):
-            raise UsageError("--escalate-to: expected a model of our own below it, for nothing goes up twice")
+            raise UsageError("--escalate-to: expected a local --model, got one behind a server")
         super().__init__(Assignment(source, model, options, escalation), progress)
-        #: The model behind a server that the run asks, if there is one.
+        #: The source behind a server that the run asks, None if there is none.
         self._remote = next((one for one in self._sources() if isinstance(one, RemoteSource)), None)
         self._left = 0
         self._raised = {"escalated_documents": 0, "escalated_fields": 0}
@@ -93,7 +92,7 @@ class Extraction(BatchedRun):
             self._stack = stack.pop_all()
 
     def commit(self, batch: Batch) -> list[Outcome]:
-        """Make the outcomes of a batch count, whoever filled it; a second call changes nothing."""
+        """Commits the outcomes of a filled batch; a second call changes nothing."""
         outcomes = super().commit(batch)
         self._left += sum(outcome.code == "budget" for outcome in outcomes)
         self._raised["escalated_documents"] += batch.escalated.documents
@@ -101,9 +100,9 @@ class Extraction(BatchedRun):
         return outcomes
 
     def finish(self) -> Summary:
-        """End the run, once every batch was worked on. Raises RunError where an input has no outcome."""
+        """Ends the run after all batches. Raises RunError if an input has no outcome."""
         summary = super().finish()
-        whole = self.assignment.options.limit is None  # of what lies beyond it answers may be paid for
+        whole = self.assignment.options.limit is None  # documents beyond the limit may have paid answers
         self._settled = whole and not self._left and UNAVAILABLE not in summary.reasons
         return summary
 
@@ -124,7 +123,7 @@ class Extraction(BatchedRun):
         return crew.fill(self.batches)
 
     def _estimate(self) -> None:
-        """Tell what models behind a server will cost, before they are asked."""
+        """Reports the expected cost of models behind a server before the run asks them."""
         items = [item.content for batch in self.batches for item in batch]
         if not items or self._remote is None:
             return
@@ -141,14 +140,14 @@ class Extraction(BatchedRun):
         self._progress.estimated(found)
 
     def _metered(self) -> list[Metered]:
-        """The fillers that ask a server, of those that were loaded."""
+        """Returns the loaded fillers that ask a server."""
         if self._job is None:
             return []
         fillers = [self._job.engine, *([self._job.tier.filler] if self._job.tier else [])]
         return [filler for filler in fillers if isinstance(filler, Metered)]
 
     def _usage(self) -> Mapping[str, Any] | None:
-        """What models behind a server took, of which there is one at most that is asked."""
+        """Returns the use of the model behind a server, of which there is at most one; None if the run asked none."""
         metered = self._metered()
         if not metered:
             return None

@@ -1,4 +1,4 @@
-"""The options of a run: their defaults, ranges and descriptions, which the commands and the flows take from here."""
+"""The options of a run with their defaults, ranges and descriptions, which commands and flows read from here."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ Device = Literal["auto", "cpu", "cuda"]
 
 
 class RunOptions(BaseModel):
-    """How a run reads its documents. Raises UsageError for what is out of range."""
+    """The options of a run. Raises UsageError if one is out of range."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     effort: EffortName = Field(default="medium", description="At most 1, 2, 3 or 16 denoising steps.")
     steps: int | None = Field(default=None, ge=1, le=64, description="Denoising steps instead of those of the effort.")
     on_missing: OnMissing = Field(
-        default="quarantine", description="What becomes of a record without a value that its schema demands."
+        default="quarantine", description="Quarantine a record that lacks a required value, or guess the value."
     )
-    # No part of a record's key: what is written stays, and what waits is released by `retry_quarantined` with
-    # a lower one.
+    # Not part of a record's key: written records stay, and `retry_quarantined` with a lower value releases quarantined
+    # ones.
     min_confidence: float = Field(
-        default=0.0, ge=0, le=1, description="Quarantine records with anything that is less sure than this."
+        default=0.0, ge=0, le=1, description="Quarantine records with any value below this confidence."
     )
-    limit: int | None = Field(default=None, ge=1, description="The first so many documents only.")
+    limit: int | None = Field(default=None, ge=1, description="Read only the first N documents.")
     context: int | None = Field(
-        default=None, ge=LEAST_LIMIT, description="Read documents in chunks of at most so many tokens."
+        default=None, ge=LEAST_LIMIT, description="Read documents in chunks of at most N tokens."
     )
     workers: int = Field(default=2, ge=1, description="Processes that parse files.")
     batch: int = Field(default=16, ge=1, description="Documents that are read, filled and committed together.")
-    retry_quarantined: bool = Field(default=False, description="Try again what is in quarantine.")
+    retry_quarantined: bool = Field(default=False, description="Read quarantined documents again.")
 
     @model_validator(mode="wrap")
     @classmethod
     def _told(cls, said: Any, check: ModelWrapValidatorHandler[RunOptions]) -> RunOptions:
-        """The options. Raises UsageError, which names the command's option, for one that is out of range."""
+        """Returns the options. Raises UsageError, which names the command's option, if one is out of range."""
         try:
             return check(said)
         except ValidationError as error:
@@ -57,7 +57,7 @@ class RunOptions(BaseModel):
             raise UsageError(f"{option}: expected {wanted}, got {wrong['input']!r}") from None
 
     def fingerprint(self, model: str) -> str:
-        """What a record's key says of everything that read it but the parser's workers and the device."""
+        """Returns the key part that names model and options; parser workers and device do not change it."""
         engine = engine_fingerprint(model, effort_of(self.effort, self.steps))
         parts = repr((engine, self.on_missing, self.context))
         return hashlib.sha256(parts.encode()).hexdigest()[:16]
@@ -67,7 +67,7 @@ DEFAULT_OPTIONS = RunOptions()
 
 
 def _expected(field: FieldInfo) -> str:
-    """The values that a field may have, for an error."""
+    """Returns the values that a field may have, for an error message."""
     names = get_args(field.annotation) if isinstance(field.default, str) else ()
     if names:
         return f"one of {', '.join(names)}"

@@ -1,4 +1,4 @@
-"""Which inputs of a run are settled before any is parsed, and which are left to be read."""
+"""Splits the inputs of a run into those that are settled before parsing and those left to read."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from cinnabar.extraction.storage.records import Outcome
 
 
 def sift(inputs: Iterable[Input], done: Callable[[str], bool]) -> tuple[list[Outcome], list[Input]]:
-    """The outcomes of what cannot be read, is done, or has the same bytes as an earlier path; and the rest.
+    """Returns the outcomes of inputs that are unreadable, done or duplicates, and the inputs left to read.
 
-    `done` says whether the document with this digest is done.
+    A duplicate has the same bytes as an earlier path. `done` returns True if the document with this digest is done.
     """
     first: dict[str, str] = {}
     settled: list[Outcome] = []
     left: list[Input] = []
-    # What a file is may depend on its name: of the same bytes, a name that a parser knows comes first.
+    # The parser depends on the file name: of files with the same bytes, one with a known suffix comes first.
     for item in sorted(inputs, key=_is_nameless):
         if item.problem is not None:
             problem = item.problem

@@ -1,4 +1,4 @@
-"""Where a run's filler comes from: a model of our own that is loaded, or one behind a server."""
+"""Sources of a run's filler: a local model that is loaded, or a model behind a server."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ from cinnabar.engine.precision import DEFAULT, Precision, in_precision, reading_
 from cinnabar.extraction.run_options import Device
 from cinnabar.schemas.errors import UsageError
 
-# Torch takes seconds to import, which a run that finds its work done does not pay.
+# Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
     from cinnabar.engine.engine import Engine
     from cinnabar.engine.filling import Filler
     from cinnabar.engine.models.base import Model
     from cinnabar.engine.models.remote.filler import RemoteFiller
 
-#: Confidence below which a field goes up, where none is said.
+#: Default confidence below which a field is escalated.
 DEFAULT_BELOW = 0.8
-# The folder, within a run's output, of what was paid for.
+# The folder in a run's output that keeps paid answers.
 _JOURNALS = "remote"
-#: The folder, within a run's output, of what the model made of the documents that it read.
+#: The folder in a run's output that keeps the model's encodings of documents.
 ENCODINGS = "encodings"
-# The variable that says how large this folder may be, in MB, and what holds where it is not set: a thousand
-# pages or two. 0 keeps none.
+# The environment variable with the most megabytes of this folder, and its default, which holds a thousand pages or two.
+# 0 keeps none.
 _ENCODINGS_LIMIT, _ENCODINGS_DEFAULT = "CINNABAR_ENCODINGS", 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a run writes, and what it is called."""
+    """The output folder and the id of a run."""
 
     out: Path
     run_id: str
 
 
 class Source(Protocol):
-    """What a filler is made from; `fingerprint` names the model before that."""
+    """Makes a filler; `fingerprint` names the model before it is loaded."""
 
     @property
     def fingerprint(self) -> str:
@@ -60,16 +60,16 @@ class Source(Protocol):
 
     @property
     def least_batch(self) -> int:
-        """Documents that are worked on together at least."""
+        """Returns the least number of documents in a batch."""
         ...
 
     @property
     def notice(self) -> str | None:
-        """What a person should know before a run, None where there is nothing."""
+        """Returns a warning to show before a run, None if there is none."""
         ...
 
     def filler(self, effort: str, steps: int | None, place: Place | None = None) -> Filler:
-        """The filler, for a run at this place."""
+        """Returns the filler for a run at this place."""
         ...
 
 
@@ -90,10 +90,10 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class ModelSource:
-    """A model that is loaded when it is first needed; `fingerprint` names it before that.
+    """A model that is loaded at its first use; `fingerprint` names it before that.
 
-    `encodings` are the bytes that its encodings of documents may take in a run's output, 0 where none are
-    kept. `notice` is what a person should know before a run: that the confidence is stale.
+    `encodings` is the most bytes of document encodings to keep in a run's output; 0 keeps none. `notice` is a warning
+    to show before a run: that the confidence is stale.
     """
 
     fingerprint: str
@@ -103,7 +103,7 @@ class ModelSource:
     notice: str | None = None
 
     def filler(self, effort: str, steps: int | None, place: Place | None = None) -> Engine:
-        """An engine with the model, which looks up what it has read for this output folder before."""
+        """Returns an engine with the model, which reuses its encodings of documents in this output folder."""
         from cinnabar.engine.engine import Engine
         from cinnabar.engine.models.encodings import remembering
 
@@ -115,8 +115,8 @@ class ModelSource:
 
 @dataclass(frozen=True, slots=True)
 class RemoteSource:
-    """A model behind a server. The key is read from the environment when requests are sent, and kept nowhere
-    else."""
+    """A model behind a server. The filler reads the key from the environment when it sends requests and never stores
+    it."""
 
     served: Served
     settings: Settings
@@ -129,11 +129,11 @@ class RemoteSource:
 
     @property
     def least_batch(self) -> int:
-        """Enough for all requests that may be under way, several times over."""
+        """Returns several times the number of concurrent requests, so that all of them are in use."""
         return 4 * self.settings.concurrency
 
     def filler(self, effort: str, _steps: int | None, place: Place | None = None) -> RemoteFiller:
-        """A filler that asks the server, with its journal in the run's output."""
+        """Returns a filler that asks the server and keeps its journal in the run's output."""
         from cinnabar.engine.models.remote.filler import RemoteFiller
         from cinnabar.engine.models.remote.journal import Journal
 
@@ -142,7 +142,7 @@ class RemoteSource:
         return RemoteFiller(self.served, self.settings, effort, key or "none", journal)
 
     def settle(self, place: Place) -> None:
-        """Drop the texts of answers that an earlier run left there, where nothing is left to do."""
+        """Drops the texts of answers that an earlier run left at this place, once nothing is left to do."""
         from cinnabar.engine.models.remote.journal import Journal
 
         Journal(self._journal(place), place.run_id).close(settled=True)
@@ -157,10 +157,10 @@ def model_source(
     settings: Settings | None = None,
     without: Collection[str] = (),
 ) -> ModelSource | RemoteSource:
-    """The model of this name or folder, on this device, or behind the server that the settings name.
+    """Returns the source of this model name or folder, on this device or behind the server of the settings.
 
-    `without` names rules of our own models that are switched off. Raises UsageError where one of them is not
-    there, packages or the key included.
+    `without` names rules of local models to switch off. Raises UsageError if the model, a rule, a package or the key is
+    missing.
     """
     config = PriorConfig(without=frozenset(without))
     if is_remote(name):
@@ -180,7 +180,7 @@ def model_source(
 
 
 def _encodings_limit() -> int:
-    """What the environment says of the size of kept encodings, in bytes."""
+    """Returns the environment's limit of kept encodings in bytes. Raises UsageError if it is not a number."""
     said = os.environ.get(_ENCODINGS_LIMIT, str(_ENCODINGS_DEFAULT))
     if not said.isdecimal():
         raise UsageError(f"{_ENCODINGS_LIMIT}={said}: expected megabytes, such as 4096, or 0 to keep none")
@@ -188,9 +188,9 @@ def _encodings_limit() -> int:
 
 
 def settings_of(said: Mapping[str, Any]) -> Settings:
-    """The settings of these names, with `budget` (dollars) and `prices` (INPUT,CACHED,OUTPUT) as text.
+    """Returns settings from a mapping with `budget` (dollars) and `prices` (INPUT,CACHED,OUTPUT) as text.
 
-    Raises UsageError for what is out of range.
+    Raises UsageError if a value is out of range.
     """
     found = {name: value for name, value in said.items() if value is not None}
     if "prices" in found:
@@ -213,7 +213,7 @@ def _remote(name: str, settings: Settings) -> RemoteSource:
 
 @dataclass(frozen=True, slots=True)
 class Escalation:
-    """A stronger model, and the confidence (0 to 1, else UsageError) below which a value goes up to it."""
+    """A stronger model, and the confidence below which values are escalated to it (0 to 1, else UsageError)."""
 
     source: Source
     below: float
@@ -224,7 +224,7 @@ class Escalation:
 
 
 def escalation_of(name: str | None, below: float | None, settings: Settings) -> Escalation | None:
-    """The model that fields go up to; None where none is named."""
+    """Returns the model that fields are escalated to; None if none is named."""
     if name is None:
         return None
     return Escalation(model_source(name, settings=settings), DEFAULT_BELOW if below is None else below)
@@ -233,13 +233,13 @@ def escalation_of(name: str | None, below: float | None, settings: Settings) -> 
 def check_models(
     model: str, escalate_to: str | None, below: float | None, steps: int | None, server: Mapping[str, Any]
 ) -> None:
-    """Raise UsageError for models, and options of their `server`, that do not go together."""
+    """Raises UsageError if the models, or the options of their `server`, do not go together."""
     if escalate_to is not None and not is_remote(escalate_to):
         raise UsageError(f"--escalate-to {escalate_to}: expected mercury-2 or openai:NAME")
     if escalate_to is not None and is_remote(model):
-        raise UsageError(f"--escalate-to {escalate_to}: expected a --model of our own below it, got {model}")
+        raise UsageError(f"--escalate-to {escalate_to}: expected a local --model, got {model}")
     if below is not None and escalate_to is None:
-        raise UsageError("--below: expected --escalate-to with it, the model that such fields go up to")
+        raise UsageError("--below: expected --escalate-to with it, which names the model for such fields")
     given = [f"--{name.replace('_', '-')}" for name, value in server.items() if value is not None]
     if given and not is_remote(escalate_to or model):
         raise UsageError(f"{given[0]}: expected mercury-2 or openai:NAME with it, got the model {model}")

@@ -1,7 +1,7 @@
-"""A backfill: stored records become records of another version of their schema, or surer ones.
+"""A backfill: it turns stored records into records of another version of their schema, or into surer ones.
 
-It goes over the records that a folder holds, not over the files of a folder. Each becomes a record of the new
-version by the same commits as in `run.py`, once: what a run that was broken off has done is skipped.
+It goes over the records of an output folder, not over the files of a folder. Each record is committed once, like those
+of `extraction/run.py`; a later run skips the documents that an interrupted run has done.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from cinnabar.schemas.arrow import arrow_schema
 from cinnabar.schemas.changes import Changes, changes
 from cinnabar.schemas.uniting import united_columns
 
-# Torch takes seconds to import, which a backfill that finds its work done does not pay.
+# Torch takes seconds to import; a backfill that finds its work done does not pay for it.
 if TYPE_CHECKING:
     from cinnabar.extraction.cluster.connection import Cluster
     from cinnabar.extraction.cluster.crew import Crew
@@ -40,13 +40,12 @@ if TYPE_CHECKING:
 
 
 class Backfill(BatchedRun):
-    """A backfill that has begun: its records are chosen, what is done is skipped, `batches` is what is left.
+    """A backfill that has begun: its records are chosen, done ones are skipped, and `batches` holds the rest.
 
-    `--below` (in `chosen`) asks leaves and rows anew that are less sure. `others` are files, folders and
-    mailboxes in which documents are looked for that are not where they were. Nothing is written where there
-    is nothing to fill, nor before the first batch is worked on. Raises UsageError (NotUnited) before any work
-    where the new version does not go together with the stored one, a mailbox cannot be opened, or another
-    process is writing.
+    `--below` (in `chosen`) asks less sure leaves and rows again. `others` are files, folders and mailboxes to search
+    for documents that are not at their old path. Nothing is written without work to do, nor before the first batch is
+    worked on. Raises UsageError before any work if the new version conflicts with the stored one (NotUnited), a mailbox
+    cannot be opened, or another process is writing.
     """
 
     def __init__(
@@ -90,11 +89,11 @@ class Backfill(BatchedRun):
 
     @property
     def empty(self) -> bool:
-        """Whether no record was chosen of which anything is to be filled."""
+        """Returns True if no chosen record has anything to fill."""
         return not self._outstanding.names
 
     def _compare(self, out: Path, fingerprint: str) -> Changes:
-        """What has changed since this version; NotUnited where the two cannot be one table."""
+        """Returns the changes since this version. Raises NotUnited if the two do not fit one table."""
         if fingerprint == self.assignment.source.fingerprint:
             return Changes()
         old = compile_schema(source_of(out, self.assignment.source.name, fingerprint).schema)
@@ -102,11 +101,11 @@ class Backfill(BatchedRun):
         return changes(old, self.assignment.compiled)
 
     def estimate(self) -> BackfillEstimate:
-        """What is to be done, told from a few documents that are read and filled and not stored."""
+        """Returns an estimate of the work from a few documents, which are read and filled but not stored."""
         work = self._outstanding
         tokens, seconds, sampled = measure(work.items, self._try)
         asked = {at: None for one in self._changes.values() for at in one.asked}
-        below = [f"whatever is below {self._below:g}"] if self._below else []
+        below = [f"values below {self._below:g}"] if self._below else []
         return BackfillEstimate(
             documents=len(work.items),
             tokens=tokens,
@@ -119,7 +118,7 @@ class Backfill(BatchedRun):
         )
 
     def _try(self, items: Sequence[Item]) -> int:
-        """Fill these without storing anything; the tokens of their texts."""
+        """Fills these documents without storing anything, and returns the tokens of their texts."""
         from cinnabar.extraction.backfill.refilling import refill_batch
 
         job = self._whole_job()
@@ -147,10 +146,10 @@ def backfill(
     others: Sequence[Location] = (),
     cluster: Cluster | None = None,
 ) -> Summary | None:
-    """Fill what a new version of a schema asks beyond the stored records; None where there is nothing to do.
+    """Fills the values that a new version of a schema adds to the stored records; None if there is nothing to do.
 
-    Raises UsageError before any work begins where that cannot be done, RunError where the run fails; what was
-    committed stands then, and the same call goes on from there.
+    Raises UsageError before any work begins if the arguments do not go together. Raises RunError if the run fails;
+    committed batches are kept, and the same call continues.
     """
     with Backfill(source, out, model, chosen, options, progress, others) as begun:
         if begun.empty:
@@ -159,9 +158,9 @@ def backfill(
 
 
 def _fingerprint(engine: str, below: float | None) -> str:
-    """What the key says of a backfill: as an extraction by the same engine, whose work it so does.
+    """Returns the engine part of a backfill's key: that of an extraction, because the backfill does the same work.
 
-    Not so where leaves are asked anew, which may be of a record with that very key.
+    With `below` it differs, because a record with the extraction's key may be asked again.
     """
     if below is None:
         return engine

@@ -1,4 +1,4 @@
-"""What a backfill takes, told before it begins, from a few documents that are filled and not stored."""
+"""Estimates a backfill before it begins, from a few documents that are filled but not stored."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 from cinnabar.extraction.backfill.outstanding import Item
 
-# Documents that are read and filled, without storing anything, to tell how long all of them take.
+# Documents that are read and filled, without storing anything, to estimate the time of all.
 _SAMPLE = 4
 
 
 @dataclass(frozen=True, slots=True)
 class BackfillEstimate:
-    """What a backfill takes: `documents` to fill, their `tokens`, and `seconds` on this machine.
+    """The work of a backfill: `documents` to fill, their `tokens`, and `seconds` on this machine.
 
-    `asked` are the places that are filled in each, `done` the documents that are done already, `lost` those
-    that are gone or have changed. `sampled` documents were read to tell tokens and seconds.
+    `asked` are the places to fill in each and `dropped` the places to remove, `done` the number of documents that are
+    done already, `lost` of those that are gone or have changed. The estimate is from `sampled` documents.
     """
 
     documents: int
@@ -31,14 +31,14 @@ class BackfillEstimate:
 
 
 def measure(items: Sequence[Item], fill: Callable[[Sequence[Item]], int]) -> tuple[int, float, int]:
-    """Tokens and seconds that filling these takes, and how many were tried; `fill` gives tokens of some."""
+    """Returns the tokens and seconds to fill these items, and the sample's size; `fill` returns the tokens of some."""
     if not items:
         return 0, 0.0, 0
     order = sorted(items, key=lambda item: item.found.characters)
     count = min(_SAMPLE, len(order))
     sample = [order[(2 * at + 1) * len(order) // (2 * count)] for at in range(count)]
-    fill(sample[:1])  # so that the model and the parsers are warm
-    # The first one's encoding is kept now, which tells nothing of the others.
+    fill(sample[:1])  # warms up the model and the parsers
+    # The first document's encoding is cached now, so its time says nothing about the others.
     sample = sample[1:] or sample
     begin = time.perf_counter()
     tokens = fill(sample)

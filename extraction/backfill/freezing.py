@@ -1,8 +1,8 @@
-"""A stored record as what is known of a request, and the answer put back into it.
+"""Freezes a stored record as known values of a request, and splices the answer into the record.
 
-What need not be asked is frozen: values and absences one by one, lists with the rows that they have. Where
-that has no words in the form (the names of open properties, kinds of value that are not plain) the model is
-asked for nothing, or answers in vain: what is not to be filled is taken from the stored record in any case.
+Everything that need not be asked is frozen: values and absences one by one, lists with their rows. The form cannot
+express some known values (the names of open properties, kinds of value that are not plain). There the model is asked
+for nothing, or its answer is ignored: unasked values always come from the stored record.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from cinnabar.schemas.form.fitting import branch_of
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot, walk
 from cinnabar.schemas.pointers import above, escape
 
-#: Stands for a property that is not there.
+#: Marks an absent property.
 _OUT = object()
 
 
 @dataclass(slots=True)
 class Frozen:
-    """`known`, `counted` and `rows` of a request; `asked` are the places that are filled, by pointer.
+    """`known`, `counted` and `rows` of a request; `asked` are the places to fill, by pointer.
 
-    `asked` has those of the record's own that are asked beside what its schema's changes say.
+    `asked` holds the places to fill because of the record itself, beside those of its schema's changes.
     """
 
     known: dict[str, str | None] = field(default_factory=dict)
@@ -41,24 +41,24 @@ class Frozen:
         self._holders.update(at for place in self.asked for at in above(place))
 
     def ask(self, pointer: str) -> None:
-        """Have this place filled on account of the record."""
+        """Has this place filled because of the record."""
         self.asked.add(pointer)
         self._holders.update(above(pointer))
 
     def asks(self, pointer: str) -> bool:
-        """Whether this place is filled on account of the record."""
+        """Returns True if this place is filled because of the record."""
         return any(place in self.asked for place in above(pointer))
 
     def within(self, pointer: str) -> bool:
-        """Whether this place, or one below it, is filled on account of the record."""
+        """Returns True if this place, or one below it, is filled because of the record."""
         return pointer in self._holders or self.asks(pointer)
 
 
 def freeze(form: Form, record: Record, changes: Changes, below: float = 0.0, lists: bool = True) -> Frozen:
-    """What is known of a record where its schema has changed so, without leaves and rows less sure than this.
+    """Freezes a record under these changes of its schema, except leaves and rows below this confidence.
 
-    A list in which something is asked is asked as a whole where its rows cannot be told apart: one of them
-    has no value that is frozen, or `lists` says that the document is read in pieces.
+    A list with anything to ask is asked as a whole if its rows cannot be told apart: one of them has no frozen value,
+    or `lists` is false because the document is read in chunks.
     """
     walk = _Walk(record, changes, below, lists, _beginnings(record))
     for leaf in record.leaves:
@@ -78,7 +78,7 @@ class _Walk:
     frozen: Frozen = field(default_factory=Frozen)
 
     def visit(self, node: Node, value: Any, pointer: str, path: str, spare: bool) -> None:
-        """Freeze this place; `spare` says that it may be left out."""
+        """Freezes this place; `spare` is true if the record may omit it."""
         if self.changes.asks(path):
             return
         if isinstance(node, Slot):
@@ -88,7 +88,7 @@ class _Walk:
         elif isinstance(node, ArrayNode):
             self._array(node, value, pointer, path)
         elif self.frozen.within(pointer):
-            # Of kinds of value it is not known how sure each was.
+            # The alternatives of a value have no confidence of their own.
             self.frozen.ask(pointer)
         else:
             branch = None if value in (None, _OUT) else branch_of(node, value)
@@ -141,9 +141,9 @@ class _Walk:
             self._count(node)
 
     def _rows(self, node: ArrayNode, value: list[Any], pointer: str, path: str) -> Frozen | None:
-        """The items of a list frozen one by one; None where one has nothing that it is known by.
+        """Returns the items of a list frozen one by one; None if an item has no frozen value.
 
-        Of lists within it there are no rows: they are taken as they are, or asked for with the whole.
+        Lists within an item have no rows: they are kept as they are, or asked with the whole list.
         """
         held = Frozen(asked=set(self.frozen.asked))
         inner = _Walk(self.record, self.changes, self.below, False, self.begins, held)
@@ -164,12 +164,12 @@ class _Walk:
         return found if found.asked == self.frozen.asked else None
 
     def _count(self, node: Node) -> None:
-        """Have the model look for no rows here."""
+        """Tells the model to look for no rows here."""
         self.frozen.counted |= {part.index for part in _arrays(node)}
 
 
 def _beginnings(record: Record) -> dict[str, int]:
-    """The character at which each place of a record begins, of those that have evidence."""
+    """Returns the character at which each place of a record with evidence begins."""
     found: dict[str, int] = {}
     for leaf in record.leaves:
         for start in [span.start for span in leaf.evidence.spans] if leaf.evidence else ():
@@ -183,9 +183,9 @@ def _arrays(node: Node) -> Iterator[ArrayNode]:
 
 
 def splice(form: Form, old: Any, new: Any, changes: Changes, frozen: Frozen) -> tuple[Any, list[str]]:
-    """The old record with what was asked from the new one, both parsed; and the places that came from there.
+    """Returns the old record with the asked parts of the new one, both parsed, and the pointers of these parts.
 
-    The new one is None where nothing was asked.
+    The new one is None if nothing was asked.
     """
     joiner = _Joiner(changes, frozen)
     return joiner.join(form.root, old, {} if new is None else new, "", ""), joiner.taken
@@ -232,7 +232,7 @@ class _Joiner:
         return new
 
     def _kept(self, node: Node, old: Any, path: str) -> Any:
-        """The old value without what the new version has not."""
+        """Returns the old value without the parts that the new version drops."""
         if isinstance(node, ObjectNode) and isinstance(old, Mapping):
             gone = {n for n in old if self.changes.drops(f"{path}/{escape(n)}")}
             nodes = {place.name: place.node for place in node.properties}

@@ -1,4 +1,4 @@
-"""What a backfill has still to do: the chosen records whose documents are there; outcomes of the rest."""
+"""Splits a backfill's chosen records into items to fill and outcomes of those done or lost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KEPT = f"the record of the version before stays; {ELSEWHERE}"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A document to fill: its name in the run, what holds its bytes, and its record."""
+    """A document to fill: its name in the run, its file or mail, and its record."""
 
     name: str
     content: Content
@@ -24,7 +24,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Outstanding:
-    """The chosen records: `names` in the run, outcomes of what is `done` or `lost`, and `items` to fill."""
+    """The chosen records: their `names` in the run, outcomes of those `done` or `lost`, and `items` to fill."""
 
     names: list[str]
     done: list[Outcome] = field(default_factory=list)
@@ -33,8 +33,8 @@ class Outstanding:
 
     @classmethod
     def of(cls, chosen: Sequence[LatestRecord], done: Collection[str], whereabouts: Whereabouts) -> Self:
-        """What is left of the chosen ones where the documents with these digests are done."""
-        # An older content of a path that was read again since has a name of its own.
+        """Splits the chosen records; `done` holds the digests of finished documents."""
+        # An older content gets a name of its own if its path was read again since.
         self = cls([f.paths[0] if f.current else f"{f.paths[0]}@{f.document[:16]}" for f in chosen])
         for name, found in zip(self.names, chosen, strict=True):
             if found.document in done:

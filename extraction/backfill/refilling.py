@@ -1,4 +1,4 @@
-"""Stored records made records of another version: what is new is asked, the rest frozen and kept."""
+"""Turns stored records into records of another version: new values are asked, the others frozen and kept."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from cinnabar.schemas.changes import Changes
 from cinnabar.schemas.errors import DocumentError, NotAccepted
 from cinnabar.schemas.pointers import above
 
-#: What a parser says of a document that is not there.
+#: A parser's codes for a document that is missing.
 _ABSENT = ("unreadable", "not_a_file")
-#: The flag of a record that a person let through (storage/quarantine.py): it stays on what is kept of it.
+#: The flag of a record that a person released (extraction/storage/quarantine.py); the new record keeps it.
 _RELEASED = "released"
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is stored of the documents of a batch, in their order, and what has changed since.
+    """The stored records of a batch's documents, in order, and the changes of their schema since.
 
-    Leaves and rows less sure than `below` are asked as well.
+    Leaves and rows below `below` are asked as well.
     """
 
     records: Sequence[tuple[Stored, Changes]]
@@ -47,10 +47,10 @@ class Known:
 
 
 def refill_batch(read: Sequence[Read], known: Known, job: Job) -> Batch:
-    """One outcome for each input, as `run_batch` has them, with the model's work on what is asked alone.
+    """Returns one outcome for each input, like `run_batch`, with the model's work limited to the asked values.
 
-    Where the schema allows no record with what is frozen, the whole is asked. A document that was changed or
-    taken away since it was found is skipped.
+    If the schema allows no record with the frozen values, the whole record is asked. A document that has changed or
+    gone since it was found is skipped.
     """
     plans = [_plan(one, *record, job, known.below) for one, record in zip(read, known.records, strict=True)]
     steps = _fill([plan for plan in plans if isinstance(plan, _Plan)], job)
@@ -69,8 +69,10 @@ def refill_batch(read: Sequence[Read], known: Known, job: Job) -> Batch:
 
 @dataclass(slots=True)
 class _Plan:
-    """A document with its stored record and what has changed since, its chunks, what is frozen of the record
-    (None: nothing), and what came back for each."""
+    """A document with its stored record, the schema's changes and its chunks.
+
+    `frozen` holds the frozen values of the record (None: nothing is frozen), `results` the answer for each chunk.
+    """
 
     path: str
     document: Document
@@ -82,11 +84,11 @@ class _Plan:
 
     @property
     def asks(self) -> bool:
-        """Whether there is anything to ask."""
+        """Returns True if there is anything to ask."""
         return self.frozen is None or bool(self.changes.asked or self.frozen.asked)
 
     def requests(self, job: Job) -> list[Request]:
-        """One for each chunk, none where nothing is asked."""
+        """Returns a request for each chunk; [] if nothing is asked."""
         frozen, document = self.frozen or Frozen(), self.document
         form, rows, counted = job.compiled.form, tuple(frozen.rows), frozenset(frozen.counted)
         passages = [passage_of(document, c.start, c.end) for c in (self.chunks if self.asks else ())]
@@ -96,7 +98,7 @@ class _Plan:
         ]
 
     def outcome(self, job: Job) -> Outcome | None:
-        """What became of it; None where what is frozen does not go with the schema."""
+        """Returns the document's outcome; None if the schema does not allow the frozen values."""
         path, document = self.path, self.document
         failure = next((result for result in self.results if isinstance(result, Failed)), None)
         if failure is not None:
@@ -144,7 +146,7 @@ def _plan(item: Read, stored: Stored, changes: Changes, job: Job, below: float) 
 
 
 def _fill(plans: Sequence[_Plan], job: Job) -> int:
-    """Have the filler answer all requests of these plans; the denoising steps that this took."""
+    """Has the filler answer all requests of these plans, and returns the denoising steps."""
     asked = [plan.requests(job) for plan in plans]
     requests = [request for own in asked for request in own]
     results = iter(job.engine.fill(requests) if requests else [])
@@ -162,7 +164,7 @@ def _record(
     job: Job,
     changes: Changes,
 ) -> tuple[Record, set[str]]:
-    """The joined record with the leaves of both, and the pointers of those that were stored."""
+    """Returns the joined record with the leaves of both, and the pointers of the stored leaves."""
 
     places = set(taken)
 

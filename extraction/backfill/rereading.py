@@ -1,4 +1,4 @@
-"""The batches of a backfill, read again: each document beside its record."""
+"""Reads the batches of a backfill again: each document beside its record."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.storage.stored import Stored, stored
 from cinnabar.schemas.changes import Changes
 
-# Torch takes seconds to import, which a backfill that finds its work done does not pay.
+# Torch takes seconds to import; a backfill that finds its work done does not pay for it.
 if TYPE_CHECKING:
     from cinnabar.extraction.backfill.refilling import Known
     from cinnabar.extraction.pipeline import Read
@@ -23,11 +23,10 @@ _FETCH = 512
 
 
 class Rereader:
-    """Reads batches of items, parsed in `workers` processes, with what the store has of them.
+    """Reads batches of items, parsed in `workers` processes, with their stored records.
 
-    `changes` says for each version of the schema what has changed since; leaves less sure than `below` are to
-    be asked, too.
-    A context manager.
+    `changes` maps each version of the schema to its changes since. Leaves below `below` are asked as well. A context
+    manager.
     """
 
     def __init__(
@@ -40,7 +39,7 @@ class Rereader:
     ) -> None:
         self._out, self._batches, self._changes = out, batches, changes
         self._below = below
-        #: The documents of each batch, as a run reads them.
+        #: The inputs of each batch.
         self.inputs = [[_input(item) for item in batch] for batch in batches]
         self._reader = BatchReader(self.inputs, workers)
         self._fetched: dict[str, Stored] = {}
@@ -55,16 +54,18 @@ class Rereader:
         self._reader.__exit__(kind, error, trace)
 
     def read(self, number: int) -> tuple[list[Read], Known]:
-        """The documents of a batch and what is known of them; a second call parses them again. The next batch
-        is begun."""
+        """Returns the documents of a batch and their stored records, and starts parsing the next batch.
+
+        A second call parses them again.
+        """
         return self._reader.read(number), self.known(number)
 
     def parse(self, items: Sequence[Item]) -> tuple[list[Read], Known]:
-        """These documents, as `read` has them."""
+        """Returns these documents parsed, and their stored records."""
         return self._reader.parse([_input(item) for item in items]), self._records(items)
 
     def known(self, number: int) -> Known:
-        """What is stored of a batch's documents, fetched with that of the batches that follow."""
+        """Returns the stored records of a batch's documents; it fetches those of the next batches with them."""
         end = number + 1 + _FETCH // len(self._batches[number])
         coming = [item for batch in self._batches[number + 1 : end] for item in batch]
         return self._records(self._batches[number], coming)

@@ -1,4 +1,4 @@
-"""Quarantine tried again: the same documents through the same schema and options, perhaps another model."""
+"""Reads quarantined documents again with the same schema and options, maybe with another model."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import Source
 from cinnabar.extraction.storage.quarantine import Held, source_of
 
-#: What a run is told anew: the rest is as it was when the document went to quarantine.
+#: Options that a retry sets; the others are as they were when the document went to quarantine.
 _ANEW = {"limit": None, "retry_quarantined": True}
 
 
 @dataclass(frozen=True, slots=True)
 class Retried:
-    """A run for each schema and set of options; `gone` are the paths of what is not there any more."""
+    """A run for each schema and set of options; `gone` are the paths of missing documents."""
 
     runs: list[Summary]
     gone: list[str]
@@ -39,10 +39,10 @@ def retry(
     others: Sequence[Location] = (),
     password: Callable[[], str] = password_of_environment,
 ) -> Retried:
-    """Read these documents again, each with the schema and the options of the run that held it back.
+    """Reads these documents again, each with the schema and the options of the run that quarantined it.
 
-    They are looked for by `Whereabouts`, in the `others` too; a file that was changed meanwhile is read as it
-    is now. Raises what `extract` raises.
+    `Whereabouts` finds them, in the `others` too; a file that has changed since is read as it is now. Raises the errors
+    of `extract`.
     """
     groups: dict[tuple[str, str, str], list[Input]] = defaultdict(list)
     gone, runs = [], []
@@ -63,9 +63,9 @@ def retry(
 
 
 def _input(one: Held, whereabouts: Whereabouts) -> Input | None:
-    """What is read again of it, by the path that it has in quarantine; None where there is nothing."""
+    """Returns the input to read again, under its path in quarantine; None if it is missing."""
     if one.document:
-        # A backfill names an older content of a path that was read again since by both.
+        # A backfill names an older content by path and digest if the path was read again since.
         path = one.path.removesuffix(f"@{one.document[:16]}")
         if (content := whereabouts.find([path], one.document, one.size)) is not None:
             return Input(one.path, content, one.document)

@@ -1,7 +1,7 @@
-"""Where documents that were read before lie now: under the path that they were read by, else by their bytes.
+"""Finds documents that were read before: at their old path, else by the hash of their bytes.
 
-A mail moves: in an mbox its number changes, in a Maildir the name of its file, behind IMAP the UIDVALIDITY.
-So within the mailbox that it was read from it is known by the hash of its bytes.
+A mail moves: in an mbox its number changes, in a Maildir the name of its file, behind IMAP the UIDVALIDITY. Within its
+mailbox it is therefore found by the hash of its bytes.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from cinnabar.extraction.mailboxes.imap import ImapMailbox, ImapMessage
 from cinnabar.extraction.storage.folders import remembered
 from cinnabar.schemas.errors import NoMailbox
 
-#: What helps where something is not found.
-ELSEWHERE = "if it lies elsewhere now, say where with --from"
-#: A file, or a mail that lies in none.
+#: Advice for a document that is not found.
+ELSEWHERE = "if it has moved, name its new place with --from"
+#: A file, or a mail without a file of its own.
 Content = Path | Message
 
 _IN_MBOX = re.compile(r"(.+)#([1-9]\d*)", re.DOTALL)
@@ -44,12 +44,13 @@ _IN_MBOX = re.compile(r"(.+)#([1-9]\d*)", re.DOTALL)
 class Whereabouts:
     """Finds documents by their paths in an output folder and by the hash of their bytes.
 
-    Relative paths are looked for from here, and from where the runs were started that wrote to `out`; what is
-    not there, in the `others`: files, folders and mailboxes. `password` gives that of mailboxes behind IMAP,
-    to which a connection is made only where a mail is found nowhere else; where an account is among the
-    `others`, none but that.
-    A context manager: contents are read before it is left. Raises UsageError where one of the `others` is
-    not there, RunError where a server ceases to answer.
+    Relative paths are searched from the working folder, and from the start folders of the runs that wrote to `out`;
+    then the `others` are searched: files, folders and mailboxes. `password` returns the password of mailboxes behind
+    IMAP. A connection to them is made only for a mail that is found nowhere else, and only to the accounts of the
+    `others` if there are any.
+
+    A context manager: contents must be read before its exit. Raises UsageError if one of the `others` is missing,
+    RunError if a server stops answering.
     """
 
     def __init__(
@@ -77,10 +78,10 @@ class Whereabouts:
         self._connections.__exit__(kind, error, trace)
 
     def find(self, paths: Sequence[str], digest: str, size: int | None) -> Content | None:
-        """The file or mail with these bytes, read under one of these paths before; None where there is none.
+        """Returns the file or mail with these bytes that had one of these paths; None if there is none.
 
-        A mail behind IMAP whose UIDVALIDITY, UID and size are as they were is not fetched to be hashed, so
-        whoever reads it looks at its hash again. `size` in bytes, None where it is not known.
+        A mail behind IMAP with the same UIDVALIDITY, UID and size is not fetched to hash it, so its reader must check
+        the hash again. `size` in bytes, None if unknown.
         """
         return (
             self._here(paths, digest, size)
@@ -109,23 +110,23 @@ class Whereabouts:
         return None
 
     def lying_at(self, path: str) -> Content | None:
-        """What lies under this path now, whatever its bytes; None where nothing does."""
+        """Returns the content at this path now, with any bytes; None if there is none."""
         if (mailbox := self._mailbox_of(path)) is not None:
             return self._holding(mailbox).named.get(path)
         return next(self._named(path), None)
 
     def file_at(self, path: str) -> Content | None:
-        """The file of this name, whatever its bytes; None where there is none, as for a number in an mbox."""
+        """Returns the file of this name, with any bytes; None if there is none, as for a number in an mbox."""
         return next(self._files(path), None)
 
     def _mailbox_of(self, path: str) -> ImapAddress | None:
-        """The mailbox of a mail behind IMAP, where its server may be told the password."""
+        """Returns the mailbox of a mail behind IMAP, if its server may get the password."""
         if (mail := parse_mail_path(path, self._password)) is None:
             return None
         return mail[0] if not self._accounts or mail[0].account in self._accounts else None
 
     def _lying(self, path: str) -> list[Path]:
-        """Where a file of this name may lie."""
+        """Returns the places where a file of this name may be."""
         return [Path(path)] if Path(path).is_absolute() else [folder / path for folder in self._folders]
 
     def _files(self, path: str) -> Iterator[Content]:
@@ -133,7 +134,7 @@ class Whereabouts:
             yield MaildirMessage(file) if maildir_of(file) is not None else file
 
     def _named(self, path: str) -> Iterator[Content]:
-        """Files and mails of this name, in each of the folders."""
+        """Yields files and mails of this name, in each of the folders."""
         yield from self._files(path)
         for mailbox in self._local_mailboxes(path):
             holding = self._holding(mailbox)
@@ -143,7 +144,7 @@ class Whereabouts:
                 yield holding.named[called]
 
     def _local_mailboxes(self, path: str) -> Iterator[Path]:
-        """The mbox files and Maildirs that a mail of this path may have been read from."""
+        """Yields the mbox files and Maildirs that may have held the mail of this path."""
         if is_address(path):
             return
         if number := _IN_MBOX.fullmatch(path):
@@ -170,9 +171,9 @@ class Whereabouts:
 
 
 class _Holding:
-    """Files and mails at some place, by name, and by their bytes.
+    """Files and mails of one location, by name and by their bytes.
 
-    Bytes are read once, and only those of the sizes that are asked for. `roots` as for `examine`.
+    Bytes are read once, and only those of requested sizes. `roots` as for `examine`.
     """
 
     def __init__(self, items: Iterable[Content | Input], roots: Sequence[Location]) -> None:
@@ -185,7 +186,7 @@ class _Holding:
             self._unread[_size(item)].append(item)
 
     def find(self, digest: str, size: int | None) -> Content | None:
-        """The one with this hash; `size` in bytes, None where it is not known."""
+        """Returns the content with this hash; `size` in bytes, None if unknown."""
         for known in {size, None} if size is not None else [*self._unread]:
             for item in self._unread.pop(known, ()):
                 self._found.setdefault(examine(item, self._roots).digest, item)
@@ -199,7 +200,7 @@ def _name(item: Content) -> str:
 
 
 def _size(item: Content) -> int | None:
-    """Its bytes, where these can be told without reading it."""
+    """Returns the size in bytes if it is known without reading the content."""
     if isinstance(item, ImapMessage):
         return item.size
     file = item.file if isinstance(item, MaildirMessage) else item
@@ -212,7 +213,7 @@ def _size(item: Content) -> int | None:
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError:  # in a folder that may not be entered, say, or too long a name
+    except OSError:  # for example in a folder without permission, or too long a name
         return False
 
 

@@ -1,4 +1,4 @@
-"""To a Ray cluster, or to one that is started here; who is wrong about its address hears so at once."""
+"""Joins a Ray cluster, or starts one here, and reports a wrong address at once."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from cinnabar.schemas.errors import ClusterGone, UsageError
 
 #: Seconds that a cluster may take to answer.
 JOIN_LIMIT = 20.0
-# Bytes of the store that batches pass through, for a cluster that is started here. More goes to its disk.
+# Bytes of the object store for a cluster that is started here. More goes to its disk.
 _STORE = 512 << 20
 
-# What Ray reads when it is imported or started: it reports nothing to anybody.
+# Ray reads this when it is imported or started; it turns its usage reports off.
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0"}
 _HOST_AND_PORT = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^\s:/\[\]]+)):(?P<port>\d{1,5})")
-# Whether a cluster takes us in. Ray itself tries for two minutes and then ends the process.
+# Checks in a process of its own that the cluster accepts us: Ray tries for two minutes and then ends the process.
 _JOIN = """
 import sys, ray
 try:
@@ -54,11 +54,11 @@ def joined(
     gpu_limit: str | None = None,
     processors: int | None = None,
 ) -> Iterator[Cluster | None]:
-    """The cluster at this address, for as long as the block lasts; None where no address is given.
+    """Yields the cluster at this address for the block; None without an address.
 
-    `auto` is the cluster that this machine belongs to, HOST:PORT the one with this head, `local` one that is
-    started here, with all or so many processors, and ends with the block. Raises UsageError where it cannot
-    be had or does not go with the rest: models behind a server, a limit of Prefect's.
+    `auto` is the cluster that this machine belongs to, HOST:PORT the one with this head, `local` one that is started
+    here with all or so many processors and ends with the block. Raises UsageError if the cluster cannot be joined, or
+    conflicts with other options: models behind a server, a limit of Prefect's.
     """
     if address is None:
         yield None
@@ -80,8 +80,8 @@ def joined(
         gone = True
         raise
     finally:
-        # Without a head it may take a minute, at the end of which Ray ends the process: first this is told.
-        # Ray itself does it when the process ends.
+        # Without a head Ray's shutdown may take a minute and then end the process, so the error must be reported first.
+        # Ray itself shuts down when the process ends.
         if not gone:
             ray.shutdown()
 
@@ -89,11 +89,11 @@ def joined(
 def check_cluster(
     address: str, model: Source, escalation: Escalation | None = None, *, gpu_limit: str | None = None
 ) -> None:
-    """Raise UsageError for what is no address, where nobody answers, and for what does not go with it."""
+    """Raises UsageError if the address is malformed, nobody answers there, or other options conflict with it."""
     if escalation is not None or isinstance(model, RemoteSource):
         option = "--escalate-to" if escalation is not None else "--model"
         raise UsageError(
-            f"--ray: expected a model of our own alone, got {option} with one behind a server: its pace,"
+            f"--ray: expected only a local model, got {option} with one behind a server: its pace,"
             " budget and journal belong to one process, and its limit is the server's, not this machine's;"
             " leave out one of the two"
         )
@@ -111,15 +111,15 @@ def check_cluster(
 
 
 def host_and_port(address: str) -> tuple[str, int] | None:
-    """The two of them, where this is such an address."""
+    """Returns host and port of such an address; None for another text."""
     found = _HOST_AND_PORT.fullmatch(address)
     return found and (found["six"] or found["host"], int(found["port"]))
 
 
 def _imported(address: str) -> Any:
     os.environ.update(_QUIET)
-    # The ports of a cluster are open to the network: without a token anybody could have his code run here.
-    # Ray reads this when it is imported, and from then on for all clusters of this process.
+    # The ports of a cluster are open to the network: without a token anybody could run code here. Ray reads the
+    # variables when it is imported, and uses them for all clusters of this process.
     if address == "local" and "ray" not in sys.modules and "RAY_AUTH_MODE" not in os.environ:
         os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
     return import_module("ray")
@@ -131,13 +131,13 @@ def _reach(address: str, host: str, port: int) -> None:
     except (OSError, OverflowError) as error:
         said = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise UsageError(
-            f"--ray {address}: nobody answers there ({said});"
+            f"--ray {address}: no answer ({said});"
             " expected the address that `ray start --head` shows"
         ) from None
 
 
 def _try_to_join(address: str) -> None:
-    """In a process of its own, which can be ended."""
+    """Tries to join in a process of its own, which can be ended."""
     command = [sys.executable, "-P", "-c", _JOIN, address]
     advice = "this machine has to belong to the cluster: `ray start --address=HOST:PORT` joins it"
     try:

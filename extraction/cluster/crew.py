@@ -1,4 +1,4 @@
-"""The parsers and engines of a run on a cluster: batches go out, outcomes come back, who dies is replaced."""
+"""The parsers and engines of a run on a cluster: it sends batches out, gets outcomes back and replaces dead workers."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from cinnabar.extraction.backfill.refilling import Known
     from cinnabar.extraction.pipeline import Batch
 
-# Batches under way for each engine at most: one that is filled, one that waits for it, one that is parsed.
+# Most batches in progress for each engine: one that is filled, one that waits for it, one that is parsed.
 _WINDOW = 3
-# Batches that an engine has at most, the one it fills among them.
+# Most batches of an engine, including the one that it fills.
 _DEPTH = 2
-# Bytes of documents under way at most, unless one batch alone has more.
+# Most bytes of documents in progress, unless one batch alone has more.
 _BYTES = 512 << 20
-# How often a batch is tried, and a process started; the seconds before each further try of a batch that an
-# error ended. After a death there is nothing to wait for.
+# Attempts for a batch, and for a start of a process; the seconds before each further attempt of a batch after an error.
+# After a death there is no delay.
 _TRIES, _DELAYS = 3, (1.0, 10.0)
-# Seconds until the first engine has to be ready, for a cluster may be busy with other work.
+# Seconds until the first engine must be ready; a cluster may be busy with other work.
 _START_LIMIT = 300.0
-# How often it is looked whether something that waits is due, in seconds.
+# Seconds between checks for waiting batches that are due.
 _LOOK = 1.0
 
 
 @dataclass(eq=False, slots=True)
 class _Work:
-    """A batch on its way. `parsed` refers to its documents, on whichever machine they are."""
+    """A batch in progress. `parsed` refers to its documents on any machine."""
 
     number: int
     batch: Sequence[Input]
@@ -52,7 +52,7 @@ class _Work:
 
 @dataclass(eq=False, slots=True)
 class _Hand:
-    """A parser or an engine: an actor of Ray's, its place, and what it has to do, in order."""
+    """A parser or an engine: a Ray actor, its seat, and its batches, in order."""
 
     kind: type[Parsing] | type[Filling]
     seat: Seat
@@ -64,8 +64,8 @@ class _Hand:
 class Crew:
     """Fills batches on the machines of a cluster, a bounded number at a time.
 
-    `place` is where the run writes: engines on this very machine keep there what the model made of documents.
-    A context manager: leaving it ends the processes. They start with the first batch.
+    `place` is the run's output: engines on this machine keep their encodings there. A context manager: its exit ends
+    the processes. They start with the first batch.
     """
 
     def __init__(self, cluster: Cluster, assignment: Assignment, place: Place | None = None) -> None:
@@ -74,7 +74,7 @@ class Crew:
         self._hands: list[_Hand] = []
         self._pending: dict[Any, tuple[_Hand, _Work | None]] = {}
         self._failed_starts: dict[Seat, int] = {}
-        #: What batches failed of that are given up.
+        #: The errors of abandoned batches.
         self._given_up: list[RunError] = []
         self._outfit: Any = None
 
@@ -90,13 +90,12 @@ class Crew:
     def fill(
         self, batches: Sequence[Sequence[Input]], known: Callable[[int], Known] | None = None
     ) -> Iterator[Batch]:
-        """The outcomes of each batch, as they come.
+        """Yields the outcomes of each batch, as they arrive.
 
-        In a backfill `known` gives what is stored of the documents of the batch with this number.
-        A batch is tried again where its parser or engine died, and where it raised an error. Raises RunError
-        with the names of its documents where it fails three times, once the other batches are done, and where
-        no engine can be had or the cluster is gone; UsageError and ModelError where a machine does not have
-        what the run needs.
+        In a backfill `known` returns the stored records of the batch with this number. A batch is tried again if its
+        parser or engine died or it raised an error. Raises RunError, with its documents' names, if it fails three
+        times; the other batches are finished first. Raises RunError if no engine starts or the cluster is gone,
+        UsageError or ModelError if a machine lacks something that the run needs.
         """
         if not batches:
             return
@@ -113,8 +112,8 @@ class Crew:
                 engaged = time.monotonic()
             elif not done and time.monotonic() - engaged > _START_LIMIT:
                 raise RunError(
-                    f"no engine was ready within {_START_LIMIT:g} s: the cluster may be busy, `ray status`"
-                    " shows with what; nothing is lost, run it again"
+                    f"no engine was ready within {_START_LIMIT:g} s: the cluster may be busy (see"
+                    " `ray status`); nothing is lost, run the same command again"
                 )
             for ref in done:
                 hand, work = self._pending.pop(ref)
@@ -136,7 +135,7 @@ class Crew:
             raise self._given_up[0]
 
     def _hire(self, batches: int) -> None:
-        """Take on whom so many batches can use; who is there stays."""
+        """Starts as many engines as so many batches can use; running ones stay."""
         nodes = self._ray.nodes()
         load = self._assignment.model.load if isinstance(self._assignment.model, ModelSource) else None
         device = load.device if isinstance(load, Named) else "auto"
@@ -150,9 +149,9 @@ class Crew:
 
     def _take_on(self, kind: type[Parsing] | type[Filling], seat: Seat) -> None:
         ray = self._ray
-        # Where its machine is gone, Ray may put it on another one.
+        # If its machine is gone, Ray may place it on another one.
         place = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(seat.machine, soft=True)
-        # It is not for Ray to begin it again: what it had under way is counted here.
+        # Ray must not restart it, because this class counts its batches again.
         options = {"scheduling_strategy": place, "max_restarts": 0, "max_task_retries": 0}
         if kind is Parsing:
             processes = self._assignment.options.workers
@@ -171,12 +170,12 @@ class Crew:
     def _hand_out(
         self, waiting: list[_Work], parsed: list[_Work], known: Callable[[int], Known] | None
     ) -> None:
-        """Give the parsed batches to engines and the waiting ones to parsers, as many as there may be."""
+        """Gives parsed batches to engines and waiting ones to parsers, up to the limits."""
         while parsed and (engine := self._least_busy(Filling)) and len(engine.works) < _DEPTH:
             work = parsed.pop(0)
             beside = None if known is None else known(work.number)
             self._give(engine, work, engine.actor.fill.remote(work.parsed, beside))
-            # The last of us who refers to the documents; Ray keeps them until they are filled.
+            # This process drops its last reference to the documents; Ray keeps them until they are filled.
             work.parsed = None
         engines = sum(hand.kind is Filling for hand in self._hands)
         for work in list(waiting):
@@ -190,7 +189,7 @@ class Crew:
             waiting.remove(work)
             try:
                 sent = letters(work.batch)
-            except RunError as error:  # a mailbox that is away
+            except RunError as error:  # a mailbox does not answer
                 waiting.extend(self._again(work, error))
                 continue
             work.size = size_of(sent)
@@ -198,7 +197,7 @@ class Crew:
             self._give(parser, work, number)
 
     def _next(self) -> list[Any]:
-        """What came back, one thing at a time; nothing where nothing came within a moment."""
+        """Returns the finished references, one at a time; [] if none finishes within a moment."""
         if not self._pending:
             time.sleep(_LOOK)
             return []
@@ -216,8 +215,8 @@ class Crew:
         return min(self._ready(kind), key=lambda hand: len(hand.works), default=None)
 
     def _failed(self, hand: _Hand, work: _Work | None, error: Exception) -> list[_Work]:
-        """What is to be done again after a failure; the dead are replaced."""
-        # What a worker raised is the cause of what Ray raises.
+        """Returns the batches to do again after a failure, and replaces a dead worker."""
+        # Ray's error holds the worker's own error as its cause.
         cause: BaseException = getattr(error, "cause", None) or error
         if isinstance(cause, (UsageError, ModelError)):
             raise cause
@@ -236,13 +235,14 @@ class Crew:
         elif not any(other.kind is hand.kind for other in self._hands):
             what = "parser" if hand.kind is Parsing else "engine"
             raise RunError(f"no {what} starts on the cluster: {type(cause).__name__}: {cause}") from cause
-        # What it died of is the batch that it was busy with; those behind it are not to blame.
+        # The worker died of the batch that it was busy with; the batches behind it count no attempt.
         return [*(self._again(works[0], cause, delay=False) if works else ()), *works[1:]]
 
     def _again(self, work: _Work, cause: BaseException, delay: bool = True) -> list[_Work]:
-        """The batch, to be tried once more, or nothing where it is given up: the others come first.
+        """Returns the batch for another attempt, or [] if it is abandoned.
 
-        Where as many batches as one may have tries are given up, it is no batch's fault: RunError at once.
+        Raises RunError at once if as many batches are abandoned as a batch has attempts: then no single batch is the
+        cause.
         """
         work.tries += 1
         if work.tries >= _TRIES:
@@ -257,7 +257,7 @@ class Crew:
         return [work]
 
     def _dismiss(self, hand: _Hand) -> None:
-        """End a process; what it had under way does not come."""
+        """Ends a process and drops its outstanding results."""
         self._hands.remove(hand)
         self._pending = {ref: held for ref, held in self._pending.items() if held[0] is not hand}
         self._ray.kill(hand.actor)

@@ -1,4 +1,4 @@
-"""Whether a cluster is still there: Ray ends a process whose cluster is gone, late and without saying so."""
+"""Checks that a cluster is still there: Ray ends a process whose cluster is gone, late and without a message."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import time
 from cinnabar.extraction.cluster.connection import Cluster, host_and_port
 from cinnabar.schemas.errors import ClusterGone
 
-#: Seconds that the head may be away, for it may be started again. Ray ends the process after 60.
+#: Seconds that the head may be away, because it may restart. Ray ends the process after 60.
 HEAD_GRACE = 30.0
 # Seconds that an answer may take.
 _ANSWER = 2.0
 
 
 class Pulse:
-    """Feels whether Ray on this machine, and the head of the cluster, answer."""
+    """Checks if Ray on this machine and the head of the cluster answer."""
 
     def __init__(self, cluster: Cluster) -> None:
         context = cluster.ray.get_runtime_context()
@@ -27,8 +27,8 @@ class Pulse:
         self._heard = time.monotonic()
 
     def feel(self) -> None:
-        """Raise ClusterGone where Ray has ended on this machine, or its head has been away for too long."""
-        # Next Ray would send something through what is not there, and end this process.
+        """Raises ClusterGone if Ray has ended on this machine, or its head has been away for too long."""
+        # Otherwise Ray would next send through a closed connection and end this process.
         if _problem(*self._here) == "Connection refused":
             raise self._lost("Ray has ended on this machine")
         problem, now = self._head and _problem(*self._head), time.monotonic()
@@ -38,12 +38,12 @@ class Pulse:
             raise self._lost(f"its head has not answered for {HEAD_GRACE:g} s ({problem})")
 
     def _lost(self, what: str) -> ClusterGone:
-        advice = "what was committed stands, run the same command again once the cluster is there"
+        advice = "committed batches are kept; run the same command again once the cluster is there"
         return ClusterGone(f"--ray {self._address}: the cluster is gone: {what}; {advice}")
 
 
 def _problem(host: str, port: int) -> str:
-    """Why nobody answers there; nothing where somebody does."""
+    """Returns the reason why nobody answers there; "" if somebody does."""
     try:
         socket.create_connection((host, port), timeout=_ANSWER).close()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Where on a cluster engines and parsers go: an engine for each GPU, or for each share of the processors."""
+"""Places engines and parsers on a cluster: an engine for each GPU, or for each share of the processors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ENGINE_MEMORY = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Room for one engine on a machine: its share of the processors, `threads` of them, and of the GPUs."""
+    """Room for one engine on a machine: its share of the processors (`threads`) and of the GPUs."""
 
     machine: str
     threads: int
@@ -22,12 +22,12 @@ class Seat:
 
 
 def seats(machines: Sequence[Mapping[str, Any]], device: str = "auto") -> list[Seat]:
-    """The engines of a cluster, in turn one of each machine.
+    """Returns the seats of a cluster's engines, taking machines in turn.
 
-    machines: as `ray.nodes()` has them. Where Ray offers GPUs, a machine has an engine for each, and no
-    other; `cpu` leaves GPUs alone, `cuda` machines without. Else it has one for each processor, with one
-    thread, as most documents a second come of that, and fewer with more threads where memory is short.
-    Raises UsageError where there is no seat.
+    machines: the value of `ray.nodes()`. A machine whose GPUs Ray offers gets one engine for each GPU and no other;
+    `cpu` ignores GPUs, `cuda` ignores machines without. Any other machine gets one engine with one thread for each
+    processor, which yields most documents a second; with little memory it gets fewer engines with more threads. Raises
+    UsageError if there is no seat.
     """
     found: list[list[Seat]] = []
     for machine in machines:
@@ -47,5 +47,5 @@ def seats(machines: Sequence[Mapping[str, Any]], device: str = "auto") -> list[S
 
 
 def parser_machines(machines: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The machines that parse: all that have a processor."""
+    """Returns the machines that parse: all that have a processor."""
     return [m["NodeID"] for m in machines if m["Alive"] and m["Resources"].get("CPU", 0) >= 1]

@@ -1,4 +1,4 @@
-"""What goes to the machines of a cluster, which have neither the documents nor, perhaps, the model."""
+"""Packs documents, model and schema for the machines of a cluster, which may have none of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """An input on its way: its path, the SHA-256 of its bytes, and the bytes or why they cannot be read."""
+    """An input in transit: its path, the SHA-256 of its bytes, and the bytes or the error of reading them."""
 
     path: str
     digest: str
@@ -35,7 +35,7 @@ class Letter:
 
 
 def letters(batch: Sequence[Input]) -> list[Letter]:
-    """The inputs of a batch with their bytes. Raises RunError where a mailbox is away."""
+    """Returns the inputs of a batch with their bytes. Raises RunError if a mailbox does not answer."""
     return [Letter(item.path, item.digest, _content(item)) for item in batch]
 
 
@@ -49,13 +49,13 @@ def _content(item: Input) -> Sent | DocumentError:
 
 
 def size_of(batch: Sequence[Letter]) -> int:
-    """Bytes of the documents."""
+    """Returns the bytes of the documents."""
     return sum(len(letter.content.data) for letter in batch if isinstance(letter.content, Sent))
 
 
 @dataclass(frozen=True, slots=True)
 class Unpacking:
-    """Loads a model that came as bytes, on this device, with the rules and the precision of the run."""
+    """Loads a model that was sent as bytes, on this device, with the rules and the precision of the run."""
 
     model: Carried
     device: str
@@ -75,10 +75,10 @@ class Unpacking:
 
 
 def outfit(assignment: Assignment, cloudpickle: Any) -> bytes:
-    """The assignment as bytes that any machine with Cinnabar can read.
+    """Returns the assignment as bytes that any machine with Cinnabar can read.
 
-    A model's folder goes along. So does the module of a Pydantic class, unless it is one of ours; what that
-    module imports has to be there.
+    The bytes include the model's folder and the module of a user's Pydantic class. Other modules that this module
+    imports must be installed on the machine.
     """
     model = assignment.model
     if isinstance(model, ModelSource):

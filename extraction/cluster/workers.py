@@ -1,6 +1,6 @@
-"""What runs on the machines of a cluster: a parser for each machine, and the engines.
+"""The actors on the machines of a cluster: a parser for each machine, and the engines.
 
-They are Ray's actors. Neither begins in its constructor: what is wrong there would come back as a death.
+They do no work in their constructors, because Ray reports an error there as a death.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from cinnabar.extraction.pipeline import Batch, Job
     from cinnabar.extraction.sources import Place
 
-# An input that was opened: its path, its digest, and its document or why there is none. Not `pipeline.Read`,
-# which comes with torch: who parses has no use for that.
+# An opened input: its path, its digest, and its document or the error. Not `pipeline.Read`, which imports torch:
+# parsers do not need it.
 _Parsed = tuple[str, str, Document | DocumentError]
 
 
 class Parsing:
-    """Turns the bytes of documents into documents, in processes that are bounded in time and memory."""
+    """Parses the bytes of documents in processes that are bounded in time and memory."""
 
     def __init__(self, processes: int) -> None:
-        # Nothing that hostile bytes meet has to know it.
+        # The parsers of hostile bytes must not know the token.
         os.environ.pop("RAY_AUTH_TOKEN", None)
         self._pool = ParserPool(processes)
 
     def start(self) -> None:
-        """Nothing; it says that the process is there."""
+        """Does nothing; its return shows that the process is ready."""
 
     def parse(self, batch: Sequence[Letter]) -> tuple[int, list[_Parsed]]:
-        """How many documents were parsed, and all inputs of the batch.
+        """Returns the number of parsed documents, and all inputs of the batch.
 
-        Who waits asks for the number alone: the documents go to an engine without passing there.
+        The coordinator fetches only the number; the documents go straight to an engine.
         """
         sound = [letter.content for letter in batch if isinstance(letter.content, Sent)]
         found = iter(self._pool.parse_many(sound))
@@ -55,18 +55,18 @@ class Parsing:
 
 
 class Filling:
-    """An engine that fills batches, as the one machine of a run without a cluster does."""
+    """An engine that fills batches, like the one machine of a run without a cluster."""
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
         self._job: Job | None = None
 
     def start(self, outfit: bytes, fingerprint: str, place: Place | None = None) -> None:
-        """Load the model. Raises UsageError and ModelError where this machine would read otherwise.
+        """Loads the model. Raises UsageError or ModelError if this machine would read documents differently.
 
-        `place` is where the run writes, for the engines on its own machine.
+        `place` is the run's output, for the engines on its own machine.
         """
-        # The engine has a word to say before torch is loaded (engine/__init__.py).
+        # The engine must set variables before torch is loaded (engine/__init__.py).
         import cinnabar.engine  # noqa: F401, I001
         import torch
 
@@ -75,16 +75,16 @@ class Filling:
         if assignment.fingerprint != fingerprint:
             raise UsageError(
                 f"{socket.gethostname()}: expected the version of Cinnabar that began the run, got one that"
-                " reads documents otherwise; install the same one on all machines"
+                " reads documents differently; install the same version on all machines"
             )
         self._job = assignment.job(place)
         _ = assignment.compiled.form
 
     def fill(self, parsed: Sequence[_Parsed], known: Known | None = None) -> Batch:
-        """The outcomes of a batch; in a backfill with what is known of its documents."""
+        """Returns the outcomes of a batch; `known` holds the stored records in a backfill."""
         from cinnabar.extraction.backfill.refilling import refill_batch
         from cinnabar.extraction.pipeline import Read, run_batch
 
-        assert self._job is not None, "an engine is started before it is asked"
+        assert self._job is not None, "call start() before fill()"
         read = [Read(*one) for one in parsed]
         return run_batch(read, self._job) if known is None else refill_batch(read, known, self._job)

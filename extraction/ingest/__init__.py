@@ -1,4 +1,4 @@
-"""Files into documents: `parse` in this process, `sandbox.ParserPool` for files nobody vouches for."""
+"""Parses files into documents: `parse` in this process, `sandbox.ParserPool` for untrusted files."""
 
 from __future__ import annotations
 

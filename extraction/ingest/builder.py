@@ -1,4 +1,4 @@
-"""Text, parts and words of a document, appended in reading order with offsets that stay true."""
+"""Builds a document: text, parts and words, appended in reading order with correct offsets."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ MAX_CHARACTERS = 20_000_000
 T = TypeVar("T", bound=np.generic)
 
 _WORD = re.compile(r"\S+")
-# Line ends of every kind become \n, other control codes and lone surrogates U+FFFD: a reader sees that
-# something stood there, and every output is valid UTF-8.
+# Line ends of every kind become \n. Other control codes and lone surrogates become U+FFFD, so that a reader sees their
+# place and every output is valid UTF-8.
 _CONTROLS: dict[int, str] = dict.fromkeys((*range(32), *range(127, 160)), "�")
 _CONTROLS |= {0x09: "\t", 0x0A: "\n", 0x0B: "\n", 0x0C: "\n", 0x0D: "\n", 0x85: "\n"}
 _BAD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    """`text` with `\\n` as its only line end and U+FFFD for control codes and lone surrogates."""
+    """Returns `text` with `\\n` as its only line end and U+FFFD for control codes and lone surrogates."""
     if _BAD.search(text) is None:
         return text
     text = text.replace("\r\n", "\n").translate(_CONTROLS)
-    # A pair of surrogates in two code units is one character; what is left over is none.
+    # A pair of surrogates in two code units is one character; lone ones become U+FFFD.
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 class DocumentBuilder:
-    """Grows one document.
+    """Builds one document.
 
-    Parts are opened and closed like brackets; a part that is open is the parent of the next one. What is
-    added beyond `limit` characters is cut and the document is flagged `truncated`.
+    Parts are opened and closed like brackets; an open part is the parent of the next one. The builder cuts text beyond
+    `limit` characters and flags the document `truncated`.
     """
 
     def __init__(self, limit: int = MAX_CHARACTERS) -> None:
@@ -57,16 +57,16 @@ class DocumentBuilder:
 
     @property
     def full(self) -> bool:
-        """Whether the limit of characters is reached."""
+        """Returns True if the limit of characters is reached."""
         return self.length >= self._limit
 
     @property
     def part_count(self) -> int:
-        """How many parts were opened."""
+        """Returns the number of opened parts."""
         return len(self._parts)
 
     def forget_parts(self, count: int) -> None:
-        """Drop all parts after the first `count`; they must be closed and hold no words."""
+        """Drops all parts after the first `count`; they must be closed and hold no words."""
         del self._parts[count:]
 
     def open(
@@ -79,7 +79,7 @@ class DocumentBuilder:
         height: float = 0.0,
         media_type: str = "text/plain",
     ) -> None:
-        """Begin a part at the end of the text, set off from what stands before by a blank line."""
+        """Begins a part at the end of the text, after a blank line."""
         if self._separate:
             self._raw("\n\n")
             self._separate = False
@@ -90,13 +90,13 @@ class DocumentBuilder:
         )
 
     def close(self) -> None:
-        """End the part that was opened last."""
+        """Ends the part that was opened last."""
         index = self._open.pop()
         self._parts[index] = part = replace(self._parts[index], end=self.length)
         self._separate = self._separate or self.length > part.start
 
     def write(self, text: str) -> None:
-        """Append text; its words are its runs of non-blank characters, without boxes."""
+        """Appends text; its words are its runs of non-blank characters, without boxes."""
         text = clean(text)
         if self.length + len(text) > self._limit:
             text = text[: max(0, self._limit - self.length)]
@@ -109,10 +109,10 @@ class DocumentBuilder:
     def write_words(
         self, words: Sequence[str], gaps: Sequence[str], box: npt.NDArray[np.float32]
     ) -> None:
-        """Append words that know their place.
+        """Appends words with boxes.
 
-        words: [W] non-blank, cleaned; gaps: [W] the blanks before each word; box: [W, 4] points from the
-        page's top left corner.
+        words: [W] non-blank, cleaned; gaps: [W] the blanks before each word; box: [W, 4] points from the page's top
+        left corner.
         """
         if not words:
             return
@@ -132,7 +132,7 @@ class DocumentBuilder:
         self._raw("".join(pieces))
 
     def build(self, data: bytes, path: str, media_type: str) -> Document:
-        """The document; all parts must be closed. `data` are the bytes that it was read from."""
+        """Returns the document; all parts must be closed. `data` are the bytes that it was read from."""
         if self._open:
             raise RuntimeError(f"{len(self._open)} part(s) still open in {path!r}: close() each open()")
         part = self._join(self._part, np.empty(0, np.int32))

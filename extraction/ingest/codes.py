@@ -1,4 +1,4 @@
-"""Why a file could not be read, and what a reader should know of one that was."""
+"""The codes of files that cannot be read, and the flags of documents."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ CODES: dict[str, str] = {
     "empty": "There is nothing to read: no bytes, or no characters and no images.",
     "unsupported": "The content is of a kind that no parser here reads.",
     "not_pdf": "The file is named as a PDF, but has no PDF header.",
-    "truncated": "The end of the file is missing, and nothing could be read from what is left.",
+    "truncated": "The end of the file is missing, and nothing could be read from the rest.",
     "broken": "The file is damaged, and no repair gave a page.",
     "password": "The file is encrypted, and the password is not known.",
     "image_only": "The pages hold images and no text layer.",
-    "not_a_file": "The path is no regular file (a folder, a pipe, a device) or does not exist.",
+    "not_a_file": "The path is not a regular file (a folder, a pipe, a device) or does not exist.",
     "unreadable": "The operating system refused to read the file.",
     "too_large": "The file is larger than the limit; it was not read.",
     "timeout": "Parsing took longer than the limit and was ended.",
     "memory": "Parsing needed more memory than the limit.",
     "depth": "The content is nested deeper than a parser can follow.",
     "worker_died": "The parser ended its process, twice, on fresh workers.",
-    "parser_error": "The parser failed in a way that is not foreseen; the detail names the exception.",
+    "parser_error": "The parser failed unexpectedly; the detail names the exception.",
 }
 
-# Every flag that a `Document` may carry; `attachment_` with a code says why an attached PDF has no text.
+# Every flag that a `Document` may carry; `attachment_` with a code tells why an attached PDF has no text.
 FLAGS: dict[str, str] = {
     "active_content": "Scripts, launches or references to outside; none was run or followed.",
     "attachment_skipped": "Attached PDFs were left closed, because one of them ended the parser.",
     "broken_pages": "Some pages could not be read.",
     "charset_guess": "The charset was missing, unknown or wrong, and was guessed.",
     "conflict": "The plain text and the HTML of a mail say different things; the plain text was read.",
-    "depth_limit": "Parts are nested deeper than the limit; what lies below was left out.",
-    "duplicate_header": "A header that may stand once stands more than once; all its values were kept.",
+    "depth_limit": "Parts are nested deeper than the limit; deeper parts were left out.",
+    "duplicate_header": "A header that may occur only once occurs repeatedly; all its values were kept.",
     "no_text_pages": "Some pages have no text layer.",
-    "repaired": "The file is damaged; what was read was found by a scan, a guess or the second parser.",
-    "truncated": "A limit of pages, parts or characters was reached; what lies beyond was left out.",
+    "repaired": "The file is damaged; its text comes from a scan, a guess or the second parser.",
+    "truncated": "A limit of pages, parts or characters was reached; the rest was left out.",
 } | {f"attachment_{code}": f"Of an attached PDF: {meaning}" for code, meaning in CODES.items()}

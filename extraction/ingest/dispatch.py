@@ -1,4 +1,4 @@
-"""Which parser reads a file: the content decides first, then the name."""
+"""Chooses the parser of a file by its content first, then by its name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cinnabar.extraction.ingest.pdf import parse_pdf
 from cinnabar.extraction.ingest.text import parse_html, parse_text
 from cinnabar.schemas.errors import DocumentError
 
-# The worker's names for the two ways to parse: all of a file, and without what lies inside of mails.
+# The worker's names for the two ways to parse: the whole file, or a mail without its attached PDFs.
 PARSE = "cinnabar.extraction.ingest.dispatch:parse"
 PARSE_CAREFULLY = "cinnabar.extraction.ingest.dispatch:parse_carefully"
 
@@ -31,7 +31,7 @@ SUFFIXES: dict[str, _Parser] = {
     ".htm": parse_html,
 }
 
-# What begins like this is certainly not text, however it is named.
+# Content with such a prefix is not text, whatever its name.
 _BINARY: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG\r\n", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -56,7 +56,7 @@ _HTML = re.compile(rb"\A(?:\xef\xbb\xbf)?\s{0,200}<(?:!doctype\s+html|html|head|
 
 
 def parse(data: bytes, path: str) -> Document:
-    """The document in `data`; `path` only gives the suffix and the name.
+    """Returns the document in `data`; `path` only gives the suffix and the name.
 
     Raises DocumentError with one of `CODES`.
     """
@@ -64,7 +64,7 @@ def parse(data: bytes, path: str) -> Document:
 
 
 def parse_carefully(data: bytes, path: str) -> Document:
-    """As `parse`, but PDFs in mails stay closed: for a mail that ended its parser."""
+    """Parses like `parse`, but leaves PDFs in mails closed, for a mail that ended its parser."""
     return _parse(data, path, SUFFIXES | {".eml": partial(parse_mail, attached_pdfs=False)})
 
 
@@ -72,8 +72,8 @@ def _parse(data: bytes, path: str, parsers: dict[str, _Parser]) -> Document:
     suffix = PurePath(path).suffix.lower()
     if not data:
         raise DocumentError("empty", "the file has zero bytes")
-    # PDF readers look for the header in the first kilobyte; without the suffix only the beginning counts,
-    # because a mail or a text may well speak of "%PDF-".
+    # PDF readers look for the header in the first kilobyte. Without the suffix only the beginning counts, because a
+    # mail or a text may mention "%PDF-".
     if data[:64].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"%PDF-") or suffix == ".pdf":
         return parsers[".pdf"](data, path)
     for magic, kind in _BINARY:

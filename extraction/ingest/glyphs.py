@@ -1,4 +1,4 @@
-"""The words of one PDF page, gathered from pdfium's characters."""
+"""Gathers the words of one PDF page from pdfium's characters."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _Ints = npt.NDArray[np.int64]
 
 OBLIQUE = 4
 
-# Prototypes of our own: an address plus an offset goes in without making a ctypes object for each character
-# (2.0 ms for a page of 3,000 characters on one CPU core, 4.3 ms through pypdfium2's own wrappers).
+# Own prototypes take an address plus an offset, without a ctypes object for each character (2.0 ms for a page of 3,000
+# characters on one CPU core, 4.3 ms with pypdfium2's own wrappers).
 _get_unicode: Any = ctypes.CFUNCTYPE(ctypes.c_uint, ctypes.c_void_p, ctypes.c_int)(
     ctypes.cast(pdfium.FPDFText_GetUnicode, ctypes.c_void_p).value or 0
 )
@@ -38,9 +38,9 @@ class PageWords:
     """Words in the order of the page's content stream.
 
     box: [W, 4] (x0, top, x1, bottom) in points as displayed, from the top left corner.
-    turn: [W] quarter turns counter-clockwise of the text as displayed, 4 where it stands at another angle.
-    rtl: [W] whether the word is read from right to left.
-    vertical: whether most characters stand below their predecessor (vertical writing).
+    turn: [W] quarter turns counter-clockwise of the text as displayed, 4 for any other angle.
+    rtl: [W] true if the word is read from right to left.
+    vertical: true if most characters stand below their predecessor (vertical writing).
     """
 
     text: list[str]
@@ -62,12 +62,12 @@ class Frame:
 
     @property
     def size(self) -> tuple[float, float]:
-        """Width and height as displayed, in points."""
+        """Returns width and height as displayed, in points."""
         width, height = self.right - self.left, self.top - self.bottom
         return (height, width) if self.rotation % 2 else (width, height)
 
     def displayed(self, box: _Floats) -> _Floats:
-        """box: [N, 4] (left, top, right, bottom) in user space, y upwards -> as displayed, y downwards."""
+        """Returns boxes [N, 4] (left, top, right, bottom) in user space, y upwards, as displayed, y downwards."""
         x0, y1, x1, y0 = box.T
         if self.rotation == 1:
             found = (y0 - self.bottom, x0 - self.left, y1 - self.bottom, x1 - self.left)
@@ -81,7 +81,7 @@ class Frame:
 
 
 def turned(box: _Floats, turn: _Ints) -> _Floats:
-    """Boxes as seen by a reader who turns his head: text of `turn` quarter turns then runs to the right.
+    """Returns boxes rotated so that text of `turn` quarter turns runs to the right.
 
     box: [N, 4] as displayed; turn: [N]. The origin is arbitrary, the same for all boxes of one turn.
     """
@@ -99,7 +99,7 @@ def turned(box: _Floats, turn: _Ints) -> _Floats:
 
 
 def page_words(text_page: Any, frame: Frame, limit: int) -> PageWords:
-    """The words of an open pdfium text page; at most `limit` characters are read."""
+    """Returns the words of an open pdfium text page; it reads at most `limit` characters."""
     count = min(pdfium.FPDFText_CountChars(text_page), limit)
     if count <= 0:
         return PageWords([], np.empty((0, 4)), np.empty(0, np.int64), np.empty(0, np.bool_), False)
@@ -143,9 +143,9 @@ def page_words(text_page: Any, frame: Frame, limit: int) -> PageWords:
 
 
 def _whole_characters(code: _Ints) -> tuple[_Ints, _Ints]:
-    """Join surrogate pairs; lone ones and codes that mean no character become U+FFFD.
+    """Joins surrogate pairs; lone ones and codes without a character become U+FFFD.
 
-    Gives the code points and, for each, the index of its first code unit.
+    Returns the code points and, for each, the index of its first code unit.
     """
     owner = np.arange(len(code))
     # pdfium writes U+0002 (older versions U+FFFE) for a hyphen at the end of a line.
@@ -164,7 +164,7 @@ def _whole_characters(code: _Ints) -> tuple[_Ints, _Ints]:
 
 
 def _quarter_turns(angle: _Floats, rotation: int) -> _Ints:
-    """angle: radians clockwise in user space -> counter-clockwise quarter turns as displayed, or OBLIQUE."""
+    """Turns angles (radians clockwise in user space) into counter-clockwise quarter turns as displayed, or OBLIQUE."""
     quarters = -angle / (np.pi / 2) - rotation
     nearest = np.round(quarters)
     return np.where(np.abs(quarters - nearest) < 0.12, nearest.astype(np.int64) % 4, OBLIQUE)
@@ -173,10 +173,10 @@ def _quarter_turns(angle: _Floats, rotation: int) -> _Ints:
 def _breaks(
     box: _Floats, rtl: npt.NDArray[np.bool_], solid: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.bool_], int]:
-    """Where a character stands too far from the one before to belong to its word, though no blank lies there.
+    """Marks characters that stand too far from the one before to belong to its word, although no blank separates them.
 
-    `solid` marks letters and digits: one that stands before its predecessor begins a cell that the one before
-    ran into. Accents may stand anywhere. Also gives how many characters stand just below their predecessor.
+    `solid` marks letters and digits: one that stands before its predecessor begins a new cell, which the cell before it
+    overlaps. Accents may stand anywhere. Also returns the number of characters that stand just below their predecessor.
     """
     split = np.zeros(len(box), np.bool_)
     if len(box) < 2:

@@ -1,4 +1,4 @@
-"""Words on a page into lines of text as a reader sees them: columns apart, table rows on one line."""
+"""Arranges the words of a page in lines as a reader sees them: columns apart, table rows on one line."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from cinnabar.extraction.ingest.glyphs import OBLIQUE, PageWords, turned
 _Floats = npt.NDArray[np.float64]
 
 _MAX_GAP = 8
-# A gutter between columns of prose needs this many lines on each side, so many words a line, and lines that
-# fill so much of their column. Tables have cells of one to three words and stay row by row.
+# A gutter between columns of prose needs this many lines on each side, so many words a line, and lines that fill this
+# share of their column. Tables have cells of one to three words and stay row by row.
 _MIN_COLUMN_LINES = 6
 _MIN_COLUMN_WORDS = 4
 _MIN_COLUMN_FILL = 0.6
 _MAX_DIGITS = 0.3
-# How much more of a word has to stand on a younger line than on an older one for it to belong there.
+# A word belongs to a later line only if that line overlaps it by this much more than an earlier one.
 _CLEARLY = 0.1
 
 
@@ -34,9 +34,9 @@ class Line:
 
 
 def linearise(page: PageWords) -> tuple[list[int], list[str]]:
-    """The reading order of a page's words, and the blanks that go before each.
+    """Returns the reading order of a page's words, and the blanks before each.
 
-    Text that stands upright comes first, or what there is most of; text at other angles follows, each apart.
+    Upright text, or else the commonest angle, comes first; text at other angles follows, each angle apart.
     """
     order: list[int] = []
     gaps: list[str] = []
@@ -89,21 +89,21 @@ def _read(index: list[int], box: _Floats, page: PageWords) -> tuple[list[int], l
 
 
 def _blanks(gap: float, height: float) -> str:
-    """One blank between words, two to eight where the gap is wider than a letter is high."""
+    """Returns one blank for a gap between words, two to eight for a gap wider than a letter is high."""
     if gap <= 0.75 * height:
         return " "
     return " " * max(2, min(_MAX_GAP, 1 + round(gap / height)))
 
 
 def _pitch(lines: Sequence[Line]) -> float:
-    """The usual distance between lines, in points; 0 where there are too few to tell."""
+    """Returns the usual distance between lines in points; 0 for fewer than four lines."""
     if len(lines) < 4:
         return 0.0
     return float(np.median(np.diff([line.bottom for line in lines])))
 
 
 def _without_doubles(index: list[int], rows: list[list[float]], text: list[str]) -> list[int]:
-    """`index` without words that are printed twice at one place, as is done to make them bold."""
+    """Returns `index` without words that are printed twice at one place to look bold."""
     seen: dict[str, list[list[float]]] = {}
     kept = []
     for i in index:
@@ -117,9 +117,9 @@ def _without_doubles(index: list[int], rows: list[list[float]], text: list[str])
 
 
 def _segments(index: npt.NDArray[np.int64], box: _Floats) -> list[npt.NDArray[np.int64]]:
-    """Words that follow one another closely both in the content stream and on a line, in reading order.
+    """Returns words in reading order, split where neighbours in the content stream are not close on one line.
 
-    They save most of the search for lines, and keep a skewed line whole.
+    The segments save most of the search for lines, and keep a skewed line whole.
     """
     if len(index) < 2:
         return [index]
@@ -132,7 +132,7 @@ def _segments(index: npt.NDArray[np.int64], box: _Floats) -> list[npt.NDArray[np
 
 
 def _lines(index: Sequence[int], box: _Floats, rows: list[list[float]]) -> list[Line]:
-    """Words whose extents overlap by half of the smaller one share a line, unless they cover each other."""
+    """Joins words in a line if their extents overlap by half of the smaller one and they do not cover each other."""
     segments = _segments(np.sort(np.asarray(index, np.int64)), box)
     sides = [
         (float(b[:, 0].min()), float(b[:, 1].mean()), float(b[:, 2].max()), float(b[:, 3].mean()))
@@ -148,8 +148,8 @@ def _lines(index: Sequence[int], box: _Floats, rows: list[list[float]]) -> list[
             line = lines[candidate]
             overlap = min(bottom, line.bottom) - max(top, line.top)
             share = overlap / min(height, max(line.bottom - line.top, 0.1))
-            # A word printed over another one begins a line of its own, about as high: what comes after it
-            # belongs to the older line.
+            # A word printed over another one begins a line of its own, about as high: later words belong to the older
+            # line.
             if share <= best_overlap + (_CLEARLY if best >= 0 else 0.0):
                 continue
             if any(min(x1, b) - max(x0, a) > 0.5 * min(x1 - x0, b - a) for a, b in taken[candidate]):
@@ -175,7 +175,7 @@ def _lines(index: Sequence[int], box: _Floats, rows: list[list[float]]) -> list[
 def _regions(
     index: Sequence[int], box: _Floats, rows: list[list[float]], text: list[str], depth: int
 ) -> list[list[Line]]:
-    """The page cut into pieces that are each read line by line, in reading order."""
+    """Cuts the page into regions, each read line by line, and returns them in reading order."""
     if not index:
         return []
     lines = _lines(index, box, rows)
@@ -195,7 +195,7 @@ def _regions(
 
 
 def _gutter(lines: list[Line], box: _Floats, text: list[str]) -> tuple[int, int, float] | None:
-    """A vertical gap with prose on both sides: the lines [first, last) that it parts, and its middle x."""
+    """Returns a vertical gap with prose on both sides: its lines [first, last) and its middle x; None without one."""
     words = np.array([i for line in lines for i in line.words])
     row = np.repeat(np.arange(len(lines)), [len(line.words) for line in lines])
     x0, x1 = box[words, 0], box[words, 2]
@@ -229,7 +229,7 @@ def _gutter(lines: list[Line], box: _Floats, text: list[str]) -> tuple[int, int,
     plateau = at[: int(np.argmax(np.append(np.diff(at) > 1, True))) + 1]
     x = int(plateau[len(plateau) // 2])
     first, last = _longest(free[:, x], both[:, x])
-    # Lines of one side at the beginning stand above the columns; the left column may be the longer one.
+    # Lines with one side at the beginning stand above the columns; the left column may be the longer one.
     while first < last and not both[first, x]:
         first += 1
     for row_ in range(first + 1, last):
@@ -244,7 +244,7 @@ def _gutter(lines: list[Line], box: _Floats, text: list[str]) -> tuple[int, int,
 
 
 def _longest(free: npt.NDArray[np.bool_], both: npt.NDArray[np.bool_]) -> tuple[int, int]:
-    """The run [first, last) of free lines that holds most lines with words on both sides."""
+    """Returns the run [first, last) of free lines that holds most lines with words on both sides."""
     walls = np.concatenate(([-1], np.flatnonzero(~free), [len(free)]))
     sums = np.concatenate(([0], np.cumsum(both)))
     held = sums[walls[1:]] - sums[walls[:-1] + 1]
@@ -266,7 +266,7 @@ def _sides(lines: Sequence[Line], box: _Floats, x: float) -> tuple[list[list[int
 
 
 def _is_prose(side: list[list[int]], box: _Floats, text: list[str], height: float, page: float) -> bool:
-    """Whether one side of a gutter is running text: full lines of several words with one left edge."""
+    """Returns True if one side of a gutter is prose: full lines of several words with one left edge."""
     if len(side) < _MIN_COLUMN_LINES:
         return False
     starts = np.array([box[line[0], 0] for line in side])
@@ -284,6 +284,6 @@ def _is_prose(side: list[list[int]], box: _Floats, text: list[str], height: floa
 
 
 def _as_streamed(page: PageWords) -> tuple[list[int], list[str]]:
-    """Vertical writing: the order of the content stream, a line for each run of characters."""
+    """Returns vertical writing in the order of the content stream, a line for each run of characters."""
     order = list(range(len(page.text)))
     return order, [""] + ["\n"] * (len(order) - 1)

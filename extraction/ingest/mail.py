@@ -1,4 +1,4 @@
-"""Mails (RFC 5322, MIME) into documents: headers, body, attachments, nested mails."""
+"""Parses mails (RFC 5322, MIME) into documents: headers, body, attachments, nested mails."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cinnabar.extraction.ingest.pdf import add_pages
 from cinnabar.extraction.ingest.text import decode, html_to_text, tidy
 from cinnabar.schemas.errors import DocumentError
 
-# What a reader of the mail sees first, then what tells mails apart and where they came from.
+# First the headers that a mail program shows, then those that tell the mail's identity and origin.
 _HEADERS = (
     "From",
     "To",
@@ -34,18 +34,18 @@ _HEADERS = (
 _ONCE = ("From", "Subject", "Date", "To", "Message-ID", "Sender", "Reply-To")
 _MESSAGES = ("message/rfc822", "message/global", "message/news")
 _TEXTUAL = ("message/", "text/", "application/json", "application/xml")
-# RFC 3676 and common practice; anything longer than this is not compared.
+# Characters of each body that are compared.
 _COMPARED = 200_000
 _TOKEN = re.compile(r"\w{2,}")
 
 
 def parse_mail(data: bytes, path: str, attached_pdfs: bool = True) -> Document:
-    """A mail as text, headers first.
+    """Parses a mail into text, headers first.
 
-    The body is the plain text where there is one, else the HTML as seen by a reader; where the two differ
-    strongly the document is flagged `conflict`. Attachments follow as parts, with their text where they have
-    one; PDFs only with `attached_pdfs`, else the document is flagged `attachment_skipped`.
-    Raises DocumentError("empty") where there is neither a header nor a body.
+    The body is the plain text if there is one, else the visible text of the HTML; if the two differ strongly, the
+    document is flagged `conflict`. Attachments follow as parts, with their text if they have any; PDFs only with
+    `attached_pdfs`, else the document is flagged `attachment_skipped`. Raises DocumentError("empty") if the mail has no
+    word.
     """
     root = split(data)
     builder = DocumentBuilder()
@@ -64,7 +64,7 @@ def parse_mail(data: bytes, path: str, attached_pdfs: bool = True) -> Document:
 
 
 def _message(builder: DocumentBuilder, root: Entity, names: list[str], pdfs: bool) -> None:
-    """Headers and content of a mail, by a loop: `end` on the stack closes a nested mail."""
+    """Adds the headers and content of a mail by a loop; None on the stack closes a nested mail."""
     stack: list[Entity | None] = []
     _headers(builder, root)
     _content(builder, root, stack)
@@ -93,7 +93,7 @@ def _message(builder: DocumentBuilder, root: Entity, names: list[str], pdfs: boo
 
 
 def _content(builder: DocumentBuilder, entity: Entity, stack: list[Entity | None]) -> None:
-    """Put what follows the headers of `entity` on the stack, first part on top."""
+    """Puts the content of `entity` on the stack, first part on top."""
     if entity.media_type == "multipart/alternative":
         stack.extend(reversed(_alternative(builder, entity)))
     elif entity.media_type.startswith("multipart/"):
@@ -103,7 +103,7 @@ def _content(builder: DocumentBuilder, entity: Entity, stack: list[Entity | None
 
 
 def _alternative(builder: DocumentBuilder, entity: Entity) -> list[Entity]:
-    """What is read of a multipart/alternative: one of the bodies, and all that is no body."""
+    """Returns the entities to read of a multipart/alternative: one of its bodies, and all its other parts."""
     plain = next((e for e in entity.children if e.media_type == "text/plain" and _is_body(e)), None)
     rich = next((e for e in entity.children if _html_of(e) is not None), None)
     if plain is None or rich is None:
@@ -115,14 +115,14 @@ def _alternative(builder: DocumentBuilder, entity: Entity) -> list[Entity]:
     if plain_text.strip():
         if _differ(plain_text, html_text):
             builder.flags.add("conflict")
-        # What the HTML brings along (inline images) is kept as parts; the HTML itself is not read twice.
+        # Parts that come with the HTML (inline images) are kept; the HTML itself is not read twice.
         left = [e for e in rich.children if e is not html]
         return [e for child in entity.children for e in (left if child is rich else [child])]
     return [e for e in entity.children if e is not plain]
 
 
 def _html_of(entity: Entity) -> Entity | None:
-    """The HTML body within one branch of a multipart/alternative."""
+    """Returns the HTML body within one branch of a multipart/alternative."""
     for _ in range(3):
         if entity.media_type == "text/html" and _is_body(entity):
             return entity
@@ -133,7 +133,7 @@ def _html_of(entity: Entity) -> Entity | None:
 
 
 def _differ(plain: str, html: str) -> bool:
-    """Whether most words of the shorter text are missing in the other one."""
+    """Returns True if most words of the shorter text are missing in the other one."""
     left = set(_TOKEN.findall(plain[:_COMPARED].casefold()))
     right = set(_TOKEN.findall(html[:_COMPARED].casefold()))
     if not left or not right:
@@ -161,7 +161,7 @@ def _headers(builder: DocumentBuilder, entity: Entity) -> None:
 
 
 def _leaf(builder: DocumentBuilder, entity: Entity, names: list[str], pdfs: bool) -> None:
-    """A part without children: a body, or an attachment with its text where it has one."""
+    """Adds a part without children: a body, or an attachment with its text if it has any."""
     media_type, name = entity.media_type, entity.name
     body = _is_body(entity) and media_type in ("text/plain", "text/html", "text/enriched")
     if not body and (name or entity.attached):
@@ -188,14 +188,14 @@ def _leaf(builder: DocumentBuilder, entity: Entity, names: list[str], pdfs: bool
 
 
 def _pdf(builder: DocumentBuilder, data: bytes) -> None:
-    """An attached PDF's pages. One that cannot be read leaves its part empty and a flag; the mail stands."""
+    """Adds an attached PDF's pages. An unreadable PDF leaves an empty part and a flag, and the mail stays."""
     try:
         add_pages(builder, data)
     except DocumentError as error:
         builder.flags.add(f"attachment_{error.code}")
     except MemoryError:
         builder.flags.add("attachment_memory")
-    # Whatever else a hostile attachment provokes is no reason to lose the mail.
+    # No error of a hostile attachment may lose the mail.
     except Exception:
         builder.flags.add("attachment_parser_error")
 

@@ -1,4 +1,4 @@
-"""What a parser reads besides files: a mail that lies in no file of its own, and what was read elsewhere."""
+"""Inputs of a parser that are not files: mails in mailboxes, and bytes from another machine."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ class Message(Protocol):
 
     @property
     def path(self) -> str:
-        """Names it, as the path of a file does."""
+        """Returns the mail's name in the form of a file path."""
         ...
 
     @property
     def lasting(self) -> bool:
-        """Whether this path will never name other bytes."""
+        """Returns True if this path will never name other bytes."""
         ...
 
     def read(self) -> bytes:
-        """Its bytes, as RFC 5322 has them.
+        """Returns the mail's bytes in the form of RFC 5322.
 
-        Raises DocumentError where this one cannot be read, RunError where none can. Threads may share it.
+        Raises DocumentError if this mail cannot be read, RunError if no mail can. Threads may share it.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """The bytes of a file or a mail that were read elsewhere; `path` is the name that they are parsed by."""
+    """The bytes of a file or a mail that another process has read; the parser gets `path` as their name."""
 
     path: PurePath
     data: bytes

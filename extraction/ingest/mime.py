@@ -1,8 +1,8 @@
-"""The tree of a mail's parts, split without recursion and under limits.
+"""Splits a mail into the tree of its parts, without recursion and under limits.
 
-The standard library's parser descends by recursion and fails on 20,000 nested parts, and its structured
-headers take quadratic time on hostile values. Here it parses one header block at a time (RFC 5322,
-unstructured), and the bodies are split at their boundaries (RFC 2046) by a loop with a depth limit.
+The standard library's parser descends by recursion and fails on 20,000 nested parts, and its structured headers take
+quadratic time on hostile values. Here it parses one header block at a time (RFC 5322, unstructured), and a loop with a
+depth limit splits the bodies at their boundaries (RFC 2046).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cinnabar.extraction.ingest.text import decode, known_charset
 _MAX_DEPTH = 50
 MAX_PARTS = 2_000
 _MAX_HEADER_BYTES = 1 << 20
-# Lines, not fields: a mail that went far has some fifty fields with some three lines each.
+# Lines, not fields: a mail that passed many servers has some fifty fields with some three lines each.
 _MAX_HEADERS = 10_000
 _MAX_VALUE = 16_384
 
@@ -31,7 +31,7 @@ _LOOSE = re.compile(rb"^([!-9;-~]{1,100})[ \t]+:", re.MULTILINE)
 _FIELDS = re.compile(
     rb"(?:From [^\r\n]*(?:\r\n|\n|\r))?(?:(?:[!-9;-~]+[ \t]*:|[ \t])[^\r\n]*(?:\r\n|\n|\r|\Z))+"
 )
-# A line that looks like a delimiter because a header follows it, for mails that name another boundary.
+# A line with a header after it looks like a delimiter; it helps if the mail names a wrong boundary.
 _PLAUSIBLE = re.compile(rb"(?mi)^--([^\s-][^\r\n]{0,200}?)[ \t]*\r?\nContent-[A-Za-z-]{1,40}:")
 _ENCODED = re.compile(r"=\?([^?\s]{1,80})\?([bqBQ])\?([^?]*)\?=")
 _FOLD = re.compile(r"\s*[\r\n]\s*")
@@ -40,7 +40,7 @@ _BETWEEN = re.compile(r"(\?=)\s+(?==\?[^?\s]{1,80}\?[bqBQ]\?)")
 
 @dataclass(slots=True)
 class Entity:
-    """A header block with its body: a mail or a part of one. `flags` say what was cut or guessed."""
+    """A header block with its body: a mail or a part of one. `flags` name cuts and guesses."""
 
     message: Message
     raw: bytes
@@ -58,7 +58,7 @@ class Entity:
 
     @property
     def name(self) -> str:
-        """The file name that the sender gave, decoded; empty where there is none."""
+        """Returns the file name that the sender gave, decoded; empty if there is none."""
         try:
             found = self.message.get_filename()
             return decode_header(str(found))[0][:1024] if found else ""
@@ -70,9 +70,9 @@ class Entity:
         return str(self.message.get("content-disposition", "")).strip().lower().startswith("attachment")
 
     def values(self, name: str) -> list[str]:
-        """All values of a header, decoded and unfolded."""
+        """Returns all values of a header, decoded and unfolded."""
         values = []
-        # raw_items: the mapping interface would put U+FFFD for bytes that are not ASCII.
+        # raw_items, because the mapping interface would put U+FFFD for bytes that are not ASCII.
         for key, raw in self.message.raw_items():
             if key.lower() != name.lower():
                 continue
@@ -85,7 +85,7 @@ class Entity:
         return values
 
     def content(self) -> bytes:
-        """The body with its transfer encoding undone, leniently."""
+        """Returns the body with its transfer encoding undone, leniently."""
         encoding = str(self.message.get("content-transfer-encoding", "")).strip().lower()
         if encoding == "quoted-printable":
             return quopri.decodestring(self.raw)
@@ -96,7 +96,7 @@ class Entity:
         return self.raw
 
     def text(self) -> str:
-        """The body as text."""
+        """Returns the body as text."""
         name = self.charset
         text, guessed = decode(self.content(), known_charset(name), named=name is not None)
         if guessed:
@@ -105,7 +105,7 @@ class Entity:
 
 
 def split(data: bytes) -> Entity:
-    """The tree of a mail. Flags `depth_limit` and `truncated` of its root say where a limit was met."""
+    """Returns the tree of a mail; `depth_limit` and `truncated` in the root's flags report a limit that was reached."""
     root = _entity(data)
     open_: list[tuple[Entity, int]] = [(root, 0)]
     count = 1
@@ -121,7 +121,7 @@ def split(data: bytes) -> Entity:
                 root.flags.add("repaired")
                 bodies = _split(entity.raw, guess[1].decode("ascii", "surrogateescape"))
             if not bodies and depth < _MAX_DEPTH:
-                # No delimiter at all: what there is, is text.
+                # Without any delimiter the body is text.
                 entity.children.append(Entity(_PARSER.parsebytes(b""), entity.raw))
                 continue
         else:
@@ -143,7 +143,7 @@ def split(data: bytes) -> Entity:
 
 
 def walk_flags(root: Entity) -> set[str]:
-    """The flags of all entities of a tree."""
+    """Returns the flags of all entities of a tree."""
     flags: set[str] = set()
     open_ = [root]
     while open_:
@@ -154,10 +154,9 @@ def walk_flags(root: Entity) -> set[str]:
 
 
 def decode_header(raw: str) -> tuple[str, bool]:
-    """A header's value as a reader sees it (RFC 2047), on one line, and whether a charset was guessed.
+    """Returns a header's value decoded (RFC 2047) on one line, and true if a charset was guessed.
 
-    Never fails: what is wrongly encoded stays as it is, or becomes U+FFFD. `raw` may hold bytes as
-    surrogates.
+    It never fails: wrong encodings stay as they are, or become U+FFFD. `raw` may hold bytes as surrogates.
     """
     raw = _BETWEEN.sub(r"\1", _FOLD.sub(" ", raw[:_MAX_VALUE]))
     pieces: list[str] = []
@@ -192,11 +191,11 @@ def decode_header(raw: str) -> tuple[str, bool]:
 
 
 def _entity(data: bytes) -> Entity:
-    """Header block and body. Data that begin with no header field are all body."""
+    """Splits data into header block and body. Data without a header field at the start are all body."""
     flags: set[str] = set()
     found = _FIELDS.match(data)
     head, body = (found[0], data[found.end() :]) if found else (b"", data)
-    # The blank line between them; where there is none, the first line that is no field begins the body.
+    # A blank line separates them; without it the body begins at the first line that is not a field.
     body = body[2:] if body[:2] == b"\r\n" else body[1:] if body[:1] in (b"\r", b"\n") else body
     if len(head) > _MAX_HEADER_BYTES or head.count(b"\n") > _MAX_HEADERS:
         flags.add("truncated")
@@ -205,7 +204,7 @@ def _entity(data: bytes) -> Entity:
 
 
 def _split(body: bytes, boundary: str) -> list[bytes]:
-    """The bodies between the delimiter lines; the last one may lack its end."""
+    """Returns the bodies between the delimiter lines; the last one may lack its end."""
     mark = re.escape(boundary.encode("ascii", "surrogateescape")[:1024])
     delimiter = re.compile(rb"(?:\A|\r\n|\n|\r)--" + mark + rb"(--)?[ \t]*(?=\r|\n|\Z)")
     bodies: list[bytes] = []
@@ -247,7 +246,7 @@ def _uudecode(data: bytes) -> bytes:
             try:
                 out.append(binascii.a2b_uu(line))
             except binascii.Error:
-                # Some writers give a wrong length; take what the length byte promises.
+                # Some writers give a wrong length; take as many bytes as the length byte says.
                 count = ((((line[0] - 32) & 63) * 4 + 5) // 3) + 1
                 try:
                     out.append(binascii.a2b_uu(line[:count]))

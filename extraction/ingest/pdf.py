@@ -1,4 +1,4 @@
-"""PDFs into documents: pdfium reads the characters, the layout makes lines of them."""
+"""Parses PDFs into documents: pdfium reads the characters, the layout makes lines of them."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _METADATA = ("Title", "Author", "Subject", "Keywords", "Creator", "Producer", "C
 
 
 def parse_pdf(data: bytes, path: str) -> Document:
-    """A PDF as text, page by page, each word with its box.
+    """Parses a PDF into text, page by page, each word with its box.
 
-    Embedded files are named in the metadata and not read. Raises DocumentError with the codes not_pdf,
-    truncated, broken, password, image_only, empty.
+    Embedded files are named in the metadata and not read. Raises DocumentError with the codes not_pdf, truncated,
+    broken, password, image_only, empty.
     """
     builder = DocumentBuilder()
     add_pages(builder, data)
@@ -42,9 +42,9 @@ def parse_pdf(data: bytes, path: str) -> Document:
 
 
 def add_pages(builder: DocumentBuilder, data: bytes) -> None:
-    """Append the pages of a PDF to a document, as parts of the part that is open.
+    """Appends the pages of a PDF to a document, as parts of the open part.
 
-    Raises DocumentError as `parse_pdf` does; the document stays whole.
+    Raises DocumentError like `parse_pdf`; the document stays valid.
     """
     if b"%PDF-" not in data[:1024]:
         raise DocumentError("not_pdf", f"no %PDF- in the first {min(len(data), 1024)} bytes")
@@ -83,7 +83,7 @@ def _opened(data: bytes) -> Iterator[Any]:
 
 
 def _read(builder: DocumentBuilder, pdf: Any) -> tuple[int, bool]:
-    """Append the pages; gives the number of words, and whether any page without words holds an image."""
+    """Appends the pages; returns the number of words, and true if a page without words holds an image."""
     pages = len(pdf)
     if pages <= 0:
         raise DocumentError("broken", "the file opens and holds no page")
@@ -117,7 +117,7 @@ def _read(builder: DocumentBuilder, pdf: Any) -> tuple[int, bool]:
 
 
 def _load_page(pdf: Any, number: int) -> Any:
-    """A page with what is filled into its forms; a null pointer where it cannot be loaded."""
+    """Returns a page with the values of its form fields; a null pointer if it cannot be loaded."""
     page = pdfium.FPDF_LoadPage(pdf.raw, number)
     if not page or not _has_fields(page):
         return page
@@ -130,7 +130,7 @@ def _load_page(pdf: Any, number: int) -> Any:
 
 
 def _has_fields(page: Any) -> bool:
-    """Whether form fields or free text lie on a page, among its first annotations."""
+    """Returns True if a page has form fields or free text among its first annotations."""
     for index in range(min(pdfium.FPDFPage_GetAnnotCount(page), 2000)):
         annotation = pdfium.FPDFPage_GetAnnot(page, index)
         if not annotation:
@@ -169,14 +169,14 @@ def _add_page(builder: DocumentBuilder, page: Any, number: int) -> int:
 
 
 def _has_image(page: Any) -> bool:
-    """Whether a page shows an image, or a form that may hold one, among its first objects."""
+    """Returns True if a page shows an image, or a form that may hold one, among its first objects."""
     kinds = (pdfium.FPDF_PAGEOBJ_IMAGE, pdfium.FPDF_PAGEOBJ_FORM)
     count = min(pdfium.FPDFPage_CountObjects(page), 1000)
     return any(pdfium.FPDFPageObj_GetType(pdfium.FPDFPage_GetObject(page, i)) in kinds for i in range(count))
 
 
 def _about(builder: DocumentBuilder, pdf: Any, data: bytes) -> None:
-    """Metadata, names of embedded files, and the flags that the file as a whole gets."""
+    """Adds metadata, names of embedded files, and the flags of the whole file."""
     for key in _METADATA:
         try:
             value = pdf.get_metadata_value(key)
@@ -199,7 +199,7 @@ def _about(builder: DocumentBuilder, pdf: Any, data: bytes) -> None:
 
 
 def _references_hold(data: bytes) -> bool:
-    """Whether the end of the file points to a cross-reference table; else pdfium rebuilt it by a scan."""
+    """Returns True if the end of the file points to a cross-reference table; if not, pdfium rebuilt it by a scan."""
     found = list(_STARTXREF.finditer(data, max(0, len(data) - 2048)))
     if not found:
         return False
@@ -209,7 +209,7 @@ def _references_hold(data: bytes) -> bool:
 
 
 def _second_opinion(builder: DocumentBuilder, data: bytes, mark: int) -> bool:
-    """Read with the second parser what pdfium refused; gives whether it found text (words without boxes)."""
+    """Reads a file that pdfium refused with the second parser; returns True if it found text (words without boxes)."""
     import pypdf
 
     if len(data) > _MAX_SECOND_OPINION:
@@ -223,7 +223,7 @@ def _second_opinion(builder: DocumentBuilder, data: bytes, mark: int) -> bool:
             texts.append(page.extract_text())
     except MemoryError:
         raise
-    # A parser that is given a broken file fails in every way there is; what it read until then counts.
+    # On a broken file the parser may raise anything; the text that it read before counts.
     except Exception as error:
         builder.flags.add("broken_pages")
         builder.metadata["second_parser"] = type(error).__name__

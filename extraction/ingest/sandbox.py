@@ -1,4 +1,4 @@
-"""Parsing in processes of its own: a hostile file ends its worker, never the run."""
+"""Parses files in processes of their own: a hostile file ends its worker, never the run."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from cinnabar.extraction.ingest.wire import HEADER, MAGIC, BadFrame, lengths, un
 from cinnabar.schemas.errors import DocumentError, RunError
 
 MAX_FILE = 200 << 20
-# Documents that may be under way or waiting for their turn, for each worker.
+# Documents for each worker that are in progress or wait for their turn.
 LOOK_AHEAD = 4
 _START_LIMIT = 60.0
 # Times that a worker is started before the run fails.
 _STARTS = 5
 
-# After these a worker is of no further use, or not to be trusted with another document.
+# After these outcomes a worker is dead or not trusted with another document.
 _FATAL = ("worker_died", "timeout", "memory")
 
 _Outcome = Document | DocumentError
-# What is parsed: a file, a mail that lies in none, or bytes that were read elsewhere.
+# A file, a mail without a file, or bytes from another machine.
 _Content = Path | Message | Sent
 _SomeContent = TypeVar("_SomeContent", bound=_Content)
 
 
 class _Died(Exception):
-    """The worker ended, or wrote something that is no frame."""
+    """The worker ended, or wrote something that is not a frame."""
 
 
 class _TimedOut(Exception):
@@ -70,17 +70,17 @@ class _Worker:
         except (_Died, _TimedOut) as error:
             self.stop()
             advice = f"try `{' '.join(command)}`"
-            raise RunError(f"a parser's process does not start: {error or 'no answer'}; {advice}") from error
+            raise RunError(f"the parser process does not start: {error or 'no answer'}; {advice}") from error
         if greeting != MAGIC:
             self.stop()
-            raise RunError(f"a parser's process began with {greeting!r}, expected {MAGIC!r}")
+            raise RunError(f"the parser process began with {greeting!r}, expected {MAGIC!r}")
 
     def ask(self, path: PurePath, data: bytes | None) -> _Outcome:
-        """The document in the file at `path`, or in `data` by that name.
+        """Returns the document in the file at `path`, or in `data` under that name.
 
-        Raises _Died and _TimedOut; the worker is then of no further use.
+        Raises _Died or _TimedOut; the worker cannot be used afterwards.
         """
-        # The path goes as hex: any bytes that the file system allows, on one line.
+        # The path goes as hex: it may hold any bytes, and must stay on one line.
         asked: dict[str, str | int] = {"path": os.fsencode(path).hex()}
         if data is not None:
             asked["size"] = len(data)
@@ -97,23 +97,23 @@ class _Worker:
             sections = [self._read(size, deadline) for size in sizes]
             found = unpack(str(path), *sections)
         except BadFrame as error:
-            raise _Died(f"the worker's answer is not sound: {error}") from error
+            raise _Died(f"the worker's answer is malformed: {error}") from error
         self.served += 1
         return found
 
     def stop(self) -> None:
-        """End the process, now."""
+        """Ends the process at once."""
         self._process.kill()
         self._process.wait()
         self._stdin.close()
         self._stdout.close()
 
     def interrupt(self) -> None:
-        """End the process from another thread; the one that uses the worker sees it die and calls `stop`."""
+        """Ends the process from another thread; the thread that uses the worker sees it die and calls `stop`."""
         self._process.kill()
 
     def _read(self, count: int, deadline: float) -> bytes:
-        # Grown as the bytes come, so that a false length allocates nothing.
+        # The buffer grows with the received bytes, so that a false length allocates nothing.
         pieces: list[bytes] = []
         descriptor = self._stdout.fileno()
         while count:
@@ -136,7 +136,7 @@ class _Worker:
 
 
 def name_of(item: _Content) -> PurePath:
-    """The name that something is parsed by: its ending says what it is."""
+    """Returns the name that an input is parsed under; its suffix decides the parser."""
     if isinstance(item, (Path, Sent)):
         return item if isinstance(item, Path) else item.path
     return PurePath(f"{item.path}.eml")
@@ -145,12 +145,12 @@ def name_of(item: _Content) -> PurePath:
 class ParserPool:
     """Warm worker processes that turn files into documents, each bounded in time and memory.
 
-    workers: processes. time_limit: seconds of wall clock for a document, enforced from outside by a kill.
-    memory_limit: bytes of address space of a worker. restart_after: documents after which a worker is
-    replaced. max_bytes: the largest file that is read. parser: `module:function` that a worker imports,
-    `(data: bytes, path: str) -> Document`; careful_parser: the same, for the second try.
+    workers: processes. time_limit: seconds of wall clock for a document, enforced from outside by a kill. memory_limit:
+    bytes of address space of a worker. restart_after: documents after which a worker is replaced. max_bytes: the
+    largest file that is read. parser: `module:function` that a worker imports, `(data: bytes, path: str) -> Document`;
+    careful_parser: the same, for the second try.
 
-    A context manager: leaving it ends the workers, also those in the middle of a document.
+    A context manager: its exit ends the workers, also those in the middle of a document.
     """
 
     def __init__(
@@ -194,7 +194,7 @@ class ParserPool:
         self.close()
 
     def close(self) -> None:
-        """End all workers. What was asked for and has not come yet does not come."""
+        """Ends all workers; outstanding requests get no answer."""
         with self._lock:
             self._closed = True
             for worker in self._alive:
@@ -204,10 +204,10 @@ class ParserPool:
             self._end(worker)
 
     def parse_many(self, items: Iterable[_SomeContent]) -> Iterator[tuple[_SomeContent, _Outcome]]:
-        """One outcome for each file and mail, in their order.
+        """Yields one outcome for each file and mail, in their order.
 
-        At most LOOK_AHEAD documents for each worker are under way or waiting for their turn, so memory does
-        not grow with their number. The workers go on while the caller is busy with an outcome.
+        At most LOOK_AHEAD documents for each worker are in progress or waiting, so memory does not grow with their
+        number. The workers go on while the caller handles an outcome.
         """
         waiting: deque[tuple[_SomeContent, Future[_Outcome]]] = deque()
         try:
@@ -243,8 +243,8 @@ class ParserPool:
                 return found
             self._end(worker)
             worker = None
-            # A worker may die of what an earlier document left behind, so a fresh one tries again. A mail
-            # gets its second try after a hang, too: what hung lies in an attachment.
+            # An earlier document may have damaged the worker, so a fresh one tries again. A mail gets a second try
+            # after a timeout too, because an attachment may cause it.
             if found.code != "worker_died" and path.suffix.lower() != ".eml":
                 return found
             careful = self._start(self._careful_command)
@@ -272,7 +272,7 @@ class ParserPool:
             return worker
 
     def _started(self, command: list[str]) -> _Worker:
-        # What ends one worker as it starts, the kernel short of memory or a hand, need not end the next.
+        # A worker may fail to start for a passing reason, such as a shortage of memory, so the next may succeed.
         for _ in range(_STARTS - 1):
             with suppress(RunError):
                 return _Worker(command, self.time_limit)

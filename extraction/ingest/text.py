@@ -1,4 +1,4 @@
-"""Plain text and HTML files, and the decoding that mails share."""
+"""Parses plain text and HTML files, and decodes text for mails too."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from cinnabar.schemas.errors import DocumentError
 
 _MAX_HTML = 4_000_000
 
-# Charsets that a file may name. The standard library also knows codecs that are none (hex, zlib, punycode)
-# and would run them on the content.
+# Charsets that a file may name. The standard library also has codecs that are not charsets (hex, zlib, punycode) and
+# would run them on the content.
 _NAMES = """
 ascii utf-8 utf-16 utf-16-le utf-16-be utf-32 utf-7 cp437 cp850 cp852 cp855 cp857 cp858 cp862 cp864 cp866
 cp874 cp932 cp949 cp950 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258
@@ -49,7 +49,7 @@ _HTML_CONFIG = ParserConfig(css=STRICT_CSS_PROFILE, display_images=False, displa
 
 
 def known_charset(name: str | None) -> str | None:
-    """The codec behind a charset's name, or None where it is not one of `_CHARSETS`."""
+    """Returns the codec of a charset's name, None if it is not one of `_CHARSETS`."""
     if not name:
         return None
     name = name.strip().strip("\"'").lower()
@@ -61,17 +61,16 @@ def known_charset(name: str | None) -> str | None:
 
 
 def decode(data: bytes, charset: str | None = None, named: bool = False) -> tuple[str, bool]:
-    """`data` as text, and whether the charset had to be guessed.
+    """Returns `data` as text, and true if the charset had to be guessed.
 
-    A byte order mark wins, then `charset` where it fits, then UTF-8, then UTF-16 without a mark, then
-    Windows-1252. With `named`, a charset was named although it may be no known one: UTF-8 with replacement
-    instead of a guess.
+    A byte order mark wins, then `charset` if it fits, then UTF-8, then UTF-16 without a mark, then Windows-1252. With
+    `named` the file names a charset, maybe an unknown one: then UTF-8 with replacement takes the place of a guess.
     """
     for mark, codec in _BOMS:
         if data.startswith(mark):
             return data.decode(codec, "replace"), False
     if charset is not None:
-        # A declared ASCII that holds other bytes is the commonest lie; UTF-8 and Windows-1252 contain ASCII.
+        # A file that declares ASCII often holds other bytes; UTF-8 and Windows-1252 contain ASCII.
         if charset == "ascii":
             charset = "utf-8"
         # Web practice (WHATWG): a declared ISO-8859-1 means Windows-1252.
@@ -95,17 +94,17 @@ def decode(data: bytes, charset: str | None = None, named: bool = False) -> tupl
 
 
 def html_to_text(markup: str) -> tuple[str, bool]:
-    """The visible text of an HTML page with its tables kept in rows, and whether it was cut.
+    """Returns the visible text of an HTML page with its tables kept in rows, and true if it was cut.
 
-    Nothing that the page names is fetched. Pages that are nested too deeply for the renderer lose their
-    layout and keep their words.
+    It fetches nothing that the page names. Pages nested too deep for the renderer lose their layout and keep their
+    words.
     """
     cut = len(markup) > _MAX_HTML
     markup = _XML_DECLARATION.sub("", markup[:_MAX_HTML]).replace("\x00", "\ufffd")
     if not markup.strip():
         return "", cut
     try:
-        # no_network is lxml's default; said here because it must stay so.
+        # no_network is lxml's default; it is explicit because it must stay so.
         parser = lxml_html.HTMLParser(
             no_network=True, remove_comments=True, remove_pis=True, encoding="utf-8"
         )
@@ -121,7 +120,7 @@ def html_to_text(markup: str) -> tuple[str, bool]:
 
 
 def _without_tags(markup: str) -> str:
-    """The text between the tags, in linear time; what scripts and style sheets hold is left out."""
+    """Returns the text between the tags, in linear time, without scripts and style sheets."""
     pieces: list[str] = []
     hidden = ""
     position = 0
@@ -139,16 +138,16 @@ def _without_tags(markup: str) -> str:
 
 
 def tidy(text: str) -> str:
-    """`text` without blanks at line ends, with at most eight blanks in a row and at most one blank line."""
+    """Returns `text` without blanks at line ends, with at most eight blanks in a row and at most one blank line."""
     text = re.sub(r"[^\S\n]+\n", "\n", text.replace("\xa0", " ") + "\n")
     text = re.sub(r" {9,}", " " * 8, text)
     return re.sub(r"\n{3,}", "\n\n", text).strip("\n")
 
 
 def parse_text(data: bytes, path: str, media_type: str = "text/plain") -> Document:
-    """A plain text file; form feeds end pages.
+    """Parses a plain text file; form feeds end pages.
 
-    Raises DocumentError: empty where nothing but blanks is found, unsupported for binary data.
+    Raises DocumentError: empty if it holds only blanks, unsupported for binary data.
     """
     text, guessed = decode(data)
     if "\x00" in text:
@@ -165,7 +164,7 @@ def parse_text(data: bytes, path: str, media_type: str = "text/plain") -> Docume
 
 
 def parse_html(data: bytes, path: str) -> Document:
-    """An HTML file as the text that a reader of the page sees. Raises DocumentError("empty")."""
+    """Parses an HTML file into its visible text. Raises DocumentError("empty") if it has no word."""
     named = _META.search(data[:4096])
     text, guessed = decode(data, known_charset(named[1].decode("ascii")) if named else None)
     text, cut = html_to_text(text)

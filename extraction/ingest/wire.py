@@ -1,9 +1,8 @@
-"""Documents as bytes on the pipe between a parser's process and ours.
+"""Encodes documents as bytes on the pipe between a parser process and its parent.
 
-A frame is `MAGIC`, the lengths of its four sections as little-endian uint64, and the sections: a JSON head,
-the text in UTF-8, the words' [W, 3] int32 (start, end, part) and their [W, 4] float32 boxes. What comes out
-of the pipe was written by a process that read hostile bytes, so nothing in it is believed: `unpack` checks it
-all. A worker that is ready writes `MAGIC` alone, once.
+A frame is `MAGIC`, the lengths of its four sections as little-endian uint64, and the sections: a JSON head, the text in
+UTF-8, the words' [W, 3] int32 (start, end, part) and their [W, 4] float32 boxes. The writer has read hostile bytes, so
+`unpack` trusts nothing and checks everything. A ready worker writes `MAGIC` alone, once.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ _LIMITS = (64 << 20, _MAX_TEXT, 12 * _MAX_WORDS, 16 * _MAX_WORDS)
 
 
 class BadFrame(ValueError):
-    """The other side of the pipe wrote something that is no frame; what was wrong is in the message."""
+    """The other side of the pipe wrote something that is not a frame; the message tells the fault."""
 
 
 def pack(outcome: Document | DocumentError) -> list[bytes]:
-    """An outcome as the pieces of a frame, to be written one after the other."""
+    """Returns an outcome as the pieces of a frame, to be written one after the other."""
     if isinstance(outcome, DocumentError):
         head: dict[str, Any] = {"code": outcome.code, "detail": outcome.detail[:500]}
         return _frame(head, b"", b"", b"")
@@ -55,7 +54,7 @@ def pack(outcome: Document | DocumentError) -> list[bytes]:
 
 
 def lengths(header: bytes) -> tuple[int, int, int, int]:
-    """The lengths of the sections that follow a frame's header. Raises BadFrame."""
+    """Returns the lengths of the sections that follow a frame's header. Raises BadFrame if the header is malformed."""
     magic, *sizes = HEADER.unpack(header)
     if magic != MAGIC:
         raise BadFrame(f"expected {MAGIC!r} at the beginning of a frame, got {magic!r}")
@@ -66,7 +65,7 @@ def lengths(header: bytes) -> tuple[int, int, int, int]:
 
 
 def unpack(path: str, head: bytes, text: bytes, bounds: bytes, boxes: bytes) -> Document | DocumentError:
-    """The outcome in a frame's sections. Raises BadFrame where it is not what a sound parser writes."""
+    """Returns the outcome in a frame's sections. Raises BadFrame if a correct parser could not have written it."""
     try:
         return _unpack(path, orjson.loads(head), text.decode("utf-8"), bounds, boxes)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:

@@ -1,12 +1,11 @@
-"""A parser's process: reads paths from standard input, writes one frame for each to standard output.
+"""A parser process: it reads paths from standard input and writes one frame for each to standard output.
 
     python -P -m cinnabar.extraction.ingest.worker PARSER TIME MEMORY SIZE
 
-A path that comes with a size is followed by so many bytes, which are parsed by that name; nothing is opened.
-PARSER is `module:function`, TIME the limit for a document in seconds of processor time, MEMORY and SIZE are
-bytes of address space and of the largest file. The file is read here and not in the parent: the parent stays
-small whatever the size of a file, a file system that hangs is ended by the parent's clock, and what is hashed
-is what was parsed. The process imports no torch.
+A path with a size is followed by so many bytes, which are parsed under that name; no file is opened. PARSER is
+`module:function`, TIME the limit for a document in seconds of processor time, MEMORY and SIZE are bytes of address
+space and of the largest file. The worker and not the parent reads the file: the parent stays small for any size of
+file, its clock ends a hanging file system, and the hash is that of the parsed bytes. The process imports no torch.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ _OPEN_FILES = 32
 
 
 def read_file(path: str, max_bytes: int) -> bytes:
-    """The bytes of a regular file. Raises DocumentError: not_a_file, unreadable, too_large."""
+    """Returns the bytes of a regular file. Raises DocumentError: not_a_file, unreadable, too_large."""
     try:
-        # Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
+        # Without O_NONBLOCK, opening a pipe without a writer would wait forever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
         raise DocumentError("not_a_file", error.strerror or "") from error
@@ -58,7 +57,7 @@ def read_file(path: str, max_bytes: int) -> bytes:
 def outcome(
     parser: Callable[[bytes, str], Document], path: str, max_bytes: int, data: bytes | None = None
 ) -> Document | DocumentError:
-    """What parsing a file, or `data`, comes to; no exception escapes but those that end the process."""
+    """Parses a file, or `data`, and returns the document or the error; only exceptions that end the process escape."""
     try:
         return parser(read_file(path, max_bytes) if data is None else data, path)
     except DocumentError as error:
@@ -67,14 +66,14 @@ def outcome(
         return DocumentError("memory", "an allocation was refused")
     except RecursionError:
         return DocumentError("depth", "the interpreter's recursion limit was reached")
-    # The boundary of the process: whatever a parser throws at a hostile file belongs to that file alone. The
-    # message may hold text of the document, the type does not.
+    # The boundary of the process: an error of a parser concerns only this file. The message may hold text of the
+    # document, the type does not.
     except Exception as error:
         return DocumentError("parser_error", type(error).__name__)
 
 
 def serve(parser: Callable[[bytes, str], Document], seconds: float, max_bytes: int) -> None:
-    """Answer requests until standard input ends."""
+    """Answers requests until standard input ends."""
     requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
     # Native code that prints must not write into the frames.
@@ -94,7 +93,7 @@ def serve(parser: Callable[[bytes, str], Document], seconds: float, max_bytes: i
 
 
 def limit(memory: int) -> None:
-    """Bound what the process may take: address space, files, no core dumps, no bytes written to any file."""
+    """Limits the process: address space, open files, no core dumps, no bytes written to any file."""
     for kind, value in (
         (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_FSIZE, 0),
@@ -107,7 +106,7 @@ def limit(memory: int) -> None:
 
 
 def _allow_processor_time(seconds: float) -> None:
-    """Let the system end this process should its parent die while a document loops."""
+    """Limits processor time, so that the system ends this process if its parent dies while a document loops."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     soft = int(usage.ru_utime + usage.ru_stime + seconds) + 2
@@ -116,9 +115,9 @@ def _allow_processor_time(seconds: float) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Set the limits, import the parser, serve."""
+    """Sets the limits, imports the parser and serves requests."""
     dotted, seconds, memory, max_bytes = arguments
-    # The terminal's interrupt goes to the whole group; the parent decides what becomes of the workers.
+    # The terminal's interrupt goes to the whole group, but the parent decides when the workers end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")

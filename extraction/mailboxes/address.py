@@ -1,4 +1,4 @@
-"""The address of a mailbox behind IMAP, as RFC 5092 writes it; the password is no part of it."""
+"""The address of a mailbox behind IMAP in the form of RFC 5092, without the password."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from cinnabar.schemas.errors import UsageError
 
-# Where the password is read from.
+# The environment variable with the password.
 _VARIABLE = "CINNABAR_IMAP_PASSWORD"
 _PORTS = {"imaps": 993, "imap": 143}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -18,7 +18,7 @@ _MAIL = re.compile(r"(imaps?://.+);UIDVALIDITY=(\d+)/;UID=(\d+)", re.IGNORECASE)
 
 
 def password_of_environment() -> str:
-    """The password of the environment. Raises UsageError where there is none."""
+    """Returns the password from the environment. Raises UsageError if it is not set."""
     if not (found := os.environ.get(_VARIABLE, "")):
         raise UsageError(f"expected the mailbox's password in {_VARIABLE}, which is not set")
     return found
@@ -28,7 +28,7 @@ def password_of_environment() -> str:
 class ImapAddress:
     """A mailbox of a user on a server; `encrypted` from the first byte, else as soon as the server offers it.
 
-    `password` is asked when a connection is made, and what it gives is kept nowhere.
+    `password` is called for each connection, and its result is never stored.
     """
 
     host: str
@@ -46,36 +46,36 @@ class ImapAddress:
 
     @property
     def account(self) -> tuple[str, int, str]:
-        """What a password belongs to: the user on the server."""
+        """Returns the user and server that a password belongs to."""
         return self.host, self.port, self.user
 
     def path(self, validity: int, uid: int) -> str:
-        """Names a mail in it: a number of UIDVALIDITY and a UID name the same bytes for ever."""
+        """Returns the path of a mail in it: a UIDVALIDITY and a UID name the same bytes forever."""
         return f"{self.prefix}{validity}/;UID={uid}"
 
     @property
     def prefix(self) -> str:
-        """What the paths of its mails begin with."""
+        """Returns the prefix of its mails' paths."""
         return f"{self};UIDVALIDITY="
 
 
 def is_address(text: str) -> bool:
-    """Whether this names a mailbox behind IMAP rather than a path."""
+    """Returns True if this names a mailbox behind IMAP rather than a path."""
     return re.match(r"imaps?://", text, re.IGNORECASE) is not None
 
 
 def parse_mail_path(
     path: str, password: Callable[[], str] = password_of_environment
 ) -> tuple[ImapAddress, int, int] | None:
-    """The mailbox, UIDVALIDITY and UID in the path of a mail behind IMAP; None for any other path."""
+    """Returns the mailbox, UIDVALIDITY and UID in the path of a mail behind IMAP; None for any other path."""
     found = _MAIL.fullmatch(path)
     return None if found is None else (parse_address(found[1], password), int(found[2]), int(found[3]))
 
 
 def parse_address(text: str, password: Callable[[], str] = password_of_environment) -> ImapAddress:
-    """The address in `imaps://USER@HOST[:PORT]/MAILBOX`; without a mailbox the INBOX.
+    """Returns the address in `imaps://USER@HOST[:PORT]/MAILBOX`; without a mailbox the INBOX.
 
-    Raises UsageError, which never repeats what may be a password.
+    Raises UsageError, whose message never repeats a possible password.
     """
     scheme = text.partition(":")[0].lower()
     expected = f"expected {scheme}://USER@HOST/MAILBOX"
@@ -83,12 +83,12 @@ def parse_address(text: str, password: Callable[[], str] = password_of_environme
         parts = urlsplit(text)
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise UsageError(f"{expected}, got a host or a port that cannot be read") from error
+        raise UsageError(f"{expected}, got a malformed host or port") from error
     if parts.password is not None:
-        raise UsageError(f"{scheme}://…@{host}: a password has no place in an address; put it in {_VARIABLE}")
+        raise UsageError(f"{scheme}://…@{host}: an address may not hold a password; set {_VARIABLE}")
     if not host or not parts.username or parts.query or parts.fragment:
         raise UsageError(f"{expected}, with @ of the user as %40 and ? and # as %3F and %23, got {text}")
     user, mailbox = unquote(parts.username), unquote(parts.path.strip("/")) or "INBOX"
     if _CONTROL.search(user + mailbox):
-        raise UsageError(f"{expected}, got control characters in it")
+        raise UsageError(f"{expected}, got control characters")
     return ImapAddress(host, port or _PORTS[scheme], user, mailbox, scheme == "imaps", password)

@@ -16,12 +16,12 @@ from typing import BinaryIO
 from cinnabar.extraction.ingest.sandbox import MAX_FILE
 from cinnabar.schemas.errors import DocumentError
 
-#: The folders that make a folder a Maildir. What lies in `tmp` is still being delivered.
+#: The folders that make a folder a Maildir. Files in `tmp` are still being delivered.
 _PARTS = ("cur", "new", "tmp")
 # A line that begins a mail: the sender, then a time. A line of text rarely has both.
 _BEGIN = re.compile(rb"From \S.*\d\d?:\d\d")
 _HEADER = re.compile(rb"[!-9;-~]+[ \t]*:|>From ")
-# What a client puts behind the name of a mail in `cur`: its marks.
+# The marks that a mail client appends to a file name in `cur`.
 _MARKS = re.compile(r"[:;!]2,[^/]*$")
 _GUARDED = re.compile(rb"^>(>*From )", re.MULTILINE)
 # Lines are read in pieces of so many bytes, so that a file without line ends does not fill the memory.
@@ -30,7 +30,7 @@ _LINE = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class MboxMessage:
-    """The mail with this number, from 1, in an mbox: bytes `start` (inclusive) to `stop` (exclusive)."""
+    """A numbered mail of an mbox, counted from 1: bytes `start` (inclusive) to `stop` (exclusive)."""
 
     file: Path
     number: int
@@ -40,12 +40,12 @@ class MboxMessage:
 
     @property
     def path(self) -> str:
-        """The file and the number."""
+        """Returns the file and the number."""
         return f"{self.file}#{self.number}"
 
     def read(self) -> bytes:
-        """Its bytes, without the line that begins it. Raises DocumentError."""
-        # Who wrote the file put a ">" before what would have looked like the beginning of a mail.
+        """Returns its bytes without the line that begins it. Raises DocumentError if they cannot be read."""
+        # The writer of the file put a ">" before each line of text that looks like the beginning of a mail.
         return _GUARDED.sub(rb"\1", _read(self.file, self.start, self.stop - self.start))
 
 
@@ -58,16 +58,16 @@ class MaildirMessage:
 
     @property
     def path(self) -> str:
-        """The file."""
+        """Returns the file."""
         return str(self.file)
 
     def read(self) -> bytes:
-        """Its bytes. Raises DocumentError."""
+        """Returns its bytes. Raises DocumentError if they cannot be read."""
         return _read(self.file, 0, None)
 
 
 def is_mbox(path: Path) -> bool:
-    """Whether this file begins as an mbox does: a line with sender and time, and a header below it."""
+    """Returns True if this file begins like an mbox: a line with sender and time, and a header below it."""
     try:
         with _opened(path) as file:
             return bool(_BEGIN.match(file.readline(_LINE)) and _HEADER.match(file.readline(_LINE)))
@@ -76,10 +76,10 @@ def is_mbox(path: Path) -> bool:
 
 
 def mbox_messages(path: Path) -> Iterator[MboxMessage]:
-    """The mails of an mbox, in order. Raises OSError.
+    """Yields the mails of an mbox, in order. Raises OSError if the file cannot be read.
 
-    Not by `mailbox.mbox`, which opens the file for writing, takes every line that begins with "From " for a
-    mail, whatever stands around it, and reads lines of any length.
+    `mailbox.mbox` is not used because it opens the file for writing, takes every line that begins with "From " for a
+    mail, whatever surrounds it, and reads lines of any length.
     """
     with _opened(path) as file:
         number, start, before, blank = 0, -1, 0, True
@@ -100,12 +100,12 @@ def mbox_messages(path: Path) -> Iterator[MboxMessage]:
 
 
 def is_maildir(path: Path) -> bool:
-    """Whether this folder is a Maildir."""
+    """Returns True if this folder is a Maildir."""
     return all((path / part).is_dir() for part in _PARTS)
 
 
 def maildir_of(path: Path) -> Path | None:
-    """The Maildir that this file lies in, itself or in one of its three folders; None where there is none."""
+    """Returns the Maildir around this file, directly or through one of its three folders; None if there is none."""
     for folder in (path.parent.parent, path.parent):
         if (folder == path.parent or path.parent.name in _PARTS) and is_maildir(folder):
             return folder
@@ -113,12 +113,12 @@ def maildir_of(path: Path) -> Path | None:
 
 
 def maildir_name(path: Path) -> str:
-    """What a mail of a Maildir is called whatever its marks, and whether it was seen or not."""
+    """Returns the name of a mail in a Maildir without its marks."""
     return _MARKS.sub("", path.name)
 
 
 def is_delivered(path: Path) -> bool:
-    """Whether a file in a Maildir is a mail: neither under way nor the bookkeeping of a server."""
+    """Returns True if a file in a Maildir is a mail: neither in delivery nor a server's own file."""
     return path.parent.name in ("cur", "new")
 
 
@@ -135,7 +135,7 @@ def _read(path: Path, start: int, size: int | None) -> bytes:
 
 
 def _opened(path: Path) -> BinaryIO:
-    # Without O_NONBLOCK opening a named pipe would wait for its writer for ever.
+    # Without O_NONBLOCK, opening a named pipe would wait for its writer forever.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)

@@ -1,4 +1,4 @@
-"""A mailbox behind IMAP (RFC 3501), opened for reading alone: nothing is marked, moved or deleted in it."""
+"""A mailbox behind IMAP (RFC 3501), opened read-only: nothing in it is marked, moved or deleted."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from cinnabar.schemas.errors import CinnabarError, DocumentError, NoMailbox, Run
 
 # Seconds that the server may take for an answer.
 _TIMEOUT = 60.0
-# Bytes of mails that are kept between being hashed and being parsed; what is above is fetched twice.
+# Bytes of mails that are kept between hashing and parsing; mails beyond this are fetched twice.
 _KEPT = 64 << 20
 
-# What OpenSSL calls a certificate for another host, and for another IP address.
+# OpenSSL's codes of a certificate for another host, and for another IP address.
 _OTHER_NAME = (62, 64)
 
 _UID = re.compile(rb"\bUID (\d+)")
@@ -44,7 +44,7 @@ class ImapMessage:
     lasting: bool = True
 
     def read(self) -> bytes:
-        """Its bytes. Raises DocumentError where it is too large or gone, RunError where nobody answers."""
+        """Returns its bytes. Raises DocumentError if it is too large or gone, RunError without an answer."""
         if self.size > MAX_FILE:
             raise DocumentError("too_large", f"{self.size} bytes, at most {MAX_FILE} are read")
         return self.mailbox.fetch(self.uid)
@@ -53,8 +53,8 @@ class ImapMessage:
 class ImapMailbox:
     """A connection to a mailbox; a context manager. Threads may share it.
 
-    Raises UsageError where there is no such server or user, or no encryption to send a password by, NoMailbox
-    where there is no such mailbox.
+    Raises UsageError if the server or user does not exist, or the server offers no encryption for the password. Raises
+    NoMailbox if the mailbox does not exist.
     """
 
     def __init__(self, address: ImapAddress) -> None:
@@ -74,9 +74,9 @@ class ImapMailbox:
         self._hang_up()
 
     def messages(self) -> list[ImapMessage]:
-        """The mails that it holds now, in order of their UIDs. Raises RunError."""
+        """Returns its present mails, sorted by UID. Raises RunError if the server does not answer."""
         with self._lock:
-            # One line of answer for each mail: a server's SEARCH would put all on one, which has its limit.
+            # FETCH answers with a line for each mail; SEARCH would put all on one line, whose length is limited.
             answer = self._ask(lambda: self._connection.uid("FETCH", "1:*", "(UID RFC822.SIZE)"))
         found: dict[int, int] = {}
         for line in answer:
@@ -87,9 +87,9 @@ class ImapMailbox:
         return [ImapMessage(self, path(self._validity, uid), uid, found[uid]) for uid in sorted(found)]
 
     def fetch(self, uid: int) -> bytes:
-        """The bytes of a mail. Raises DocumentError where it is gone, RunError where nobody answers.
+        """Returns the bytes of a mail. Raises DocumentError if it is gone, RunError if the server does not answer.
 
-        A mail is asked for twice, to be hashed and to be parsed; if there is room it is fetched once.
+        A mail is read twice, to hash it and to parse it; it is fetched only once if there is room to keep it.
         """
         with self._lock:
             if (kept := self._kept.pop(uid, None)) is not None:
@@ -106,7 +106,7 @@ class ImapMailbox:
             return data
 
     def _ask(self, command: Callable[[], tuple[str, list[Any]]]) -> list[Any]:
-        """The answer to a command; a connection that broke meanwhile is made again, once."""
+        """Returns the answer to a command; it renews a broken connection once."""
         try:
             try:
                 return self._said(command())
@@ -134,7 +134,7 @@ class ImapMailbox:
         address = self._address
         password = address.password()
         if re.search(r"[\x00-\x1f\x7f]", password):
-            raise UsageError(f"{address}: the password has a line break or another control character in it")
+            raise UsageError(f"{address}: expected a password without line breaks or other control characters")
         context = ssl.create_default_context()
         try:
             connection = (
@@ -161,12 +161,12 @@ class ImapMailbox:
             if not address.encrypted and "STARTTLS" in connection.capabilities:
                 connection.starttls(context)
             elif not address.encrypted and not _is_this_machine(address.host):
-                raise UsageError(f"{address}: offers no encryption to send a password by; try imaps://")
+                raise UsageError(f"{address}: the server offers no encryption for the password; try imaps://")
             if "AUTH=PLAIN" in connection.capabilities:
                 told = f"\0{address.user}\0{password}".encode()
                 connection.authenticate("PLAIN", lambda _: told)
             elif not password.isascii():
-                raise UsageError(f"{address}: the server takes passwords of ASCII characters alone")
+                raise UsageError(f"{address}: the server accepts only passwords of ASCII characters")
             else:
                 connection.login(_quoted(address.user), password)
         except ssl.SSLError as error:
@@ -176,7 +176,7 @@ class ImapMailbox:
             raise UsageError(f"{address}: the server did not let {address.user} in ({said})") from None
 
     def _selected(self) -> int:
-        """Opens the mailbox for reading alone; its UIDVALIDITY."""
+        """Opens the mailbox read-only and returns its UIDVALIDITY."""
         try:
             name = _quoted(_utf7(self._address.mailbox))
             status, lines = self._connection.select(name, readonly=True)
@@ -186,7 +186,7 @@ class ImapMailbox:
                     return int(validity[0])
                 raise UsageError(f"{self._address}: the server gives the mailbox no UIDVALIDITY")
             said = f"{self._address}: cannot be opened ({_text(lines)}); is there such a mailbox?"
-            # Of all that keeps a mailbox closed, only this tells that its mails are gone.
+            # Of all reasons for the refusal, only a missing mailbox means that its mails are gone.
             listed, names = self._connection.list('""', name)
             raise (NoMailbox if listed == "OK" and names in ([], [None]) else UsageError)(said)
         except (OSError, imaplib.IMAP4.error) as error:
@@ -201,14 +201,14 @@ class ImapMailbox:
 
 
 def _refusal(error: ssl.SSLError) -> str:
-    """Why there is no TLS with this server, and what helps."""
+    """Returns the reason of a failed TLS connection, with advice."""
     if not isinstance(error, ssl.SSLCertVerificationError):
         return f"no TLS at this port ({error.reason}); is it imap://?"
     advice = "SSL_CERT_FILE names the certificates to trust"
     if error.verify_code in _OTHER_NAME:
         advice = "name the server as its certificate does"
     elif (named := os.environ.get("SSL_CERT_FILE")) and not Path(named).is_file():
-        advice = f"SSL_CERT_FILE is {named}, which is no file"
+        advice = f"SSL_CERT_FILE is {named}, which is not a file"
     return f"its certificate is not trusted ({error.verify_message.rstrip('.')}); {advice}"
 
 
@@ -242,7 +242,7 @@ def _quoted(text: str) -> str:
 
 
 def _utf7(name: str) -> str:
-    """A mailbox's name in the modified UTF-7 of RFC 3501, 5.1.3."""
+    """Returns a mailbox's name in the modified UTF-7 of RFC 3501, 5.1.3."""
 
     def shifted(match: re.Match[str]) -> str:
         text = base64.b64encode(match[0].encode("utf-16-be")).decode().rstrip("=").replace("/", ",")

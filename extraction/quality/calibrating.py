@@ -1,10 +1,9 @@
-"""Fitting what a model's probabilities are worth, on labelled documents that training never saw.
+"""Fits the calibration of a model's probabilities on labelled documents that training never saw.
 
-Every leaf of a record, and every row of a list, is observed once (observing.py): its signs, the model's own
-probability, and whether it is right. Logistic scales are fitted to that. A set counts by the square root of
-its size, so that a few sets with long tables do not decide alone. What the fit is worth on kinds of documents
-that it has not seen is told by cross-validation: each part of the sets is judged by scales fitted on the
-others.
+Each leaf of a record and each row of a list is observed once (`extraction/quality/observing.py`): its signs, the
+model's own probability, and its correctness. Logistic scales are fitted to these observations. A set weighs by the
+square root of its size, so that a few sets with long tables do not decide alone. Cross-validation measures the fit on
+unseen kinds of documents: each part of the sets is judged by scales fitted on the others.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from cinnabar.extraction.quality.observing import (
 from cinnabar.extraction.quality.scoring import calibration_error, coverage
 from cinnabar.schemas.errors import ModelError, UsageError
 
-#: What each scale goes by, the model's own probability first.
+#: The signs that each scale uses, the model's own probability first.
 SIGNS: dict[Family, tuple[str, ...]] = {
     "values": (
         "posterior", "rival", "number", "date", "time", "pattern", "choice", "boolean", "missing", "row",
@@ -51,20 +50,20 @@ SIGNS: dict[Family, tuple[str, ...]] = {
     ),
     "rows": ("posterior", "values", "best", "count", "empty", "record", "there", "rows"),
 }  # fmt: skip
-# Weight of the squared size of the weights, signs being scaled to a variance of one: this much at least, and
-# for each leaf. Leaves of one kind of document are alike, so that many of them say less than as many others:
-# judged by fits on other sets, the error of left-out sets fell from .166 to .159 with the second.
+# Weight of the squared size of the weights, with signs scaled to a variance of one: a least weight, and one for each
+# leaf. Leaves of one kind of document are alike, so many of them say less than as many others: with the second weight
+# the error of left-out sets fell from .166 to .159, judged by fits on other sets.
 _SHRINKING, _SHRINKING_A_LEAF = 5.0, 0.003
-# Parts that the sets are cut into for cross-validation.
+# Parts of the sets in cross-validation.
 _FOLDS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What confidences are worth: of so many leaves of so many sets.
+    """The quality of the confidences of `leaves` leaves in `sets` sets.
 
-    `error` is the expected calibration error over all leaves together, `mean_error` the mean of the sets';
-    `covered` and `mean_covered` the same of the share of leaves that can be had with 95% of them right.
+    `error` is the expected calibration error over all leaves together, `mean_error` the mean over the sets. `covered`
+    and `mean_covered` are the same for the share of leaves that can be accepted with 95% of them right.
     """
 
     sets: int
@@ -77,17 +76,17 @@ class Worth:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A calibration, and for each observation its confidence by scales that were fitted on other sets."""
+    """A calibration, and each observation's confidence by scales that were fitted on other sets."""
 
     calibration: Calibration
     crossed: npt.NDArray[np.float64]
 
 
 def fit(seen: Sequence[Observation], model: str, prior: Calibration | None = None) -> Fit:
-    """The calibration that these observations speak for, and what it is worth on sets that it has not seen.
+    """Returns the calibration fitted to these observations, and their cross-validated confidences.
 
-    Where there is one set only, its documents are cut instead. Scales stay near those of `prior` where little
-    speaks against them. `model` is the fingerprint of the weights.
+    With one set its documents are split instead. Scales stay near those of `prior` where few observations contradict
+    it. `model` is the fingerprint of the weights.
     """
     names = sorted({one.name for one in seen})
     groups = [one.name if len(names) > 1 else one.document for one in seen]
@@ -123,20 +122,20 @@ def _fitted(
     weight: npt.NDArray[np.float64],
     prior: Scale | None,
 ) -> Scale:
-    """The logistic scale of the greatest likelihood, shrunk towards `prior` or to no weights at all."""
+    """Returns the logistic scale of the greatest likelihood, shrunk towards `prior`, or towards zero weights."""
     before = np.array(
         [prior.weights.get(name, 0.0) if prior else 0.0 for name in names] + [prior.bias if prior else 0]
     )
     if not len(table):
         return Scale(float(before[-1]), dict(zip(names, before[:-1].tolist(), strict=True)))
     middle, width = table.mean(0), table.std(0)
-    # A sign that never changes says nothing here; what was known of it before stays.
+    # A constant sign says nothing here, so it keeps its prior weight.
     moving = width > 1e-6
     width = np.where(moving, width, 1.0)
     scaled = np.column_stack([(table - middle) / width, np.ones(len(table))])
     weight = weight / weight.mean()
     start = np.append(before[:-1] * width, before[-1] + before[:-1] @ middle)
-    # Without a prior the bias is free, so that a family is right on the whole.
+    # Without a prior the bias is free, so that a family is right on average.
     strength = max(_SHRINKING, _SHRINKING_A_LEAF * len(table))
     shrinking = np.append(np.full(len(names), strength), strength if prior else 0.0)
 
@@ -146,7 +145,7 @@ def _fitted(
         value = weight @ (np.logaddexp(0.0, odds) - right * odds) + shrinking @ (at - start) ** 2
         return float(value), scaled.T @ slope + 2.0 * shrinking * (at - start)
 
-    # Confidence never falls with the model's own probability, the first of the signs.
+    # Confidence must never fall as the model's own probability, the first sign, rises.
     bounds = [(0.0, None), *[(None, None)] * len(names[1:]), (None, None)]
     best = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x
     weights = np.round(best[:-1] / width, 4)
@@ -155,7 +154,7 @@ def _fitted(
 
 
 def worth(seen: Sequence[Observation], confidence: Sequence[float]) -> Worth:
-    """What these confidences of leaves are worth."""
+    """Returns the quality of these confidences of leaves."""
     by_set: dict[str, list[tuple[float, bool]]] = defaultdict(list)
     for one, sure in zip(seen, confidence, strict=True):
         by_set[one.name].append((float(sure), one.right))
@@ -172,7 +171,7 @@ def worth(seen: Sequence[Observation], confidence: Sequence[float]) -> Worth:
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """What was observed and fitted, and which sets the weights were trained on other documents of."""
+    """The observations, their fit, and the sets whose other documents trained the weights."""
 
     seen: list[Observation]
     fit: Fit
@@ -181,7 +180,7 @@ class Calibrated:
     def leaves(
         self, names: frozenset[str] | None = None
     ) -> tuple[list[Observation], list[float], list[float]]:
-        """The leaves of all sets or of these, with the model's own probabilities and with confidences."""
+        """Returns the leaves of these sets (default all), the model's own probabilities, and the confidences."""
         kept = [
             at
             for at, one in enumerate(self.seen)
@@ -204,11 +203,10 @@ def calibrate(
     workers: int = 2,
     done: Callable[[int], None] = lambda _: None,
 ) -> Calibrated:
-    """Fit the calibration of a model on sets and write it into the model's folder.
+    """Fits the calibration of a model on sets and writes it into the model's folder.
 
-    At most `limit` documents of each set count, and none that the weights were trained on. What was observed
-    is kept in `cache`. A fine-tuned model starts from the calibration that it has. Raises UsageError where
-    there is nothing to fit to.
+    It uses at most `limit` documents of each set, and none that the weights were trained on. `cache` keeps the
+    observations. A fine-tuned model starts from its own calibration. Raises UsageError if no labelled document is left.
     """
     folder = model_folder(name)
     said, recipe, weights = about(folder), load_recipe(), weights_fingerprint(name)
@@ -224,13 +222,13 @@ def calibrate(
                 found = observe(chosen, engine, pool, done)
                 if path is not None:
                     write_observations(path, found)
-                    # As it will be read again: the same observations give the same fit.
+                    # Read back as the next run reads them: the same observations give the same fit.
                     found = read_observations(path) or found
             else:
                 done(len(chosen.truths))
             seen += found
     if not any(one.family != "rows" for one in seen):
-        raise UsageError("these sets have no labelled document that can be read and was not trained on")
+        raise UsageError("expected a labelled document that can be read and did not train the model, found none")
     try:
         prior = load_calibration(folder, weights) if "base" in said else None
     except ModelError:
@@ -241,7 +239,7 @@ def calibrate(
 
 
 def _key(labelled: EvaluationSet, engine: str) -> str:
-    """Names what an engine makes of a set: by its truths, and by its schema and documents as they are now."""
+    """Names the observations of a set by its engine, truths, schema and current documents."""
     said = (engine, labelled.truths, labelled.schema, labelled.options)
     digest = hashlib.sha256(repr(said).encode("utf-8", "surrogatepass"))
     for line in labelled.truths:

@@ -1,8 +1,8 @@
-"""Drafts of labelled documents: what a person corrects, a JSON file each with a page to read beside it.
+"""Drafts of labelled documents: a JSON file that a person corrects, and an HTML page of the document beside it.
 
-A draft has `file` (relative to the set's folder), `checked` (false until a person says otherwise), `truth`
-(the record as it should be, to be corrected there) and `fields`: for each place of the record, the least
-certain first, what the model took and from where. Fields that deserve a look have `check`.
+A draft has `file` (relative to the set's folder), `checked` (false until a person sets it), `truth` (the record, which
+the person corrects) and `fields`: the model's value of each place and its evidence, the least certain first. Fields to
+look at first have `check`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Any
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.storage.records import LeafRow, Record
 
-# Values less certain than this deserve a look.
+# A person should look at values below this confidence.
 _CHECK_BELOW = 0.8
 # Characters of the document that are shown on each side of a value.
 _CONTEXT = 40
-# Bytes of a document's name in the name of its draft: a file's name has 255 at most.
+# Bytes of a document's name in the name of its draft: a file name has 255 at most.
 _NAME = 200
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -43,7 +43,7 @@ mark {{ background: #cdebc8 }} .check, mark.check {{ background: #ffd98a }}
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The draft of one document, by its name in the set. `fields` are in order, the least certain first."""
+    """The draft of one document, by its name in the set; `fields` are sorted, the least certain first."""
 
     file: str
     document: Document
@@ -52,21 +52,21 @@ class Draft:
 
     @classmethod
     def of(cls, file: str, document: Document, record: Record) -> Draft:
-        """The draft that this record is."""
+        """Returns the draft of this record."""
         return cls(file, document, record, tuple(sorted(record.leaves, key=lambda leaf: leaf.confidence)))
 
     @property
     def confidence(self) -> float:
-        """The mean confidence of its fields; 1 where there are none."""
+        """Returns the mean confidence of the fields; 1 if there are none."""
         return sum(leaf.confidence for leaf in self.fields) / len(self.fields) if self.fields else 1.0
 
     @property
     def doubts(self) -> int:
-        """How many fields deserve a look."""
+        """Returns the number of fields to look at."""
         return sum(map(deserves_a_look, self.fields))
 
     def json(self) -> str:
-        """The file that is corrected: the record over several lines, each field on one."""
+        """Returns the draft's JSON text: the record over several lines, each field on one."""
         fields = ",\n".join(f"  {_dumped(self._field(leaf))}" for leaf in self.fields)
         truth = json.dumps(json.loads(self.record.text), ensure_ascii=False, indent=1).replace("\n", "\n ")
         return (
@@ -87,7 +87,7 @@ class Draft:
         return said
 
     def page(self, draft: str, link: str) -> str:
-        """The same to read, as HTML: the text with its values marked. `link` leads to the document."""
+        """Returns the draft as an HTML page: the text with its values marked. `link` leads to the document."""
         rows = "\n".join(
             f"<tr{_marked(leaf)}><td>{html.escape(leaf.pointer)}<td>{html.escape(_dumped(_value(leaf)))}"
             f"<td>{leaf.confidence:.2f}</tr>"
@@ -102,7 +102,7 @@ class Draft:
         spans = [(span.start, span.end, leaf) for leaf, found in known for span in found.spans]
         text, parts, at = self.document.text, [], 0
         for start, end, leaf in sorted(spans, key=lambda span: span[:2]):
-            if start < at:  # two fields of the same words: the first is enough
+            if start < at:  # two fields share words; one mark is enough
                 continue
             told = html.escape(f"{leaf.pointer} ({leaf.confidence:.2f})")
             parts += [html.escape(text[at:start]), f'<mark{_marked(leaf)} title="{told}">']
@@ -112,12 +112,12 @@ class Draft:
 
 
 def deserves_a_look(leaf: LeafRow) -> bool:
-    """Whether a person should look at this value first: little certain, or demanded and not found."""
+    """Returns True if a person should look at this value first: unsure, or required and not found."""
     return leaf.missing or leaf.confidence < _CHECK_BELOW
 
 
 def file_name(number: int, file: str, suffix: str) -> str:
-    """The name of a draft: its place in the order, then the document's own name."""
+    """Returns the file name of a draft: its number, then the document's own name."""
     own = re.sub(r"[^\w.-]+", "_", Path(file).name)
     return f"{number:03}-{own.encode()[:_NAME].decode(errors='ignore')}{suffix}"
 

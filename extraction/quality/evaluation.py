@@ -1,6 +1,6 @@
-"""`cinnabar eval`: sets of documents with known truth, and the figures of what was extracted from them.
+"""Loads sets of documents with known truth and scores extracted records against them (`cinnabar eval`).
 
-`scoring.py` defines the figures; over several sets they are the means of the sets'.
+`extraction/quality/scoring.py` defines the figures; over several sets they are means over the sets.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from cinnabar.extraction.quality.scoring import Figures, Prediction, Scoring, sp
 from cinnabar.extraction.records.validation import Validator, Violation
 from cinnabar.schemas.errors import UsageError
 
-# A set's truth: {"file": …, "truth": record, "also_accepted": {top-level field: other right values}}.
+# A line of a set's truth: {"file": …, "truth": record, "also_accepted": {top-level field: other right values}}.
 _Truth = Mapping[str, Any]
 
 
 def score(
     truths: Sequence[_Truth], predictions: Mapping[str, Prediction], zero_is_null: bool = False
 ) -> Figures:
-    """The figures of these predictions, by file name; a document without a record counts as all null.
+    """Returns the figures of these predictions, by file name; a document without a record counts as all null.
 
-    With `zero_is_null` 0 is taken for null on both sides.
+    With `zero_is_null` 0 counts as null on both sides.
     """
     scoring = Scoring()
     answered = 0
@@ -44,7 +44,7 @@ def score(
 
 
 def leaves_of(line: _Truth, record: Any, zero_is_null: bool = False) -> Iterator[LeafPair]:
-    """Every leaf of a document's truth and of what was extracted from it, side by side."""
+    """Yields the leaves of a document's truth and of its extracted record in pairs."""
     truth = line["truth"]
     if zero_is_null:
         truth, record = _zeros_as_null(truth), _zeros_as_null(record)
@@ -55,9 +55,9 @@ def leaves_of(line: _Truth, record: Any, zero_is_null: bool = False) -> Iterator
 
 
 def best_constant(truths: Sequence[_Truth], zero_is_null: bool = False) -> Figures:
-    """The figures of the best record that is the same for every document.
+    """Returns the figures of the best record that is the same for every document.
 
-    Each field has its commonest value, and is left out where that does not lower f1.
+    Each field has its commonest value, unless the record without it has at least the same f1.
     """
     values: dict[FieldPath, Counter[str]] = defaultdict(Counter)
     for line in truths:
@@ -81,10 +81,10 @@ def best_constant(truths: Sequence[_Truth], zero_is_null: bool = False) -> Figur
 
 
 def summarise(results: Mapping[str, Figures]) -> Figures:
-    """The means over these sets, with the fields where there is one set, and the sets below.
+    """Returns the means over these sets, the fields if there is one set, and the figures of each set.
 
-    Documents and values are summed up. A set without a figure, or without any value in or outside of lists,
-    does not enter that mean, and has None there.
+    Documents and values are summed. A set without a figure, or without any value in or outside of lists, does not enter
+    that mean; its own figure is None.
     """
     summary: Figures = {}
     for name in dict.fromkeys(name for figures in results.values() for name in figures if name != "fields"):
@@ -103,7 +103,7 @@ def summarise(results: Mapping[str, Figures]) -> Figures:
 
 
 def _has(figures: Figures, name: str) -> bool:
-    """Whether this figure of a set says something."""
+    """Returns True if a set has a meaningful value of this figure."""
     if name in ("scalars", "lists"):
         fields = figures["fields"].items()
         return any(("/*" in path) == (name == "lists") for path, counts in fields if counts["support"])
@@ -111,7 +111,7 @@ def _has(figures: Figures, name: str) -> bool:
 
 
 def broken_truths(truths: Sequence[_Truth], validator: Validator) -> list[tuple[str, Violation]]:
-    """The documents whose truth its own schema does not allow, each with the first thing that is wrong."""
+    """Returns the documents whose truth breaks its own schema, each with its first violation."""
     found = ((line["file"], validator.check(json.dumps(line["truth"]))) for line in truths)
     return [(file, violations[0]) for file, violations in found if violations]
 
@@ -127,24 +127,24 @@ class EvaluationSet:
     options: dict[str, bool]
 
     def select(self, files: Iterable[str] | None = None, limit: int | None = None) -> EvaluationSet:
-        """The same set with these files only, and at most `limit` of them."""
+        """Returns the set with these files only, and at most `limit` of them."""
         wanted = None if files is None else set(files)
         kept = [line for line in self.truths if wanted is None or line["file"] in wanted]
         return EvaluationSet(self.name, self.folder, tuple(kept[:limit]), self.schema, self.options)
 
     def score(self, predictions: Mapping[str, Prediction]) -> Figures:
-        """The figures of these predictions on this set."""
+        """Returns the figures of these predictions on this set."""
         return score(self.truths, predictions, **self.options)
 
     def best_constant(self) -> Figures:
-        """The figures of the best constant answer on this set."""
+        """Returns the figures of the best constant answer on this set."""
         return best_constant(self.truths, **self.options)
 
 
 def load_set(folder: Path) -> EvaluationSet:
-    """The set in this folder: `schema.json`, `truth.jsonl`, the documents it names, and perhaps `score.json`.
+    """Returns the set in this folder: `schema.json`, `truth.jsonl`, its documents, and optionally `score.json`.
 
-    Raises UsageError where a file is missing or not what it should be.
+    Raises UsageError if a file is missing or malformed.
     """
     schema = _read_json(folder / "schema.json")
     options = _read_json(folder / "score.json") if (folder / "score.json").exists() else {}
@@ -165,7 +165,7 @@ def load_set(folder: Path) -> EvaluationSet:
         if not isinstance(file, str) or not isinstance(also, dict | None):
             raise UsageError(
                 f"{folder / 'truth.jsonl'}, line {number}: expected a text as file, and an object by "
-                f"top-level field as also_accepted where there is one, got {json.dumps(file)} and "
+                f"top-level field as also_accepted if present, got {json.dumps(file)} and "
                 f"{json.dumps(also)}"
             )
         if not (folder / file).is_file():
@@ -175,7 +175,7 @@ def load_set(folder: Path) -> EvaluationSet:
 
 
 def find_sets(folder: Path) -> list[EvaluationSet]:
-    """The set that this folder is, or the sets in it, by name. Raises UsageError where there is none."""
+    """Returns the set in this folder, or the sets in its folders by name. Raises UsageError if there is none."""
     if (folder / "truth.jsonl").is_file():
         return [load_set(folder)]
     found = sorted(path.parent for path in folder.glob("*/truth.jsonl"))
@@ -220,7 +220,7 @@ def _leaves(value: Any, path: FieldPath = ()) -> Iterable[tuple[FieldPath, Any]]
 
 
 def _record_of(chosen: Mapping[FieldPath, Any]) -> Any:
-    """The record that has these values, and one item in each list."""
+    """Returns the record with these values, and one item in each list."""
     if () in chosen:
         return chosen[()]
     below: dict[str, dict[FieldPath, Any]] = defaultdict(dict)

@@ -1,7 +1,7 @@
-"""A model of one's own: a base fine-tuned on labelled sets, kept only where it reads them better.
+"""Fine-tunes a base model on labelled sets and keeps the result only if it reads them better.
 
-The documents of each set are cut in three: most train; some say when to stop; the rest are measured before
-and after, and nothing is chosen by them. Small sets have none to spare: there the last two are the same.
+The documents of each set are split into three parts: most train, some decide when to stop, and the rest are measured
+before and after, so that no choice depends on them. In a small set the last two parts are the same.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from cinnabar.schemas.errors import UsageError
 
 # The fewest labelled documents of a set.
 _FEWEST = 10
-#: From so many documents on, those that say when to stop are others than those that are measured.
+#: From so many documents on, the stopping part and the measured part are different documents.
 APART = 50
-#: Documents of a set that say when to stop, and that are measured, at most: more say little more.
+#: Most documents of a set in the stopping part and in the measured part: more say little more.
 STOPPING, MEASURED = 20, 30
-# Values by which what is held back may be read better or worse by chance: one more or less says nothing.
+# The number of held-back values whose reading may change by chance.
 _CHANCE = 1.5
 # Parser processes.
 _WORKERS = 2
@@ -55,9 +55,9 @@ _WORKERS = 2
 class FineTuning:
     """Settings of `cinnabar train`.
 
-    minutes: wall time of training at most, None for what suits the number of documents. seed: of what is
-    drawn. patience: when to measure and to stop. steps: of training at most, in place of minutes; two runs of
-    as many steps learn the same.
+    minutes: most wall time of training, None for a limit by the number of documents. seed: of all random draws.
+    patience: when to measure and to stop. steps: most training steps, instead of minutes; two runs with the same steps
+    learn the same.
     """
 
     minutes: float | None = None
@@ -66,7 +66,7 @@ class FineTuning:
     steps: int | None = None
 
     def config(self, documents: int) -> TrainingConfig:
-        """The settings of the training loop for so many documents."""
+        """Returns the settings of the training loop for so many documents."""
         minutes = minutes_for(documents) if self.minutes is None else self.minutes
         return TrainingConfig(
             minutes=minutes, encoder_rate=1e-4, decoder_rate=3e-4, new_rate=1e-3, warmup=0.05, decay=0.5,
@@ -76,13 +76,13 @@ class FineTuning:
 
 
 def minutes_for(documents: int) -> float:
-    """How long training takes at most where nobody says: four minutes, up to twelve for many documents."""
+    """Returns the default limit of training in minutes: from about four up to twelve for many documents."""
     return min(12.0, 3.5 + documents / 25)
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The files of a set by what they are for; `checked` says when to stop."""
+    """The files of a set by their part; training stops by `checked`."""
 
     trained: tuple[str, ...]
     checked: tuple[str, ...]
@@ -90,7 +90,7 @@ class Parts:
 
 
 def parts_of(files: Sequence[str]) -> Parts:
-    """The parts of a set, by the hashes of its files' names: the same on every machine, in any order."""
+    """Returns the parts of a set by the hashes of its file names: the same on every machine, in any order."""
     order = sorted(files, key=mark_of)
     measured = min(MEASURED, math.ceil(len(order) / 5))
     if len(order) < APART:
@@ -101,9 +101,9 @@ def parts_of(files: Sequence[str]) -> Parts:
 
 @dataclass(frozen=True, slots=True)
 class SetResult:
-    """What fine-tuning did for one set: how many documents trained, said when to stop, and were measured.
+    """The result of fine-tuning for one set: the sizes of its training, stopping and measured parts, and its figures.
 
-    apart: whether the last two are different documents.
+    apart: true if the last two parts are different documents.
     """
 
     name: str
@@ -117,7 +117,7 @@ class SetResult:
 
 @dataclass(frozen=True, slots=True)
 class FineTuned:
-    """What fine-tuning did, whether the new model was kept, and how many bytes it takes."""
+    """The results of fine-tuning by set, the decision to keep the new model, and its size in bytes."""
 
     sets: tuple[SetResult, ...]
     kept: bool
@@ -125,7 +125,7 @@ class FineTuned:
 
 
 class _Own:
-    """A labelled set of the user's, parsed and cut in parts."""
+    """A labelled set of the user, parsed and split into parts."""
 
     def __init__(self, folder: Path, pool: ParserPool) -> None:
         self.labelled = load_set(folder)
@@ -142,7 +142,7 @@ class _Own:
         self.parts = parts_of(self.readable)
 
     def source(self, wordpieces: WordPieces) -> Source:
-        """The training windows of the part that trains."""
+        """Returns the training windows of the training part."""
         truths = {line["file"]: line["truth"] for line in self.labelled.truths}
         documents = []
         for file in self.parts.trained:
@@ -153,7 +153,7 @@ class _Own:
         return Source(str(self.labelled.folder), 1.0, passages)
 
     def figures(self, files: Sequence[str], model: Reader) -> Figures:
-        """The figures of a model on these files."""
+        """Returns the figures of a model on these files."""
         some: EvaluationSet = self.labelled.select(files)
         reads: list[Read] = [self.reads[line["file"]] for line in some.truths]
         return some.score(answers(reads, Job(self.compiled, Engine(model), self.validator, "guess")))
@@ -167,17 +167,17 @@ def fine_tune(
     device: str,
     report: Callable[[dict[str, float]], None],
 ) -> FineTuned:
-    """Fine-tune a base on labelled sets; the new model is written to `out` only where it measures better.
+    """Fine-tunes a base on labelled sets, and writes the new model to `out` only if it measures better.
 
-    A run that was cut goes on where it was. What is measured is the model as it is stored. Raises UsageError
-    for sets that are none or too small, and where `out` is the base.
+    An interrupted run continues. The measured model is the one stored. Raises UsageError if a set is invalid or too
+    small, or if `out` is the base.
     """
     bottom = model_folder(base)
     below: Path | None = bottom
     while below is not None:
         if out.resolve() == below.resolve():
             raise UsageError(
-                f"--out {out}: expected another folder than the base's, or a base's of that one, which the "
+                f"--out {out}: expected a folder other than that of the base and its own bases, which the "
                 "new model needs"
             )
         below = base_of(below)
@@ -198,7 +198,7 @@ def fine_tune(
     stopping = Stopping(mean_f1, settings.patience, _CHANCE / max(values, _CHANCE))
     sources = [one.source(wordpieces) for one in own]
     train(network, sources, wordpieces, config, working, report, place, stopping)
-    # Measured as it is stored.
+    # The stored differences are rounded, so measure the weights that they give.
     weights = load_weights(bottom)
     changed = difference(weights, network.cpu().state_dict())
     network.load_state_dict(moved(weights, changed))
@@ -213,7 +213,7 @@ def fine_tune(
         }
         save_difference(out, changed, base, about)
         carry_calibration(bottom, out, weights_fingerprint(out))
-    # What is asked for again after its end is trained again, not taken for a run that was cut.
+    # Without a checkpoint the same command trains again instead of continuing.
     (working / CHECKPOINT).unlink()
     if not any(working.iterdir()):
         working.rmdir()
@@ -233,7 +233,7 @@ def fine_tune(
 
 
 def _trained(base: Path, own: Sequence[_Own]) -> dict[str, list[str]]:
-    """The marks of the documents by set that the new model, or its base before it, was trained on."""
+    """Returns the marks, by set, of the documents that trained the new model or its base."""
     marks: dict[str, set[str]] = {
         name: set(kept) for name, kept in about_model(base).get("trained", {}).items()
     }
@@ -251,7 +251,7 @@ def _mean(figures: Sequence[Figures]) -> float:
 
 
 def _key(folders: Sequence[Path], base: str | Path, settings: FineTuning) -> str:
-    """Names a run by what it trains on: only the same run goes on where it was cut."""
+    """Names a run by its sets, base and settings: only the same run may continue from a checkpoint."""
     names = ("schema.json", "truth.jsonl")
     sets = [hashlib.sha256((f / name).read_bytes()).hexdigest() for f in folders for name in names]
     told = json.dumps([sets, fingerprint_of(base), repr(settings)])

@@ -1,4 +1,4 @@
-"""Which documents of a labelled set training never saw."""
+"""Finds the documents of a labelled set that training never saw."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cinnabar.extraction.quality.evaluation import EvaluationSet
 
 
 def held_back_files(labelled: EvaluationSet, recipe: Recipe) -> list[str]:
-    """The files that the recipe holds back: a part of each set that trains, all of any other set."""
+    """Returns the files that the recipe holds back: a part of each training set, all of any other set."""
     own = recipe.sets.get(labelled.name)
     return [
         line["file"]
@@ -19,5 +19,5 @@ def held_back_files(labelled: EvaluationSet, recipe: Recipe) -> list[str]:
 
 
 def mark_of(file: str) -> str:
-    """What a fine-tuned model's folder says of a document that it was trained on, by its name in the set."""
+    """Returns the mark by which a fine-tuned model's folder names a training document of a set."""
     return hashlib.sha256(f"own:{file}".encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Labelled sets, folders with `schema.json`, `truth.jsonl` and documents, as training reads them."""
+"""Reads labelled sets (folders with `schema.json`, `truth.jsonl` and documents) for training."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from cinnabar.schemas.texts import read_schema
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A document of a set, as the engine reads it, and its true record."""
+    """A document of a set as a passage for the engine, and its true record."""
 
     file: str
     passage: Passage
@@ -32,7 +32,7 @@ class Labelled:
 
 
 def truths_of(folder: Path) -> list[dict[str, Any]]:
-    """The lines of a set's truth; UsageError where the folder is not a set."""
+    """Returns the lines of a set's truth. Raises UsageError if the folder is not a set."""
     path = folder / "truth.jsonl"
     if not path.is_file() or not (folder / "schema.json").is_file():
         raise UsageError(f"{folder}: expected a set with schema.json and truth.jsonl; see docs/evaluation.md")
@@ -40,7 +40,7 @@ def truths_of(folder: Path) -> list[dict[str, Any]]:
 
 
 def labelled_documents(folder: Path) -> Iterator[Labelled]:
-    """The documents of a set that can be read, with their truth, in the order of the truth."""
+    """Yields the readable documents of a set with their truth, in the order of the truth."""
     for line in truths_of(folder):
         path = folder / line["file"]
         try:
@@ -51,7 +51,7 @@ def labelled_documents(folder: Path) -> Iterator[Labelled]:
 
 
 def training_source(folder: Path, wordpieces: WordPieces, recipe: SetRecipe) -> Source:
-    """A set as a source of training windows; what its recipe holds back is kept apart."""
+    """Returns a set as a source of training windows; documents that its recipe holds back are kept apart."""
     form = compile_schema(read_schema((folder / "schema.json").read_text(encoding="utf-8"))).form
     source = Source(folder.name, recipe.weight, [])
     for document in labelled_documents(folder):
@@ -64,7 +64,7 @@ def training_source(folder: Path, wordpieces: WordPieces, recipe: SetRecipe) -> 
 def labelled_passages(
     documents: Iterable[Labelled], form: Form, wordpieces: WordPieces
 ) -> list[LabelledPassage]:
-    """The documents with the targets of the form's slots; those without a word are left out."""
+    """Returns the documents with the targets of the form's slots; it leaves out documents without words."""
     found = []
     for document in documents:
         passage = document.passage

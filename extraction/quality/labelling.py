@@ -1,4 +1,4 @@
-"""A labelled set out of a folder of documents: drafts by a model, which a person corrects."""
+"""Makes a labelled set from a folder of documents: a model drafts records, which a person corrects."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _WORKERS = 2
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
-    """What was drafted: documents new in the set, fields of them that deserve a look, and what was not read.
+    """Counts of new drafts, their fields and their fields to look at, and the reasons of unread documents.
 
-    `before` counts the documents that had a draft or a truth already.
+    `before` counts the documents that already had a draft or a truth.
     """
 
     documents: int
@@ -56,11 +56,10 @@ def label(
     effort: str = "medium",
     progress: Progress | None = None,
 ) -> Drafted:
-    """Draft the records of at most `count` documents into the set `out`, which is made where there is none.
+    """Drafts the records of at most `count` documents into the set `out`, which it creates if needed.
 
-    Of more documents some are drawn, always the same ones, wherever they stand in the folder. They are
-    copied into the set, unless they lie in it. What was drafted before is left as it is. Raises UsageError
-    where `out` is a set of another schema.
+    A draw by file name picks the same documents in every run. It copies them into the set unless they lie there, and
+    leaves older drafts as they are. Raises UsageError if `out` is a set of another schema.
     """
     progress = progress or Silent()
     if any(path.resolve() == out.resolve() for path in paths):
@@ -80,7 +79,7 @@ def label(
     unread: dict[str, str] = {}
     with ParserPool(_WORKERS) as pool:
         parsed = pool.parse_many(waiting)
-        # Those that cannot be read do not count.
+        # Unreadable documents do not count towards `count`.
         while batch := list(islice(parsed, min(BATCH, count - len(drafts)))):
             reads = [Read(named[path], getattr(found, "digest", ""), found) for path, found in batch]
             outcomes = run_batch(reads, job).outcomes
@@ -102,7 +101,7 @@ def label(
 
 
 def _prepare(out: Path, source: SchemaSource) -> None:
-    """The set's folder with its schema."""
+    """Creates the set's folder with its schema."""
     path = out / "schema.json"
     wanted: Any = read_schema(schema_text(source.schema))
     if path.exists():
@@ -123,9 +122,9 @@ def _prepare(out: Path, source: SchemaSource) -> None:
 
 
 def _names(files: Sequence[Path], roots: Sequence[Path], out: Path) -> Iterator[tuple[Path, str]]:
-    """What each file is called in the set: its own place where it lies in it, else one below `docs`.
+    """Yields each file with its name in the set: its own place if it lies there, else a place below `docs`.
 
-    A name that another document has, in the set or among these files, gets a number.
+    A number is added if another document, in the set or among these files, has the name.
     """
     taken: set[str] = set()
     for path in files:
@@ -142,15 +141,15 @@ def _names(files: Sequence[Path], roots: Sequence[Path], out: Path) -> Iterator[
 
 
 def _is_another(there: Path, path: Path) -> bool:
-    """Whether this place in the set has another document than `path` is."""
+    """Returns True if this place in the set holds a document other than `path`."""
     try:
         return there.is_file() and not filecmp.cmp(there, path, shallow=False)
-    except OSError:  # what cannot be read is told when it is read
+    except OSError:  # the reader reports an unreadable file later
         return False
 
 
 def _draw(name: str) -> bytes:
-    """The place of a document in the draw."""
+    """Returns the key that sorts a document in the draw."""
     return hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest()
 
 
@@ -167,5 +166,5 @@ def _write(out: Path, drafts: Sequence[Draft], origins: Mapping[str, Path]) -> N
         name = file_name(number, draft.file, ".json")
         link = quote(os.path.relpath(document, folder).replace(os.sep, "/"))
         (folder / file_name(number, draft.file, ".html")).write_text(draft.page(name, link), encoding="utf-8")
-        # Last, as it says that the document has its draft.
+        # Written last, because it marks the document as drafted.
         (folder / name).write_text(draft.json(), encoding="utf-8")

@@ -1,9 +1,8 @@
-"""When an extracted value counts as right, and which extracted item of a list answers which true one.
+"""Decides if an extracted value is right, and pairs extracted list items with true ones.
 
-A number equals a number, whatever its spelling (integers exactly, others within a relative 1e-6); a boolean
-itself; a date or date-time in ISO form the same date; any other text that differs in nothing but case,
-blanks, punctuation and compatibility forms (NFKC), where points between digits, percent and currency signs do
-count.
+A number equals a number in any spelling (integers exactly, others within a relative 1e-6), a boolean itself, and a date
+or date-time in ISO form the same date. Any other text may differ only in case, blanks, punctuation and compatibility
+forms (NFKC); points between digits, percent and currency signs do count.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from scipy.optimize import linear_sum_assignment
 
 from cinnabar.schemas.pointers import escape
 
-# Lists longer than this are paired in order; the assignment takes time cubic in their length.
+# Longer lists are paired in order, because the assignment takes time cubic in their length.
 _MAX_ASSIGNMENT = 300
 # Numbers that are not integers may differ by this share.
 _TOLERANCE = 1e-6
 
-# Texts with more characters than this are not kept by the thousand.
+# Longer texts (in characters) are too large for the cache of thousands.
 _LONG = 4096
 
 _NUMBER = re.compile(r"\s*[-+]?\d+(\.\d+)?([eE][-+]?\d{1,3})?\s*")
@@ -47,8 +46,8 @@ Path = tuple[str, ...]
 class LeafPair:
     """A place that has a scalar in the truth, in the prediction, or in both.
 
-    `field` has `*` for each array index; `pointer` is the JSON pointer into the prediction. `also` are other
-    right values. `paired` says that every list item around it has a partner.
+    `field` has `*` for each array index; `pointer` is the JSON pointer into the prediction. `also` holds other right
+    values. `paired` is true if every list item around the place has a partner.
     """
 
     field: Path
@@ -60,18 +59,18 @@ class LeafPair:
 
     @property
     def right(self) -> bool:
-        """Whether the prediction is right."""
+        """Returns True if the prediction is right."""
         return is_right(self.truth, self.predicted, self.also)
 
 
 def says_something(value: Any) -> bool:
-    """Whether this scalar is a value to be found: null and false are what is there when nothing is said."""
+    """Returns True if this scalar is a value to find; null and false stand for a document that says nothing."""
     return value is not None and value is not False
 
 
 @lru_cache(maxsize=1 << 14)
 def fold(text: str) -> str:
-    """The text as it is compared: folded, of letters, digits, decimal marks, % and currency signs."""
+    """Returns the text for comparison: folded letters, digits, decimal marks, % and currency signs."""
     marked = _DECIMAL_MARK.sub(_MARK, unicodedata.normalize("NFKC", text).casefold())
     kept = (c for c in marked if c.isalnum() or c in "%\0" or unicodedata.category(c) == "Sc")
     return "".join(kept).replace(_MARK, ".")
@@ -83,7 +82,7 @@ def _fold_document(text: str) -> str:
 
 
 def as_number(value: Any) -> float | int | None:
-    """The number that this scalar is or spells; None where it is none."""
+    """Returns the number that this scalar is or spells; None if it is not a number."""
     if isinstance(value, str):
         return float(value) if _NUMBER.fullmatch(value) else None
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
@@ -91,7 +90,7 @@ def as_number(value: Any) -> float | int | None:
 
 @lru_cache(maxsize=1 << 14)
 def as_date(text: str) -> tuple[date, tuple[int, int, int] | None] | None:
-    """The date, and the time if there is one, that this text spells in ISO form; else None."""
+    """Returns the date, and the time if there is one, that this text spells in ISO form; else None."""
     match = _DATE.fullmatch(text.strip())
     if match is None:
         return None
@@ -104,7 +103,7 @@ def as_date(text: str) -> tuple[date, tuple[int, int, int] | None] | None:
 
 
 def is_same(truth: Any, predicted: Any) -> bool:
-    """Whether these two scalars are equal, as the module's first lines say."""
+    """Returns True if these two scalars are equal by the rules at the top of this module."""
     if truth is None or predicted is None or isinstance(truth, bool) or isinstance(predicted, bool):
         return truth is predicted
     if isinstance(truth, int | float):
@@ -121,12 +120,12 @@ def is_same(truth: Any, predicted: Any) -> bool:
 
 
 def is_right(truth: Any, predicted: Any, also: Sequence[Any]) -> bool:
-    """Whether the prediction equals the truth, or one of the other right values."""
+    """Returns True if the prediction equals the truth or one of the other right values."""
     return is_same(truth, predicted) or (predicted is not None and any(is_same(a, predicted) for a in also))
 
 
 def agreement(truth: Any, predicted: Any, also: Sequence[Any]) -> int:
-    """How many values of the truth are predicted right; items of lists answer the best of theirs."""
+    """Returns the number of true values that are predicted right; each list item counts its best match."""
     if isinstance(truth, dict) and isinstance(predicted, dict):
         return sum(
             agreement(value, predicted[name], also) for name, value in truth.items() if name in predicted
@@ -141,11 +140,10 @@ def agreement(truth: Any, predicted: Any, also: Sequence[Any]) -> int:
 def pair_items(
     truths: Sequence[Any], predicted: Sequence[Any], also: Sequence[Any] = ()
 ) -> list[tuple[int | None, int | None]]:
-    """Each item's index once, with that of its partner; None for an item without one.
+    """Returns each item's index once, with that of its partner; None for an item without one.
 
-    The pairs have the most equal leaves that any assignment has, and at least one each. Where a list is
-    longer than `_MAX_ASSIGNMENT`, identical items are paired first; what is left is assigned where it is short
-    enough, else paired in order.
+    The pairs have the most equal leaves of any assignment, and each pair has at least one. In a list longer than
+    `_MAX_ASSIGNMENT` identical items are paired first; the rest is assigned if short enough, else paired in order.
     """
     pairs: list[tuple[int, int]] = []
     left, right = list(range(len(truths))), list(range(len(predicted)))
@@ -186,7 +184,7 @@ def leaf_pairs(
     pointer: str = "",
     paired: bool = True,
 ) -> Iterator[LeafPair]:
-    """Every leaf of the two records, side by side; `also` has other right values by top-level field."""
+    """Yields the leaves of the two records in pairs; `also` has other right values by top-level field."""
     if isinstance(truth, dict) or isinstance(predicted, dict):
         truth = truth if isinstance(truth, dict) else {}
         predicted = predicted if isinstance(predicted, dict) else {}
@@ -212,9 +210,9 @@ def leaf_pairs(
 
 
 def evidence_holds(value: Any, text: str) -> bool:
-    """Whether this text shows the value.
+    """Returns True if this text shows the value.
 
-    A number shows by its size, a date by its day and year or as eight digits, other text folded.
+    A number shows by its absolute value, a date by its day and year or as eight digits, other text folded.
     """
     if isinstance(value, int | float):
         return any(_prints(value, printed) for printed in _PRINTED_NUMBER.findall(text))
@@ -233,7 +231,7 @@ def evidence_holds(value: Any, text: str) -> bool:
 
 
 def _prints(value: float, printed: str) -> bool:
-    """Whether these digits and marks spell the value, with a point or with a comma before the decimals."""
+    """Returns True if these digits and marks spell the value, with a point or a comma before the decimals."""
     for mark in ".,":
         digits = re.sub(rf"[^\d{re.escape(mark)}]", "", printed).rstrip(mark).replace(mark, ".", 1)
         number = as_number(digits)

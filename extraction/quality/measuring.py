@@ -1,4 +1,4 @@
-"""What the pipeline says of a labelled set, as `evaluation` scores it."""
+"""Runs the pipeline on a labelled set and returns predictions for `extraction/quality/evaluation.py`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BATCH = 16
 def predict(
     labelled: EvaluationSet, job: Job, pool: ParserPool, done: Callable[[int], None] = lambda _: None
 ) -> dict[str, dict[str, Any]]:
-    """The predictions for a set's documents, by file name; `done` is told how many more were read."""
+    """Returns the predictions for a set's documents, by file name; calls `done` with the size of each batch."""
     predictions: dict[str, dict[str, Any]] = {}
     reads = read_set(labelled, pool)
     while batch := list(islice(reads, BATCH)):
@@ -28,7 +28,7 @@ def predict(
 
 
 def answers(reads: Sequence[Read], job: Job) -> dict[str, dict[str, Any]]:
-    """The predictions for documents that were parsed before, by file name."""
+    """Returns the predictions for parsed documents, by file name."""
     outcomes = (
         outcome
         for start in range(0, len(reads), BATCH)
@@ -39,14 +39,14 @@ def answers(reads: Sequence[Read], job: Job) -> dict[str, dict[str, Any]]:
 
 
 def read_set(labelled: EvaluationSet, pool: ParserPool) -> Iterator[Read]:
-    """The documents of a set by their names in it, parsed."""
+    """Yields the parsed documents of a set, with their names in it."""
     files = {labelled.folder / line["file"]: line["file"] for line in labelled.truths}
     for path, found in pool.parse_many(files):
         yield Read(files[path], getattr(found, "digest", ""), found)
 
 
 def prediction_of(outcome: Outcome) -> dict[str, Any]:
-    """A line of predictions: the record, how sure its leaves and rows are, and the text at their offsets."""
+    """Returns a line of predictions: the record, the confidences of its leaves and rows, and the evidence texts."""
     record = outcome.record if outcome.status == "written" else None
     leaves = record.leaves if record else ()
     return {

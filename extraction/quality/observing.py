@@ -1,4 +1,4 @@
-"""What a model makes of labelled documents that it was not trained on, leaf by leaf and row by row."""
+"""Observes a model on labelled documents that it was not trained on, leaf by leaf and row by row."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from cinnabar.extraction.quality.heldback import held_back_files, mark_of
 from cinnabar.extraction.records.merging import merge
 from cinnabar.schemas import compile_schema, load_schema
 
-# Leaves and rows of one set, and characters, after which its further documents are not read: long tables say
-# little new, and long contracts take long.
+# Leaves and rows of one set, and characters, after which its further documents are skipped: long tables say little new,
+# and long contracts take long.
 _ENOUGH, _ENOUGH_TEXT = 3000, 600_000
 Family = Literal["values", "absences", "rows"]
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A leaf or a row that was read: what the model made of it, and whether it is right."""
+    """A leaf or a row that a model read: its signs, the model's probability, and its correctness."""
 
     name: str
     document: str
@@ -41,9 +41,9 @@ class Observation:
 
 
 def unseen_files(labelled: EvaluationSet, about: Mapping[str, Any], recipe: Recipe) -> list[str]:
-    """The files of a set that the weights of a model were not trained on, by what its folder says of it.
+    """Returns the files of a set that did not train the weights of the model with this `about`.
 
-    Of a set that a recipe names those that it holds back; of a user's own set those that did not train.
+    For a set of the recipe these are the held-back files; for a user's own set the files without a training mark.
     """
     trained = frozenset(about.get("trained", {}).get(labelled.name, ()))
     return [file for file in held_back_files(labelled, recipe) if mark_of(file) not in trained]
@@ -52,7 +52,7 @@ def unseen_files(labelled: EvaluationSet, about: Mapping[str, Any], recipe: Reci
 def observe(
     labelled: EvaluationSet, engine: Engine, pool: ParserPool, done: Callable[[int], None] = lambda _: None
 ) -> list[Observation]:
-    """What the engine makes of a set's documents that are read in one piece, until that is enough."""
+    """Returns the observations of a set's documents that fit one chunk, up to the limits above."""
     source = load_schema(labelled.folder / "schema.json")
     form = compile_schema(source.schema).form
     files = {labelled.folder / line["file"]: line for line in labelled.truths}
@@ -91,7 +91,7 @@ def _observations(
 def _judged(
     labelled: EvaluationSet, line: Mapping[str, Any], filled: Filled
 ) -> tuple[dict[str, bool], set[str]]:
-    """Of each leaf with a place in the truth whether it is right; the rows that stand for an item of it."""
+    """Returns the correctness of each leaf with a place in the truth, and the rows that match an item of it."""
     right: dict[str, bool] = {}
     rows: set[str] = set()
     for leaf in leaves_of(line, json.loads(filled.record), **labelled.options):
@@ -106,7 +106,7 @@ def _judged(
 
 
 def write_observations(path: Path, seen: Sequence[Observation]) -> None:
-    """Keep what was observed, for the fit to be made again without reading anything."""
+    """Writes the observations, so that a later fit need not read the documents again."""
     lines = [json.dumps([VALUES_VERSION])]
     for one in seen:
         signs = {name: round(value, 5) for name, value in one.signs.items() if value}
@@ -118,7 +118,7 @@ def write_observations(path: Path, seen: Sequence[Observation]) -> None:
 
 
 def read_observations(path: Path) -> list[Observation] | None:
-    """What was observed; None where there is nothing, or something that is broken or of another version."""
+    """Returns the written observations; None if the file is missing, broken or of another version."""
     if not path.is_file():
         return None
     found = []

@@ -1,4 +1,4 @@
-"""A reliability diagram: how often leaves are right that are said to be so sure."""
+"""Draws a reliability diagram: the share of right leaves against their confidence."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from cinnabar.extraction.quality.scoring import CALIBRATION_BINS, calibration_error
 
 _Rated = Sequence[tuple[float, bool]]
-# Size of one panel's square, and the room around it, in pixels.
+# The side of one panel's square, and the room around it, in pixels.
 _SIDE, _LEFT, _TOP, _BELOW = 240, 56, 44, 56
 
 
 def reliability_svg(panels: Sequence[tuple[str, _Rated]]) -> str:
-    """The panels side by side as an SVG: of each bin the share of right leaves against the mean confidence.
+    """Returns the panels side by side as an SVG: for each bin the share of right leaves against the mean confidence.
 
-    The dashed line is what confidence should mean; a bar's opacity grows with the share of leaves in its bin.
+    The dashed line is perfect calibration; a bar's opacity grows with the share of leaves in its bin.
     """
     width, height = len(panels) * (_SIDE + _LEFT) + 16, _SIDE + _TOP + _BELOW
     parts = [
@@ -65,6 +65,6 @@ def _panel(title: str, rated: _Rated, x: int) -> list[str]:
     parts.append(f'<text x="{middle:.0f}" y="{bottom + 36}" text-anchor="middle">confidence</text>')
     parts.append(
         f'<text x="{x - 32}" y="{_TOP + _SIDE / 2:.0f}" text-anchor="middle"'
-        f' transform="rotate(-90 {x - 32} {_TOP + _SIDE / 2:.0f})">share that is right</text>'
+        f' transform="rotate(-90 {x - 32} {_TOP + _SIDE / 2:.0f})">share of right leaves</text>'
     )
     return parts

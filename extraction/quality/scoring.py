@@ -1,23 +1,24 @@
-"""How well extracted records answer the known truth of documents: what is counted, and the figures.
+"""Scores extracted records against the known truth of documents: the counts and the figures.
 
-The scalars of a record are its leaves; the items of its lists are paired with those of the truth first
-(`matching.py`), and an item without a partner stands alone with its leaves. Null and false say nothing.
+The scalars of a record are its leaves. List items are first paired with those of the truth
+(`extraction/quality/matching.py`); an item without a partner counts alone with its leaves. Null and false are no
+values.
 
-hit               the prediction says what the truth says, and that is something
-false positive    the prediction says something that is not so
-false negative    the truth says something that the prediction does not
+hit               the prediction has a value, and it is right
+false positive    the prediction has a value, and it is wrong
+false negative    the truth has a value, and the prediction does not have it
 
-`precision`, `recall` and their harmonic mean `f1` count leaves, not documents: over everything, for
-`scalars` (outside of lists), for `lists`, and for each field (`/lines/*/total`). Of the leaves whose list
-items all have partners,
+`precision`, `recall` and their harmonic mean `f1` count leaves, not documents: over everything, for `scalars` (outside
+of lists), for `lists`, and for each field (`/lines/*/total`). The other figures count the leaves whose list items all
+have partners:
 
-invented          how many of those with a null truth were given a value (booleans do not count)
-evidence          how many hits have evidence in which the value can be read (booleans do not count)
-evidence_ratio    how many hits that is, against those whose value can be read anywhere in the document
-evidence_length   how much longer than the value its evidence is, in the median
-rated             how many have a confidence
-ece               by how much confidence and share of right ones differ, in ten bins of equal width
-coverage95        how many can be taken, the most confident first, while at least 95% are right
+invented          share of leaves with a null truth that got a value (without booleans)
+evidence          share of hits whose evidence shows the value (without booleans)
+evidence_ratio    the number of these hits against the hits whose value the document shows anywhere
+evidence_length   length of the evidence against that of its value, in the median
+rated             share of leaves with a confidence
+ece               difference of confidence and share of right leaves, in ten bins of equal width
+coverage95        share of leaves, the most confident first, that can be accepted with at least 95% right
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ from typing import Any
 
 from cinnabar.extraction.quality.matching import LeafPair, Path, evidence_holds, says_something
 
-#: What was extracted: {"record": record or None, "confidence": {pointer: …}, "evidence": {pointer: text},
-#: "text": the document's own}; the last three may be missing.
+#: An extracted document: {"record": record or None, "confidence": {pointer: …}, "evidence": {pointer: text}, "text":
+#: the document's own}; the last three may be missing.
 Prediction = Mapping[str, Any]
 Figures = dict[str, Any]
 
-# The precision that `coverage95` asks for.
+# The precision at which `coverage95` is measured.
 _WANTED_PRECISION = 0.95
 CALIBRATION_BINS = 10
 
@@ -48,7 +49,7 @@ class Tally:
     missed: int = 0
 
     def add(self, leaf: LeafPair, right: bool) -> None:
-        """Count this leaf."""
+        """Counts this leaf."""
         if right:
             self.hits += says_something(leaf.predicted)
         else:
@@ -56,7 +57,7 @@ class Tally:
             self.missed += says_something(leaf.truth)
 
     def figures(self) -> Figures:
-        """Precision, recall, f1 and the number of values there are."""
+        """Returns precision, recall, f1 and the number of true values."""
         precision = self.hits / max(1, self.hits + self.wrong)
         recall = self.hits / max(1, self.hits + self.missed)
         f1 = 2 * precision * recall / (precision + recall) if self.hits else 0.0
@@ -69,14 +70,14 @@ class Tally:
 
 
 def total(tallies: Iterable[Tally]) -> Tally:
-    """The sum of these."""
+    """Returns the sum of these tallies."""
     tallies = list(tallies)
     return Tally(sum(t.hits for t in tallies), sum(t.wrong for t in tallies), sum(t.missed for t in tallies))
 
 
 @dataclass(slots=True)
 class Scoring:
-    """What is counted over the documents of a set."""
+    """The counts over the documents of a set."""
 
     fields: dict[str, Tally] = field(default_factory=lambda: defaultdict(Tally))
     paired: int = 0
@@ -88,7 +89,7 @@ class Scoring:
     rated: list[tuple[float, bool]] = field(default_factory=list)
 
     def add(self, leaves: Iterable[LeafPair], prediction: Prediction) -> None:
-        """Count one document, whose leaves these are."""
+        """Counts the leaves of one document."""
         evidence, confidence = prediction.get("evidence"), prediction.get("confidence") or {}
         for leaf in leaves:
             right = leaf.right
@@ -110,7 +111,7 @@ class Scoring:
                 self.rated.append((confidence[leaf.pointer], right))
 
     def figures(self) -> Figures:
-        """All figures of the set but the counts of its documents."""
+        """Returns all figures of the set except the counts of its documents."""
         tallies = self.fields.items()
         figures = total(self.fields.values()).figures()
         figures["scalars"] = total(t for name, t in tallies if "/*" not in name).figures()["f1"]
@@ -130,7 +131,7 @@ class Scoring:
 
 
 def calibration_error(rated: Sequence[tuple[float, bool]]) -> float:
-    """How far confidence and the share of right ones lie apart: a mean over bins, weighted by size."""
+    """Returns the mean gap between confidence and share of right leaves over bins, weighted by size."""
     gaps: dict[int, float] = defaultdict(float)
     for confidence, right in rated:
         gaps[min(CALIBRATION_BINS - 1, int(confidence * CALIBRATION_BINS))] += confidence - right
@@ -138,7 +139,7 @@ def calibration_error(rated: Sequence[tuple[float, bool]]) -> float:
 
 
 def coverage(rated: Sequence[tuple[float, bool]]) -> int:
-    """How many of the most confident leaves can be taken, with `_WANTED_PRECISION` of them right."""
+    """Returns how many of the most confident leaves can be accepted with `_WANTED_PRECISION` of them right."""
     right_so_far, best = 0, 0
     for taken, (_, right) in enumerate(sorted(rated, key=lambda leaf: -leaf[0]), 1):
         right_so_far += right
@@ -148,5 +149,5 @@ def coverage(rated: Sequence[tuple[float, bool]]) -> int:
 
 
 def spelled(path: Path) -> str:
-    """The field as figures name it."""
+    """Returns the name of the field in figures."""
     return "".join(f"/{step}" for step in path)

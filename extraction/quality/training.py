@@ -1,4 +1,4 @@
-"""The shipped weights, trained by their recipe."""
+"""Trains the shipped weights by their recipe."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _Report = Callable[[dict[str, float]], None]
 def shipped_sources(
     data: Path, cache: Path, say: Callable[[str], None], without: Collection[str] = ()
 ) -> list[pool.Source]:
-    """The sources of the shipped weights: the recipe's sets below `data`, and every generated family.
+    """Returns the sources of the shipped weights: the recipe's sets below `data`, and every generated family.
 
-    Each is kept in `cache` once it is made, so that a run that was cut goes on where it was. `without` names
-    sets, and files of unlabelled text, that have no part in it; raises UsageError where there is no such one.
+    `cache` keeps each source, so that an interrupted run continues. `without` names sets, and files of unlabelled text,
+    to leave out. Raises UsageError if such a name is unknown.
     """
     wordpieces = WordPieces(pretrained_folder() / "vocab.txt")
     recipe = load_recipe()
@@ -67,10 +67,10 @@ def train_shipped(
     say: Callable[[str], None],
     without: Collection[str] = (),
 ) -> None:
-    """Train the shipped weights by their recipe; a cut run goes on from its checkpoint.
+    """Trains the shipped weights by their recipe; an interrupted run continues from its checkpoint.
 
-    It begins with the pretrained encoder, or goes on from the weights of `base`, more gently. What `without`
-    names has no part in it, so that what fine-tuning brings can be measured on it.
+    Training begins with the pretrained encoder, or continues from the weights of `base` with lower rates. It leaves out
+    the sets named in `without`, so that the effect of fine-tuning can be measured on them.
     """
     sources = shipped_sources(data, out / "pool", say, without)
     torch.manual_seed(0)
@@ -81,7 +81,7 @@ def train_shipped(
         network = Network()
         start_from_pretrained(network)
         if not (out / CHECKPOINT).exists():
-            say("vectors of letters: from the lexicon, some minutes")
+            say("fitting letter vectors to the lexicon (takes some minutes)")
             network.letters.weight.copy_(fit_letters(wordpieces))
     else:
         network, _ = load_network(model_folder(base))

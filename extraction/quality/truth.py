@@ -1,4 +1,4 @@
-"""From corrected drafts to `truth.jsonl`: what was checked is taken, what the schema refuses is told."""
+"""Writes corrected drafts into `truth.jsonl` and reports those that the schema refuses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 
 @dataclass(frozen=True, slots=True)
 class DraftProblem:
-    """Why a draft cannot be taken: its file in the set, the line, the place in the record, what is wrong."""
+    """The reason why a draft is refused: its file in the set, the line, the place in the record, and a message."""
 
     draft: str
     line: int
@@ -31,7 +31,7 @@ class DraftProblem:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What became of the drafts of a set: taken, not checked yet, wrong; and the lines of its truth now."""
+    """The drafts of a set by result (taken, not checked yet, wrong), and the lines of its truth afterwards."""
 
     taken: int
     waiting: tuple[str, ...]
@@ -40,9 +40,9 @@ class Accepted:
 
 
 def accept(folder: Path) -> Accepted:
-    """Write the checked drafts of a set into its truth, all of them or, where one is wrong, none.
+    """Writes the checked drafts of a set into its truth; if one is wrong it writes none.
 
-    Truths of documents that have no draft stay. Raises UsageError where the folder is no set with drafts.
+    Truths of documents without a draft stay. Raises UsageError if the folder is not a set with drafts.
     """
     if not (folder / "schema.json").is_file() or not drafts_of(folder):
         raise UsageError(
@@ -82,12 +82,12 @@ def accept(folder: Path) -> Accepted:
 
 
 def drafts_of(folder: Path) -> list[Path]:
-    """The drafts of a set, in their order."""
+    """Returns the drafts of a set, in order."""
     return sorted((folder / "drafts").glob("*.json"))
 
 
 def known_files(folder: Path) -> set[str]:
-    """The documents of a set that have a truth or a draft. A draft that cannot be read counts by its name."""
+    """Returns the documents of a set that have a truth or a draft; a malformed draft counts by its `file` entry."""
     known = {line["file"] for line in _truths(folder)}
     for path in drafts_of(folder):
         found = re.search(
@@ -99,7 +99,7 @@ def known_files(folder: Path) -> set[str]:
 
 
 def line_of(text: str, place: str) -> int:
-    """The line, from 1, on which the value at this JSON pointer begins, or the nearest value around it."""
+    """Returns the line, from 1, where the value at this JSON pointer begins, or the nearest value around it."""
     at, best = 1, -1
     for path, offset in _values(text):
         found = pointer(path)
@@ -109,8 +109,8 @@ def line_of(text: str, place: str) -> int:
 
 
 def _values(text: str) -> Iterator[tuple[tuple[str | int, ...], int]]:
-    """Every value of a valid JSON text: its place, and the offset at which it begins."""
-    # Of each open container what comes next in it: a key that was read, None before one, or an index.
+    """Yields the place of every value in a valid JSON text, and the offset where it begins."""
+    # The next step in each open container: a key that was read, None before a key, or an index.
     path: list[str | int | None] = []
     objects: list[bool] = []
     for token in _TOKEN.finditer(text):

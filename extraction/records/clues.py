@@ -1,9 +1,8 @@
-"""The words behind a value that was not copied: chosen among options, or spelled out.
+"""Finds the words behind a value that was not copied but chosen among options or spelled out.
 
-Where the value itself is printed, in whatever letters and with whatever between its words, these are its
-words, and of several places the one that follows the field's name. Where it is not, they are the words of the
-option and of its description, or of the field that a boolean says is so, where most of them stand close
-together. A value of which neither is found has no words behind it, and that is said.
+If the text prints the value, in any letter case and with anything between its words, these are its words; of several
+places the one after the field's name counts. Otherwise they are words of the option and its description, or of the
+field that a boolean affirms, at the place where most of them stand close together. A value with neither gets no words.
 """
 
 from __future__ import annotations
@@ -20,22 +19,20 @@ from cinnabar.engine.request import Leaf
 from cinnabar.schemas.form.form import Form
 
 _Spans = tuple[tuple[int, int], ...]
-#: Characters that words which belong together stand within, and characters of a document that are looked
-#: through.
+#: The most characters between words that belong together, and the most characters of a document that are searched.
 _CLOSE, FARTHEST = 80, 400_000
-# Values with more letters than this are not looked for as a whole.
+# A value with more letters than this is not searched as a whole.
 _LONGEST = 120
-# Fewest letters of a word in an option's name, and in a description, that says something.
+# The fewest letters of a meaningful word in an option's name, and in a description.
 _NAME_LETTERS, _NOTE_LETTERS = 4, 5
 _WORD = re.compile(r"[^\W_]+")
 _BETWEEN = r"[\W_]*"
 
 
 def words_behind(form: Form, leaf: Leaf, text: str, region: tuple[int, int]) -> _Spans:
-    """The spans of a leaf, [start, end) in characters of the document; looked for where it has none.
+    """Returns the spans of a leaf, [start, end) in characters of the document; it searches them if the leaf has none.
 
-    `region` is the leaf's row, or the whole text. Absence and `false` say nothing, so nothing stands behind
-    them.
+    `region` is the leaf's row, or the whole text. Absence and `false` have no words behind them.
     """
     if leaf.spans or leaf.text in (None, "null", "false", '""') or not 0 <= leaf.slot < len(form.slots):
         return leaf.spans
@@ -57,7 +54,7 @@ def words_behind(form: Form, leaf: Leaf, text: str, region: tuple[int, int]) -> 
 
 
 def row_region(pointer: str, rows: Mapping[str, tuple[int, float]], length: int) -> tuple[int, int]:
-    """The characters of the innermost row that a leaf lies in: from its anchor to that of the next row."""
+    """Returns the characters of the innermost row around a leaf: from its anchor to that of the next row."""
     while pointer and pointer not in rows:
         pointer = pointer.rpartition("/")[0]
     if not pointer:
@@ -70,12 +67,12 @@ def row_region(pointer: str, rows: Mapping[str, tuple[int, float]], length: int)
 
 
 def _printed(value: str, text: str, start: int, end: int, label: str) -> _Spans:
-    """Where the value is printed; the first place behind words of the label, else the first one."""
+    """Returns the printed value: its first place after words of the label, else its first place."""
     plain = str(json.loads(value))
     letters = "".join(_WORD.findall(plain))
     if not letters or len(letters) > _LONGEST:
         return ()
-    # Short ones are whole words: "no" is not printed in "November".
+    # A short value must match whole words: "no" is not printed in "November".
     closing = r"(?![^\W_])" if len(letters) < _NAME_LETTERS or letters.isdecimal() else ""
     pattern = re.compile(r"(?<![^\W_])" + _BETWEEN.join(map(re.escape, letters)) + closing, re.IGNORECASE)
     stems = _stems(label, 3)
@@ -89,7 +86,7 @@ def _printed(value: str, text: str, start: int, end: int, label: str) -> _Spans:
 
 
 def _close_words(text: str, region: tuple[int, int], asked: Question) -> _Spans:
-    """The stretch in which most words of a name and its description stand together; () where too few do."""
+    """Returns the stretch that holds most words of a name and its description close together; () for too few words."""
     names, notes = _stems(asked.label, _NAME_LETTERS), _stems(asked.note, _NOTE_LETTERS)
     places = list(_places(text, region, names | notes))
     often = Counter(stem for _, _, stem in places)
@@ -101,7 +98,7 @@ def _close_words(text: str, region: tuple[int, int], asked: Question) -> _Spans:
         together = {stem for _, _, stem in places[first : last + 1]}
         if not together & names and len(together) < 2:
             continue
-        # Rare words tell more, those of the name twice as much.
+        # Rare words count more, those of the name twice as much.
         score = sum((2.0 if stem in names else 1.0) / math.log(2.0 + often[stem]) for stem in together)
         if score > best + 1e-9:
             best, spans = score, ((places[first][0], end),)

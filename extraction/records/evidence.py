@@ -1,4 +1,4 @@
-"""Where a value was read: from spans of the text to the words on their pages."""
+"""Turns spans of the text into evidence: the words on their pages."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 
 from cinnabar.extraction.documents import Box, Document, Evidence, Span
 
-# Two words stand on one line where they share this part of the lower one's height.
+# Two words stand on one line if they share this part of the lower one's height.
 _SAME_LINE = 0.5
 
 
 def evidence_of(document: Document, spans: Sequence[tuple[int, int]]) -> Evidence | None:
-    """The evidence that these spans of the document are; None where there is none.
+    """Returns the evidence that these spans of the document make; None if there are none.
 
-    `text` is what stands at the offsets, several spans joined by a blank; boxes are one for each line.
+    `text` is the document's text at the spans, joined by blanks; there is one box for each line.
     """
     wanted = [Span(start, end) for start, end in spans if 0 <= start < end <= len(document.text)]
     if not wanted:
@@ -26,7 +26,7 @@ def evidence_of(document: Document, spans: Sequence[tuple[int, int]]) -> Evidenc
 
 
 def page_of(document: Document, evidence: Evidence | None) -> int:
-    """The page, from 1, that the evidence begins on; 0 where there is none."""
+    """Returns the page, from 1, that the evidence begins on; 0 if there is none."""
     if evidence is None:
         return 0
     start = evidence.spans[0].start

@@ -1,15 +1,15 @@
-"""The records of a document's chunks as the one record of the document.
+"""Merges the records of a document's chunks into one record.
 
-A value that a chunk found counts for more than its absence elsewhere: that a chunk does not hold it says
-nothing of the others, and each chunk has weighed its own finding against absence already. Of the values found
-the one stands whose odds against absence are best, as the default model joins the windows of one passage: a
-chunk that surely holds the value, and wavers between two readings, knows more than one that hardly does and
-has only one reading to offer. What is absent is as sure as the chunk that doubts it most. A yes in one chunk
-is a yes, as the model decides such a question where a document says most of it; a no is like an absence.
+A value that a chunk found counts more than its absence elsewhere: its absence from one chunk says nothing about the
+others, and each chunk has weighed its own finding against absence. Of several values the one with the best odds against
+absence wins, the rule by which the default model joins the windows of one passage: a chunk that surely holds the value
+and wavers between two readings knows more than one that hardly holds it and has one reading. An absence is as sure as
+the chunk that doubts it most. A yes in one chunk is a yes, as the model decides a boolean where the document says most
+of it; a no is like an absence.
 
-The rows of an array are those of the chunks, in the order of their anchors. Where two chunks overlap, a row
-that both found is one row, its values merged like any others; a row that only one of them found counts where
-its anchor lies on that one's side of the middle, as the other one saw more of what surrounds it.
+The rows of an array are those of the chunks, in the order of their anchors. Where two chunks overlap, a row that both
+found is one row with merged values. A row that only one of them found counts if its anchor lies on that chunk's side of
+the middle, because the chunk saw more of its surroundings.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from cinnabar.schemas.form.form import Form, Slot
 
 
 def merge(form: Form, chunks: Sequence[Chunk], filled: Sequence[Filled]) -> Filled:
-    """The record of the document whose chunks, in order, were filled so.
+    """Returns the merged record of a document from the filled chunks, in order.
 
-    Its id is that of the first one, its steps the most and its re-openings all that a chunk took. Rows that
-    only fill up what the schema demands are dropped where there are real ones. Rows that say the same are one
-    (`repeats.py`), but for those of a record in which anything was known before.
+    The id is that of the first chunk, `steps` the highest and `reopened` the sum over chunks. Rows that only satisfy
+    the schema's demands are dropped if there are real ones. Rows about the same thing become one
+    (`extraction/records/repeats.py`), unless the record holds known values.
     """
     if len(filled) == 1 and (len(filled[0].rows) < 2 or is_known(filled[0])):
         return filled[0]
@@ -67,7 +67,7 @@ def merge(form: Form, chunks: Sequence[Chunk], filled: Sequence[Filled]) -> Fill
 
 
 def _join(before: RecordPart, after: RecordPart, start: int, end: int) -> RecordPart:
-    """What two chunks found that share the characters [start, end)."""
+    """Joins the parts that two chunks found; the chunks share the characters [start, end)."""
     joined = RecordPart(joined_leaves(before, after))
     for array in sorted({*before.rows, *after.rows}):
         joined.rows[array] = _join_rows(before.rows.get(array, []), after.rows.get(array, []), start, end)
@@ -92,10 +92,10 @@ def _join_rows(before: list[FoundRow], after: list[FoundRow], start: int, end: i
 
 
 def _pairs(before: list[FoundRow], after: list[FoundRow], start: int, end: int) -> dict[int, int]:
-    """Which rows of the first chunk are which ones of the second.
+    """Returns the pairs of rows that two chunks share, as indices of the first chunk's rows to those of the second.
 
-    Those with one anchor, first; then those of which half of the values, or more, were read at the same
-    places: a chunk that begins within a row takes its rest for a row, with another anchor.
+    Rows with one anchor pair first. Then rows pair if at least half of their values were read at the same places: a
+    chunk that begins within a row takes the rest of it for a row with another anchor.
     """
     extents = {
         at: spans for at, row in enumerate(before) if _reaches(row, spans := spans_of(row.part), start)
@@ -123,7 +123,7 @@ def _pairs(before: list[FoundRow], after: list[FoundRow], start: int, end: int) 
 
 
 def _reaches(row: FoundRow, spans: Spans, start: int) -> bool:
-    """Whether a row has anything from this character on."""
+    """Returns True if a row has anything from this character on."""
     return row.anchor >= start or any(end > start for own in spans.values() for _, end in own)
 
 
@@ -131,9 +131,9 @@ _Written = tuple[Mapping[str, Leaf], Mapping[str, tuple[int, float]], str]
 
 
 def _write(form: Form, whole: RecordPart) -> _Written | None:
-    """The leaves, the rows and the text of a record, as the engine writes them; None if it is not allowed."""
+    """Returns the leaves, rows and text of a record as the engine writes them; None if the schema does not allow it."""
     found = list(_flat(whole))
-    # The place in `found` stands in for the anchor, so that rows are known again after `max_items` took some.
+    # The index in `found` replaces the anchor, so that rows can be told after `max_items` removed some.
     rows = [Row(array, parent, at, row.probability) for at, (array, parent, row) in enumerate(found)]
     layout = lay_out(form, rows, {})
     values = []
@@ -150,19 +150,19 @@ def _write(form: Form, whole: RecordPart) -> _Written | None:
 
 
 def _others(slot: Slot, value: Value) -> list[tuple[float, Value]]:
-    """What a slot may be instead of what was found: nothing, or its least text."""
+    """Returns the alternatives of a slot's value: absence, or its minimal text."""
     least = replace(value, text=slot.minimal.encode(), absent=False, confidence=0.0, spans=(), missing=True)
     return [(value.absent_confidence, replace(value, absent=True)), (0.0, least)]
 
 
 def _fullest(filled: Sequence[Filled]) -> _Written:
-    """The record of the chunk that found most, where the chunks' records do not go together."""
+    """Returns the record of the chunk that found most, for chunks whose records do not go together."""
     best = max(filled, key=lambda one: sum(x.confidence for x in one.leaves.values() if rank(x) == 2))
     return best.leaves, best.rows, best.record
 
 
 def _flat(whole: RecordPart) -> Iterator[tuple[int, int, FoundRow]]:
-    """All rows with their array and the place of the row around them, parents before their children."""
+    """Yields all rows with their array and the index of the row around them, parents before children."""
     waiting = [(-1, whole)]
     count = 0
     while waiting:
@@ -175,7 +175,7 @@ def _flat(whole: RecordPart) -> Iterator[tuple[int, int, FoundRow]]:
 
 
 def _value(slot: Slot, leaf: Leaf | None) -> Value:
-    """What is written for a slot of which this is known."""
+    """Returns the value to write for a slot with this leaf."""
     if leaf is None:
         return Value(slot.minimal.encode(), absent=True)
     default = leaf.origin == "default"

@@ -1,4 +1,4 @@
-"""A record taken apart: what was found in it and in each of its rows, by the slots and arrays of its form."""
+"""Takes a record apart into leaves and rows, by the slots and arrays of its form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Spans = dict[int, list[tuple[int, int]]]
 
 @dataclass(slots=True)
 class RecordPart:
-    """What was found in the record, or in one row but for rows within it: leaves by slot, rows by array."""
+    """The findings of a record, or of one row without its inner rows: leaves by slot, rows by array."""
 
     leaves: dict[int, Leaf] = field(default_factory=dict)
     rows: dict[int, list[FoundRow]] = field(default_factory=lambda: defaultdict(list))
@@ -25,7 +25,7 @@ class RecordPart:
 
 @dataclass(slots=True)
 class FoundRow:
-    """A row: its anchor in characters of the document, and what was found in it."""
+    """A row: its anchor in characters of the document, its probability, and its findings."""
 
     anchor: int
     probability: float
@@ -33,12 +33,12 @@ class FoundRow:
 
 
 def part_of(form: Form, filled: Filled) -> RecordPart:
-    """A record taken apart; fillers, which have no anchor, are not among its rows."""
+    """Returns a record taken apart; its rows leave out fillers, which have no anchor."""
     pointers = sorted(filled.leaves)
 
     def within(pointer: str) -> list[Leaf]:
-        # What begins with "/item/" stands between that and "/item0", "0" being the next character. A look at
-        # all leaves for each choice took 3.8 seconds for 5,000 rows with one each, this takes 0.2.
+        # Pointers below "/item/" sort between it and "/item0", since "0" is the next character. Scanning all leaves for
+        # each choice took 3.8 seconds for 5,000 rows with one each; this takes 0.2.
         inner = pointers[bisect_left(pointers, f"{pointer}/") : bisect_left(pointers, f"{pointer}0")]
         return [filled.leaves[at] for at in (pointer, *inner) if at in filled.leaves]
 
@@ -69,7 +69,7 @@ def part_of(form: Form, filled: Filled) -> RecordPart:
 
 
 def joined_leaves(one: RecordPart, other: RecordPart) -> dict[int, Leaf]:
-    """The leaves of two parts that are about the same thing: of each slot the one that counts."""
+    """Returns the leaves of two parts about the same thing: the surer leaf of each slot."""
     leaves = dict(one.leaves)
     for slot, leaf in other.leaves.items():
         leaves[slot] = surer(leaves[slot], leaf) if slot in leaves else leaf
@@ -77,7 +77,7 @@ def joined_leaves(one: RecordPart, other: RecordPart) -> dict[int, Leaf]:
 
 
 def surer(one: Leaf, other: Leaf) -> Leaf:
-    """Of two leaves of one place the one that counts; the earlier one where they are equal."""
+    """Returns the leaf of two that counts for one slot; the first one if they are equal."""
     mine, theirs = rank(one), rank(other)
     if mine != theirs:
         return one if mine > theirs else other
@@ -89,22 +89,22 @@ def surer(one: Leaf, other: Leaf) -> Leaf:
 
 
 def _yes(leaf: Leaf) -> float:
-    """How sure an answer is of a yes: a no counts against it."""
+    """Returns the confidence of a yes; a no counts negative."""
     return leaf.confidence if leaf.text == "true" else -leaf.confidence
 
 
 def _odds(leaf: Leaf) -> float:
-    """How much likelier the value is than there being none; probabilities are known to four places."""
+    """Returns the odds of the value against absence; probabilities have four places."""
     return leaf.confidence / (leaf.absence + 1e-4)
 
 
 def rank(leaf: Leaf) -> int:
-    """2 for a value, 1 for a guess where one is demanded, 0 for none, or for what is given for none."""
+    """Returns 2 for a value, 1 for a guess of a required value, 0 for an absence or its replacement."""
     return 1 if leaf.missing else 0 if leaf.origin in NONE else 2
 
 
 def spans_of(part: RecordPart) -> Spans:
-    """Where the values of a row, and of rows within it, were read, by slot."""
+    """Returns the spans of the values of a row and its inner rows, by slot."""
     found: Spans = defaultdict(list)
     for slot, leaf in part.leaves.items():
         found[slot] += leaf.spans if rank(leaf) == 2 else ()
@@ -115,7 +115,7 @@ def spans_of(part: RecordPart) -> Spans:
 
 
 def shared(one: Spans, other: Spans) -> float:
-    """The share of values read at the same places, of the row that has fewer."""
+    """Returns the share of values read at the same places, of the row with fewer values."""
     least = min(sum(map(len, one.values())), sum(map(len, other.values())))
     hits = sum(
         any(a < d and c < b for c, d in other.get(slot, ())) for slot, own in one.items() for a, b in own

@@ -1,20 +1,17 @@
-"""Rows that are about the same thing are one row.
+"""Unites rows about the same thing.
 
-A document names a thing more than once: a list above and the sentence about it, the mail that bounced and the
-report on it. Each mention may look like the beginning of an item, and what is read around it is then partly
-the same. Without this, rows found twice cost bounce_email .14 of the F1 of its lists and broker_statements
-.04 (docs/model/log.md).
+A document names a thing more than once: a list above and the sentence about it, the mail that bounced and the report on
+it. Each mention may look like the start of an item, and the model then reads partly the same words around it. Without
+this, rows found twice cost bounce_email .14 of the F1 of its lists and broker_statements .04 (docs/model/log.md).
 
-Two rows are one where half of the values of the one that has fewer were read at the same places as the
-other's. A place that more than two rows share belongs to their group, as a date above a table does, and says
-nothing. Rows of words alone, without numbers, are one as well where all that both have is the same, wherever
-it stands and however it is written: to name a thing twice makes no second one, while two lines of a bill may
-well be equal.
+Two rows are one if half of the values of the row with fewer were read at the same places as the other's. A place that
+more than two rows share belongs to their group, like a date above a table, and does not count. Rows of words without
+numbers are also one if all their common values are equal, at any place and in any writing: to name a thing twice makes
+no second one, while two lines of a bill may well be equal.
 
-And where there are but a few rows, two that follow one another are one if each has what the other lacks and
-both have the same otherwise: a settlement may name the shares in its heading and the sum in its foot. Longer
-lists are tables, in which a row may well leave out what the next one has (broker_statements .579 to .585, 81
-other sets as they were).
+In a short list two consecutive rows are one if each has values that the other lacks and their common values are equal:
+a settlement may name the shares in its heading and the sum in its foot. Longer lists are tables, in which a row may
+leave out values of the next one (broker_statements .579 to .585, 81 other sets unchanged).
 """
 
 from __future__ import annotations
@@ -29,21 +26,21 @@ from cinnabar.extraction.records.parts import FoundRow, RecordPart, Spans, joine
 
 # Least share of values that were read at the same places.
 _SAME_PLACES = 0.5
-# A place that more rows share than this is the place of a group of rows.
+# A place that more rows than this share belongs to a group of rows.
 _OWN = 2
-# Lists of more rows than this are tables: their rows need not complete each other.
+# A list of more rows than this is a table: its rows need not complete each other.
 _FEW = 4
-# Rows with one text are compared with so many others that have it: a list of thousands takes linear time.
+# A row is compared with at most so many rows of the same text, so that a list of thousands takes linear time.
 _COMPARED = 32
 
 
 def is_known(filled: Filled) -> bool:
-    """Whether anything in this record was known before: what is known stays as it is, row for row."""
+    """Returns True if the record holds known values; these stay as they are, row for row."""
     return any(leaf.origin == "known" for leaf in filled.leaves.values())
 
 
 def without_repeats(part: RecordPart) -> RecordPart:
-    """The same with one row for rows that are about the same thing, at the anchor of the first."""
+    """Returns the part with one row for each thing, at the anchor of its first row."""
     rows = {array: [_inner(row) for row in own] for array, own in part.rows.items()}
     return RecordPart(dict(part.leaves), {array: _united(own) for array, own in rows.items()})
 
@@ -54,9 +51,9 @@ def _inner(row: FoundRow) -> FoundRow:
 
 @dataclass(slots=True)
 class _Read:
-    """Where the values of a row were read, and the folded texts of those that stand in the row itself.
+    """The places where a row's values were read, and the folded texts of its own values.
 
-    `words`: it has nothing but words, and no rows within it.
+    `words` is true if all values are words without numbers and the row has no inner rows.
     """
 
     places: Spans
@@ -76,14 +73,14 @@ class _Read:
         return cls(spans_of(part), same, words and not any(part.rows.values()))
 
     def marks(self) -> Iterator[Hashable]:
-        """What another row has to have in common with this one."""
+        """Yields the keys by which a row meets rows with the same place or text."""
         for slot, spans in self.places.items():
             yield from ((slot, *span) for span in set(spans))
         if self.words:
             yield from self.texts.items()
 
     def own(self, count: Counter[Hashable]) -> Spans:
-        """Its places without those of its group."""
+        """Returns its places without those of its group."""
         return {
             slot: [span for span in spans if count[(slot, *span)] <= _OWN]
             for slot, spans in self.places.items()
@@ -91,7 +88,7 @@ class _Read:
 
 
 def _united(rows: Sequence[FoundRow]) -> list[FoundRow]:
-    """The rows in their order, each with what later ones say of the same thing."""
+    """Returns the rows in their order, each united with later rows about the same thing."""
     read = [_Read.of(row.part) for row in rows]
     count = Counter(mark for one in read for mark in one.marks())
     kept: list[int] = []
@@ -114,7 +111,7 @@ def _united(rows: Sequence[FoundRow]) -> list[FoundRow]:
 
 
 def _completed(rows: Sequence[FoundRow]) -> list[FoundRow]:
-    """The rows of a short list, one for those that complete each other."""
+    """Returns the rows of a short list with completing neighbours united."""
     found: list[FoundRow] = []
     for row in rows:
         if found and _complete(_Read.of(found[-1].part), _Read.of(row.part)):
@@ -125,7 +122,7 @@ def _completed(rows: Sequence[FoundRow]) -> list[FoundRow]:
 
 
 def _complete(one: _Read, other: _Read) -> bool:
-    """Whether each has what the other lacks, and what both have is the same."""
+    """Returns True if each row has values that the other lacks and their common values are equal."""
     mine, theirs = one.texts.keys(), other.texts.keys()
     differ = any(one.texts[slot] != other.texts[slot] for slot in mine & theirs)
     return bool(mine - theirs and theirs - mine) and not differ
@@ -141,7 +138,7 @@ def _same(one: _Read, other: _Read, count: Counter[Hashable]) -> bool:
 
 
 def _both(one: FoundRow, other: FoundRow) -> FoundRow:
-    """One row of two, its values those that count, the rows within both in the order of anchors."""
+    """Unites two rows: the surer values, and the inner rows of both in the order of their anchors."""
     part = RecordPart(joined_leaves(one.part, other.part))
     for array in sorted({*one.part.rows, *other.part.rows}):
         within = [*one.part.rows.get(array, ()), *other.part.rows.get(array, ())]

@@ -1,8 +1,7 @@
-"""In how many ways a schema leads to its parts at one value, which the validator of records walks one by one.
+"""Refuses schemas that the validator of records would walk for ever.
 
-jsonschema-rs goes every way through `allOf`, `anyOf`, `$ref` and the like when it prepares a keyword that
-asks what those have evaluated. Our judge remembers each part once (schemas/judging); where the validator
-would not end, the schema is refused before.
+To prepare an `unevaluated…` keyword jsonschema-rs follows each way through `allOf`, `anyOf`, `$ref` and the like at one
+value. Our own judge visits each part once (`schemas/judging`). This check counts the ways beforehand.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ from typing import Any
 from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.judging.resources import Documents, Place
 
-# Ways at most: 2**16 of them take half a second to prepare.
+# Most ways: 2**16 of them take half a second to prepare.
 _MAX_WAYS = 1 << 16
-# Schemas nested at one value that are followed; of more there is no form (docs/json-schema.md).
+# Schemas nested at one value that are followed; deeper ones have no form (docs/json-schema.md).
 _DEEPEST = 200
 _LISTS = ("allOf", "anyOf", "oneOf")
 _SINGLE = ("not", "if", "then", "else")
@@ -24,7 +23,8 @@ _ASKING = ("unevaluatedProperties", "unevaluatedItems")
 
 
 def check_routes(schema: Any) -> None:
-    """Raise UnsupportedSchema with the pointer of an `unevaluated…` that is reached in too many ways."""
+    """Raises UnsupportedSchema, with the pointer of an `unevaluated…` keyword, if too many ways lead through its
+    schema."""
     if not _asks(schema):
         return
     documents = Documents(schema)
@@ -35,14 +35,14 @@ def check_routes(schema: Any) -> None:
         if isinstance(place.value, dict):
             for keyword in _ASKING:
                 if keyword in place.value and _ways(place, documents, counted) > _MAX_WAYS:
-                    reason = f"more than {_MAX_WAYS:,} ways lead through what stands beside it"
+                    reason = f"more than {_MAX_WAYS:,} ways lead through the keywords beside it"
                     advice = "describe the parts once, without alternatives that lead to the same ones"
                     raise UnsupportedSchema(f"{place.pointer}/{keyword}", keyword, reason, advice)
         pending += reversed(list(_children(place)))
 
 
 def _asks(schema: Any) -> bool:
-    """Whether any such keyword is there."""
+    """Returns True if the schema has such a keyword."""
     pending = [schema]
     while pending:
         part = pending.pop()
@@ -56,7 +56,7 @@ def _asks(schema: Any) -> bool:
 
 
 def _ways(place: Place, documents: Documents, counted: dict[int, int], deep: int = 0) -> int:
-    """The ways from here into parts at the same value, this one among them; of a loop one round."""
+    """Returns the number of ways from here into parts at the same value, this one included; a loop counts once."""
     if deep > _DEEPEST:
         return _MAX_WAYS + 1
     if id(place) not in counted:
@@ -67,7 +67,7 @@ def _ways(place: Place, documents: Documents, counted: dict[int, int], deep: int
 
 
 def _beside(place: Place, documents: Documents) -> Iterator[Place]:
-    """The schemas that a value here has to do with as well."""
+    """Yields the schemas that also apply to a value here."""
     value = place.value
     if not isinstance(value, dict):
         return
@@ -82,7 +82,7 @@ def _beside(place: Place, documents: Documents) -> Iterator[Place]:
 
 
 def _children(place: Place) -> Iterator[Place]:
-    """All objects and lists within this one."""
+    """Yields all objects and lists within this one."""
     value = place.value
     if isinstance(value, (dict, list)):
         keys = value if isinstance(value, dict) else map(str, range(len(value)))

@@ -1,9 +1,9 @@
-"""Tiers: a cheap model fills the form, and what it is not sure of goes to a stronger one.
+"""Escalates unsure values of a filled form to a stronger model.
 
-What is sure is frozen in the stronger model's request, and written as the cheap one had it. Of a list whose
-rows are all sure the values are frozen one by one; of any other list, and of alternatives and open properties
-where anything is in doubt, the whole goes up. A list that the cheap model found empty goes up with the others
-of its document, never on its own: nothing says how sure that is.
+Sure values are frozen in the stronger model's request and written as the cheap model had them. In a list whose rows are
+all sure the values are frozen one by one. Any other list is asked as a whole, and so are alternatives and open
+properties with anything in doubt. An empty list is asked again with other values of its document, never on its own:
+there is no confidence for its emptiness.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from cinnabar.schemas.pointers import above, escape
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """A stronger model, and the confidence below which a value goes up to it."""
+    """A stronger model, and the confidence below which values are escalated to it."""
 
     filler: Filler
     below: float
@@ -36,7 +36,7 @@ class Tier:
 
 @dataclass(slots=True)
 class Escalated:
-    """What went up: documents, and the fields in them that were not frozen."""
+    """The number of escalated documents, and of their fields that were not frozen."""
 
     documents: int = 0
     fields: int = 0
@@ -44,7 +44,7 @@ class Escalated:
 
 @dataclass(frozen=True, slots=True)
 class MergedRecord:
-    """A document and its record, merged from its chunks, before anything goes up."""
+    """A document and its record, merged from its chunks, before escalation."""
 
     document: Document
     filled: Filled
@@ -53,10 +53,10 @@ class MergedRecord:
 def escalate(
     merged: Sequence[MergedRecord], form: Form, tier: Tier, context: int | None = None
 ) -> tuple[list[Result], Escalated]:
-    """The records, in their order, with what was not sure answered by the stronger model.
+    """Returns the records in order, with unsure values answered by the stronger model, and the counts.
 
-    `context` is the most tokens of a chunk, where fewer than the model's are wanted. A record of which nothing
-    is in doubt stays as it is; one of which a chunk failed is that failure.
+    `context` limits the tokens of a chunk; None means as many as the model holds. A record without doubts stays as it
+    is; a record with a failed chunk becomes that failure.
     """
     raised: dict[int, _Raised] = {}
     finals: dict[int, Result] = {}
@@ -84,7 +84,7 @@ def escalate(
 
 
 def freeze_sure(form: Form, filled: Filled, below: float, lists: bool = True) -> dict[str, str | None]:
-    """What is sure of a record, by pointer, as `Request.known` takes it; nothing in lists unless told so."""
+    """Returns the sure values by pointer, in the form of `Request.known`; values in lists only with `lists`."""
     walk = _Walk(filled, below, lists, sorted(filled.leaves))
     walk.visit(form.root, parse(filled.record), "")
     return walk.frozen
@@ -100,13 +100,13 @@ def _unsure(leaf: Leaf, below: float) -> bool:
 
 
 def _internal(lower: MergedRecord, error: Exception) -> Failed:
-    """A fault of ours with one document, which harms no other."""
+    """Returns the failure for an internal error with one document; other documents go on."""
     return Failed(lower.filled.id, "internal_error", f"{type(error).__name__}: {error}"[:2000])
 
 
 @dataclass(slots=True)
 class _Walk:
-    """One walk over a record, along its form; `pointers` are those of its leaves, sorted."""
+    """Walks a record along its form and freezes sure values; `pointers` are those of its leaves, sorted."""
 
     filled: Filled
     below: float
@@ -115,7 +115,7 @@ class _Walk:
     frozen: dict[str, str | None] = field(default_factory=dict)
 
     def visit(self, node: Node, value: Any, pointer: str) -> None:
-        """Freeze what is sure at this place."""
+        """Freezes the sure values at this place."""
         if isinstance(node, Slot):
             leaf = self.filled.leaves.get(pointer)
             if leaf is not None and leaf.text is not None and not _unsure(leaf, self.below):
@@ -138,7 +138,7 @@ class _Walk:
             self._list(node, value, pointer)
 
     def _list(self, node: ArrayNode, value: list[Any], pointer: str) -> None:
-        """Freeze the sure values of a list, where each of its items is sure and has one."""
+        """Freezes the sure values of a list if all its items are sure and each has a value."""
         rows = [self.filled.rows.get(f"{pointer}/{at}") for at in range(len(node.prefix), len(value))]
         if any(row is None or row[1] < self.below for row in rows):
             return
@@ -154,7 +154,7 @@ class _Walk:
         self.frozen |= inner.frozen
 
     def _closed(self, pointer: str) -> None:
-        """Freeze a place that is not there, where that is sure of all that it would hold."""
+        """Freezes an absent place if all leaves below it are sure."""
         if self._all_sure(pointer):
             self.frozen |= dict.fromkeys(self._below(pointer))
 
@@ -172,7 +172,7 @@ class _Walk:
 
 
 def is_plain(node: Node) -> bool:
-    """Whether all that this alternative holds can be frozen."""
+    """Returns True if all values of this alternative can be frozen."""
     if isinstance(node, ObjectNode):
         return not node.rest and all(is_plain(place.node) for place in node.properties)
     return isinstance(node, Slot)
@@ -180,7 +180,7 @@ def is_plain(node: Node) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Raised:
-    """A document that goes up, in its chunks, with what is frozen."""
+    """An escalated document with its chunks and frozen values."""
 
     lower: MergedRecord
     pieces: list[Chunk]
@@ -198,7 +198,7 @@ class _Raised:
         ]
 
     def merged(self, results: Sequence[Result]) -> Result:
-        """The record of the answers; what was frozen has its evidence and confidence from below."""
+        """Returns the record of the answers; frozen values keep the cheap model's evidence and confidence."""
         failed = next((result for result in results if isinstance(result, Failed)), None)
         if failed is not None:
             return failed

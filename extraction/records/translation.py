@@ -1,9 +1,8 @@
-"""A schema in the words of the independent validator, where it reads them otherwise than their standards do.
+"""Translates the patterns and `nullable` of a schema for jsonschema-rs.
 
-jsonschema-rs runs patterns in a regular expression engine of Rust. Most mean the same there; a pattern that
-might not is said again without what is read in two ways: classes as plain ranges of code points, `\\b` by
-what stands around it. The matching stays the validator's own, but for patterns that its engine refuses even
-then: these are found by `cinnabar.schemas.regex.patterns`.
+jsonschema-rs runs patterns in a regular expression engine of Rust. Most patterns mean the same there. Any other is
+rewritten without ambiguous parts: classes become plain ranges of code points, and `\\b` becomes lookarounds.
+`cinnabar.schemas.regex.patterns` matches the patterns that the engine refuses even then.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from cinnabar.schemas.texts import schema_text
 
 #: A keyword of our own, for patterns that the validator's engine cannot run.
 ECMA_PATTERN = "x-cinnabar-pattern"
-#: Keywords whose values are data, and those whose values are schemas by name, whatever the name.
+#: Keywords whose values are data, and keywords that map any name to a schema.
 _DATA = ("const", "default", "enum", "example", "examples")
 _NAMED = ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
 
-# What ECMA-262 and Rust read alike: letters and marks, escaped marks, sets of these, groups, counts.
+# Syntax that ECMA-262 and Rust read alike: letters and marks, escaped marks, sets of these, groups, counts.
 _MARK = r"[A-Za-z0-9 _@#%=!,;:/'\"<>`]"
 _ESCAPED = r"\\[-d./+*?()\[\]{}^$|\\]"
 _SET = rf"\[\^?(?:{_MARK}|{_ESCAPED}|[.+*?(){{}}|$]|-(?!-))+\]"
@@ -36,12 +35,12 @@ _SAME = re.compile(rf"(?:{_MARK}|{_ESCAPED}|{_SET}|-|[\^$|)*+?]|\((?:\?[:=!])?|\
 
 
 def translated(schema: Any, nullable: bool) -> tuple[Any, dict[str, str]]:
-    """The schema as jsonschema-rs has to be given it, and the patterns by what is said in their place.
+    """Returns the schema for jsonschema-rs, and the original patterns by their translations.
 
-    `nullable` says whether OpenAPI's keyword counts.
+    `nullable` says if OpenAPI's keyword counts.
     """
     patterns: dict[str, str] = {}
-    # What a reference names by its pattern keeps that name.
+    # A reference may name a part by its pattern, so these patterns keep their names.
     named = "/patternProperties/" in schema_text(schema)
 
     def change(part: dict[str, Any]) -> None:
@@ -67,7 +66,7 @@ def translated(schema: Any, nullable: bool) -> tuple[Any, dict[str, str]]:
 
 
 def rewritten(schema: Any, change: Callable[[dict[str, Any]], None]) -> Any:
-    """A copy of the schema, each object of it that is a schema changed, in place, the inner ones first."""
+    """Returns a copy of the schema; `change` edits each object that is a schema in place, inner ones first."""
     if isinstance(schema, list):
         return [rewritten(part, change) for part in schema]
     if not isinstance(schema, dict):
@@ -83,7 +82,7 @@ def rewritten(schema: Any, change: Callable[[dict[str, Any]], None]) -> Any:
 
 
 def _allow_null(schema: dict[str, Any]) -> None:
-    """OpenAPI 3.0's `nullable: true` beside a `type`, written as null among the types."""
+    """Rewrites OpenAPI 3.0's `nullable: true` beside a `type` as null among the types."""
     if schema.get("nullable") is True and isinstance(schema.get("type"), (str, list)):
         kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
         schema["type"] = [*kinds, *(() if "null" in kinds else ("null",))]
@@ -91,9 +90,9 @@ def _allow_null(schema: dict[str, Any]) -> None:
 
 @lru_cache(maxsize=1024)
 def rust_pattern(pattern: str) -> str | None:
-    """This pattern of ECMA-262 as jsonschema-rs reads it so; None where its engine has no such pattern.
+    """Returns this ECMA-262 pattern in the syntax of jsonschema-rs; None if its engine cannot run it.
 
-    What is no pattern stays as it is, for the validator to refuse.
+    An invalid pattern is returned unchanged, for the validator to refuse.
     """
     same = _SAME.fullmatch(pattern) is not None
     try:
@@ -134,7 +133,7 @@ def _rust(tree: Tree) -> str:
 
 
 def _set(ranges: Ranges) -> str:
-    """One code point of these, surrogates aside, which no text of Rust has."""
+    """Returns a class of these code points without surrogates, which Rust text cannot hold."""
     kept: list[tuple[int, int]] = []
     for first, last in ranges:
         kept += ((a, b) for a, b in ((first, min(last, 0xD7FF)), (max(first, 0xE000), last)) if a <= b)
@@ -143,7 +142,7 @@ def _set(ranges: Ranges) -> str:
 
 
 class EcmaPattern:
-    """The keyword ECMA_PATTERN: ValueError where a string has no match."""
+    """The keyword ECMA_PATTERN. `validate` raises ValueError if a string has no match."""
 
     def __init__(self, _parent: dict[str, Any], value: Any, _path: list[str | int]) -> None:
         self._pattern = str(value)

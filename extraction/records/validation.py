@@ -1,9 +1,8 @@
-"""The judge of every record: an independent validator of JSON Schema, then the Pydantic model where there is
-one.
+"""Validates records with an independent JSON Schema validator, then with the Pydantic model if there is one.
 
-The text itself is judged, with its numbers exact, by jsonschema-rs under the draft that the schema's
-`$schema` names (2020-12 where it names none), `format` asserted. Of our own schema code none takes part but
-the parser of patterns, where these have to be said in other words (`translation.py`).
+jsonschema-rs checks the text itself, with exact numbers and asserted `format`, under the draft of the schema's
+`$schema` (2020-12 by default). Our own schema code takes no part, except for the parser of patterns
+(`extraction/records/translation.py`).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from cinnabar.schemas.pointers import escape
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A place in a record, by JSON pointer (RFC 6901), and what is wrong there."""
+    """A place in a record, by JSON pointer (RFC 6901), and the rule that it breaks."""
 
     pointer: str
     message: str
@@ -36,9 +35,9 @@ class Violation:
 class Validator:
     """Checks records against one schema; threads may share it.
 
-    No reference outside of the schema is ever fetched. Raises UnsupportedSchema with the pointer of a
-    reference that leads nowhere, also in a part that nothing refers to, or of an `unevaluated…` that is
-    reached in too many ways, and SchemaError where the schema cannot be used otherwise.
+    It never fetches a reference outside of the schema. Raises UnsupportedSchema, with the pointer, for a reference that
+    leads nowhere (also in an unused part) or an `unevaluated…` keyword with too many ways. Raises SchemaError if the
+    schema cannot be used for another reason.
     """
 
     def __init__(self, source: SchemaSource) -> None:
@@ -51,14 +50,14 @@ class Validator:
                 schema, validate_formats=True, offline=True, keywords={ECMA_PATTERN: EcmaPattern}
             )
         except (ValueError, jsonschema_rs.ReferencingError) as error:
-            # It reads what nothing refers to as well, and does not tell the places of references.
+            # The validator reads unused parts as well, and does not tell the places of references.
             unresolved = Documents(source.schema).unresolved()
             if unresolved is not None:
                 raise unresolved from error
             raise SchemaError(f"{source.name}: refused by the validator of records: {error}") from error
 
     def check(self, record_text: str) -> list[Violation]:
-        """What is wrong with this JSON text; nothing where it is valid."""
+        """Returns the violations in this JSON text; [] if it is valid."""
         try:
             value = exact(record_text)
         except (ValueError, RecursionError) as error:
@@ -68,12 +67,12 @@ class Validator:
                 Violation(pointer(error.instance_path), self._told(error))
                 for error in self._validator.iter_errors(value)
             ]
-        except ValueError as error:  # deeper than the validator goes, or a string that is no valid Unicode
+        except ValueError as error:  # nested too deep, or a string that is not valid Unicode
             return [Violation("", f"the validator refuses the record: {error}")]
         return found or self._check_model(record_text)
 
     def _told(self, error: jsonschema_rs.ValidationError) -> str:
-        """What is wrong, with the pattern of the schema where another one was put in its place."""
+        """Returns the error's message with the original pattern in place of its translation."""
         said = getattr(error.kind, "pattern", None)
         return error.message.replace(said, self._patterns.get(said, said)) if said else error.message
 
@@ -83,15 +82,15 @@ class Validator:
         try:
             self._model.model_validate_json(record_text)
         except ValidationError as error:
-            # Union branches stand in Pydantic's places too; such a pointer names the nearest it can.
+            # Pydantic's locations also hold union branches; such a pointer names the nearest place it can.
             return [Violation(pointer(part["loc"]), part["msg"]) for part in error.errors(include_url=False)]
         return []
 
 
 def exact(text: str) -> Any:
-    """The value of this JSON text, numbers as int or Decimal.
+    """Returns the value of this JSON text, with numbers as int or Decimal.
 
-    Raises ValueError where it is not JSON (RFC 8259), or has a key twice in one object.
+    Raises ValueError if it is not JSON (RFC 8259) or an object has a key twice.
     """
     return json.loads(
         text,
@@ -103,17 +102,17 @@ def exact(text: str) -> Any:
 
 
 def pointer(steps: Iterable[str | int]) -> str:
-    """The JSON pointer of these steps."""
+    """Returns the JSON pointer of these steps."""
     return "".join("/" + escape(str(step)) for step in steps)
 
 
 def _integer(digits: str) -> int | Decimal:
-    # Python refuses to read integers of more than 4300 digits, as that takes quadratic time.
+    # Python refuses to read integers of more than 4300 digits, because that takes quadratic time.
     return int(digits) if len(digits) <= 4000 else Decimal(digits)
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name}, which is no JSON number")
+    raise ValueError(f"{name}, which is not a JSON number")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -121,5 +120,5 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {twice!r} twice in one object")
+        raise ValueError(f"an object with the key {twice!r} twice")
     return found

@@ -1,4 +1,4 @@
-"""Parquet is the truth, a manifest says which of it counts, and DuckDB is a snapshot to read.
+"""The output folder: Parquet files hold the data, manifests commit them, and DuckDB views show them.
 
 An output folder DIR holds
 
@@ -9,18 +9,18 @@ An output folder DIR holds
     outcomes/batch-N.parquet     one row a run and input path, with records that were rejected
     runs/batch-N.parquet         a row when a run starts, another when it ends
     manifest/batch-N.json        the commits
-    cinnabar.duckdb              views over the above (`snapshot.py`)
+    cinnabar.duckdb              views over the above (`extraction/storage/snapshot.py`)
     .lock                        held by the run that writes
 
-What holds:
-- A batch is committed by one atomic rename, that of its manifest, which names its Parquet files with sizes
-and
-  SHA-256. After a crash there are whole batches or none; files that no manifest names are ignored, and
-  removed when the folder is next opened for writing.
-- Numbers N only go up. Small batches are merged, many into one, by a manifest that names those it replaces
-  (`compaction.py`); replaced files stay for a day, for readers of an older snapshot.
+Invariants:
+
+- One atomic rename commits a batch: that of its manifest, which names its Parquet files with sizes and SHA-256.
+  After a crash there are whole batches or none. Readers ignore files that no manifest names; the next writer
+  removes them.
+- Numbers N only go up. Compaction merges many small batches into one, by a manifest that names those it replaces
+  (`extraction/storage/compaction.py`); replaced files stay for a day, for readers of an older snapshot.
 - A record's key is (document digest, schema fingerprint, engine fingerprint), and each key is written once.
 - One process writes at a time; a dead one leaves no lock behind. Readers need no lock.
 
-`docs/storage.md` tells the same to the analyst.
+`docs/storage.md` describes the same for analysts.
 """

@@ -1,7 +1,7 @@
-"""Many small batches become one large one, so that a table of any size stays a few dozen files.
+"""Merges many small batches into one large one, so that a table of any size stays a few dozen files.
 
-Batches of one schema and level are merged FAN at a time into one of the next level: a row is rewritten once a
-level, and there are at most FAN - 1 batches on each.
+Batches of one schema and level are merged FAN at a time into one of the next level: a row is rewritten once a level,
+and there are at most FAN - 1 batches on each.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ROW_GROUP = 16 << 20
 
 
 def due(committed: Sequence[Manifest]) -> list[Manifest]:
-    """The batches that are to be merged now, in order; none where no level of any schema is full."""
+    """Returns the batches to merge now, in order; none if no level of any schema is full."""
     groups: dict[tuple[str, str, int], list[Manifest]] = defaultdict(list)
     for entry in committed:
         group = groups[entry.schema_name, entry.schema_fingerprint, entry.level]
@@ -35,9 +35,9 @@ def due(committed: Sequence[Manifest]) -> list[Manifest]:
 
 
 def merge_batches(out: Path, group: Sequence[Manifest], number: int) -> Manifest:
-    """Write the files of these batches as one batch; it counts once its manifest is committed.
+    """Writes the files of these batches as one batch; it counts once its manifest is committed.
 
-    Raises RunError where a file has changed since it was committed: a merge would give it a new checksum.
+    Raises RunError if a file has changed since its commit: a merge would give it a new checksum.
     """
     manifests.check_digests(out, group)
     folders: dict[str, list[StoredFile]] = defaultdict(list)

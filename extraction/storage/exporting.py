@@ -1,4 +1,4 @@
-"""A view, or the answer to a query, as one file: CSV, JSON Lines or Parquet."""
+"""Exports a view, or the answer to a query, as one file: CSV, JSON Lines or Parquet."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from cinnabar.extraction.storage.reading import connect, distinct, question
 from cinnabar.schemas.errors import UsageError
 
 FORMATS = ("csv", "jsonl", "parquet")
-# The endings of file names by which a format is known.
+# The file suffixes that imply a format.
 _SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
-#: What a spreadsheet takes for a formula (OWASP, CSV Injection), also behind the apostrophes that defuse it.
+#: Texts that a spreadsheet takes for a formula (OWASP, CSV Injection), also behind the apostrophes that defuse them.
 FORMULA = re.compile("'*[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]")
-# A number in words, as the view `fields` has it, is none.
+# The view `fields` has numbers as text; these are no formulas.
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
-#: Stands before a formula, and makes it a text that is shown as it is; taking one away gives the text again.
+#: Put before a formula to make it plain text; without it the text is the original again.
 DEFUSED = "'"
 _QUOTED = re.compile(r"[\",\r\n]|^$|^\s|\s$")
 _ROWS = 10_000
 
 
 def format_of(path: Path | None, named: str | None) -> str:
-    """The format that is meant. UsageError where neither the name nor the ending tells."""
+    """Returns the format by its name, else by the suffix of the path. Raises UsageError if neither tells."""
     if named is not None:
         if named not in FORMATS:
             raise UsageError(f"--format: expected one of {', '.join(FORMATS)}, got {named!r}")
@@ -50,16 +50,16 @@ def format_of(path: Path | None, named: str | None) -> str:
 def export(
     out: Path, what: str, form: str, to: Path | BinaryIO, *, sql: bool = False, formulas: bool = False
 ) -> int:
-    """Write the rows of a view, or those of a query where `sql` says so, to a file or a stream; how many.
+    """Writes the rows of a view (or of a query, with `sql`) to a file or a stream, and returns their number.
 
-    In CSV a text that a spreadsheet takes for a formula, also in a heading, gets an apostrophe before it,
-    unless `formulas`. Numbers stay numbers, lists and objects are JSON. In JSON Lines
-    decimals are numbers with all their digits, dates are texts (ISO 8601), and what is no finite number is
-    null. Parquet has the types of the view. A file is whole or not there. Raises UsageError for a view or a
-    query that is wrong, and for a file within the folder itself, which may be one of its own.
+    In CSV a text that a spreadsheet takes for a formula, also in a heading, gets an apostrophe before it, unless
+    `formulas`. Numbers stay numbers; lists and objects are JSON. In JSON Lines decimals are numbers with all their
+    digits, dates are texts (ISO 8601), and numbers that are not finite are null. Parquet has the types of the view. A
+    file is whole or absent. Raises UsageError if the view or query is wrong, or if the file lies within the output
+    folder, where it could replace a stored file.
     """
     if isinstance(to, Path) and to.resolve().is_relative_to(out.resolve()):
-        raise UsageError(f"--to {to}: lies among the results in {out}; name a file in another folder")
+        raise UsageError(f"--to {to}: lies in the output folder {out}; name a file in another folder")
     with connect(out, "sql") as connection:
         if not sql:
             names = [row[0] for row in connection.execute("SHOW TABLES").fetchall() if row[0][0] != "_"]
@@ -86,7 +86,7 @@ def _to_file(to: Path, answer: pa.RecordBatchReader, write: _Writer) -> int:
             rows = write(answer, stream)
 
     if to.is_dir() or not to.parent.is_dir() or not os.access(to.parent, os.W_OK):
-        raise UsageError(f"--to {to}: expected a file in a folder that is there and can be written to")
+        raise UsageError(f"--to {to}: expected a file in an existing, writable folder")
     with failures(f"{to}: could not be written"):
         write_whole(to, fill)
     return rows
@@ -125,7 +125,7 @@ def _csv(formulas: bool) -> _Writer:
 
 
 def _cells(row: Iterable[str | None]) -> bytes:
-    """A line of RFC 4180. A null is an empty cell, an empty text a quoted one."""
+    """Returns a line of RFC 4180: an empty cell for null, a quoted one for an empty text."""
     cells = ("" if text is None else _cell(text) for text in row)
     return ",".join(cells).encode("utf-8", "backslashreplace") + b"\r\n"
 
@@ -136,7 +136,7 @@ def _cell(text: str) -> str:
 
 
 def _values(answer: pa.RecordBatchReader) -> Iterator[tuple[Any, ...]]:
-    # By column: two of a query may have the same name.
+    # By column, because two columns of a query may have the same name.
     for batch in answer:
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
@@ -163,7 +163,7 @@ def _text(value: Any) -> str:
 
 
 def json_line(value: Any) -> str:
-    """A value as JSON on one line, decimals with all their digits."""
+    """Returns a value as JSON on one line, decimals with all their digits."""
     if isinstance(value, dict):
         parts = (
             f"{json.dumps(str(key), ensure_ascii=False)}: {json_line(part)}" for key, part in value.items()

@@ -1,4 +1,4 @@
-"""Files that are whole or absent after a crash, and the lock that only a living process holds."""
+"""Writes files that are whole or absent after a crash, and holds a folder's lock while the process lives."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ import pyarrow as pa
 
 from cinnabar.schemas.errors import InUse, RunError
 
-#: Begins the name of a file that is being written; such files are never read.
+#: Prefix of a file that is being written; such files are never read.
 TEMPORARY = ".part-"
-# How often a lock is tried, and seconds between two tries.
+# Attempts to take a lock, and seconds between two attempts.
 _TRIES, _PAUSE = 5, 0.02
 
 
 @contextlib.contextmanager
 def failures(doing: str) -> Iterator[None]:
-    """Turn an operating-system error into a RunError that says what was being done."""
+    """Turns an operating-system error into a RunError that names the failed action."""
     try:
         yield
     except OSError as error:
         raise RunError(
-            f"{doing}: {error.strerror or error}; what was committed stands, run the same command again"
+            f"{doing}: {error.strerror or error}; committed batches are kept; run the same command again"
         ) from error
 
 
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn what Arrow says of a broken file into a RunError that says what to do."""
+    """Turns Arrow's error on a broken file into a RunError that advises what to do."""
     try:
         yield
     except pa.ArrowException as error:
         raise RunError(
-            f"{path}: cannot be read ({error}); `cinnabar verify` finds what is broken and sets it aside"
+            f"{path}: cannot be read ({error}); `cinnabar verify` finds broken files and sets their batches aside"
         ) from error
 
 
 def make_folder(path: Path) -> None:
-    """Create this folder and those above it, each entry on disk before this returns."""
+    """Creates this folder and its parents, and syncs each entry to disk before it returns."""
     missing = []
     while not path.is_dir():
         missing.append(path)
@@ -55,7 +55,7 @@ def make_folder(path: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Have the entries of this folder on disk."""
+    """Syncs the entries of this folder to disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -64,7 +64,7 @@ def sync_folder(path: Path) -> None:
 
 
 def sync_file(path: Path) -> None:
-    """Have the bytes of this file on disk."""
+    """Syncs the bytes of this file to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -73,12 +73,12 @@ def sync_file(path: Path) -> None:
 
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Let `write` make the file under a temporary name beside `path`, then rename it into place, synced.
+    """Has `write` make the file under a temporary name beside `path`, syncs it and renames it into place.
 
-    `path` names the old file or the new one at every instant, never a torn one.
+    At every instant `path` is the old file or the new one, never a torn one.
     """
     make_folder(path.parent)
-    # Threads of one process write apart, too: what one has half written, another would rename into place.
+    # The name holds the thread's id: one thread must not rename a file that another has half written.
     writer = f"{os.getpid()}{threading.get_ident()}"
     temporary = path.parent / f"{TEMPORARY}{writer}-{path.name}"
     try:
@@ -93,7 +93,7 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Replace this file by these bytes in one step."""
+    """Replaces this file by these bytes in one step."""
 
     def write(temporary: Path) -> None:
         temporary.write_bytes(data)
@@ -102,7 +102,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether a process holds the lock of this folder now."""
+    """Returns True if a process holds the lock of this folder now."""
     try:
         descriptor = os.open(folder / ".lock", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -117,15 +117,14 @@ def is_locked(folder: Path) -> bool:
 
 
 class FolderLock:
-    """An exclusive lock on a folder; the kernel drops it when the process that holds it ends, however it
-    ends.
+    """An exclusive lock on a folder; the kernel drops it when its process ends in any way.
 
-    Raises InUse where another process holds it.
+    Raises InUse if another process holds it.
     """
 
     def __init__(self, folder: Path) -> None:
         self._descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        # Who only asks whether a run is going (`is_locked`) holds it for an instant.
+        # Retries, because `is_locked` in another process holds the lock for an instant.
         for _ in range(_TRIES - 1):
             with contextlib.suppress(BlockingIOError):
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -142,13 +141,13 @@ class FolderLock:
         _held.add(self)
 
     def release(self) -> None:
-        """Let others in; a second call does nothing."""
+        """Releases the lock; a second call does nothing."""
         if self._descriptor >= 0:
             fcntl.flock(self._descriptor, fcntl.LOCK_UN)
             self.forget()
 
     def forget(self) -> None:
-        """Close the file without unlocking it for other processes that have it open."""
+        """Closes the file without unlocking it for other processes that have it open."""
         os.close(self._descriptor)
         self._descriptor = -1
 
@@ -157,7 +156,7 @@ _held: weakref.WeakSet[FolderLock] = weakref.WeakSet()
 
 
 def _release_in_child() -> None:
-    # A forked child shares the open file, and with it the lock: it would outlive a killed parent.
+    # A forked child shares the open file, and with it the lock; the lock would outlive a killed parent.
     for lock in list(_held):
         if lock._descriptor >= 0:
             lock.forget()

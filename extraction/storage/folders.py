@@ -1,7 +1,7 @@
-"""The folders that runs were started from: where relative paths of documents are looked for again.
+"""Remembers the folders that runs were started from, to find relative paths of documents again.
 
-They stand beside the tables and in none, for where somebody's files lie is no business of who is handed a
-table. They are kept relative to the output folder, so that both may move together.
+They are stored beside the tables, because a reader of a table need not know where the user's files lie. They are
+relative to the output folder, so that both may move together.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from pathlib import Path
 from cinnabar.extraction.storage.files import failures, write_bytes
 
 FILE = "folders.json"
-#: Folders that are kept, those of the latest runs.
+#: Most folders that are kept, those of the latest runs.
 KEPT = 50
 
 
 def remember(out: Path, folder: Path) -> None:
-    """Keep this folder as the one that the latest run was started from. Raises RunError."""
+    """Stores this folder as the start of the latest run. Raises RunError if it cannot be written."""
     found = os.path.relpath(os.path.realpath(folder), os.path.realpath(out))
     before = _stored(out)
     if before[:1] != [found]:
@@ -28,13 +28,13 @@ def remember(out: Path, folder: Path) -> None:
 
 
 def remembered(out: Path) -> list[Path]:
-    """The folders that runs were started from, the latest first, by absolute paths."""
-    # Not by what lies on the way, which may have moved, or be a link by now.
+    """Returns the folders that runs were started from as absolute paths, the latest first."""
+    # Normalized without resolving links on the way, which may have moved or appeared since.
     return [Path(os.path.normpath(Path(os.path.realpath(out)) / one)) for one in _stored(out)]
 
 
 def _stored(out: Path) -> list[str]:
-    # It only helps to find things again: what is no such file says nothing.
+    # The file only helps to find things again, so a broken one counts as empty.
     try:
         found = json.loads((out / FILE).read_bytes())["started_from"]
         return [one for one in found if isinstance(one, str)]

@@ -1,4 +1,4 @@
-"""What a folder holds at a glance, its runs, and its small files made into large ones."""
+"""Reports the contents and the runs of an output folder, and merges its small batches."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from cinnabar.extraction.storage.snapshot import published_number
 from cinnabar.extraction.storage.store import Store
 from cinnabar.schemas.errors import UsageError
 
-#: A batch whose files have this many bytes together is large, and is not written again.
+#: A batch whose files have this many bytes together is large and is not rewritten.
 LARGE = 128 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run as it is stored; its counts are None where it did not end.
+    """A run as it is stored; its counts and `seconds` are None if it did not end.
 
-    `model` is None for a run of before it was stored. `seconds` is None where the run did not end.
+    `model` is None if an older version, which did not store it, made the run.
     """
 
     run_id: str
@@ -44,11 +44,11 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What a folder holds now.
+    """The present contents of a folder.
 
-    `writing` says whether a run is going. `snapshot` says whether DuckDB's file shows the last commit.
-    `records` has the latest records of each schema's view, `quarantined` the documents in quarantine by code.
-    `replaced` are bytes of files that wait to be removed.
+    `writing` is true while a run writes. `snapshot` is true if DuckDB's file shows the last commit. `records` counts
+    the latest records in each schema's view, `quarantined` the documents in quarantine by code. `replaced` is the bytes
+    of replaced files that wait for removal.
     """
 
     folder: str
@@ -67,7 +67,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """What was merged: batches, files and bytes that count, before and after."""
+    """The committed batches, files and bytes before and after a merge."""
 
     batches_before: int
     batches: int
@@ -78,7 +78,7 @@ class Compacted:
 
 
 def runs(out: Path, limit: int | None = None) -> list[RunRow]:
-    """The runs of this folder, the latest first. UsageError where there is nothing."""
+    """Returns the runs of this folder, the latest first. Raises UsageError if the folder holds no results."""
     if limit is not None and limit < 1:
         raise UsageError(f"--limit: expected at least 1, got {limit}")
     with connect(out) as connection:
@@ -95,14 +95,14 @@ def _run(
     run_id: str, started: int, finished: int | None, schema: str, arguments: str, engine: str, *counts: int
 ) -> RunRow:
     model = json.loads(arguments).get("model")
-    # The clock may have been set back meanwhile.
+    # The clock may have been set back during the run.
     seconds = None if finished is None else max(0.0, (finished - started) / 1e6)
     began = datetime.fromtimestamp(started / 1e6, manifests.now().tzinfo)
     return RunRow(run_id, began, seconds, schema, model, engine, *counts)
 
 
 def status(out: Path) -> Status:
-    """What this folder holds now. UsageError where there is nothing."""
+    """Returns the present contents of this folder. Raises UsageError if the folder holds no results."""
     with connect(out) as connection:
 
         def rows(sql: str) -> list[tuple[Any, ...]]:
@@ -133,13 +133,13 @@ def status(out: Path) -> Status:
 
 
 def compact(out: Path) -> Compacted:
-    """Merge the small batches of each schema into one, beside readers: what they read stays for a day.
+    """Merges the small batches of each schema into one; their files stay for a day for readers.
 
-    Raises UsageError where nothing lies there or a run is writing, RunError where a file has changed since
-    it was committed or the disk fails; all stays as it was then.
+    Raises UsageError if the folder holds no results or a run is writing. Raises RunError if a file has changed since
+    its commit or the disk fails; the folder then stays as it was.
     """
     if not manifests.read_all(out):
-        raise UsageError(f"{out}: no results of Cinnabar lie here; name the folder that --out was given to")
+        raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
     with Store.open(out) as store:
         before = store.committed()
         groups: dict[tuple[str, str], list[Manifest]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""The commits of an output folder: each is one small JSON file that names the Parquet files that count."""
+"""The commits of an output folder: each is one small JSON file that names its Parquet files."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from cinnabar.schemas.errors import RunError, UsageError
 
 _FORMAT = 1
 FOLDER = "manifest"
-_MEND = "restore it, or have `cinnabar verify` set its batch aside, which the next run fills again"
+_MEND = "restore it, or run `cinnabar verify` to set its batch aside; the next run fills it again"
 #: The folders that hold Parquet files, by table.
 TABLES = ("data", "fields", "documents", "outcomes", "runs")
 _NAME = re.compile(r"batch-(\d{10})\.json")
-# Only names of our own making are ever removed.
+# Cleanup removes only file names that this package writes.
 _BATCH = re.compile(r"batch-\d{10}\.parquet")
 _UNFINISHED = re.compile(
     rf"{re.escape(TEMPORARY)}\d+-(batch-\d{{10}}\.(parquet|json)|([0-9a-f]+|folders)\.json|cinnabar\.duckdb(\.\w+)?)"
@@ -42,8 +42,8 @@ class StoredFile:
 class Manifest:
     """One commit.
 
-    `level` is 0 for a batch, higher for what merged batches of the level below. `replaces` are the numbers of
-    the manifests that this one stands for. `created` is in UTC.
+    `level` is 0 for a new batch; a merge of batches has the next higher level. `replaces` holds the numbers of the
+    manifests that this one replaces. `created` is in UTC.
     """
 
     number: int
@@ -56,17 +56,17 @@ class Manifest:
 
     @property
     def name(self) -> str:
-        """The name that this commit and its Parquet files bear, without a suffix."""
+        """Returns the file name of this commit and its Parquet files, without a suffix."""
         return batch_name(self.number)
 
     @property
     def records(self) -> int:
-        """How many records it has."""
+        """Returns the number of records."""
         return sum(file.rows for file in self.files if file.table == "data")
 
 
 class BrokenManifest(RunError):
-    """A file in the place of a manifest that is none; `detail` is what is wrong with it, without its path."""
+    """A malformed manifest; `detail` describes the fault without the path."""
 
     def __init__(self, path: Path, why: str) -> None:
         self.detail = f"expected a manifest of Cinnabar, found something else ({why})"
@@ -74,18 +74,18 @@ class BrokenManifest(RunError):
 
 
 def batch_name(number: int) -> str:
-    """The name of the commit with this number; names sort as the numbers do."""
+    """Returns the name of the commit with this number; names sort like numbers."""
     return f"batch-{number:010d}"
 
 
 def number_of(path: Path) -> int | None:
-    """The number of the commit in this file, by its name; None where it is no commit's."""
+    """Returns the number in a manifest's file name; None if it is not a manifest."""
     found = _NAME.fullmatch(path.name)
     return None if found is None else int(found[1])
 
 
 def commit(out: Path, manifest: Manifest) -> None:
-    """Make this commit count, in one atomic rename; its files are on disk already."""
+    """Commits a manifest, whose files are on disk already, by one atomic rename."""
     content = {
         "format": _FORMAT,
         "number": manifest.number,
@@ -105,9 +105,9 @@ def commit(out: Path, manifest: Manifest) -> None:
 
 
 def read(path: Path) -> Manifest:
-    """The commit in this file.
+    """Returns the commit in this file.
 
-    Raises BrokenManifest where it is not one, UsageError where a newer version of Cinnabar wrote it.
+    Raises BrokenManifest if it is malformed, UsageError if another version of Cinnabar wrote it.
     """
     try:
         content = orjson.loads(path.read_bytes())
@@ -133,7 +133,7 @@ def read(path: Path) -> Manifest:
 
 
 def read_all(out: Path) -> list[Manifest]:
-    """All commits of this folder, in order, replaced ones too; none where nothing was ever committed."""
+    """Returns all commits of this folder in order, including replaced ones; [] without any commit."""
     found = []
     for path in sorted((out / FOLDER).glob("batch-*.json")):
         if number_of(path) is not None:
@@ -145,29 +145,31 @@ def read_all(out: Path) -> list[Manifest]:
 
 
 def live(manifests: Iterable[Manifest]) -> list[Manifest]:
-    """Those commits that no other one replaces, in order."""
+    """Returns the commits that no other one replaces, in order."""
     manifests = list(manifests)
     dead = {number for manifest in manifests for number in manifest.replaces}
     return [manifest for manifest in manifests if manifest.number not in dead]
 
 
 def replaced(manifests: Iterable[Manifest], before: datetime) -> list[Manifest]:
-    """Those commits that were replaced before this time, in order: to be removed in this order, so that no
-    crash leaves one whose replacement's own replacement is gone, and which would count again."""
+    """Returns the commits that were replaced before this time, in the order in which they must be removed.
+
+    In another order a crash could remove a replacement's replacement first, and the oldest commit would count again.
+    """
     manifests = list(manifests)
     dead = {number for manifest in manifests if manifest.created < before for number in manifest.replaces}
     return [manifest for manifest in manifests if manifest.number in dead]
 
 
 def remove(out: Path, manifest: Manifest) -> None:
-    """Remove a replaced commit: first its manifest, then its files."""
+    """Removes a replaced commit: first its manifest, then its files."""
     (out / FOLDER / f"{manifest.name}.json").unlink(missing_ok=True)
     for file in manifest.files:
         (out / file.path).unlink(missing_ok=True)
 
 
 def leftovers(out: Path, manifests: Iterable[Manifest]) -> list[Path]:
-    """What unfinished batches left behind in this folder, and nothing else."""
+    """Returns the files that unfinished batches left in this folder."""
     named = {out / file.path for manifest in manifests for file in manifest.files}
     found = list(out.glob(f"{TEMPORARY}*"))
     for folder in (*TABLES, FOLDER, "schemas"):
@@ -180,20 +182,20 @@ def leftovers(out: Path, manifests: Iterable[Manifest]) -> list[Path]:
 
 
 def remove_leftovers(out: Path, manifests: Iterable[Manifest]) -> None:
-    """Remove what unfinished batches left behind, and nothing else."""
+    """Removes the files that unfinished batches left in this folder."""
     for path in leftovers(out, manifests):
         path.unlink(missing_ok=True)
 
 
 def describe_file(out: Path, table: str, path: Path, rows: int) -> StoredFile:
-    """The entry of this file in a manifest."""
+    """Returns the entry of this file in a manifest."""
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     return StoredFile(table, path.relative_to(out).as_posix(), rows, path.stat().st_size, digest)
 
 
 def check_sizes(out: Path, manifests: Iterable[Manifest]) -> None:
-    """Raise RunError where a committed file is gone or has another size than when it was committed."""
+    """Raises RunError if a committed file is missing or its size has changed."""
     for manifest in manifests:
         for file in manifest.files:
             path = out / file.path
@@ -204,7 +206,7 @@ def check_sizes(out: Path, manifests: Iterable[Manifest]) -> None:
 
 
 def check_digests(out: Path, manifests: Iterable[Manifest]) -> None:
-    """Raise RunError where a committed file is gone or its bytes have changed."""
+    """Raises RunError if a committed file is missing or its bytes have changed."""
     manifests = list(manifests)
     check_sizes(out, manifests)
     for manifest in manifests:
@@ -212,10 +214,10 @@ def check_digests(out: Path, manifests: Iterable[Manifest]) -> None:
             found = describe_file(out, file.table, out / file.path, file.rows).sha256
             if found != file.sha256:
                 raise RunError(
-                    f"{out / file.path}: its SHA-256 is {found}, committed was {file.sha256}; {_MEND}"
+                    f"{out / file.path}: its SHA-256 is {found}, but was committed as {file.sha256}; {_MEND}"
                 )
 
 
 def now() -> datetime:
-    """The time, in UTC."""
+    """Returns the time in UTC."""
     return datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""What is in quarantine now, and rejected records that a person lets through."""
+"""Lists the quarantine, and releases rejected records that a person accepts."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.texts import read_schema
 
-# The flag of a record that a person let through.
+# The flag of a record that a person released.
 _RELEASED = "released"
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A document in quarantine: what is wrong with it, and the rejected record where one was made.
+    """A document in quarantine: the reasons, and the rejected record if there is one.
 
-    `document` is its digest, empty where the file could not be opened; `size` is in bytes, None where it was
-    not read. `arguments` are those of its run.
+    `document` is its digest, empty if the file could not be opened. `size` is in bytes, None if the file was not read.
+    `arguments` are those of its run.
     """
 
     path: str
@@ -49,17 +49,17 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """What became of the documents that were to be released: `refused` has the reason for each path."""
+    """The paths of released documents; `refused` has the reason for each other path."""
 
     released: list[str]
     refused: dict[str, str]
 
 
 def held(out: Path, documents: Sequence[str] = (), codes: Sequence[str] = ()) -> list[Held]:
-    """What is in quarantine now, by path; all of it, or some documents, or those with one of these codes.
+    """Returns the documents in quarantine by path: all, the named ones, or those with one of these codes.
 
-    A document is named by its path, the end of its path from a `/` on, or the first digits (at least 4) of
-    its digest. Raises UsageError where one is not in quarantine, and where there is no folder.
+    A name is a path, the end of a path from a `/` on, or the first digits (at least 4) of a digest. Raises UsageError
+    if a name is not in quarantine or the folder holds no results.
     """
     with connect(out) as connection:
         rows = connection.execute(
@@ -72,7 +72,7 @@ def held(out: Path, documents: Sequence[str] = (), codes: Sequence[str] = ()) ->
     found = [_held(row) for row in rows]
     for name in documents:
         if not any(_named(one, name) for one in found):
-            raise UsageError(f"{name}: not in quarantine; `cinnabar quarantine list` shows what is")
+            raise UsageError(f"{name}: not in quarantine; `cinnabar quarantine list` lists its documents")
     return [
         one
         for one in found
@@ -93,9 +93,9 @@ def _named(one: Held, name: str) -> bool:
 
 
 def source_of(out: Path, name: str, fingerprint: str) -> SchemaSource:
-    """The schema with this fingerprint: of the library, else as the folder keeps it.
+    """Returns the schema with this fingerprint, from the library or the folder.
 
-    Raises RunError where the folder has lost it.
+    Raises RunError if the folder has lost it.
     """
     for known in LIBRARY:
         source = load_schema(known)
@@ -111,11 +111,10 @@ def source_of(out: Path, name: str, fingerprint: str) -> SchemaSource:
 
 
 def release(out: Path, chosen: Sequence[Held]) -> Released:
-    """Write the rejected records of these documents as they are, flagged `released`.
+    """Writes the rejected records of these documents unchanged, with the flag `released`.
 
-    A record that its schema does not allow, or that was never made, is refused: what is written is always
-    valid. No model takes part, so the values have confidence 0 and no evidence. Raises UsageError where
-    another run is writing.
+    It refuses a record that breaks its schema or is missing, so written records are always valid. No model takes part,
+    so the values have confidence 0 and no evidence. Raises UsageError if another run is writing.
     """
     released: list[str] = []
     refused: dict[str, str] = {}
@@ -147,7 +146,7 @@ def release(out: Path, chosen: Sequence[Held]) -> Released:
 
 def _objection(one: Held, judge: Validator) -> str:
     if one.record_json is None or not one.document:
-        return f"no record was made of it ({one.code})"
+        return f"it has no record ({one.code})"
     violations = judge.check(one.record_json)
     if violations:
         return f"its record breaks the schema at {violations[0].pointer or '/'}: {violations[0].message}"

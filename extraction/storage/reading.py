@@ -1,6 +1,6 @@
-"""Reading an output folder: SQL over its views, and one document's record with the evidence behind it.
+"""Reads an output folder: SQL over its views, and one document's record with its evidence.
 
-Readers need no lock and no write access, and see every batch that was committed when they began.
+Readers need no lock and no write access. They see every batch that was committed when they began.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DIGEST = re.compile(r"[0-9a-f]{4,64}")
 
 
 class Answer(NamedTuple):
-    """What a query gives: the names of its columns, and its rows."""
+    """The columns and rows of a query's answer."""
 
     columns: list[str]
     rows: list[tuple[Any, ...]]
@@ -36,11 +36,11 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What became of a document under one schema, latest.
+    """The latest outcome of a document under one schema.
 
-    `document` is its digest, empty where the file could not be opened.
-    `record_json` is the exact text that was validated, or that was rejected where `outcome` is `quarantined`;
-    None where there is none. `fields` are the rows of the `fields` view, in the order of the record.
+    `document` is its digest, empty if the file could not be opened. `record_json` is the exact text that was validated,
+    or rejected if `outcome` is `quarantined`; None if there is none. `fields` are the rows of the `fields` view, in the
+    order of the record.
     """
 
     document: str
@@ -58,25 +58,24 @@ class Shown:
 
     @property
     def record(self) -> Any:
-        """The record as Python values."""
+        """Returns the record as Python values."""
         return None if self.record_json is None else json.loads(self.record_json)
 
 
-#: What DuckDB says of a question that it has not begun to answer.
+#: DuckDB's errors on a query that it has not begun to answer.
 _MISTAKES = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
 
 
 @contextlib.contextmanager
 def connect(out: Path, asked: str = "") -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database in memory with the views of this folder.
+    """Opens a database in memory with the views of this folder.
 
-    `asked` is what a person's question is called, if one is asked: what DuckDB says against it is a
-    UsageError. Raises UsageError where nothing was ever committed there, RunError where a file is gone or
-    broken, which it names.
+    `asked` names the user's query in messages; with it an error of DuckDB becomes a UsageError. Raises UsageError if
+    the folder has no commit, RunError, with the file, if a file is missing or broken.
     """
     committed = manifests.live(manifests.read_all(out))
     if not committed:
-        raise UsageError(f"{out}: no results of Cinnabar lie here; name the folder that --out was given to")
+        raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
     manifests.check_sizes(out.absolute(), committed)
     with duckdb.connect(config=OFFLINE) as connection:
         try:
@@ -87,7 +86,7 @@ def connect(out: Path, asked: str = "") -> Iterator[duckdb.DuckDBPyConnection]:
                 manifests.check_digests(out.absolute(), committed)
             if not asked:
                 raise
-            # Behind it stands the query with a mark below it, which one line cannot show.
+            # DuckDB appends the query with a mark below it, which one line cannot show.
             raise UsageError(f"{asked}: {str(error).split('LINE 1:')[0].strip()}") from error
 
 
@@ -95,32 +94,32 @@ _EXPLAIN = re.compile(r"^(?:\s|--[^\n]*\n|/\*.*?\*/)*explain\s*(?:analyze\b)?\s*
 
 
 def query(out: Path, sql: str) -> Answer:
-    """The answer to this query. Raises UsageError where it fails, and where it is no query, or several."""
+    """Returns the answer to this query. Raises UsageError if it fails, or is not exactly one query."""
     with connect(out, "sql") as connection:
         cursor = connection.execute(question(connection, sql))
         return Answer([column[0] for column in cursor.description or ()], cursor.fetchall())
 
 
 def question(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
-    """The one statement of this SQL, which changes nothing: neither files nor what DuckDB has installed."""
+    """Returns the one statement of this SQL. Raises UsageError if it could change files or DuckDB's settings."""
     statements = connection.extract_statements(sql)
     if len(statements) != 1:
         raise UsageError(f"sql: expected one query, got {len(statements) or 'none'}")
     (statement,) = statements
-    # What is explained with ANALYZE is also done.
+    # EXPLAIN ANALYZE also executes the statement.
     explained = _EXPLAIN.sub("", sql, count=1) if statement.type == duckdb.StatementType.EXPLAIN else sql
     kinds = [s.type for s in (statement, *connection.extract_statements(explained))]
     kind = next((kind for kind in kinds if kind not in _QUERIES), None)
     if kind is not None:
         raise UsageError(
-            f"sql: expected a query, got {kind.name}; results are read only here, and DuckDB"
-            f" itself, on a copy of them or on {DATABASE}, can do the rest"
+            f"sql: expected a query, got {kind.name}; Cinnabar only reads results; use DuckDB"
+            f" itself on a copy of them or on {DATABASE} for the rest"
         )
     return statement
 
 
 def distinct(columns: Sequence[str]) -> list[str]:
-    """The names of columns, each once: a later one of the same name has a number behind it, as in DuckDB."""
+    """Returns unique column names: a repeated name gets a number after it, as in DuckDB."""
     names: list[str] = []
     for column in columns:
         candidates = chain([column], (f"{column}_{number}" for number in count(1)))
@@ -129,16 +128,16 @@ def distinct(columns: Sequence[str]) -> list[str]:
 
 
 def show(out: Path, document: str) -> list[Shown]:
-    """What became of this document, a row for each schema it was read with.
+    """Returns the latest outcome of this document under each schema.
 
-    `document` is its path as the run named it, the end of such a path from a `/` on, or the first digits (at
-    least 4) of its digest. Raises UsageError where none or several documents fit.
+    `document` is its path in the run, the end of such a path from a `/` on, or the first digits (at least 4) of its
+    digest. Raises UsageError if no document or several documents match.
     """
     with connect(out) as connection:
         found = _find(connection, document)
         if not found:
             raise UsageError(
-                f"{document}: no document of this path or digest in {out}; `outcomes` lists them all"
+                f"{document}: no document of this path or digest in {out}; `outcomes` lists all documents"
             )
         if len(found) > 1:
             some = ", ".join(f"{path} ({digest[:12]})" for digest, path in sorted(found.items())[:5])
@@ -147,9 +146,9 @@ def show(out: Path, document: str) -> list[Shown]:
 
 
 def _find(connection: duckdb.DuckDBPyConnection, document: str) -> dict[str, str]:
-    """Digests of documents that fit, with a path each; the best kind of fit alone counts.
+    """Returns the digests of matching documents, with a path each; only the best kind of match counts.
 
-    Of a file that could not be opened there is no digest: its path stands for it.
+    A file that could not be opened has no digest: its path stands for it.
     """
     named = tables.printable(str(Path(document)))
     prefix = document.casefold() if _DIGEST.fullmatch(document.casefold()) else None
@@ -198,7 +197,7 @@ def _rows(connection: duckdb.DuckDBPyConnection, sql: str, values: list[Any]) ->
 
 
 def _in_order(fields: list[dict[str, Any]], record_json: str | None) -> list[dict[str, Any]]:
-    """These rows in the order of the record; places that were left out come last."""
+    """Returns these rows in the order of the record; rows of omitted places come last."""
     places = {} if record_json is None else {p: i for i, p in enumerate(_pointers(json.loads(record_json)))}
     return sorted(fields, key=lambda row: (places.get(row["pointer"], len(places)), row["pointer"]))
 

@@ -1,4 +1,4 @@
-"""What a batch hands to the store: one outcome for each input path, with its record where there is one."""
+"""The outcomes that a batch hands to the store: one for each input path, with its record if there is one."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ STATUSES: tuple[_Status, ...] = ("written", "quarantined", "skipped")
 
 @dataclass(frozen=True, slots=True)
 class LeafRow:
-    """One scalar of a record, with where it was read.
+    """One scalar of a record, with its evidence.
 
-    `pointer` is the JSON pointer (RFC 6901) into the record. `value` is the canonical JSON text, None where
-    the place was left out. `confidence` in [0, 1]. `missing` says that the schema demands a value that the
-    model did not find. `evidence` has spans in characters of the whole document and boxes in points; None
-    where the value was not read from the document. `page` counts from 1, 0 where there is none. `flags` say
-    what a reader should know: `default` (what the schema gives for none), `generated` (spelled out),
-    `guessed` (demanded, and not found), `no_evidence` (a value without words behind it).
+    `pointer` is the JSON pointer (RFC 6901) into the record. `value` is the canonical JSON text, None if the record
+    omits the place. `confidence` is in [0, 1]. `missing` is true if the schema requires a value that the model did not
+    find. `evidence` has spans in characters of the whole document and boxes in points; None if the value was not read
+    from the document. `page` counts from 1, 0 for none. `flags` are warnings: `default` (the schema's default),
+    `generated` (spelled out), `guessed` (required, but not found), `no_evidence` (no words behind the value).
     """
 
     pointer: str
@@ -39,9 +38,9 @@ class LeafRow:
 class Record:
     """A whole record.
 
-    `text` is the exact JSON text that was validated. `confidence` is that of its least certain leaf or row.
-    `flags` name what a reader should know of it, of its leaves and of its document, sorted, each once. `rows`
-    has the probability that each row of a list, by pointer, is an item of it.
+    `text` is the exact JSON text that was validated. `confidence` is the least of its leaves and rows. `flags` are the
+    warnings of its leaves and its document, sorted, each once. `rows` has, by pointer, the probability that each row of
+    a list is an item of it.
     """
 
     text: str
@@ -51,20 +50,20 @@ class Record:
     rows: Mapping[str, float] = field(default_factory=dict)
 
     def row_confidence(self, pointer: str) -> float | None:
-        """The probability of the innermost row that this leaf lies in, None where it lies in none."""
+        """Returns the probability of the innermost row around this leaf, None if there is no row."""
         while pointer and pointer not in self.rows:
             pointer = pointer.rpartition("/")[0]
         return self.rows.get(pointer)
 
     def below(self, least: float) -> list[tuple[str, float]]:
-        """The leaves and rows that are less sure than this, with their confidence, the least sure first."""
+        """Returns the leaves and rows below this confidence, with their confidence, the lowest first."""
         sure = [*((leaf.pointer, leaf.confidence) for leaf in self.leaves), *self.rows.items()]
         return sorted((place for place in sure if place[1] < least), key=lambda place: (place[1], place[0]))
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentInfo:
-    """What the `documents` table keeps of a document: `size` in bytes, `characters` in code points."""
+    """A document's row in the `documents` table: `size` in bytes, `characters` in code points."""
 
     digest: str
     media_type: str
@@ -76,7 +75,7 @@ class DocumentInfo:
 
     @classmethod
     def of(cls, document: Document) -> DocumentInfo:
-        """The row of this document."""
+        """Returns the row of this document."""
         return cls(
             digest=document.digest,
             media_type=document.media_type,
@@ -90,16 +89,15 @@ class DocumentInfo:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one input path in one run.
+    """The outcome of one input path in one run.
 
-    written: `digest`, `document` and `record` are there.
-    quarantined: `code` is there; `digest` where the bytes could be read, `document` where they could be
-        parsed, `record` where one was made and rejected; `pointers` name the places in it that are to blame.
-    skipped: `code` is `done` (this work was done by an earlier run), `budget` (a server was not asked about
-        it for lack of budget; another run goes on with it) or `duplicate` (the same bytes as the input
-        `duplicate_of`); `digest` is there.
+    written: `digest`, `document` and `record` are set.
+    quarantined: `code` is set; `digest` if the bytes could be read, `document` if they could be parsed, `record` if one
+        was made and rejected; `pointers` name the places in it that are the reason.
+    skipped: `code` is `done` (an earlier run did this work), `budget` (no server was asked for lack of budget; another
+        run may ask) or `duplicate` (the same bytes as the input `duplicate_of`); `digest` is set.
 
-    Raises ValueError where the parts do not fit the status.
+    Raises ValueError if the parts do not fit the status.
     """
 
     path: str
@@ -114,16 +112,16 @@ class Outcome:
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
-            raise ValueError(f"{self.path}: the status is one of {', '.join(STATUSES)}, not {self.status!r}")
+            raise ValueError(f"{self.path}: expected a status of {', '.join(STATUSES)}, got {self.status!r}")
         if self.status == "written" and not (self.digest and self.document and self.record):
-            raise ValueError(f"{self.path}: what is written has a digest, a document and a record")
+            raise ValueError(f"{self.path}: expected a digest, a document and a record of a written outcome")
         if self.status != "written" and not self.code:
-            raise ValueError(f"{self.path}: what is {self.status} has a reason code")
+            raise ValueError(f"{self.path}: expected the code of an outcome that is {self.status}, got none")
         if self.status == "skipped" and (self.record or (self.code == "duplicate" and not self.duplicate_of)):
             raise ValueError(
-                f"{self.path}: what is skipped has no record, and a duplicate names the other path"
+                f"{self.path}: expected no record of a skipped outcome, and the other path of a duplicate"
             )
         if self.document and self.document.digest != self.digest:
             raise ValueError(
-                f"{self.path}: the document's digest is {self.document.digest}, not {self.digest}"
+                f"{self.path}: got a document with the digest {self.document.digest}, expected {self.digest}"
             )

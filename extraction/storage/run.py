@@ -1,4 +1,4 @@
-"""One run: its batches are committed one by one, and at its end every input has exactly one outcome."""
+"""One run in the store: it commits batches one by one and checks at the end that every input has one outcome."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.loading import SchemaSource
 from cinnabar.schemas.texts import schema_text
 
-#: What is committed is in the snapshot after so many seconds, while a run goes on. A snapshot takes 0.1 s.
+#: Seconds after which commits appear in the snapshot while a run goes on. A snapshot takes 0.1 s.
 PUBLISH_EVERY = 2.0
 
 
@@ -36,7 +36,7 @@ PUBLISH_EVERY = 2.0
 class RunSummary:
     """The counts of a finished run; `inputs = written + quarantined + skipped`.
 
-    `reasons` counts the codes of what is in quarantine, `seconds` is the time from beginning to end.
+    `reasons` counts the quarantine codes; `seconds` is the time from beginning to end.
     """
 
     run_id: str
@@ -52,9 +52,9 @@ class RunSummary:
 class Run:
     """A run over these inputs, which has begun.
 
-    With `inputs` (the paths as their outcomes will name them) `finish` checks that each has exactly one
-    outcome. With `retry_quarantined` what is in quarantine with this same key does not count as done.
-    Raises UsageError where the output folder has this schema with other column types.
+    With `inputs` (the paths as their outcomes will name them) `finish` checks that each has exactly one outcome. With
+    `retry_quarantined` documents in quarantine under this key do not count as done. Raises UsageError if the output
+    folder has this schema with other column types.
     """
 
     def __init__(
@@ -93,11 +93,11 @@ class Run:
 
     @property
     def id(self) -> str:
-        """The run's id; ids sort in the order in which runs began."""
+        """Returns the run's id; ids sort in the order in which runs began."""
         return self.key.run_id
 
     def _new_id(self) -> str:
-        # Later than every run there is, even where the clock was set back: the newest run's record counts.
+        # Later than every stored run, even if the clock was set back: the newest run's record counts.
         stamp = self._started
         for path in self._store.files("runs"):
             with reading(path):
@@ -117,7 +117,7 @@ class Run:
                 )
 
     def _empty_tables(self) -> dict[str, pa.Table]:
-        # A table without rows still has a view with the right columns, so every table has a file.
+        # A table without rows needs a file too, so that its view has the right columns.
         fingerprint = self.key.schema_fingerprint
         wanted = {
             f"data/{self._folder}": ("data", fingerprint, self._columns.schema),
@@ -132,15 +132,15 @@ class Run:
         }
 
     def done(self, digest: str) -> bool:
-        """Whether this document is written, or in quarantine, with this schema and engine."""
+        """Returns True if this document is written, or in quarantine, with this schema and engine."""
         return digest in self._done or digest in self._written
 
     def commit_batch(self, batch: Sequence[Outcome]) -> None:
-        """Make these outcomes count, all or none.
+        """Commits these outcomes, all or none.
 
-        A second commit changes nothing: a path that has its outcome in this run keeps it, and a document
-        whose key is written already is `skipped`. A record that does not fit its columns goes to quarantine
-        as `unstorable`. Raises RunError where the disk fails; nothing of the batch counts then.
+        A second commit changes nothing: a path with an outcome in this run keeps it, and a document whose key is
+        written already is `skipped`. A record that does not fit its columns goes to quarantine as `unstorable`. Raises
+        RunError if the disk fails; then nothing of the batch counts.
         """
         with self._store.mutex:
             accepted, records, leaves = self._accept(batch)
@@ -159,7 +159,7 @@ class Run:
             self._store.publish_within(PUBLISH_EVERY)
 
     def _accept(self, batch: Iterable[Outcome]) -> tuple[list[Outcome], list[pa.RecordBatch], list[pa.Table]]:
-        """The outcomes that are new, as they will stand; of those written, the records and the leaves."""
+        """Returns the new outcomes in their final form, and the records and leaves of the written ones."""
         accepted: list[Outcome] = []
         records: list[pa.RecordBatch] = []
         leaves: list[pa.Table] = []
@@ -188,10 +188,10 @@ class Run:
         return accepted, records, leaves
 
     def finish(self, usage: Mapping[str, Any] | None = None) -> RunSummary:
-        """End the run: check that every input has exactly one outcome, and publish the snapshot.
+        """Ends the run: checks that every input has exactly one outcome, and publishes the snapshot.
 
-        `usage` is what a model behind a server took: tokens, the cost in dollars as decimal text, and more.
-        Raises RunError where an input has none, or the stored outcomes are not those that were handed in.
+        `usage` is the use of a model behind a server: tokens, the cost in dollars as decimal text, and more. Raises
+        RunError if an input has no outcome, or the stored outcomes differ from the accepted ones.
         """
         with self._store.mutex:
             outcomes, reasons = self._stored_outcomes()
@@ -210,7 +210,7 @@ class Run:
         )
 
     def _stored_outcomes(self) -> tuple[Counter[str], Counter[str]]:
-        """What the committed files say of this run: its outcomes, and the codes of those in quarantine."""
+        """Returns counts from the committed files of this run: its outcomes, and the codes of those in quarantine."""
         outcomes: Counter[str] = Counter()
         reasons: Counter[str] = Counter()
         for path in self._store.files("outcomes", self.key.schema_fingerprint):

@@ -1,7 +1,7 @@
-"""Batches that are broken stop counting, and are kept in `aside/` for a person to look at.
+"""Sets broken batches aside: they stop counting, and `aside/` keeps their files.
 
-A stand-in takes the place of such a batch, by the same atomic rename as every commit, so readers never
-see half of it gone. Its documents have no outcome any more: the next run fills them again.
+An empty batch replaces a broken one by the same atomic rename as every commit, so readers never see half of it gone.
+Its documents lose their outcome, and the next run fills them again.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from cinnabar.extraction.storage.files import FolderLock, failures, make_folder,
 from cinnabar.extraction.storage.manifest import Manifest
 from cinnabar.extraction.storage.store import Store
 
-# Where what is broken is kept.
+# The folder that keeps broken files.
 _ASIDE = "aside"
-# The tables whose columns are the same in every folder, which a batch that is set aside leaves empty.
+# The tables with the same columns in every folder; a batch that is set aside may leave them empty.
 _FIXED = {
     "fields": tables.FIELDS,
     "documents": tables.DOCUMENTS,
@@ -36,7 +36,7 @@ _FIXED = {
 
 @dataclass(frozen=True, slots=True)
 class FileProblem:
-    """What is wrong with a file of a batch. `batch` is 0 where no batch is to blame."""
+    """A fault of a batch's file. `batch` is 0 if no batch is at fault."""
 
     batch: int
     path: str
@@ -44,14 +44,14 @@ class FileProblem:
 
 
 def within(out: Path, path: Path) -> str:
-    """This path within the folder, with slashes."""
+    """Returns this path within the folder, with slashes."""
     return path.relative_to(out).as_posix()
 
 
 def set_aside(out: Path, problems: Sequence[FileProblem]) -> list[str]:
-    """Make the batches that are to blame count no more, and keep copies of their files in `aside/`.
+    """Replaces the faulty batches, keeps copies of their files in `aside/`, and returns the paths of the copies.
 
-    The snapshot is behind then: who opens the store next builds it, once all is set aside that has to be.
+    The snapshot then lags behind; the next normal `Store.open` builds it.
     """
     numbers = sorted({problem.batch for problem in problems if problem.batch})
     broken = {p.batch for p in problems if p.path.startswith(manifests.FOLDER + "/")}
@@ -59,11 +59,11 @@ def set_aside(out: Path, problems: Sequence[FileProblem]) -> list[str]:
     if broken:
         lock = FolderLock(out)
         try:
-            with failures(f"{out}: could not set aside what is wrong"):
+            with failures(f"{out}: could not set broken batches aside"):
                 made += [_move_unknown(out, number) for number in sorted(broken)]
         finally:
             lock.release()
-    with Store.open(out, trusting=False) as store, failures(f"{out}: could not set aside what is wrong"):
+    with Store.open(out, trusting=False) as store, failures(f"{out}: could not set broken batches aside"):
         by_number = {entry.number: entry for entry in store.committed()}
         for entry in (by_number[number] for number in numbers if number in by_number):
             folder = _folder(out, entry.name)
@@ -76,7 +76,7 @@ def set_aside(out: Path, problems: Sequence[FileProblem]) -> list[str]:
 
 
 def _move_unknown(out: Path, number: int) -> str:
-    """Move a manifest that nobody can read, with the files that bear its number; it cannot name them."""
+    """Moves a malformed manifest with the files of its number, because it cannot name its files."""
     name = manifests.batch_name(number)
     folder = _folder(out, name)
     paths = [out / manifests.FOLDER / f"{name}.json"]
@@ -94,7 +94,7 @@ def _folder(out: Path, name: str) -> Path:
 
 
 def _copy(out: Path, folder: Path, paths: Sequence[str]) -> None:
-    """Keep these files in this folder as well: as links, for they may be large and never change."""
+    """Keeps these files in this folder as well, as links: they may be large and never change."""
     make_folder(folder)
     for path in paths:
         if not (out / path).is_file():
@@ -102,13 +102,13 @@ def _copy(out: Path, folder: Path, paths: Sequence[str]) -> None:
         kept = folder / path.replace("/", "-")
         try:
             os.link(out / path, kept)
-        except OSError:  # a file system without links
+        except OSError:  # the file system has no links
             write_whole(kept, partial(shutil.copyfile, out / path))
     sync_folder(folder)
 
 
 def _stand_in(store: Store, entry: Manifest, bad: set[str], number: int) -> Manifest:
-    """A batch in place of one that is set aside: without its documents, but with the runs that it told of."""
+    """Returns a batch that replaces a broken one: without its documents, but with its readable runs."""
     runs = [file for file in entry.files if file.table == "runs" and file.path not in bad]
     contents = (
         {"runs": pa.concat_tables([pq.read_table(store.out / file.path) for file in runs])} if runs else {}

@@ -1,9 +1,8 @@
-"""`cinnabar.duckdb`: views over the Parquet files that count, built beside and swapped in, so that no reader
-waits.
+"""Publishes `cinnabar.duckdb`: views over the committed Parquet files.
 
-DuckDB reads relative paths against the working directory of the reader, not against the database, so the
-views name their files by absolute paths. When the folder has moved, the next command on it builds the
-snapshot anew.
+Each version is built beside the old one and swapped in, so that no reader waits. DuckDB resolves relative paths against
+the working directory of the reader, not against the database, so the views name their files by absolute paths. After
+the folder has moved, the next command on it builds the snapshot again.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from cinnabar.extraction.storage.uniting import united_source
 from cinnabar.schemas.errors import RunError, UsageError
 
 DATABASE = "cinnabar.duckdb"
-#: No extension is ever fetched from the network.
+#: DuckDB must never fetch an extension from the network.
 OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }
 
-#: The views that every snapshot has, beside one for each schema, in order of creation.
+#: The views of every snapshot, beside one for each schema, in order of creation.
 _VIEWS = {
     "outcomes": "SELECT * FROM {outcomes}",
     # Not `ORDER BY finished NULLS LAST`: DuckDB 2.0.0 then gives the row with the NULL one time in ten.
@@ -37,17 +36,17 @@ _VIEWS = {
     " QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY finished IS NULL) = 1",
     "documents": "SELECT * FROM {documents}"
     " QUALIFY row_number() OVER (PARTITION BY document ORDER BY run_id DESC) = 1",
-    # What is in quarantine now: neither written nor judged anew by a later run.
+    # The present quarantine: no later run has written or judged these documents.
     "quarantine": "SELECT run_id, path, code, detail, pointers, document, schema_name, schema_fingerprint,"
     " engine_fingerprint, record_json FROM outcomes WHERE outcome <> 'skipped'"
     " QUALIFY outcome = 'quarantined'"
     " AND row_number() OVER (PARTITION BY path, schema_fingerprint ORDER BY run_id DESC) = 1"
     " AND row_number() OVER"
     " (PARTITION BY coalesce(document, path), schema_fingerprint ORDER BY run_id DESC) = 1",
-    # Every record that was ever written; `latest` is the one of its document and schema that counts.
+    # All records ever written; `latest` marks the one that counts for its document and schema.
     "records": "SELECT *, row_number() OVER"
     " (PARTITION BY document, schema_fingerprint ORDER BY run_id DESC) = 1 AS latest FROM ({records})",
-    # Every value that was ever written, beside the one that an earlier run had at its place.
+    # All values ever written, each beside the value of the run before.
     "history": "SELECT document, schema_name, pointer, field, run_id, started, value_json ->> '$' AS value,"
     " value_json, lag(value_json) OVER places AS previous_json,"
     " value_json IS DISTINCT FROM lag(value_json) OVER places AND lag(run_id) OVER places IS NOT NULL"
@@ -62,7 +61,7 @@ _VIEWS = {
     " spans[len(spans)].end AS span_end,"
     " evidence_text, boxes[1].x0 AS x0, boxes[1].top AS top, boxes[1].x1 AS x1, boxes[1].bottom AS bottom,"
     " spans, boxes, run_id, schema_fingerprint, engine_fingerprint"
-    # Files that were written before these columns came do not have them.
+    # Older files lack these columns.
     " FROM (SELECT * FROM {fields} UNION ALL BY NAME"
     " SELECT []::VARCHAR[] AS flags, 0.0::DOUBLE AS row_confidence WHERE false) AS f"
     " SEMI JOIN (SELECT document, schema_fingerprint, max(run_id) AS run_id FROM outcomes"
@@ -82,10 +81,10 @@ _SNAPSHOT = "SELECT {number} AS batch, {folder} AS folder"
 
 
 def publish(out: Path) -> None:
-    """Build the snapshot of all that is committed in this folder and swap it in.
+    """Builds the snapshot of all commits in this folder and swaps it in.
 
-    Does nothing where nothing was ever committed. Raises RunError where the disk fails or a committed file is
-    broken, which it names.
+    It does nothing without a commit. Raises RunError if the disk fails, or, with its path, if a committed file is
+    broken.
     """
     out = out.absolute()
     committed = manifests.live(manifests.read_all(out))
@@ -93,7 +92,7 @@ def publish(out: Path) -> None:
         return
 
     def build(temporary: Path) -> None:
-        temporary.unlink(missing_ok=True)  # DuckDB would open what a dead process of the same number left
+        temporary.unlink(missing_ok=True)  # DuckDB would open the file of a dead process with the same id
         with duckdb.connect(str(temporary), config=OFFLINE) as connection:
             define_views(connection, out, committed)
 
@@ -108,7 +107,7 @@ def publish(out: Path) -> None:
 
 
 def published_number(out: Path) -> int | None:
-    """The last commit that the snapshot shows; None where there is no snapshot made for this place."""
+    """Returns the last commit in the snapshot; None if there is no snapshot made for this path."""
     path = out.absolute() / DATABASE
     if not path.is_file():
         return None
@@ -122,7 +121,7 @@ def published_number(out: Path) -> int | None:
 
 
 def define_views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Sequence[Manifest]) -> None:
-    """Make the views of these commits in this connection's database."""
+    """Creates the views of these commits in this connection's database."""
     versions: dict[str, list[Manifest]] = defaultdict(list)
     for entry in committed:
         versions[entry.schema_fingerprint].append(entry)
@@ -130,7 +129,7 @@ def define_views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Se
     data = {
         fingerprint: _source(out, entries, "data")
         for fingerprint, entries in versions.items()
-        # All records of a schema may have been set aside (`verification.py`).
+        # All records of a schema may have been set aside (`extraction/storage/setting_aside.py`).
         if any(file.table == "data" for entry in entries for file in entry.files)
     }
     sources = {table: _source(out, committed, table) for table in manifests.TABLES if table != "data"}
@@ -163,10 +162,10 @@ def _source(out: Path, committed: Sequence[Manifest], table: str) -> str:
 
 
 def view_names(committed: Sequence[Manifest], reserved: frozenset[str]) -> dict[str, str]:
-    """The views of records, each with the fingerprint of its schema.
+    """Returns the names of the record views, each with the fingerprint of its schema.
 
-    The latest version of a schema that has records has the schema's name, each other one the name with the
-    first 8 digits of its fingerprint behind it, as have names that two schemas would share.
+    The latest version of a schema that has records gets the schema's name. Each older version gets the name with the
+    first 8 digits of its fingerprint, and so does a name that two schemas would share.
     """
     names: dict[str, str] = {}
     for schema_name, fingerprints in _versions(committed).items():
@@ -183,7 +182,7 @@ def view_names(committed: Sequence[Manifest], reserved: frozenset[str]) -> dict[
 
 
 def united_names(committed: Sequence[Manifest], taken: Mapping[str, str]) -> dict[str, list[str]]:
-    """The views over all versions of schemas that have several: their fingerprints, latest first."""
+    """Returns the views over all versions of a schema with several, and their fingerprints, latest first."""
     used = {name.casefold() for name in taken}
     names: dict[str, list[str]] = {}
     for schema_name, fingerprints in _versions(committed).items():
@@ -197,8 +196,10 @@ def united_names(committed: Sequence[Manifest], taken: Mapping[str, str]) -> dic
 
 
 def _versions(committed: Sequence[Manifest]) -> dict[str, list[str]]:
-    """The fingerprints of each schema's versions, the latest last; one without records is behind all others,
-    for a run that wrote nothing takes nothing away from who reads the view."""
+    """Returns the fingerprints of each schema's versions, the latest last.
+
+    Versions without records come first: a run that wrote nothing must not empty the schema's view.
+    """
     found: dict[str, dict[str, None]] = defaultdict(dict)
     for entry in committed:
         found[entry.schema_name].pop(entry.schema_fingerprint, None)
@@ -208,8 +209,10 @@ def _versions(committed: Sequence[Manifest]) -> dict[str, list[str]]:
 
 
 def view_of(connection: duckdb.DuckDBPyConnection, committed: Sequence[Manifest], schema_name: str) -> str:
-    """The view of this schema's records in this connection: that of all versions where there is one, else
-    that of the latest. Raises UsageError where it has no records."""
+    """Returns the view of this schema's records in this connection: of all versions if it exists, else of the latest.
+
+    Raises UsageError if the schema has no records.
+    """
     shown = [entry for entry in committed if any(file.table == "data" for file in entry.files)]
     own = _versions(shown).get(schema_name)
     if own is None:
@@ -223,7 +226,7 @@ def view_of(connection: duckdb.DuckDBPyConnection, committed: Sequence[Manifest]
 
 
 def reserved_words(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
-    """The names that no view of records may have, in lower case."""
+    """Returns the names, in lower case, that no view of records may have."""
     query = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
     words = {row[0] for row in connection.execute(query).fetchall()}
     return frozenset(words | {*_VIEWS, "_snapshot"})

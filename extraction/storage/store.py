@@ -1,4 +1,4 @@
-"""An output folder open for writing: the lock, recovery after a crash, the commits and what is done."""
+"""An output folder open for writing: the lock, recovery after a crash, the commits, and the done documents."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.loading import SchemaSource
 from cinnabar.schemas.uniting import united_columns
 
-#: How long the files of a replaced batch stay, for readers that hold an older snapshot: a working day.
+#: How long the files of a replaced batch stay, for readers that hold an older snapshot: a day.
 KEEP_REPLACED = timedelta(days=1)
 
 
-#: The code of documents whose model behind a server could not be reached: no fault of theirs.
+#: The code of documents whose model behind a server could not be reached, which says nothing about the documents.
 UNAVAILABLE = "unavailable"
 
 
 class Store:
     """The one writer of an output folder; a context manager.
 
-    Threads of one process may share it. Raises UsageError where the folder cannot be used or another process
-    writes to it, RunError where the disk fails or a committed file is gone.
+    Threads of one process may share it. Raises UsageError if the folder cannot be used or another process writes to it,
+    RunError if the disk fails or a committed file is missing.
     """
 
     @classmethod
     def open(cls, out: Path, *, trusting: bool = True) -> Self:
-        """Take the lock, make the folders and clear away what a crash left behind.
+        """Takes the lock, makes the folders and removes the remains of a crash.
 
-        Who is not trusting has come to set aside files that are gone or broken: is let in beside them, and
-        publishes nothing, for the views cannot be built over them.
+        With `trusting=False` (used by `verify`) missing files are tolerated and nothing is published, because the views
+        cannot be built over them.
         """
         return cls(out, trusting)
 
@@ -96,7 +96,7 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Let readers see all that was committed, and let other writers in."""
+        """Publishes all commits and releases the lock."""
         try:
             with self.mutex:
                 self._stop_waiting()
@@ -106,13 +106,13 @@ class Store:
             self._lock.release()
 
     def committed(self) -> list[Manifest]:
-        """The commits that count, in order."""
+        """Returns the commits that count, in order."""
         return [self._manifests[number] for number in sorted(self._manifests)]
 
     def check_united(self, source: SchemaSource, compiled: CompiledSchema) -> None:
-        """Raise NotUnited where the records of another version of this schema and its own are no one table.
+        """Raises NotUnited if another version's records and those of this schema do not fit one table.
 
-        A version that has records here already may have more: old folders hold such versions side by side.
+        A version that already has records here may have more: old folders hold such versions side by side.
         """
         others: dict[str, list[Manifest]] = {}
         for entry in self.committed():
@@ -126,9 +126,10 @@ class Store:
     def done_keys(
         self, schema_fingerprint: str, engine_fingerprint: str, *, quarantined: bool = True
     ) -> set[str]:
-        """The digests of what these two have written, and put into quarantine unless told not to count it.
+        """Returns the digests of documents written with this schema and engine, and of quarantined ones if
+        `quarantined`.
 
-        What is there because a service did not answer never counts.
+        Documents that are in quarantine because a service did not answer never count.
         """
         counted = ["written", "quarantined"] if quarantined else ["written"]
         done: set[str] = set()
@@ -144,7 +145,7 @@ class Store:
         return done
 
     def digests(self, prefixes: Sequence[str]) -> dict[str, str]:
-        """The digests that paths with these beginnings had in any run, under any schema."""
+        """Returns the digests of paths with these prefixes from any run, under any schema."""
         found: dict[str, str] = {}
         for path in self.files("outcomes") if prefixes else ():
             with reading(path):
@@ -155,7 +156,7 @@ class Store:
         return found
 
     def files(self, table: str, schema_fingerprint: str | None = None) -> list[Path]:
-        """The files of this table that count, in order; of one schema, or of all."""
+        """Returns the committed files of this table in order, of one schema or of all."""
         return [
             self.out / file.path
             for entry in self.committed()
@@ -165,7 +166,7 @@ class Store:
         ]
 
     def commit(self, schema_name: str, schema_fingerprint: str, tables: Mapping[str, pa.Table]) -> None:
-        """Write these tables and make them count, all or none.
+        """Writes and commits these tables, all or none.
 
         `tables` maps a path within the folder, whose first part is the table's name, to its rows.
         """
@@ -175,12 +176,12 @@ class Store:
             self._commit(Manifest(number, 0, manifests.now(), schema_name, schema_fingerprint, files))
 
     def _take_number(self) -> int:
-        # A number is never used twice, not even where its commit failed: its files may lie about.
+        # A number is never used twice, because a failed commit may leave files of its number.
         self._next += 1
         return self._next - 1
 
     def write(self, folder: str, number: int, rows: pa.Table) -> StoredFile:
-        """Write these rows as the file of the batch with this number; they do not count before it does."""
+        """Writes these rows as the file of the batch with this number; they count once the batch is committed."""
         path = self.out / folder / f"{manifests.batch_name(number)}.parquet"
         write_whole(path, lambda temporary: pq.write_table(rows, temporary, compression="zstd"))
         return manifests.describe_file(self.out, folder.split("/")[0], path, rows.num_rows)
@@ -188,7 +189,7 @@ class Store:
     def _commit(self, entry: Manifest) -> None:
         if self._failed:
             raise RunError(f"{self.out}: an earlier commit failed; run the same command again")
-        self._failed = True  # a failure may come after the rename: only reading the folder anew tells
+        self._failed = True  # it may fail after the rename: only reading the folder again tells
         manifests.commit(self.out, entry)
         self._failed = False
         self._manifests[entry.number] = entry
@@ -196,14 +197,14 @@ class Store:
             self._manifests.pop(number, None)
 
     def replace(self, make: Callable[[int], Manifest]) -> None:
-        """Write and commit a batch that stands for others; `make` is given its number."""
+        """Writes and commits a batch that replaces others; `make` gets its number."""
         with self.mutex, reading(self.out):
             self._commit(make(self._take_number()))
 
     def publish_within(self, seconds: float) -> None:
-        """Have readers see all that was committed after so many seconds, and publish no more often than that.
+        """Publishes all commits within so many seconds, and no more often than that.
 
-        Another batch may be long in coming, so what is not published now is published by a timer.
+        A timer publishes late commits, because the next batch may take long.
         """
         with self.mutex:
             left = self._published + seconds - time.monotonic()
@@ -217,7 +218,7 @@ class Store:
     def _publish_later(self) -> None:
         with self.mutex:
             if self._later is threading.current_thread():
-                # The next commit, or the end, meets the same trouble where someone hears of it.
+                # The next commit, or the end, meets the same error and reports it.
                 with contextlib.suppress(RunError):
                     self.publish()
 
@@ -227,7 +228,7 @@ class Store:
             self._later = None
 
     def publish(self) -> None:
-        """Merge small batches where there are many, and swap in a snapshot of all that was committed."""
+        """Merges small batches if there are many, and swaps in a snapshot of all commits."""
         with self.mutex:
             with failures(f"{self.out}: could not merge batches"):
                 while group := due(self.committed()):
@@ -237,7 +238,7 @@ class Store:
             self._published = time.monotonic()
 
     def publish_if_stale(self) -> None:
-        """Swap in a new snapshot where the last one shows less, or was made when the folder lay elsewhere."""
+        """Swaps in a new snapshot if the last one lacks commits or was made at another path."""
         with self.mutex:
             newest = max(self._manifests, default=None)
             if newest is not None and published_number(self.out) != newest:

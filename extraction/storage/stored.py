@@ -1,4 +1,4 @@
-"""Records as they were stored, with all that is known of their leaves: what a backfill begins with."""
+"""Reads stored records with their leaves, as a backfill needs them."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.pointers import unescape
 
-#: The codes of documents that cannot be read again: the file is not there, or holds other bytes.
+#: The codes of documents that cannot be read again: the file is missing, or holds other bytes.
 GONE, CHANGED = "gone", "changed"
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which records are meant: all of them where nothing is said. Raises UsageError where it can be none.
+    """A choice of records, all by default. Raises UsageError if it can match none.
 
-    since, until: when their run started, `until` exclusive. source: the path of a file, a folder or a
-    mailbox, or a pattern with `*`, `?` and `[…]`. model: the beginning of its fingerprint. below: those with
-    a leaf or a row less sure than this. where: SQL on the columns of the view that unites the versions.
+    since, until: when their run started, `until` exclusive. source: the path of a file, a folder or a mailbox, or a
+    pattern with `*`, `?` and `[…]`. model: the prefix of its fingerprint. below: records with a leaf or a row below
+    this confidence. where: SQL on the columns of the view that unites the versions.
     """
 
     since: datetime | None = None
@@ -49,17 +49,17 @@ class Selection:
         since, until = (one if one.tzinfo else one.replace(tzinfo=UTC) for one in (self.since, self.until))
         if since >= until:
             raise UsageError(
-                f"--since and --until: expected the first before the second, but no time is from {since} on"
-                f" and before {until}"
+                f"--since and --until: expected --since before --until, got {since}"
+                f" and {until}"
             )
 
 
 @dataclass(frozen=True, slots=True)
 class LatestRecord:
-    """The latest record of a document: which it is, and the characters and bytes (`size`) of its document.
+    """The latest record of a document, with the characters and bytes (`size`) of its document.
 
-    `paths` are all under which these bytes were read, that of the record first. `current` says that no later
-    run found other bytes there.
+    `paths` are all paths under which these bytes were read, the record's first. `current` is true if no later run found
+    other bytes there.
     """
 
     document: str
@@ -73,17 +73,16 @@ class LatestRecord:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A record, and for each of its leaves the place in its schema (`/lines/*/price`)."""
+    """A record, and the schema field of each of its leaves (`/lines/*/price`)."""
 
     record: Record
     fields: dict[str, str]
 
 
-# Columns that are named where one is asked for that is not there.
+# The most columns that the error for an unknown column names.
 _NAMED = 40
 _UNKNOWN = re.compile(r"Referenced column (\".*?\") not found")
-# What follows the name of a file in its own path, of a folder, an mbox and a mailbox behind IMAP in those of
-# what lies in them.
+# The suffix that a document's path adds to its file, folder, mbox or IMAP mailbox.
 _WITHIN = "'(/.*|#[0-9]+|;UIDVALIDITY=.*)?', 's'"
 _LATEST = (
     "SELECT r.* FROM records AS r WHERE schema_name = ? AND latest"
@@ -92,9 +91,9 @@ _LATEST = (
 
 
 def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
-    """The latest record of each document under any version of this schema, where it was chosen, by path.
+    """Returns the chosen latest records, one for each document under any version of this schema, by path.
 
-    Raises UsageError where there is no folder, and where the SQL is wrong.
+    Raises UsageError if the folder holds no results or the SQL is wrong.
     """
     if out.is_dir() and name not in names(out):
         return []
@@ -143,25 +142,25 @@ def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
 
 
 def _plain(source: str) -> str:
-    """A path or an address as the paths of documents begin with it."""
+    """Returns a path or an address as the prefix of its documents' paths."""
     if is_address(source) and parse_mail_path(source) is None:
         return str(parse_address(source))
     return source.removeprefix("./").rstrip("/")
 
 
 def names(out: Path) -> list[str]:
-    """The schemas that this folder has records of."""
+    """Returns the schemas that have records in this folder."""
     committed = manifests.live(manifests.read_all(out))
     return sorted({entry.schema_name for entry in committed if entry.records})
 
 
 def _predicate(connection: duckdb.DuckDBPyConnection, out: Path, name: str, where: str) -> str:
-    """The view to select documents from, with this condition."""
+    """Returns the view with this condition, to select documents from."""
     view = view_of(connection, manifests.live(manifests.read_all(out)), name)
     # On a line of its own, so that a comment ends with it.
     source = f"{quoted(view)} WHERE (\n{where}\n)"
     try:
-        # By itself, so that it sees no columns but those of the view.
+        # Checked alone, so that it sees only the view's columns.
         connection.sql(question(connection, f"SELECT document FROM {source}"))
     except UsageError as error:
         raise UsageError(f"--where {where}: {error}") from error
@@ -178,7 +177,7 @@ def _predicate(connection: duckdb.DuckDBPyConnection, out: Path, name: str, wher
 
 
 def stored(out: Path, found: Sequence[LatestRecord]) -> dict[str, Stored]:
-    """The records of these documents, by digest."""
+    """Returns the records of these documents, by digest."""
     wanted = [[one.document, one.run_id] for one in found]
     if not wanted:
         return {}
@@ -226,7 +225,7 @@ def _leaf(row: dict[str, Any]) -> LeafRow:
 
 
 def _row(pointer: str, record: Any) -> str:
-    """The innermost item of a list of the record that this pointer leads to or through, "" for none."""
+    """Returns the innermost list item of the record on the way of this pointer, "" for none."""
     found, here, value = "", "", record
     for step in pointer.split("/")[1:]:
         here = f"{here}/{step}"

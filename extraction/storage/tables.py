@@ -1,4 +1,4 @@
-"""The Arrow tables of an output folder: their columns, and the rows that a batch of outcomes gives."""
+"""The Arrow tables of an output folder: their columns, and the rows of a batch of outcomes."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ RUNS = _columns(
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What the rows of one run have in common."""
+    """The values that all rows of one run share."""
 
     run_id: str
     schema_name: str
@@ -123,9 +123,8 @@ class Key:
 class RecordColumns:
     """The columns of a table of records.
 
-    `names` maps the columns of the record's own Arrow schema to their names in the table: DuckDB does not
-    tell capitals apart, so a name that is taken, or empty, gets underscores behind it. `schema` is the whole
-    table's.
+    `names` maps the columns of the record's Arrow schema to their names in the table: DuckDB ignores case, so a name
+    that is taken, or empty, gets underscores after it. `schema` is that of the whole table.
     """
 
     names: dict[str, str]
@@ -133,7 +132,7 @@ class RecordColumns:
 
     @classmethod
     def of(cls, record: pa.Schema) -> RecordColumns:
-        """The columns for records of this Arrow schema: the path first, then the record's, then the rest."""
+        """Returns the columns for records of this Arrow schema: the path, the record's own, then the rest."""
         taken = {name.casefold() for name in _SYSTEM_COLUMNS.names}
         names: dict[str, str] = {}
         for name in record.names:
@@ -148,7 +147,7 @@ class RecordColumns:
 
 
 def printable(text: str) -> str:
-    """This text with control characters, and the stray bytes of a path, spelled as escapes."""
+    """Returns this text with control characters, and the stray bytes of a path, as escapes."""
     if text.isprintable():
         return text
     return "".join(_escape(c) if unicodedata.category(c) in ("Cc", "Cs") else c for c in text)
@@ -159,17 +158,16 @@ def _escape(character: str) -> str:
 
 
 def parse_exact(text: str) -> Any:
-    """The value of a JSON text, with numbers exact."""
+    """Returns the value of a JSON text, with exact numbers."""
     return json.loads(text, parse_float=Decimal)
 
 
 def record_row(
     outcome: Outcome, key: Key, record_schema: pa.Schema, columns: RecordColumns
 ) -> pa.RecordBatch:
-    """The row of a written outcome, as a batch of one.
+    """Returns the row of a written outcome, as a batch of one.
 
-    Raises pyarrow.ArrowException, ValueError, TypeError or OverflowError where a value does not fit its
-    column.
+    Raises pyarrow.ArrowException, ValueError, TypeError or OverflowError if a value does not fit its column.
     """
     assert outcome.record is not None
     value = parse_exact(outcome.record.text)
@@ -192,7 +190,7 @@ def record_row(
 
 
 def field_rows(outcome: Outcome, key: Key) -> pa.Table:
-    """A row for each leaf of a written outcome."""
+    """Returns a row for each leaf of a written outcome."""
     assert outcome.record is not None
     value = parse_exact(outcome.record.text)
     return pa.Table.from_pylist(
@@ -229,7 +227,7 @@ def _field_row(leaf: LeafRow, record: Record, value: Any, digest: str, key: Key)
 
 
 def field_of(pointer: str, record: Any) -> str:
-    """The pointer with `*` for each index into an array of the record: `/lines/3/n` is `/lines/*/n`."""
+    """Returns the pointer with `*` for each index into an array of the record: `/lines/*/n` for `/lines/3/n`."""
     steps = []
     value = record
     for step in pointer.split("/")[1:]:
@@ -243,7 +241,7 @@ def field_of(pointer: str, record: Any) -> str:
 
 
 def document_rows(outcomes: Iterable[Outcome], key: Key) -> pa.Table:
-    """A row for each document that was read, each digest once."""
+    """Returns a row for each document that was read, each digest once."""
     rows = {}
     for outcome in outcomes:
         info = outcome.document
@@ -263,7 +261,7 @@ def document_rows(outcomes: Iterable[Outcome], key: Key) -> pa.Table:
 
 
 def outcome_rows(outcomes: Sequence[Outcome], key: Key) -> pa.Table:
-    """A row for each outcome; a quarantined one keeps its rejected record."""
+    """Returns a row for each outcome; a quarantined one keeps its rejected record."""
     rows = [
         {
             "run_id": key.run_id,
@@ -285,7 +283,7 @@ def outcome_rows(outcomes: Sequence[Outcome], key: Key) -> pa.Table:
 
 
 def printable_record(outcome: Outcome) -> str | None:
-    """The rejected record of a quarantined outcome, as valid UTF-8."""
+    """Returns the rejected record of a quarantined outcome, as valid UTF-8."""
     if outcome.status != "quarantined" or outcome.record is None:
         return None
     return outcome.record.text.encode("utf-8", "backslashreplace").decode()

@@ -1,4 +1,4 @@
-"""All versions of a schema read as one table."""
+"""Unites all versions of a schema in one table."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from cinnabar.schemas.uniting import united_columns
 
 
 def united_source(out: Path, versions: Mapping[str, tuple[str, Sequence[Manifest]]]) -> str | None:
-    """The query for the records of these versions, latest first; what a version lacks is null there.
+    """Returns the query for the records of these versions, latest first; columns that a version lacks are null.
 
-    `versions` maps fingerprints to what to select from and the commits that it is made of. A version whose
-    types do not go together with those of later ones is left out; None where fewer than two remain.
+    `versions` maps fingerprints to an SQL source and its commits. The query leaves out a version whose types conflict
+    with those of later ones. Returns None if fewer than two versions remain.
     """
     whole: list[pa.Field[Any]] = []
     parts: list[tuple[str, pa.Schema]] = []
@@ -36,13 +36,13 @@ def united_source(out: Path, versions: Mapping[str, tuple[str, Sequence[Manifest
             parts.append((source, found))
     if len(parts) < 2:
         return None
-    # Cast by us: DuckDB rounds decimals of different scales to the smaller one, and makes anything a text.
+    # Cast here, because DuckDB rounds decimals of different scales to the smaller one and turns any mix into text.
     queries = (f"SELECT {_cast(found, whole)} FROM {source}" for source, found in parts)
     return " UNION ALL BY NAME ".join(queries)
 
 
 def stored_columns(out: Path, commits: Sequence[Manifest]) -> pa.Schema:
-    """The columns of the records of these commits, as the last of their files has them."""
+    """Returns the columns of the records of these commits, by the last of their files."""
     path = next(out / f.path for entry in reversed(commits) for f in entry.files if f.table == "data")
     with reading(path):
         return pq.read_schema(path)
@@ -59,7 +59,7 @@ def _cast(found: pa.Schema, whole: Sequence[pa.Field[Any]]) -> str:
 
 
 def _sql(kind: pa.DataType) -> str:
-    """A column's type in DuckDB's words."""
+    """Returns the DuckDB type of a column."""
     if pa.types.is_struct(kind):
         fields = (kind.field(i) for i in range(kind.num_fields))
         return f"STRUCT({', '.join(f'{quoted(f.name)} {_sql(f.type)}' for f in fields)})"

@@ -1,7 +1,7 @@
-"""Whether a folder is what its commits say: files, checksums, keys, and every record against its schema.
+"""Verifies an output folder: files, checksums, keys, and every record against its schema.
 
-What is not is set aside in `aside/`, batch by batch, and no longer counts; the next run finds the documents
-of such a batch undone and fills them again. Nothing else is ever taken away.
+Broken batches are set aside in `aside/` and no longer count; the next run fills their documents again. Nothing else is
+ever removed.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from cinnabar.schemas.texts import read_schema
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What was looked at, and what came of it.
+    """The counts and problems of a verification.
 
-    `aside` are the batches that no longer count, `removed` the files of dead runs that were cleared away,
-    `leftovers` those that lie about still.
+    `aside` are the batches that no longer count, `removed` the files of dead runs that were removed, `leftovers` those
+    that remain.
     """
 
     batches: int
@@ -44,19 +44,19 @@ class Verified:
 
 
 def verify(out: Path, clean: bool = False) -> Verified:
-    """Check everything in this folder, and set aside what is wrong.
+    """Checks everything in this folder and sets broken batches aside.
 
-    With `clean` what dead runs left behind is removed. Raises UsageError where nothing lies there, and where
-    something is to be set aside or removed while a run is writing.
+    With `clean` it removes files that dead runs left. Raises UsageError if the folder holds no results, or if something
+    must be set aside or removed while a run is writing.
     """
     if not any((out / manifests.FOLDER).glob("batch-*.json")):
-        raise UsageError(f"{out}: no results of Cinnabar lie here; name the folder that --out was given to")
+        raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
     lying = set(_leftovers(out))
     found = check(out)
     aside: list[str] = []
     problems = list(found.problems)
     wrong = found
-    # What is set aside may uncover more: a batch that a broken manifest had replaced counts again.
+    # Setting a batch aside may uncover more: a batch that a broken manifest had replaced counts again.
     while any(problem.batch for problem in wrong.problems):
         aside += set_aside(out, wrong.problems)
         before, wrong = wrong.problems, check(out)
@@ -68,13 +68,13 @@ def verify(out: Path, clean: bool = False) -> Verified:
         Store.open(out).close()
     if clean:
         removed = sorted(lying - set(_leftovers(out)))
-    # Beside a run that is going, files of batches that are not committed yet are none of our business.
+    # A going run has files of uncommitted batches, which are no leftovers.
     left = [] if is_locked(out) else _leftovers(out)
     return Verified(found.batches, found.files, found.records, problems, aside, removed, left)
 
 
 def check(out: Path) -> Verified:
-    """What is wrong with this folder; nothing is changed, and no lock is needed."""
+    """Returns the problems of this folder; it changes nothing and needs no lock."""
     readable, problems = _manifests(out)
     live = manifests.live(readable)
     sound: list[Manifest] = []
@@ -88,7 +88,7 @@ def check(out: Path) -> Verified:
     }
     keys = _Keys()
     records = 0
-    # A merged batch before those of which it was made, should one of them have come back.
+    # A merged batch comes before its sources, in case one of them has come back.
     for entry in sorted(sound, key=lambda entry: (-entry.level, entry.number)):
         try:
             records += _check_rows(out, entry, validators[entry.schema_fingerprint], keys, problems)
@@ -108,7 +108,7 @@ def _manifests(out: Path) -> tuple[list[Manifest], list[FileProblem]]:
         try:
             entry = manifests.read(path)
         except FileNotFoundError:
-            continue  # replaced, and removed by the writer since the folder was listed
+            continue  # the writer removed it, replaced, after the folder was listed
         except BrokenManifest as error:
             problems.append(FileProblem(number, within(out, path), error.detail))
             continue
@@ -128,16 +128,16 @@ def _check_file(out: Path, entry: Manifest, file: StoredFile) -> FileProblem | N
         return FileProblem(entry.number, file.path, "it is missing")
     size = path.stat().st_size
     if size != file.bytes:
-        return FileProblem(entry.number, file.path, f"it has {size} bytes, committed were {file.bytes}")
+        return FileProblem(entry.number, file.path, f"it has {size} bytes, but was committed with {file.bytes}")
     digest = manifests.describe_file(out, file.table, path, file.rows).sha256
     if digest != file.sha256:
-        return FileProblem(entry.number, file.path, f"its SHA-256 is {digest}, committed was {file.sha256}")
+        return FileProblem(entry.number, file.path, f"its SHA-256 is {digest}, but was committed as {file.sha256}")
     try:
         rows = pq.read_metadata(path).num_rows
     except (OSError, pa.ArrowException) as error:
-        return FileProblem(entry.number, file.path, f"no Parquet file: {error}")
+        return FileProblem(entry.number, file.path, f"not a Parquet file: {error}")
     if rows != file.rows:
-        return FileProblem(entry.number, file.path, f"it has {rows} rows, committed were {file.rows}")
+        return FileProblem(entry.number, file.path, f"it has {rows} rows, but was committed with {file.rows}")
     return None
 
 
@@ -151,7 +151,7 @@ def _validator(out: Path, name: str, problems: list[FileProblem]) -> Validator |
             return None
         if fingerprint(schema) != name:
             problems.append(
-                FileProblem(0, within(out, path), f"it is another schema than its name says; {advice}")
+                FileProblem(0, within(out, path), f"its schema does not match its name; {advice}")
             )
             return None
         return Validator(SchemaSource(name[:12], schema, None, name))
@@ -161,7 +161,7 @@ def _validator(out: Path, name: str, problems: list[FileProblem]) -> Validator |
 
 
 class _Keys:
-    """The outcomes and records that were seen so far: each once, and each record with its outcome."""
+    """The outcomes and records seen so far: each must occur once, and each record with its outcome."""
 
     def __init__(self) -> None:
         self._paths: dict[tuple[str, str], int] = {}
@@ -169,13 +169,13 @@ class _Keys:
         self._outcomes: dict[tuple[str, str, str], tuple[int, str]] = {}
 
     def outcome(self, entry: Manifest, path: str, row: dict[str, Any]) -> FileProblem | None:
-        """Take note of a row of `outcomes`."""
+        """Notes a row of `outcomes`."""
         if self._paths.setdefault((row["run_id"], row["path"]), entry.number) != entry.number:
             return FileProblem(entry.number, path, f"{row['path']}: a second outcome in run {row['run_id']}")
         return self._note(self._outcomes, entry, path, row) if row["outcome"] == "written" else None
 
     def record(self, entry: Manifest, path: str, row: dict[str, Any]) -> FileProblem | None:
-        """Take note of a record."""
+        """Notes a record."""
         return self._note(self._records, entry, path, row)
 
     @staticmethod
@@ -189,10 +189,10 @@ class _Keys:
         return None
 
     def unmatched(self) -> Iterator[FileProblem]:
-        """Records without an outcome, and outcomes without their record."""
+        """Yields a problem for each record without an outcome and each outcome without its record."""
         for seen, other, what in (
             (self._records, self._outcomes, "a record without its outcome"),
-            (self._outcomes, self._records, "written, but its record is not there"),
+            (self._outcomes, self._records, "written, but its record is missing"),
         ):
             for key, (number, path) in seen.items():
                 if key not in other:
@@ -202,7 +202,7 @@ class _Keys:
 def _check_rows(
     out: Path, entry: Manifest, validator: Validator | None, keys: _Keys, problems: list[FileProblem]
 ) -> int:
-    """Check the outcomes and the records of a batch whose files are sound; how many records these are."""
+    """Checks the outcomes and records of a batch with sound files, and returns the number of records."""
     columns = ["document", "schema_fingerprint", "engine_fingerprint"]
     records = 0
     for file in entry.files:

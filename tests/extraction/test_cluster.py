@@ -265,8 +265,8 @@ def test_a_cluster_is_joined_by_its_address(cluster: Cluster, monkeypatch: pytes
     [
         ("here", "expected auto, local or HOST:PORT"),
         ("ray://127.0.0.1:10001", "expected auto, local or HOST:PORT"),
-        ("127.0.0.1:1", "--ray 127.0.0.1:1: nobody answers there (Connection refused)"),
-        ("no.such.host.invalid:6379", "nobody answers there"),
+        ("127.0.0.1:1", "--ray 127.0.0.1:1: no answer (Connection refused)"),
+        ("no.such.host.invalid:6379", "no answer"),
         ("127.0.0.1:{silent}", "no Ray cluster answers within 2 s"),
     ],
 )

@@ -98,7 +98,7 @@ def test_an_unsure_record_waits_in_quarantine_with_its_unsure_places() -> None:
     item = read("name=Anna\n- id=X1\ntotal=12.50\n")
     (outcome,) = run_batch([item], job(min_confidence=0.95)).outcomes
     assert (outcome.status, outcome.code, outcome.pointers) == ("quarantined", "low_confidence", ("/rows/0",))
-    assert outcome.detail == "less than 0.95 sure of /rows/0 0.90"
+    assert outcome.detail == "confidence below 0.95: /rows/0 0.90"
     assert outcome.record is not None and outcome.record.leaves
     (outcome,) = run_batch([item], job(min_confidence=0.9)).outcomes
     assert outcome.status == "written"

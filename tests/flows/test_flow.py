@@ -89,7 +89,7 @@ def test_the_flow_can_run_on_a_cluster(notes: Path, tiny_model: Path, tmp_path: 
     assert (spread["written"], spread["quarantined"], spread["steps"]) == (3, 1, alone["steps"])
     sql = "select path, engine_fingerprint, confidence, record_json from records order by path"
     assert query(tmp_path / "spread", sql).rows == query(tmp_path / "alone", sql).rows
-    with pytest.raises(UsageError, match=r"--ray 127\.0\.0\.1:1: nobody answers there"):
+    with pytest.raises(UsageError, match=r"--ray 127\.0\.0\.1:1: no answer"):
         extract_folder(*where, str(tmp_path / "never"), **how, ray="127.0.0.1:1")
     assert not (tmp_path / "never").exists()
 
@@ -134,7 +134,7 @@ def test_a_batch_that_keeps_failing_is_named_with_its_documents(
     with pytest.raises(RunError, match="batch 1 of 2 documents") as failed:
         flows.extract_folder([str(notes)], schema, str(out), str(tiny_model), "cpu", workers=1, batch=2)
     assert f"{notes / '1.txt'}, {notes / '2.txt'}" in str(failed.value)
-    assert "OSError: the disk is full; what was committed stands, run it again" in str(failed.value)
+    assert "OSError: the disk is full; committed batches are kept; run the same command again" in str(failed.value)
     ((table, *_),) = shown
     assert [(row["outcome"], row["documents"]) for row in table] == [
         ("written", 1),

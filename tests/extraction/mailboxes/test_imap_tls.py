@@ -70,7 +70,7 @@ def test_an_untrusted_certificate_is_refused_before_the_password_is_sent(
     assert "SSL_CERT_FILE names the certificates to trust" in told
     assert not said and PASSWORD not in told and not (tmp_path / "out").exists()
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
-    with pytest.raises(UsageError, match=r"SSL_CERT_FILE is .*none\.pem, which is no file"):
+    with pytest.raises(UsageError, match=r"SSL_CERT_FILE is .*none\.pem, which is not a file"):
         ImapMailbox(parse_address(address))
 
 
@@ -92,5 +92,5 @@ def test_a_remote_server_without_encryption_gets_no_password(
         # The server runs on this machine, so the test makes it count as a remote one.
         monkeypatch.setattr("cinnabar.extraction.mailboxes.imap._is_this_machine", lambda _: False)
         asked = ImapAddress("127.0.0.1", server.port, imap_server.USER, "INBOX", False)
-        with pytest.raises(UsageError, match="offers no encryption to send a password by; try imaps://"):
+        with pytest.raises(UsageError, match="the server offers no encryption for the password; try imaps://"):
             ImapMailbox(asked)

@@ -159,7 +159,7 @@ def test_too_few_documents_are_an_error(base: Path, tmp_path: Path) -> None:
 
 def test_the_base_is_never_overwritten(base: Path, tmp_path: Path) -> None:
     folder = write_set(tmp_path / "letters", {"kind": "letter"})
-    with pytest.raises(UsageError, match="expected another folder than the base's"):
+    with pytest.raises(UsageError, match="expected a folder other than that of the base"):
         tuned(folder, base, base)
 
 
@@ -169,7 +169,7 @@ def test_the_bases_of_the_base_are_never_overwritten(base: Path, tmp_path: Path)
     assert tuned(folder, base, tmp_path / "first").kept
     save_difference(tmp_path / "second", {}, tmp_path / "first", {"name": "second"})
     for out in (tmp_path / "first", base):
-        with pytest.raises(UsageError, match="expected another folder than the base's, or a base's of that"):
+        with pytest.raises(UsageError, match="expected a folder other than that of the base and its own bases"):
             tuned(folder, tmp_path / "second", out)
 
 

@@ -138,7 +138,7 @@ def test_an_exported_file_is_whole_or_absent(rich, tmp_path):
         export(rich, "nothing", "csv", tmp_path / "x.csv")
     with pytest.raises(UsageError, match="got DELETE"):
         export(rich, "DELETE FROM rich", "csv", tmp_path / "x.csv", sql=True)
-    with pytest.raises(UsageError, match="a folder that is there"):
+    with pytest.raises(UsageError, match="an existing, writable folder"):
         export(rich, "rich", "csv", tmp_path / "nowhere" / "x.csv")
     assert [path for path in tmp_path.iterdir() if path != rich] == []
 
@@ -147,7 +147,7 @@ def test_an_export_never_overwrites_a_file_of_the_results(rich, tmp_path):
     (tmp_path / "link").symlink_to(rich)
     for folder in (rich, tmp_path / "link"):
         for name in ("cinnabar.duckdb", "manifest/batch-0000000001.json", "new.parquet"):
-            with pytest.raises(UsageError, match="lies among the results"):
+            with pytest.raises(UsageError, match="lies in the output folder"):
                 export(rich, "rich", "parquet", folder / name)
     assert query(rich, "SELECT count(*) FROM rich").rows == [(len(TEXTS) + 1,)]
 

@@ -80,7 +80,7 @@ def test_a_broken_file_is_named_with_a_remedy_and_a_wrong_query_on_one_line(out,
     path = sorted((out / "data").rglob("*.parquet"))[-1]
     path.write_bytes(b"x" * path.stat().st_size)
     for ask in (lambda: query(out, "SELECT * FROM note"), lambda: status(out)):
-        with pytest.raises(RunError, match=f"{path.name}.* have `cinnabar verify` set its batch aside"):
+        with pytest.raises(RunError, match=f"{path.name}.* run `cinnabar verify` to set its batch aside"):
             ask()
 
 
@@ -112,7 +112,7 @@ def test_every_kind_of_query_is_answered(out, workload):
 
 
 def test_a_folder_without_results_is_an_error(tmp_path):
-    with pytest.raises(UsageError, match="no results of Cinnabar lie here"):
+    with pytest.raises(UsageError, match="the folder holds no results of Cinnabar"):
         query(tmp_path, "SELECT 1")
 
 

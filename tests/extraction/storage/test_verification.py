@@ -89,7 +89,7 @@ def test_an_unreadable_file_is_set_aside_after_any_later_event(out, workload, wa
     if since == "the snapshot was lost":
         (out / DATABASE).unlink()
     if since == "a run failed":
-        with pytest.raises(RunError, match=f"{path.name}.* have `cinnabar verify` set its batch aside"):
+        with pytest.raises(RunError, match=f"{path.name}.* run `cinnabar verify` to set its batch aside"):
             fail_a_run(out, workload)
     (problem,) = (found := verify(out)).problems
     assert problem.path == path.relative_to(out).as_posix() and len(found.aside) == 1
@@ -154,7 +154,7 @@ def test_a_lost_schema_is_named_and_written_again(out, workload):
     workload.work(out)
     (path,) = (out / "schemas").iterdir()
     path.write_text(json.dumps({"type": "object"}))
-    assert "another schema" in verify(out).problems[0].detail
+    assert "its schema does not match its name" in verify(out).problems[0].detail
     path.unlink()
     assert "missing" in verify(out).problems[0].detail
     workload.work(out)

@@ -46,7 +46,7 @@ def backfill(base: Path, model: Path, *more: str, version: str = "v2") -> int:
 WRONG = [
     (["--below", "2"], "--below"),
     (["--since", "yesterday"], "expected a day"),
-    (["--since", "2026-02-01", "--until", "2026-01-31"], "--since and --until: expected the first before"),
+    (["--since", "2026-02-01", "--until", "2026-01-31"], "--since and --until: expected --since before --until"),
     (["--where", "nothing ="], "--where"),
     (["--model", "mercury-2"], "asks no server"),
     (["--out", "/nowhere/at/all"], "expected the folder"),

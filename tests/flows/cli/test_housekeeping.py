@@ -50,7 +50,7 @@ def test_every_command_has_a_table_and_json(done: Path, tiny_model: Path, capsys
     assert "1 tried again, 0 written, 1 held back" in said(capsys, *again)[1]
     assert json.loads(said(capsys, *again, "--json")[1])["runs"][0]["inputs"] == 1
     moved = Path(held["path"]).rename(done.parent / "moved.pdf")
-    assert "broken.pdf is not there any more, nothing was done; if it lies" in said(capsys, *again)[1]
+    assert "broken.pdf is not there any more, nothing was done; if it has moved" in said(capsys, *again)[1]
     assert "1 tried again, 0 written, 1 held back" in said(capsys, *again, "--from", str(moved))[1]
     assert "0 released, 1 stay" in said(capsys, "quarantine", "release", *out, "--all")[1]
     assert json.loads(said(capsys, "quarantine", "release", *out, "--all", "--json")[1])["released"] == []

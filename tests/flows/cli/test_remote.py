@@ -114,7 +114,7 @@ def test_a_budget_too_small_for_one_request_names_the_least_amount(
     assert run([*asked, "--budget", "0.003"]) == 0
     said = capsys.readouterr()
     assert server.bodies == [] and "6 left for lack of budget: a request may cost $0.0" in said.out
-    room = re.search(r"may cost up to (\$0\.00\d\d), all need a --budget of about \$(0\.00\d\d)", said.err)
+    room = re.search(r"may cost up to (\$0\.00\d\d), so all need a --budget of about \$(0\.00\d\d)", said.err)
     assert room is not None and room[1] in said.err
     assert run([*asked, "--budget", room[2]]) == 0
     assert "lack of budget" not in capsys.readouterr().out and len(server.charged) == 6
@@ -152,7 +152,7 @@ def test_the_key_appears_nowhere_but_in_the_request(
         ([*MERCURY, "--base-url", "nowhere"], "https://host/v1"),
         ([*MERCURY, "--steps", "3"], "--effort"),
         ([*MERCURY, "--concurrency", "0"], "at least 1"),
-        ([*MERCURY, "--escalate-to", "mercury-2"], "of our own"),
+        ([*MERCURY, "--escalate-to", "mercury-2"], "expected a local --model"),
         (["--escalate-to", "mercury-2", "--below", "2"], "INCEPTION_API_KEY"),
     ],
 )
