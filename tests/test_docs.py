@@ -207,6 +207,21 @@ def test_python_snippets_run(fence: Fence) -> None:
 
 @pytest.mark.parametrize("fence", marked("sh", "run"))
 def test_shell_snippets_run(fence: Fence, tmp_path: Path) -> None:
+    run_shell(fence, tmp_path)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_the_example_of_the_readme_reads_all_four_values(
+    tmp_path: Path, precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CINNABAR_PRECISION", precision)
+    (fence,) = (f for f in fences(ROOT / "README.md") if f.language == "sh" and "run" in f.marks)
+    printed = run_shell(fence, tmp_path)
+    assert re.search(r"NK 7730 1182 +2026-03-14 +M\. Albrecht +2\.4\b", printed), printed
+
+
+def run_shell(fence: Fence, tmp_path: Path) -> str:
+    """Runs a shell snippet in a folder with the files of its page, and returns its standard output."""
     for other in fences(fence.page):
         for name in (mark.removeprefix("file=") for mark in other.marks if mark.startswith("file=")):
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -217,3 +232,4 @@ def test_shell_snippets_run(fence: Fence, tmp_path: Path) -> None:
         ["sh", "-eu", "-c", fence.text], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done.stdout

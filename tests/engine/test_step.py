@@ -71,7 +71,7 @@ def test_the_surest_value_is_committed_and_all_are_noted() -> None:
     state = state_of(["a"], a=TEXT, b={"type": "integer"})
     step(state, scores_of(state, {"": 0, '"A"': 2, '"B"': 1}, {"": math.log(1.2), "5": 0}))
     assert state.values == [
-        Value(b'"A"', False, 0.6652, 0.09, SPAN, "copied", rival=0.2447),
+        Value(b'"A"', False, 0.6652, 0.09, SPAN, "copied", demanded=True, rival=0.2447),
         Value(b"5", True, 0.4545, 0.5455, SPAN, "copied"),
     ]
     assert state.closed.tolist() == [True, False] and state.steps == [1]
@@ -94,7 +94,16 @@ def test_an_optional_value_is_given_from_a_little_above_one_half(share: float, g
 def test_a_required_value_is_missing_where_absence_is_likelier_than_not(share: float, missing: bool) -> None:
     state = state_of(["a"], a=TEXT)
     step(state, scores_of(state, {"": math.log(1 - share), '"A"': math.log(share)}), "instant")
-    assert state.values == [Value(b'"A"', False, share, 1 - share, SPAN, "copied", missing)]
+    assert state.values == [Value(b'"A"', False, share, 1 - share, SPAN, "copied", missing, demanded=True)]
+
+
+@pytest.mark.parametrize(("best", "missing"), [(0.3, False), (0.2, True)])
+def test_a_required_choice_is_missing_if_absence_is_likelier_than_every_option(best: float, missing: bool) -> None:
+    state = state_of(["a"], a={"enum": ["x", "y", "z"]})
+    rest = (1 - best - 0.25) / 2
+    offer = {"": 0.25, '"x"': best, '"y"': min(rest, 0.2), '"z"': 0.05}
+    step(state, scores_of(state, {text: math.log(share) for text, share in offer.items()}), "instant")
+    assert (state.values[0].demanded, state.values[0].missing) == (True, missing)
 
 
 def test_a_slot_without_offers_keeps_its_noted_value() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -10,7 +12,7 @@ from cinnabar.engine.models.reader.inputs.questions import is_printed, kind_of, 
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
 from cinnabar.engine.models.reader.inputs.views import Place
 from cinnabar.engine.models.reader.memory import Memory
-from cinnabar.engine.models.reader.network.network import Network
+from cinnabar.engine.models.reader.network.network import BOOLEANS, Network
 from cinnabar.engine.models.reader.network.support import covering_pieces, support
 from cinnabar.schemas.form.form import Form, Slot
 
@@ -65,19 +67,31 @@ def option_support(
     return memory.supported[key]
 
 
-def option_scores(
-    network: Network, state: Tensor, questions: FormMemory, memory: Memory, slot: Slot, place: Place | None,
-    found: Tensor,
-) -> list[float]:  # fmt: skip
-    """Log probabilities of a slot's options, for its state, [H], and what was found of them, [O, SIGNS]."""
+def printed_options(questions: FormMemory, memory: Memory, slot: Slot, place: Place | None) -> list[bool]:
+    """Returns for each option of a slot whether the document, or the slot's row in it, prints its name.
+
+    The yes and no of a boolean are never printed.
+    """
     if kind_of(slot) == KINDS.index("boolean"):
-        return network.answers(state, found[0]).log_softmax(-1).tolist()
+        return [False] * len(BOOLEANS)
     if place is not None:
         near = plain_words(memory.pieces.between(place.anchor, place.until, memory.passage.text))
     else:
         memory.plain = memory.plain or plain_words(memory.passage.text)
         near = memory.plain
+    return [is_printed(questions.asked[option], near) for option in questions.options[slot.index]]
+
+
+def option_scores(
+    network: Network, state: Tensor, questions: FormMemory, slot: Slot, printed: Sequence[bool], found: Tensor
+) -> list[float]:
+    """Returns the log probabilities of a slot's options.
+
+    state: [H], the slot's; printed: from `printed_options`; found: [O, SIGNS] from `option_support`.
+    """
+    if kind_of(slot) == KINDS.index("boolean"):
+        return network.answers(state, found[0]).log_softmax(-1).tolist()
     at = questions.options[slot.index]
-    printed = torch.tensor([float(is_printed(questions.asked[o], near)) for o in at], device=state.device)
-    scores = network.choices(state[None], questions.read.vectors[at][None], printed[None], found[None])[0]
+    marks = torch.tensor(printed, dtype=torch.float32, device=state.device)
+    scores = network.choices(state[None], questions.read.vectors[at][None], marks[None], found[None])[0]
     return scores.float().log_softmax(-1).tolist()

@@ -256,6 +256,16 @@ class SharedWordsConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class PrintedOptionsConfig:
+    """A choice has a value where its likeliest option is printed in the document (answers/choices.py)."""
+
+    #: How much less likely (a natural logarithm) it is then that the choice has none. Of 66 demanded currencies of
+    #: invoices and receipts 12 are kept without it and 37 with 2, all of them right; mean F1 of twelve sets with
+    #: choices is .664 without it and .666 with it.
+    present: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
 class PriorConfig:
     """The weights of each rule, by the rule's name, and the names of the rules that are switched off.
 
@@ -273,6 +283,7 @@ class PriorConfig:
     column_alignment: ColumnAlignmentConfig = ColumnAlignmentConfig()
     proximity: ProximityConfig = ProximityConfig()
     shared_words: SharedWordsConfig = SharedWordsConfig()
+    printed_options: PrintedOptionsConfig = PrintedOptionsConfig()
     #: Shared by several rules: it cannot be switched off.
     name_matching: NameMatchingConfig = NameMatchingConfig()
     #: No rule, but the threshold that all rules of rows go by.

@@ -30,6 +30,7 @@ FORM = form_of(
 GOODS = f"{TABLE}3          C-9              4.00\n"
 PAGE = f"Number: CD-7/21\n\nBuyer\nwater\nstone\n\n{GOODS}\nNotes:\n- paper\n- glass\n"
 OF_ROWS = ("list_prior", "row_smoothing", "doubtful_rows")
+OF_CHOICES = ("printed_options",)
 
 
 def reader(*without: str, row_bias: float = -3.0) -> Reader:
@@ -88,7 +89,7 @@ def test_switching_off_a_prior_removes_only_its_scores(rule: str, monkeypatch: p
     assert {*own.values, *own.objects, *own.rows}
 
 
-@pytest.mark.parametrize("rule", [rule for rule in RULES if rule not in OF_ROWS])
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule not in OF_ROWS + OF_CHOICES])
 def test_switching_off_a_rule_changes_the_scores_of_slots(rule: str) -> None:
     assert numbers(scores_of(reader())) != numbers(scores_of(reader(rule)))
 

@@ -13,14 +13,14 @@ from cinnabar.schemas.errors import UsageError
 
 
 def test_every_rule_of_the_registries_can_be_switched_off_and_has_weights() -> None:
-    others = {"absence_prior", "row_smoothing", "doubtful_rows"}
+    others = {"absence_prior", "row_smoothing", "doubtful_rows", "printed_options"}
     assert set(RULES) == PRIORS.keys() | RERANKERS.keys() | others
     assert len(RULES) == len(PRIORS) + len(RERANKERS) + len(others)
     assert all(hasattr(DEFAULT_PRIORS, rule) for rule in RULES)
 
 
 def test_an_unknown_rule_is_an_error_that_lists_the_known_ones() -> None:
-    with pytest.raises(UsageError, match=r"expected some of label_prior, .*shared_words, got 'labels'"):
+    with pytest.raises(UsageError, match=r"expected some of label_prior, .*printed_options, got 'labels'"):
         PriorConfig(without=frozenset({"labels", "proximity"}))
 
 

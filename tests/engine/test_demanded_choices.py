@@ -1,0 +1,70 @@
+"""Demanded choices: an option that is more likely wrong than right is missing, never a value of the record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from random_model import request
+from scripted_model import Scripted, filled, form_of
+
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.models.base import Candidate, Scores
+from cinnabar.engine.request import Filled, Leaf, Passage
+from cinnabar.schemas.form.form import Form
+
+CURRENCY = {"enum": ["EUR", "USD", "GBP"]}
+
+
+class Choosing(Scripted):
+    """Its candidates are chosen options."""
+
+    def score(self, forms: Any, memories: Any, rows: Any, canvas: Any) -> Scores:
+        scores = super().score(forms, memories, rows, canvas)
+        options = [[Candidate(c.text, (), "chosen") for c in own] for own in scores.candidates]
+        return replace(scores, candidates=options)
+
+
+class Worth:
+    """A calibration that gives every leaf this confidence."""
+
+    def __init__(self, confidence: float) -> None:
+        self.confidence = confidence
+
+    def calibrated(self, _form: Form, _passage: Passage, result: Filled) -> Filled:
+        leaves = {pointer: replace(leaf, confidence=self.confidence) for pointer, leaf in result.leaves.items()}
+        return replace(result, leaves=leaves)
+
+
+def leaf_of(schema: dict[str, Any], logits: list[float], confidence: float | None = None) -> Leaf:
+    options = [f'"{option}"' for option in schema["enum"] if option is not None]
+    model = Choosing(options, [logits])
+    model.calibration = None if confidence is None else Worth(confidence)
+    (got,) = Engine(model, "low").fill([request(form_of(a=schema))])
+    return filled(got).leaves["/a"]
+
+
+def test_a_supported_choice_is_a_value() -> None:
+    leaf = leaf_of(CURRENCY, [6, 0, 0])
+    assert (leaf.text, leaf.missing, leaf.demanded) == ('"EUR"', False, True)
+
+
+@pytest.mark.parametrize("logits", [[0, 0, 0], [0.4, 0, 0]])
+def test_a_choice_that_no_option_wins_clearly_is_missing(logits: list[float]) -> None:
+    leaf = leaf_of(CURRENCY, logits)
+    assert leaf.confidence < 0.5 and leaf.missing
+
+
+@pytest.mark.parametrize(("confidence", "missing"), [(0.49, True), (0.5, False), (0.9, False)])
+def test_the_calibrated_probability_decides(confidence: float, missing: bool) -> None:
+    assert leaf_of(CURRENCY, [6, 0, 0], confidence).missing == missing
+
+
+def test_a_slot_of_one_option_has_no_choice_to_miss() -> None:
+    assert not leaf_of({"enum": ["EUR"]}, [6], 0.1).missing
+
+
+def test_an_optional_choice_is_never_missing() -> None:
+    leaf = leaf_of({"enum": ["EUR", "USD", None]}, [6, 0], 0.1)
+    assert not leaf.demanded and not leaf.missing
