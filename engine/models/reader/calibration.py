@@ -224,8 +224,8 @@ def load_calibration(folder: Path, model: str) -> Calibration | None:
 def carry_calibration(base: Path, folder: Path, model: str) -> None:
     """Gives a model that was fine-tuned from `base` the calibration of `base`.
 
-    Without one to give, it deletes the calibration in the folder, which belongs to an earlier model. A base whose
-    calibration is broken, or was fitted for other weights, has none to give.
+    If `base` has none, or one that is broken or was fitted for other weights, the function deletes the calibration in
+    `folder`, which belongs to an earlier model.
     """
     try:
         carried = load_calibration(base, weights_fingerprint(base))

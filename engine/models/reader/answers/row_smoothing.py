@@ -1,4 +1,4 @@
-"""Row smoothing: lines that look alike begin items alike, so a doubtful line among lines that do is likelier to.
+"""Row smoothing: similar lines begin items alike, so a doubtful line among lines with items likely begins one too.
 
 The network decides for each place by itself whether an item of a list begins there, and in a long table it misses one
 line in thirty. If most lines with the same cells begin items, a doubtful one is likelier to begin one too (an empirical

@@ -24,7 +24,7 @@ ABOVE = 4 * BESIDE
 UNLIKE = 0.4
 #: A cell wider than this share of a page is a line of text: the wider, the less is it a column's head.
 _WIDE = 0.2
-#: The exponent by which a phrase counts less, the more similar it is to the name of another slot on the board.
+#: How fast a phrase counts less, the more similar it is to the name of another slot on the board.
 _RIVALS = 3.0
 #: Words above are left out if their best similarity is below this.
 _FAINT = 0.05

@@ -34,7 +34,7 @@ LONGEST_SPAN = 96
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The sizes of the network; those of all-MiniLM-L6-v2 where it has them."""
+    """The sizes of the network; they are those of all-MiniLM-L6-v2 if it has them."""
 
     vocabulary: int = 30522
     hidden: int = 384

@@ -26,7 +26,7 @@ class NameMatchingConfig:
     named: float = 0.8
     #: Weight of a word of a description.
     noted: float = 0.85
-    #: The exponent by which a cell counts less for a field, the more similar it is to another field's name.
+    #: How fast a cell counts less for a field, the more similar it is to another field's name.
     rivals: float = 3.0
 
 
@@ -44,7 +44,7 @@ class LabelPriorConfig:
     brief: int = 24
     #: The least certainty of a label.
     least: float = 0.6
-    #: Fields that a label names within this of its surest field share the label.
+    #: Fields whose claims on a label are within this of the largest claim share the label.
     alike: float = 0.1
 
 
@@ -62,17 +62,17 @@ class TablePriorConfig:
     row: float = 2.5
     #: How much less likely it begins on a line that fills none.
     no_row: float = 2.5
-    #: How much less likely it begins outside of tables whose heads are surely those of all fields.
+    #: How much less likely it begins outside of tables, if their heads are surely those of all fields.
     outside: float = 2.5
-    #: Share of the fields with a head in a table that is not the list's.
+    #: The share of the fields with a head up to which a table is surely not the list's.
     few: float = 0.2
-    #: Share of the fields with a head in a table that is the list's.
+    #: The share of the fields with a head from which on a table is surely the list's.
     many: float = 0.6
     #: The least certainty of a head that makes a line a table's head.
     least: float = 0.6
     #: The fewest heads of a table.
     heads: int = 2
-    #: Share of a line's short cells that are heads: justified text has gaps between its words, too.
+    #: The least share of a head line's short cells that are heads: justified text has gaps between its words, too.
     share: float = 0.25
     #: The number of lines with fewer than two columns after which a table is over.
     over: int = 8
@@ -92,7 +92,7 @@ class ListPriorConfig:
     inside: float = 3.0
     #: How much less likely it begins on the rest of the page.
     outside: float = 2.0
-    #: How much likelier the text of an item starts where the item begins.
+    #: How much likelier the text of an item starts at the item's beginning.
     text: float = 2.0
     #: How far left of the first line the others may begin, in the units of `Pieces.left`.
     indent: int = 30
@@ -189,14 +189,14 @@ class RowSmoothingConfig:
 class DoubtfulRowsConfig:
     """Without a sure beginning of an array's items, the likeliest places begin items (answers/rows.py).
 
-    Of 56 such arrays with a place from .05 on 50 had items. Mean F1 of thirteen sets .535 without, .557 with it.
+    Of 56 such arrays with a place from .05 on 50 had items. Mean F1 of thirteen sets is .535 without and .557 with it.
     """
 
-    #: Least probability of such a place.
+    #: The least probability of such a place.
     least: float = 0.03
-    #: Least share of the probability of the likeliest one.
+    #: The least share of the probability of the likeliest one.
     share: float = 0.3
-    #: Most items that begin so.
+    #: The most items that begin at such places.
     most: int = 8
     #: The pieces of an item's field. Doubtful items begin no closer than their fields' pieces, and no closer than their
     #: share of the text: if an item's values are scattered over a page, each of them may look like its beginning. F1 of
@@ -235,7 +235,7 @@ class ProximityConfig:
     rounds: int = 2
     #: Records with more candidates than this within objects stay unchanged, because every pair of them is compared.
     most: int = 3_000
-    #: The most certainty that words are another object's.
+    #: The upper limit of the probability that words are another object's.
     taken: float = 0.95
 
 
@@ -249,7 +249,7 @@ class SharedWordsConfig:
     rivals: float = 0.7
     #: Objects with more candidates than this stay unchanged, because every pair of them is compared.
     most: int = 3_000
-    #: The most certainty that words are another field's.
+    #: The upper limit of the probability that words are another field's.
     taken: float = 0.95
 
 

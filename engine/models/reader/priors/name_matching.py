@@ -192,7 +192,7 @@ def unrivalled(alike: Floats, rivals: float) -> Floats:
 def claims_of(alike: Floats, rivals: float) -> Floats:
     """Returns how surely each of F fields is named by each of C cells, [F, C], given the similarity of all others.
 
-    rivals: the exponent by which a cell counts less for a field, the more similar it is to another field's name.
+    rivals: how fast a cell counts less for a field, the more similar it is to another field's name.
     """
     return alike * unrivalled(alike, rivals) * unrivalled(alike.T, rivals).T
 
