@@ -15,7 +15,7 @@ from cinnabar.extraction.ingest import parse
 from cinnabar.extraction.pipeline import Job, Read
 from cinnabar.extraction.planning import chunks_for
 from cinnabar.extraction.quality.evaluation import EvaluationSet, leaves_of
-from cinnabar.extraction.quality.measuring import answers
+from cinnabar.extraction.quality.predicting import answers
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.errors import DocumentError

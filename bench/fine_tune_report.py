@@ -26,7 +26,7 @@ from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.pipeline import Job
 from cinnabar.extraction.quality.evaluation import EvaluationSet, load_set
 from cinnabar.extraction.quality.fine_tuning import FineTuning, fine_tune
-from cinnabar.extraction.quality.measuring import predict
+from cinnabar.extraction.quality.predicting import predict
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.schemas import compile_schema, load_schema
 

@@ -22,7 +22,7 @@ from bench.reporting import machine, table
 
 # The engine must set up its environment before torch is loaded (engine/__init__.py).
 from cinnabar.extraction.cluster.connection import Cluster, joined
-from cinnabar.extraction.cluster.crew import Crew
+from cinnabar.extraction.cluster.supervisor import Supervisor
 from cinnabar.extraction.run import Extraction
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ModelSource, model_source
@@ -51,11 +51,11 @@ def seconds(
                 extraction.work(number)
             took = time.perf_counter() - begin
         else:
-            with Crew(cluster, extraction.assignment) as crew:
-                for batch in crew.fill(extraction.batches[:warm]):
+            with Supervisor(cluster, extraction.assignment) as supervisor:
+                for batch in supervisor.fill(extraction.batches[:warm]):
                     extraction.commit(batch)
                 begin = time.perf_counter()
-                for batch in crew.fill(extraction.batches[warm:]):
+                for batch in supervisor.fill(extraction.batches[warm:]):
                     extraction.commit(batch)
                 took = time.perf_counter() - begin
         extraction.finish()

@@ -26,8 +26,8 @@ from cinnabar.engine.training.recipe import load_recipe
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.pipeline import Job, Read
 from cinnabar.extraction.quality.evaluation import EvaluationSet, find_sets
-from cinnabar.extraction.quality.heldback import held_back_files
-from cinnabar.extraction.quality.measuring import answers, read_set
+from cinnabar.extraction.quality.held_back import held_back_files
+from cinnabar.extraction.quality.predicting import answers, read_set
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.schemas import compile_schema, load_schema
 

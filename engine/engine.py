@@ -106,13 +106,11 @@ class Engine:
         self.reopenings.add(state.reopenings)
         filled = [result for result in state.results if result is not None]
         calibration = self.model.calibration
-        if calibration is not None:
-            filled = [
-                calibration.calibrated(request.form, request.passage, result)
-                for request, result in zip(requests, filled, strict=True)
-            ]
+        if calibration is None:
+            return list(filled)
         return [
-            _without_made_up_choices(request.form, result) for request, result in zip(requests, filled, strict=True)
+            _without_made_up_choices(request.form, calibration.calibrated(request.form, request.passage, result))
+            for request, result in zip(requests, filled, strict=True)
         ]
 
     def _rows(self, requests: Sequence[Request], memories: Sequence[Any]) -> list[list[Row]]:

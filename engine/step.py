@@ -315,7 +315,10 @@ def _note_values(state: BatchState, proposal: Proposal) -> None:
     rivals = second.tolist()
     open_slots = (~state.closed).nonzero().squeeze(1).tolist()
     chosen, guesses, sure = choice.tolist(), guess.tolist(), certainty.tolist()
-    nothing, mass = shares.posterior[:, 0].tolist(), shares.log_allowed.tolist()
+    # Absence that is the only choice left is as likely as the model said, not certain.
+    alone = shares.possible[:, 0] & (shares.possible.sum(1) == 1)
+    absence = torch.where(alone, shares.log_allowed.exp(), shares.posterior[:, 0])
+    nothing, mass = absence.tolist(), shares.log_allowed.tolist()
     complete = outlook.complete.tolist()
     free = (state.excusable & ~state.firm.any(1)).tolist()
     demanded = (~state.excusable).tolist()

@@ -19,7 +19,7 @@ from cinnabar.extraction.storage.store import Store
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
     from cinnabar.extraction.cluster.connection import Cluster
-    from cinnabar.extraction.cluster.crew import Crew
+    from cinnabar.extraction.cluster.supervisor import Supervisor
     from cinnabar.extraction.pipeline import Batch, Job
 
 # How many outcomes of skipped inputs are committed together.
@@ -126,11 +126,11 @@ class BatchedRun(ABC):
 
         Raises RunError if a batch fails on every attempt, UsageError if the machines do not fit.
         """
-        from cinnabar.extraction.cluster.crew import Crew
+        from cinnabar.extraction.cluster.supervisor import Supervisor
 
         self._begun()
-        with Crew(cluster, self.assignment, self._place) as crew:
-            for batch in self._fill_all(crew):
+        with Supervisor(cluster, self.assignment, self._place) as supervisor:
+            for batch in self._fill_all(supervisor):
                 self.commit(batch)
 
     def commit(self, batch: Batch) -> list[Outcome]:
@@ -150,7 +150,7 @@ class BatchedRun(ABC):
         """Reads and fills the batch with this number."""
 
     @abstractmethod
-    def _fill_all(self, crew: Crew) -> Iterator[Batch]:
+    def _fill_all(self, supervisor: Supervisor) -> Iterator[Batch]:
         """Has a cluster read and fill all batches."""
 
     def _usage(self) -> Mapping[str, Any] | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from cinnabar.engine.filling import Filler
+from cinnabar.engine.filler import Filler
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
 from cinnabar.extraction.chunking import Chunk
 from cinnabar.extraction.documents import Document, Evidence
 from cinnabar.extraction.planning import chunks_for, passage_of
-from cinnabar.extraction.records.clues import row_region, words_behind
 from cinnabar.extraction.records.evidence import evidence_of, page_of
+from cinnabar.extraction.records.indirect_evidence import row_region, words_behind
 from cinnabar.extraction.records.merging import merge
 from cinnabar.extraction.records.tiers import Escalated, MergedRecord, Tier, escalate
 from cinnabar.extraction.records.validation import Validator

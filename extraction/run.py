@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cinnabar.engine.filling import Metered
+from cinnabar.engine.filler import Metered
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.batch_reader import BatchReader
 from cinnabar.extraction.batched_run import BatchedRun, Opening, Summary
@@ -15,7 +15,7 @@ from cinnabar.extraction.inputs import Input, Location, examine, gather, path_of
 from cinnabar.extraction.mailboxes.address import ImapAddress
 from cinnabar.extraction.progress import Progress
 from cinnabar.extraction.run_options import DEFAULT_OPTIONS, RunOptions
-from cinnabar.extraction.sifting import sift
+from cinnabar.extraction.skipping import sift
 from cinnabar.extraction.sources import Escalation, RemoteSource, Source
 from cinnabar.extraction.storage.folders import remember
 from cinnabar.extraction.storage.records import Outcome
@@ -27,7 +27,7 @@ from cinnabar.schemas.errors import UsageError
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
     from cinnabar.extraction.cluster.connection import Cluster
-    from cinnabar.extraction.cluster.crew import Crew
+    from cinnabar.extraction.cluster.supervisor import Supervisor
     from cinnabar.extraction.pipeline import Batch
 
 
@@ -119,8 +119,8 @@ class Extraction(BatchedRun):
 
         return run_batch(self._reader.read(number), self._whole_job())
 
-    def _fill_all(self, crew: Crew) -> Iterator[Batch]:
-        return crew.fill(self.batches)
+    def _fill_all(self, supervisor: Supervisor) -> Iterator[Batch]:
+        return supervisor.fill(self.batches)
 
     def _estimate(self) -> None:
         """Reports the expected cost of models behind a server before the run asks them."""

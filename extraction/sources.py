@@ -27,7 +27,7 @@ from cinnabar.schemas.errors import UsageError
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
     from cinnabar.engine.engine import Engine
-    from cinnabar.engine.filling import Filler
+    from cinnabar.engine.filler import Filler
     from cinnabar.engine.models.base import Model
     from cinnabar.engine.models.remote.filler import RemoteFiller
 

@@ -17,10 +17,10 @@ from cinnabar.extraction.inputs import located
 from cinnabar.extraction.mailboxes.address import password_of_environment
 from cinnabar.extraction.run_options import Device, RunOptions
 from cinnabar.extraction.sources import model_source
-from cinnabar.extraction.storage.stored import Selection
+from cinnabar.extraction.storage.stored_records import Selection
+from cinnabar.flows.output_lock import begun_alone
 from cinnabar.flows.parameters import Seconds, Share, check_given, takes_run_options
 from cinnabar.flows.prefect_server import secret
-from cinnabar.flows.waiting import begun_alone
 from cinnabar.schemas import load_schema
 
 

@@ -18,9 +18,9 @@ from cinnabar.extraction.run import Extraction
 from cinnabar.extraction.run_options import Device, RunOptions
 from cinnabar.extraction.sources import DEFAULT_BELOW, check_models, escalation_of, model_source, settings_of
 from cinnabar.flows.artifacts import Artifacts
+from cinnabar.flows.output_lock import begun_alone
 from cinnabar.flows.parameters import Seconds, Server, Share, check_given, takes_run_options
 from cinnabar.flows.prefect_server import check_limit, secret
-from cinnabar.flows.waiting import begun_alone
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import RunError
 

@@ -21,9 +21,9 @@ from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.precision import precision_asked
 from cinnabar.engine.training.batches import Batch, Targets, collate
 from cinnabar.engine.training.objective import WEIGHTS, losses, total
+from cinnabar.engine.training.option_places import with_told
 from cinnabar.engine.training.pool import Mix, Source
 from cinnabar.engine.training.stopping import Stopping
-from cinnabar.engine.training.told import with_told
 
 #: The file in a run's folder from which it resumes.
 CHECKPOINT = "checkpoint.pt"

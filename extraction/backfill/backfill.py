@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cinnabar.extraction.assignment import Assignment
+from cinnabar.extraction.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.backfill.estimate import BackfillEstimate, measure
 from cinnabar.extraction.backfill.outstanding import Item, Outstanding
 from cinnabar.extraction.backfill.rereading import Rereader
-from cinnabar.extraction.backfill.whereabouts import Whereabouts
 from cinnabar.extraction.batched_run import BatchedRun, Opening, Summary
 from cinnabar.extraction.inputs import Location
 from cinnabar.extraction.mailboxes.address import password_of_environment
@@ -25,17 +25,17 @@ from cinnabar.extraction.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.extraction.sources import Source
 from cinnabar.extraction.storage.quarantine import source_of
 from cinnabar.extraction.storage.store import Store
-from cinnabar.extraction.storage.stored import Selection, select
+from cinnabar.extraction.storage.stored_records import Selection, select
 from cinnabar.extraction.storage.tables import printable
 from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.arrow import arrow_schema
 from cinnabar.schemas.changes import Changes, changes
-from cinnabar.schemas.uniting import united_columns
+from cinnabar.schemas.united_columns import united_columns
 
 # Torch takes seconds to import; a backfill that finds its work done does not pay for it.
 if TYPE_CHECKING:
     from cinnabar.extraction.cluster.connection import Cluster
-    from cinnabar.extraction.cluster.crew import Crew
+    from cinnabar.extraction.cluster.supervisor import Supervisor
     from cinnabar.extraction.pipeline import Batch
 
 
@@ -70,8 +70,8 @@ class Backfill(BatchedRun):
             store = stack.enter_context(Store.open(out))
             fingerprint = _fingerprint(self.assignment.fingerprint, chosen.below)
             done = store.done_keys(source.fingerprint, fingerprint, quarantined=not options.retry_quarantined)
-            whereabouts = stack.enter_context(Whereabouts(store.out, others, password))
-            self._outstanding = Outstanding.of(found, done, whereabouts)
+            document_lookup = stack.enter_context(DocumentLookup(store.out, others, password))
+            self._outstanding = Outstanding.of(found, done, document_lookup)
             about = {
                 "backfill": {name: getattr(chosen, name) for name in chosen.__slots__},
                 "from": [printable(str(one)) for one in others],
@@ -132,8 +132,8 @@ class Backfill(BatchedRun):
 
         return refill_batch(*self._reader.read(number), self._whole_job())
 
-    def _fill_all(self, crew: Crew) -> Iterator[Batch]:
-        return crew.fill(self._reader.inputs, self._reader.known)
+    def _fill_all(self, supervisor: Supervisor) -> Iterator[Batch]:
+        return supervisor.fill(self._reader.inputs, self._reader.known)
 
 
 def backfill(

@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from cinnabar.extraction.backfill.whereabouts import ELSEWHERE, Content, Whereabouts
+from cinnabar.extraction.backfill.document_lookup import ELSEWHERE, Content, DocumentLookup
 from cinnabar.extraction.storage.records import Outcome
-from cinnabar.extraction.storage.stored import CHANGED, GONE, LatestRecord
+from cinnabar.extraction.storage.stored_records import CHANGED, GONE, LatestRecord
 
 _KEPT = f"the record of the version before stays; {ELSEWHERE}"
 
@@ -32,22 +32,22 @@ class Outstanding:
     items: list[Item] = field(default_factory=list)
 
     @classmethod
-    def of(cls, chosen: Sequence[LatestRecord], done: Collection[str], whereabouts: Whereabouts) -> Self:
+    def of(cls, chosen: Sequence[LatestRecord], done: Collection[str], document_lookup: DocumentLookup) -> Self:
         """Splits the chosen records; `done` holds the digests of finished documents."""
         # An older content gets a name of its own if its path was read again since.
         self = cls([f.paths[0] if f.current else f"{f.paths[0]}@{f.document[:16]}" for f in chosen])
         for name, found in zip(self.names, chosen, strict=True):
             if found.document in done:
                 self.done.append(Outcome(name, "skipped", "done", digest=found.document))
-            elif (content := whereabouts.find(found.paths, found.document, found.size)) is not None:
+            elif (content := document_lookup.find(found.paths, found.document, found.size)) is not None:
                 self.items.append(Item(name, content, found))
             else:
-                self.lost.append(_lost(name, found, whereabouts))
+                self.lost.append(_lost(name, found, document_lookup))
         return self
 
 
-def _lost(name: str, found: LatestRecord, whereabouts: Whereabouts) -> Outcome:
-    changed = any(whereabouts.file_at(path) for path in found.paths)
+def _lost(name: str, found: LatestRecord, document_lookup: DocumentLookup) -> Outcome:
+    changed = any(document_lookup.file_at(path) for path in found.paths)
     code = CHANGED if changed else GONE
     said = "holds other bytes than those of the record" if changed else "is not there any more"
     return Outcome(name, "skipped", code, f"{found.paths[0]} {said}; {_KEPT}", digest=found.document)

@@ -22,7 +22,7 @@ from cinnabar.extraction.pipeline import (
 from cinnabar.extraction.planning import chunks_for, passage_of
 from cinnabar.extraction.records.merging import merge
 from cinnabar.extraction.storage.records import Outcome, Record
-from cinnabar.extraction.storage.stored import CHANGED, GONE, Stored
+from cinnabar.extraction.storage.stored_records import CHANGED, GONE, Stored
 from cinnabar.extraction.storage.tables import field_of
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.changes import Changes

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from cinnabar.extraction.backfill.outstanding import Item
 from cinnabar.extraction.batch_reader import BatchReader
 from cinnabar.extraction.inputs import Input
-from cinnabar.extraction.storage.stored import Stored, stored
+from cinnabar.extraction.storage.stored_records import Stored, stored
 from cinnabar.schemas.changes import Changes
 
 # Torch takes seconds to import; a backfill that finds its work done does not pay for it.

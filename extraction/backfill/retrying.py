@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cinnabar.extraction.backfill.whereabouts import Whereabouts
+from cinnabar.extraction.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.batched_run import Summary
 from cinnabar.extraction.inputs import Input, Location, examine
 from cinnabar.extraction.mailboxes.address import password_of_environment
@@ -41,14 +41,14 @@ def retry(
 ) -> Retried:
     """Reads these documents again, each with the schema and the options of the run that quarantined it.
 
-    `Whereabouts` finds them, in the `others` too; a file that has changed since is read as it is now. Raises the errors
-    of `extract`.
+    `DocumentLookup` finds them, in the `others` too; a file that has changed since is read as it is now. Raises the
+    errors of `extract`.
     """
     groups: dict[tuple[str, str, str], list[Input]] = defaultdict(list)
     gone, runs = [], []
-    with Whereabouts(out, others, password) as whereabouts:
+    with DocumentLookup(out, others, password) as document_lookup:
         for one in chosen:
-            found = _input(one, whereabouts)
+            found = _input(one, document_lookup)
             if found is None:
                 gone.append(one.path)
                 continue
@@ -62,16 +62,16 @@ def retry(
     return Retried(runs, gone)
 
 
-def _input(one: Held, whereabouts: Whereabouts) -> Input | None:
+def _input(one: Held, document_lookup: DocumentLookup) -> Input | None:
     """Returns the input to read again, under its path in quarantine; None if it is missing."""
     if one.document:
         # A backfill names an older content by path and digest if the path was read again since.
         path = one.path.removesuffix(f"@{one.document[:16]}")
-        if (content := whereabouts.find([path], one.document, one.size)) is not None:
+        if (content := document_lookup.find([path], one.document, one.size)) is not None:
             return Input(one.path, content, one.document)
-        content = whereabouts.file_at(path)
+        content = document_lookup.file_at(path)
     else:
-        content = whereabouts.lying_at(one.path)
+        content = document_lookup.lying_at(one.path)
     if content is None:
         return None
     return replace(examine(content, [content] if isinstance(content, Path) else []), path=one.path)

@@ -11,7 +11,7 @@ import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cinnabar.extraction.cluster.sending import Letter
+from cinnabar.extraction.cluster.shipping import Letter
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.message import Sent
 from cinnabar.extraction.ingest.sandbox import ParserPool

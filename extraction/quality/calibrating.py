@@ -1,6 +1,6 @@
 """Fits the calibration of a model's probabilities on labelled documents that training never saw.
 
-Each leaf of a record and each row of a list is observed once (`extraction/quality/observing.py`): its signs, the
+Each leaf of a record and each row of a list is observed once (`extraction/quality/calibration_data.py`): its signs, the
 model's own probability, and its correctness. Logistic scales are fitted to these observations. A set weighs by the
 square root of its size, so that a few sets with long tables do not decide alone. Cross-validation measures the fit on
 unseen kinds of documents: each part of the sets is judged by scales fitted on the others.
@@ -25,8 +25,7 @@ from cinnabar.engine.models.reader.calibration import Calibration, Scale, load_c
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.training.recipe import load_recipe
 from cinnabar.extraction.ingest.sandbox import ParserPool
-from cinnabar.extraction.quality.evaluation import EvaluationSet
-from cinnabar.extraction.quality.observing import (
+from cinnabar.extraction.quality.calibration_data import (
     Family,
     Observation,
     observe,
@@ -34,6 +33,7 @@ from cinnabar.extraction.quality.observing import (
     unseen_files,
     write_observations,
 )
+from cinnabar.extraction.quality.evaluation import EvaluationSet
 from cinnabar.extraction.quality.scoring import calibration_error, coverage
 from cinnabar.schemas.errors import ModelError, UsageError
 

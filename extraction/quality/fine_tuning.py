@@ -31,9 +31,9 @@ from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.pipeline import Job, Read
 from cinnabar.extraction.planning import passage_of
 from cinnabar.extraction.quality.evaluation import EvaluationSet, load_set
-from cinnabar.extraction.quality.heldback import mark_of
+from cinnabar.extraction.quality.held_back import mark_of
 from cinnabar.extraction.quality.labelled import Labelled, labelled_passages
-from cinnabar.extraction.quality.measuring import answers, read_set
+from cinnabar.extraction.quality.predicting import answers, read_set
 from cinnabar.extraction.quality.scoring import Figures
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.schemas import compile_schema, load_schema

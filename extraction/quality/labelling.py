@@ -22,7 +22,7 @@ from cinnabar.extraction.inputs import expand
 from cinnabar.extraction.pipeline import Job, Read, run_batch
 from cinnabar.extraction.progress import Progress, Silent
 from cinnabar.extraction.quality.drafts import Draft, file_name
-from cinnabar.extraction.quality.measuring import BATCH
+from cinnabar.extraction.quality.predicting import BATCH
 from cinnabar.extraction.quality.truth import drafts_of, known_files
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.schemas import SchemaSource, compile_schema

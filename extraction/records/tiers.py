@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from cinnabar.engine.filling import Filler
+from cinnabar.engine.filler import Filler
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
 from cinnabar.extraction.chunking import Chunk
 from cinnabar.extraction.documents import Document

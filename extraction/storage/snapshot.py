@@ -18,7 +18,7 @@ from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.files import failures, write_whole
 from cinnabar.extraction.storage.manifest import Manifest
 from cinnabar.extraction.storage.names import identifier, literal, quoted
-from cinnabar.extraction.storage.uniting import united_source
+from cinnabar.extraction.storage.schema_versions import united_source
 from cinnabar.schemas.errors import RunError, UsageError
 
 DATABASE = "cinnabar.duckdb"
@@ -129,7 +129,7 @@ def define_views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Se
     data = {
         fingerprint: _source(out, entries, "data")
         for fingerprint, entries in versions.items()
-        # All records of a schema may have been set aside (`extraction/storage/setting_aside.py`).
+        # All records of a schema may have been set aside (`extraction/storage/broken_files.py`).
         if any(file.table == "data" for entry in entries for file in entry.files)
     }
     sources = {table: _source(out, committed, table) for table in manifests.TABLES if table != "data"}

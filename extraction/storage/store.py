@@ -19,14 +19,14 @@ from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.compaction import due, merge_batches
 from cinnabar.extraction.storage.files import FolderLock, failures, make_folder, reading, write_whole
 from cinnabar.extraction.storage.manifest import Manifest, StoredFile
+from cinnabar.extraction.storage.schema_versions import stored_columns
 from cinnabar.extraction.storage.snapshot import publish, published_number
 from cinnabar.extraction.storage.tables import RecordColumns
-from cinnabar.extraction.storage.uniting import stored_columns
 from cinnabar.schemas.arrow import arrow_schema
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.loading import SchemaSource
-from cinnabar.schemas.uniting import united_columns
+from cinnabar.schemas.united_columns import united_columns
 
 #: How long the files of a replaced batch stay, for readers that hold an older snapshot: a day.
 KEEP_REPLACED = timedelta(days=1)

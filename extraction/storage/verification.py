@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.extraction.storage import manifest as manifests
+from cinnabar.extraction.storage.broken_files import FileProblem, set_aside, within
 from cinnabar.extraction.storage.files import is_locked
 from cinnabar.extraction.storage.manifest import BrokenManifest, Manifest, StoredFile
-from cinnabar.extraction.storage.setting_aside import FileProblem, set_aside, within
 from cinnabar.extraction.storage.store import Store
 from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.errors import RunError, UsageError

@@ -89,7 +89,7 @@ def backfill(
     from cinnabar.extraction.cluster.connection import joined
     from cinnabar.extraction.inputs import located
     from cinnabar.extraction.sources import model_source
-    from cinnabar.extraction.storage.stored import Selection, names
+    from cinnabar.extraction.storage.stored_records import Selection, names
     from cinnabar.flows.cli.console import Bar
     from cinnabar.schemas import load_schema
 
@@ -167,7 +167,7 @@ def _tell(found: BackfillEstimate, name: str, there: list[str]) -> None:
 
 def _report(summary: Summary, out: Path) -> None:
     from cinnabar.extraction.storage.reading import connect
-    from cinnabar.extraction.storage.stored import CHANGED, GONE
+    from cinnabar.extraction.storage.stored_records import CHANGED, GONE
     from cinnabar.flows.cli.console import harmless
 
     reasons = ", ".join(f"{code} {count}" for code, count in summary.reasons.items())

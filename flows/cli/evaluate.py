@@ -136,7 +136,7 @@ def _select(
         wanted = listed
         if held_back:
             from cinnabar.engine.training.recipe import load_recipe
-            from cinnabar.extraction.quality.heldback import held_back_files
+            from cinnabar.extraction.quality.held_back import held_back_files
 
             kept = held_back_files(one, load_recipe())
             wanted = [name for name in kept if listed is None or name in set(listed)]
@@ -168,9 +168,9 @@ def _predict(
                 raise
             print(f"cinnabar: {one.name}: counts as unanswered: {error}", file=sys.stderr)
 
-    from cinnabar.engine.filling import Metered
+    from cinnabar.engine.filler import Metered
     from cinnabar.extraction.pipeline import Job
-    from cinnabar.extraction.quality.measuring import predict
+    from cinnabar.extraction.quality.predicting import predict
 
     engine = model.filler(options.effort, options.steps)
     found: dict[str, dict[str, dict[str, Any]]] = {}

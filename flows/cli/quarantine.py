@@ -77,8 +77,8 @@ def retry(
       cinnabar quarantine retry --out tables --code timeout --model models/receipts
       cinnabar quarantine retry --out tables --from backup/mails --from archive.mbox
     """
+    from cinnabar.extraction.backfill.document_lookup import ELSEWHERE
     from cinnabar.extraction.backfill.retrying import retry as again
-    from cinnabar.extraction.backfill.whereabouts import ELSEWHERE
     from cinnabar.extraction.inputs import located
     from cinnabar.extraction.sources import model_source
     from cinnabar.extraction.storage.quarantine import held

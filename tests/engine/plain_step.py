@@ -6,6 +6,7 @@ from it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -87,7 +88,10 @@ def plain_step(state: BatchState, judged: Judgement, effort: Effort) -> list[Pla
 
 
 def _best_of(judged: Judgement, ruled_out: torch.Tensor) -> Any:
-    """(posteriors in grains, the best of a slot's choices that are not excluded, -1 where there is none)."""
+    """(posteriors in grains, those of absence, the best of a slot's choices that are not excluded, -1 for none).
+
+    Absence that is the only choice left is as likely as the model said.
+    """
     shares = judged.shares(ruled_out)
     posterior = [[grains(p) for p in row] for row in shares.posterior.tolist()]
     possible = shares.possible.tolist()
@@ -99,7 +103,11 @@ def _best_of(judged: Judgement, ruled_out: torch.Tensor) -> Any:
         choice = min(left, key=lambda k: (-posterior[at][k], k))
         return choice, posterior[at][choice]
 
-    return posterior, possible, best
+    absence = [
+        grains(math.exp(mass)) if may == [True, *[False] * (len(may) - 1)] else own[0]
+        for mass, may, own in zip(shares.log_allowed.tolist(), possible, posterior, strict=True)
+    ]
+    return posterior, absence, best
 
 
 def _reopened(s: PlainSlot, judged: Judgement, effort: Effort, before: Any, last: int) -> int:
@@ -197,16 +205,17 @@ def _offered(s: PlainSlot, judged: Judgement, effort: Effort, now: Any, last: in
 
 def _note(s: PlainSlot, judged: Judgement, now: Any, one: Offer, last: int) -> None:
     """Note the value that the slot has if no later step changes it."""
-    posterior, _, best = now
+    posterior, absence, best = now
     guess, _ = best(s.at, {0})
     guess = one.choice if one.choice > 0 else guess
     sure = posterior[s.at][guess] if guess >= 0 else 0
     _, rival = best(s.at, {0, guess})
-    nothing = posterior[s.at][0]
+    nothing, options = absence[s.at], s.slot.options
+    most = min(5_000, sure) if len(options) > 1 else 5_000
     s.noted = replace(
         s.noted,
         absent=s.excusable and not any(s.firm) and one.choice <= 0,
-        missing=not s.excusable and (nothing > 5_000 or one.choice < 0),
+        missing=not s.excusable and (nothing > most or one.choice < 0), demanded=not s.excusable,
         confidence=sure / 10_000, absent_confidence=nothing / 10_000, rival=rival / 10_000,
     )  # fmt: skip
     if 0 < guess < last:

@@ -37,9 +37,11 @@ class Worth:
         return replace(result, leaves=leaves)
 
 
-def leaf_of(schema: dict[str, Any], logits: list[float], confidence: float | None = None) -> Leaf:
+def leaf_of(
+    schema: dict[str, Any], logits: list[float], confidence: float | None = None, absent: float = -20.0
+) -> Leaf:
     options = [f'"{option}"' for option in schema["enum"] if option is not None]
-    model = Choosing(options, [logits])
+    model = Choosing(options, [logits], absent)
     model.calibration = None if confidence is None else Worth(confidence)
     (got,) = Engine(model, "low").fill([request(form_of(a=schema))])
     return filled(got).leaves["/a"]
@@ -50,10 +52,9 @@ def test_a_supported_choice_is_a_value() -> None:
     assert (leaf.text, leaf.missing, leaf.demanded) == ('"EUR"', False, True)
 
 
-@pytest.mark.parametrize("logits", [[0, 0, 0], [0.4, 0, 0]])
-def test_a_choice_that_no_option_wins_clearly_is_missing(logits: list[float]) -> None:
-    leaf = leaf_of(CURRENCY, logits)
-    assert leaf.confidence < 0.5 and leaf.missing
+def test_a_choice_is_missing_if_absence_is_likelier_than_its_best_option() -> None:
+    likely, unlikely = leaf_of(CURRENCY, [0, 0, 0], absent=0.5), leaf_of(CURRENCY, [0, 0, 0], absent=-0.5)
+    assert (likely.missing, unlikely.missing) == (True, False)
 
 
 @pytest.mark.parametrize(("confidence", "missing"), [(0.49, True), (0.5, False), (0.9, False)])

@@ -23,11 +23,11 @@ from reading_model import ReadingModel
 
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.backfill.backfill import Backfill
-from cinnabar.extraction.cluster import connection, pulse
+from cinnabar.extraction.cluster import connection, heartbeat
 from cinnabar.extraction.cluster.connection import Cluster, check_cluster, joined
-from cinnabar.extraction.cluster.pulse import Pulse
-from cinnabar.extraction.cluster.seats import Seat, parser_machines, seats
-from cinnabar.extraction.cluster.sending import letters, outfit
+from cinnabar.extraction.cluster.heartbeat import Heartbeat
+from cinnabar.extraction.cluster.placement import Seat, parser_machines, seats
+from cinnabar.extraction.cluster.shipping import letters, outfit
 from cinnabar.extraction.ingest.message import Sent
 from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.progress import Silent
@@ -241,13 +241,13 @@ def test_a_model_that_does_not_fit_gives_the_error_of_one_machine(cluster: Clust
 def test_a_lost_cluster_is_one_line(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    felt = Pulse(cluster)
+    felt = Heartbeat(cluster)
     felt.feel()
     with socket.create_server(("127.0.0.1", 0)) as server:
         nowhere = server.getsockname()
     monkeypatch.setattr(felt, "_head", nowhere)
     felt.feel()  # it may come back
-    monkeypatch.setattr(pulse, "HEAD_GRACE", -1.0)
+    monkeypatch.setattr(heartbeat, "HEAD_GRACE", -1.0)
     with pytest.raises(RunError, match=r"the cluster is gone: its head has not answered .*refused.*again"):
         felt.feel()
     monkeypatch.setattr(felt, "_here", nowhere)

@@ -167,21 +167,21 @@ def test_too_much_in_quarantine_fails_the_run_and_names_the_reasons(
 def test_a_flow_that_waits_for_a_folder_begins_when_the_writing_run_has_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cinnabar.flows import waiting
+    from cinnabar.flows import output_lock
 
-    monkeypatch.setattr(waiting, "LOOK", 0.05)
+    monkeypatch.setattr(output_lock, "LOOK", 0.05)
     said: list[str] = []
     other = Store.open(tmp_path)
     with pytest.raises(InUse, match="another run is writing here"):
-        waiting.begun_alone(lambda: Store.open(tmp_path), 0, said.append)
+        output_lock.begun_alone(lambda: Store.open(tmp_path), 0, said.append)
     assert said == []
     with pytest.raises(InUse, match="another run is writing here"):
-        waiting.begun_alone(lambda: Store.open(tmp_path), 0.2, said.append)
+        output_lock.begun_alone(lambda: Store.open(tmp_path), 0.2, said.append)
     (line,) = said
     assert line.startswith(f"{tmp_path}: another run is writing here (process {os.getpid()}); waiting")
     ending = threading.Timer(0.3, other.close)
     ending.start()
-    waiting.begun_alone(lambda: Store.open(tmp_path), 60, said.append).close()
+    output_lock.begun_alone(lambda: Store.open(tmp_path), 60, said.append).close()
     ending.join()
     assert len(said) == 2
 

@@ -22,7 +22,7 @@ from cinnabar.extraction.run import extract
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ModelSource
 from cinnabar.extraction.storage.reading import query
-from cinnabar.extraction.storage.stored import Selection, select
+from cinnabar.extraction.storage.stored_records import Selection, select
 from cinnabar.extraction.storage.verification import verify
 from cinnabar.schemas import SchemaSource, load_schema
 from cinnabar.schemas.errors import NotUnited, UsageError

@@ -18,8 +18,8 @@ from reading_model import ReadingModel
 
 from cinnabar.engine.request import Passage
 from cinnabar.extraction.backfill.backfill import backfill
+from cinnabar.extraction.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.backfill.retrying import retry
-from cinnabar.extraction.backfill.whereabouts import Whereabouts
 from cinnabar.extraction.batched_run import Summary
 from cinnabar.extraction.inputs import Location, located
 from cinnabar.extraction.mailboxes.imap import ImapMailbox
@@ -28,7 +28,7 @@ from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ModelSource
 from cinnabar.extraction.storage.quarantine import held
 from cinnabar.extraction.storage.reading import query
-from cinnabar.extraction.storage.stored import Selection
+from cinnabar.extraction.storage.stored_records import Selection
 from cinnabar.extraction.storage.verification import verify
 from cinnabar.schemas import SchemaSource, load_schema
 from cinnabar.schemas.errors import UsageError
@@ -210,7 +210,7 @@ def test_an_unreachable_server_is_an_error_before_any_work_and_no_loss(
     monkeypatch.setenv("CINNABAR_IMAP_PASSWORD", PASSWORD)
     asked, real = [], ImapMailbox._log_in
     monkeypatch.setattr(ImapMailbox, "_log_in", lambda box, *rest: asked.append(box) or real(box, *rest))
-    with Whereabouts(out, located([server.address("Away", host="localhost")])) as found:
+    with DocumentLookup(out, located([server.address("Away", host="localhost")])) as found:
         path = query(out, "select path from note").rows[0][0]
         assert found.find([path], "0" * 64, 5) is None and len(asked) == 1
     monkeypatch.delenv("CINNABAR_IMAP_PASSWORD")

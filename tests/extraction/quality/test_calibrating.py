@@ -21,14 +21,14 @@ from cinnabar.engine.models.reader.calibration import (
 )
 from cinnabar.engine.training.recipe import Recipe, SetRecipe, is_held_back
 from cinnabar.extraction.quality.calibrating import SIGNS, calibrate, fit, worth
-from cinnabar.extraction.quality.evaluation import EvaluationSet, load_set
-from cinnabar.extraction.quality.heldback import mark_of
-from cinnabar.extraction.quality.observing import (
+from cinnabar.extraction.quality.calibration_data import (
     Observation,
     read_observations,
     unseen_files,
     write_observations,
 )
+from cinnabar.extraction.quality.evaluation import EvaluationSet, load_set
+from cinnabar.extraction.quality.held_back import mark_of
 from cinnabar.extraction.quality.reliability import reliability_svg
 from cinnabar.schemas.errors import UsageError
 

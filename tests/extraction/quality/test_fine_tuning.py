@@ -32,7 +32,7 @@ from cinnabar.extraction.quality.fine_tuning import (
     minutes_for,
     parts_of,
 )
-from cinnabar.extraction.quality.heldback import mark_of
+from cinnabar.extraction.quality.held_back import mark_of
 from cinnabar.extraction.quality.labelled import training_source, truths_of
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import UsageError

@@ -42,4 +42,5 @@ def answer(k: int, d: WindowScores, memory: Memory, canvas: Canvas, out: Answers
     out.candidates[k] = candidates
     out.logits[k] = [x + here for x in logs_of]
     kept = math.exp(min(0.0, d.mass[best]))
-    out.refused[k] = math.log(max(1.0 - kept, 1e-9))
+    # Without any candidate all of the probability that there is a value is refused.
+    out.refused[k] = math.log(max(1.0 - kept, 1e-9)) if candidates else here

@@ -52,10 +52,10 @@ TEXTS = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def model() -> Reader:
-    """A network of random weights that finds a few rows, and mostly values in them."""
-    made = tiny_model(1)
+@pytest.fixture(scope="module", params=["float32", "bfloat16"])
+def model(request: pytest.FixtureRequest) -> Reader:
+    """A network of random weights, in either precision, that finds a few rows and mostly values in them."""
+    made = tiny_model(1, request.param)
     with torch.no_grad():
         made.network.row_bias.fill_(-0.6)
         made.network.absent[2].bias.fill_(-2.0)

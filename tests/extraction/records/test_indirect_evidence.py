@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cinnabar.engine.request import Leaf, Origin
-from cinnabar.extraction.records.clues import FARTHEST, row_region, words_behind
+from cinnabar.extraction.records.indirect_evidence import FARTHEST, row_region, words_behind
 from cinnabar.schemas import compile_schema
 
 FORM = compile_schema(

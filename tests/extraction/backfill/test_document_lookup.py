@@ -12,10 +12,10 @@ import pytest
 from reading_model import ReadingModel
 
 from cinnabar.extraction import inputs
-from cinnabar.extraction.backfill import whereabouts
+from cinnabar.extraction.backfill import document_lookup
 from cinnabar.extraction.backfill.backfill import backfill
+from cinnabar.extraction.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.backfill.retrying import retry
-from cinnabar.extraction.backfill.whereabouts import Whereabouts
 from cinnabar.extraction.run import extract
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ModelSource
@@ -112,7 +112,7 @@ def test_bytes_decide_and_not_names(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         remember(out, folder)
         (folder / "a.txt").write_text(f"this is {folder.name}")
     monkeypatch.chdir(out)
-    with Whereabouts(out) as found:
+    with DocumentLookup(out) as found:
         for folder in (first, second):
             text = f"this is {folder.name}"
             assert found.find(["a.txt"], digest(text), len(text)) == folder / "a.txt"
@@ -123,7 +123,7 @@ def test_bytes_decide_and_not_names(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert found.file_at("x" * 5000) is None
     # The search does not follow a link out of its folder.
     (out / "link.txt").symlink_to(first / "a.txt")
-    with Whereabouts(tmp_path, [out]) as found:
+    with DocumentLookup(tmp_path, [out]) as found:
         assert found.find(["gone.txt"], digest("this is first"), 13) is None
 
 
@@ -134,9 +134,9 @@ def test_only_files_of_the_right_size_are_read_and_only_once(
         (tmp_path / name).write_text(text)
     looked, real = [], inputs.examine
     monkeypatch.setattr(
-        whereabouts, "examine", lambda item, roots: looked.append(item.name) or real(item, roots)
+        document_lookup, "examine", lambda item, roots: looked.append(item.name) or real(item, roots)
     )
-    with Whereabouts(tmp_path / "out", [tmp_path]) as found:
+    with DocumentLookup(tmp_path / "out", [tmp_path]) as found:
         assert found.find(["gone"], digest("four"), 4) == tmp_path / "right"
         assert found.find(["gone"], digest("nine"), 4) is None
         assert sorted(looked) == ["right", "same-size"]

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Self
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.batch_failure import batch_failure
 from cinnabar.extraction.cluster.connection import Cluster
-from cinnabar.extraction.cluster.pulse import Pulse
-from cinnabar.extraction.cluster.seats import Seat, parser_machines, seats
-from cinnabar.extraction.cluster.sending import letters, outfit, size_of
+from cinnabar.extraction.cluster.heartbeat import Heartbeat
+from cinnabar.extraction.cluster.placement import Seat, parser_machines, seats
+from cinnabar.extraction.cluster.shipping import letters, outfit, size_of
 from cinnabar.extraction.cluster.workers import Filling, Parsing
 from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.sources import ModelSource, Named, Place
@@ -61,7 +61,7 @@ class _Hand:
     ready: bool = False
 
 
-class Crew:
+class Supervisor:
     """Fills batches on the machines of a cluster, a bounded number at a time.
 
     `place` is the run's output: engines on this machine keep their encodings there. A context manager: its exit ends
@@ -70,7 +70,7 @@ class Crew:
 
     def __init__(self, cluster: Cluster, assignment: Assignment, place: Place | None = None) -> None:
         self._ray, self._assignment, self._place = cluster.ray, assignment, place
-        self._pulse = Pulse(cluster)
+        self._pulse = Heartbeat(cluster)
         self._hands: list[_Hand] = []
         self._pending: dict[Any, tuple[_Hand, _Work | None]] = {}
         self._failed_starts: dict[Seat, int] = {}

@@ -14,7 +14,7 @@ HEAD_GRACE = 30.0
 _ANSWER = 2.0
 
 
-class Pulse:
+class Heartbeat:
     """Checks if Ray on this machine and the head of the cluster answer."""
 
     def __init__(self, cluster: Cluster) -> None:

@@ -8,8 +8,8 @@ import torch
 from tests.tiny_network import labelled, wordpieces
 
 from cinnabar.engine.training.examples import draw_window, is_held
+from cinnabar.engine.training.option_places import with_told
 from cinnabar.engine.training.pool import Source
-from cinnabar.engine.training.told import with_told
 
 SCHEMA = {
     "type": "object",

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from cinnabar.schemas.errors import NotUnited
-from cinnabar.schemas.uniting import united, united_columns
+from cinnabar.schemas.united_columns import united, united_columns
 
 CENTS, NANOS, WHOLE = pa.decimal128(38, 2), pa.decimal128(38, 9), pa.int64()
 UNITED = [

@@ -41,7 +41,7 @@ Content = Path | Message
 _IN_MBOX = re.compile(r"(.+)#([1-9]\d*)", re.DOTALL)
 
 
-class Whereabouts:
+class DocumentLookup:
     """Finds documents by their paths in an output folder and by the hash of their bytes.
 
     Relative paths are searched from the working folder, and from the start folders of the runs that wrote to `out`;

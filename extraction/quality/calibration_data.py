@@ -18,7 +18,7 @@ from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.planning import chunks_for, passage_of
 from cinnabar.extraction.quality.evaluation import EvaluationSet, leaves_of
-from cinnabar.extraction.quality.heldback import held_back_files, mark_of
+from cinnabar.extraction.quality.held_back import held_back_files, mark_of
 from cinnabar.extraction.records.merging import merge
 from cinnabar.schemas import compile_schema, load_schema
 

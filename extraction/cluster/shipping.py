@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cinnabar.engine.models.carrying import Carried, carried, unpacked
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
+from cinnabar.engine.models.transfer import Carried, carried, unpacked
 from cinnabar.engine.precision import DEFAULT, Precision
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.ingest.message import Sent

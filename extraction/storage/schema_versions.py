@@ -13,7 +13,7 @@ from cinnabar.extraction.storage.files import reading
 from cinnabar.extraction.storage.manifest import Manifest
 from cinnabar.extraction.storage.names import quoted
 from cinnabar.schemas.errors import NotUnited
-from cinnabar.schemas.uniting import united_columns
+from cinnabar.schemas.united_columns import united_columns
 
 
 def united_source(out: Path, versions: Mapping[str, tuple[str, Sequence[Manifest]]]) -> str | None:
