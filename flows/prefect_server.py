@@ -1,4 +1,4 @@
-"""The Prefect server of the flows: its checks, its secrets and limits, and a temporary server of our own.
+"""The Prefect server of the flows: its checks, its secrets and limits, and a temporary server on this machine.
 
 Functions import Prefect when they need it: `cinnabar.flows.tasks` first sets the environment that Prefect reads.
 """

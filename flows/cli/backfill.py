@@ -63,7 +63,7 @@ def backfill(
     as_json: AsJson = False,
     **said: Any,
 ) -> None:
-    """Fill the new and changed fields of a new version of a schema, and keep all else as it stands.
+    """Fill the new and changed fields of a new version of a schema, and keep all other values.
 
     The records in DIR of the schema with the same name (its title, or its file's name) become records of the
     new version; the old records stay. After an interruption, run the command again to continue.
@@ -94,7 +94,7 @@ def backfill(
     from cinnabar.schemas import load_schema
 
     if is_remote(model):
-        raise UsageError(f"--model {model}: expected a model of our own; a backfill asks no server")
+        raise UsageError(f"--model {model}: expected a local model; a backfill asks no server")
     if below is not None and not 0 < below <= 1:
         raise UsageError(f"--below: expected more than 0, and at most 1, got {below:g}")
     if not out.is_dir():

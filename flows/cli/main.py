@@ -88,7 +88,7 @@ def run(arguments: Sequence[str]) -> int:
     except CinnabarError as error:
         return _fail(1, str(error))
     except (KeyboardInterrupt, typer.Abort):
-        return _fail(1, "interrupted; what was committed stands, run the same command again")
+        return _fail(1, "interrupted; committed batches are kept; run the same command again")
     except Exception as error:
         advice = "run the same command again, with CINNABAR_DEBUG=1 to see where"
         return _fail(1, f"failed: {type(error).__name__}: {error}; {advice}")

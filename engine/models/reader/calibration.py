@@ -1,10 +1,9 @@
-"""What a model's probabilities are worth: confidence as the share of right values where it was never trained.
+"""Calibration: it turns a model's probabilities into confidences, the share of right values on unseen documents.
 
-A model is far too sure of itself on documents unlike those that it was trained on. So the confidence of a
-value, of an absence and of a row is read from signs, the model's own probability first among them: a weighted
-sum of log odds and marks, put through the logistic function (Platt 1999, with more signs than one). The
-weights are fitted by `cinnabar calibrate` and lie with the model, in `calibration.json`. That of the model's
-own probability is never below zero.
+A model is far too sure of itself on documents unlike its training documents. So the confidence of a value, an absence
+or a row is a logistic function of several signs, the model's own probability first among them (Platt 1999, with more
+signs than one). The signs are log odds and marks. `cinnabar calibrate` fits their weights and writes them to
+`calibration.json` beside the model. The weight of the model's own probability is never below zero.
 """
 
 from __future__ import annotations
@@ -26,15 +25,15 @@ from cinnabar.engine.version import VALUES_VERSION
 from cinnabar.schemas.errors import ModelError
 from cinnabar.schemas.form.form import Form
 
-#: Probabilities are cut to this distance from 0 and 1 before their log odds are taken.
+#: Probabilities are clipped to this distance from 0 and 1 before their log odds are computed.
 _EDGE = 1e-3
-#: Characters before a value among which the words of its field's name are looked for, and letters of a word
-#: that have to agree.
+#: The characters before a value that are searched for words of its field's name, and the letters of a word that must
+#: agree.
 NEAR, STEM = 60, 5
-#: Passages are told apart by their length from e^5 to e^11 characters.
+#: The sign `length` distinguishes passages from e^5 to e^11 characters.
 _SHORTEST, _LONGEST = 5.0, 11.0
 
-#: Origins of leaves that no word of the document stands for.
+#: The origins of leaves without words in the document.
 NONE = ("absent", "default")
 
 Signs = dict[str, float]
@@ -49,17 +48,17 @@ class Scale:
     weights: Mapping[str, float]
 
     def confidence(self, signs: Signs) -> float:
-        """The probability of being right, to four places."""
+        """Returns the probability of being right, to four places."""
         total = self.bias + sum(weight * signs[name] for name, weight in self.weights.items())
         return round(1.0 / (1.0 + math.exp(-max(-30.0, min(total, 30.0)))), 4)
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The scales of values, of absences and of rows.
+    """The scales of values, absences and rows.
 
-    `model` is the fingerprint of the weights that they were fitted for, `values_version` the version of the rules
-    that read the documents then (engine/version.py), `about` says on what they were fitted.
+    `model` is the fingerprint of the weights that they were fitted for, `values_version` the version at that time of
+    the rules that read documents (engine/version.py). `about` describes the data of the fit.
     """
 
     values: Scale
@@ -70,9 +69,9 @@ class Calibration:
     values_version: int = VALUES_VERSION
 
     def calibrated(self, form: Form, passage: Passage, filled: Filled) -> Filled:
-        """The same record, every leaf and row with its confidence; frozen values keep theirs.
+        """Returns the same record with a confidence for every leaf and row; frozen values keep theirs.
 
-        Of a value the shares of absence and of other values keep their proportion.
+        The shares of absence and of other values keep their proportion.
         """
         signs = signs_of(form, passage, filled)
         leaves = dict(filled.leaves)
@@ -102,12 +101,12 @@ class RecordSigns:
 
 
 def signs_of(form: Form, passage: Passage, filled: Filled) -> RecordSigns:
-    """What tells how much a record's leaves and rows are worth, from the model's own probabilities.
+    """Returns the signs of a record's leaves and rows, from the model's own probabilities.
 
-    Log odds of the model's probability of what is written (`posterior`), of the next likelier text (`rival`)
-    and of the row around it; marks of the kind of slot and of how the value came about; how sure the model is
-    of the whole record; whether the words of a value are those of other fields too, and stand behind words of
-    the field's name.
+    The signs of a leaf are the log odds of the model's probability of its text (`posterior`), of the next likelier text
+    (`rival`) and of the row around it; marks of its kind of slot and of its origin; the model's certainty about the
+    whole record; whether other fields have the value's words too; and whether words of the field's name stand before
+    the value.
     """
     asked = {pointer: leaf for pointer, leaf in filled.leaves.items() if leaf.origin != "known"}
     questions = form_questions(form).slots
@@ -141,13 +140,13 @@ def signs_of(form: Form, passage: Passage, filled: Filled) -> RecordSigns:
 
 
 def log_odds(probability: float, edge: float = _EDGE) -> float:
-    """The logarithm of p / (1 - p), p being cut to a distance of `edge` from 0 and 1."""
+    """Returns the logarithm of p / (1 - p), with p clipped to a distance of `edge` from 0 and 1."""
     p = min(max(probability, edge), 1.0 - edge)
     return math.log(p / (1.0 - p))
 
 
 def _whole(leaves: list[Leaf], characters: int) -> Signs:
-    """What all leaves of a record say together."""
+    """Returns the signs of a record from all of its leaves."""
     values = [leaf for leaf in leaves if leaf.origin not in NONE]
     return {
         "record": _mean([log_odds(leaf.confidence) for leaf in leaves]),
@@ -164,7 +163,7 @@ def _mean(numbers: list[float]) -> float:
 
 
 def _row_around(pointer: str, rows: Mapping[str, tuple[int, float]]) -> str:
-    """The innermost row that a leaf lies in, "" where it lies in none."""
+    """Returns the innermost row that a leaf lies in, or "" if it lies in none."""
     while pointer:
         if pointer in rows:
             return pointer
@@ -173,7 +172,7 @@ def _row_around(pointer: str, rows: Mapping[str, tuple[int, float]]) -> str:
 
 
 def _label_before(label: str, passage: Passage, leaf: Leaf) -> float:
-    """The share of a field's name whose words stand right before the value."""
+    """Returns the share of a field's name whose words stand right before the value."""
     wanted = {word.lower()[:STEM] for word in _WORD.findall(label) if len(word) > 2}
     if not wanted or not leaf.spans:
         return 0.0
@@ -196,10 +195,10 @@ def _row_signs(chance: float, own: list[Leaf], whole: Signs) -> Signs:
 
 
 def load_calibration(folder: Path, model: str) -> Calibration | None:
-    """The calibration in a model's folder, None where there is none.
+    """Returns the calibration in a model's folder, or None if there is none.
 
-    `model` is the fingerprint of the folder's weights. Raises ModelError where the file is no calibration, or
-    was fitted for other weights.
+    `model` is the fingerprint of the folder's weights. Raises ModelError if the file is no calibration, or was fitted
+    for other weights.
     """
     path = folder / CALIBRATION
     if not path.is_file():
@@ -223,10 +222,10 @@ def load_calibration(folder: Path, model: str) -> Calibration | None:
 
 
 def carry_calibration(base: Path, folder: Path, model: str) -> None:
-    """Give a model that was fine-tuned from `base` the calibration of that one, as it has none of its own.
+    """Gives a model that was fine-tuned from `base` the calibration of `base`.
 
-    One that lies in its folder is of a model before it, and goes. A base whose calibration is broken, or of
-    other weights than the base's, has none to give.
+    If `base` has none, or one that is broken or was fitted for other weights, the function deletes the calibration in
+    `folder`, which belongs to an earlier model.
     """
     try:
         carried = load_calibration(base, weights_fingerprint(base))
@@ -239,7 +238,7 @@ def carry_calibration(base: Path, folder: Path, model: str) -> None:
 
 
 def save_calibration(folder: Path, calibration: Calibration) -> None:
-    """Write a calibration into its model's folder."""
+    """Writes a calibration into its model's folder."""
     said = asdict(calibration)
     text = json.dumps(said, indent=1, sort_keys=True) + "\n"
     temporary = folder / f"{CALIBRATION}.new"

@@ -1,4 +1,4 @@
-"""Slots look at windows of a passage: the network's scores, with those of the priors, window by window."""
+"""The decoding of slots in the windows of a passage: the network's scores plus the scores of the priors."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from cinnabar.engine.models.reader.priors.priors import Priors
 from cinnabar.engine.precision import DEFAULT, Precision
 from cinnabar.schemas.form.form import Form, Slot
 
-#: Views that go through the decoder together.
+#: The number of views that go through the decoder together.
 _VIEWS_AT_ONCE = 8
-#: Of how many such groups is kept, over the steps, how alike their words are to the page: 3 MB each at most.
+#: The number of such groups whose word matches with the page are kept over the steps, at most 3 MB each.
 _MATCHES_KEPT = 3
 
 
 @dataclass(frozen=True, slots=True)
 class FormRequest:
-    """The slots of one request: `own` are their places on the canvas, `places` those of the rows they lie in."""
+    """The slots of one request: `own` are their places on the canvas, `places` those of the rows that they lie in."""
 
     form: Form
     questions: FormMemory
@@ -50,16 +50,16 @@ class FormRequest:
     places: Mapping[int, Place]
 
     def slot(self, k: int) -> Slot:
-        """The slot of the form at this place on the canvas."""
+        """Returns the form's slot at this place on the canvas."""
         return self.canvas.instances[k].slot
 
     def is_frozen(self, k: int) -> bool:
-        """Whether the slot's value was known from the start: nothing is asked about it."""
+        """Returns whether the slot's value was known from the start, so that it is not asked for."""
         return bool(self.canvas.known) and self.canvas.known[k]
 
 
 class WindowDecoder:
-    """Lets slots look at windows, and adds the priors to the network's scores."""
+    """Decodes slots in windows, and adds the priors to the network's scores."""
 
     def __init__(
         self, network: Network,
@@ -75,15 +75,15 @@ class WindowDecoder:
         self.low_precision = precision == "bfloat16"
 
     def precision(self) -> torch.autocast:
-        """Matrix products in bfloat16 where that precision was asked for."""
+        """Returns a context for matrix products in bfloat16, if the reader has that precision."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.low_precision)
 
     def casts_kept(self) -> torch.autocast:
-        """Around many `precision`: weights are cast once for all of them, not for each."""
+        """Returns a context around several `precision`: it casts the weights once for all of them."""
         return torch.autocast(self.device.type, enabled=False)
 
     def row_odds(self, form: Form, questions: FormMemory, memory: Memory) -> Floats:
-        """The log odds that an item of each of A arrays begins at each of T pieces: [A, T]."""
+        """Returns the log odds that an item of each of A arrays begins at each of T pieces: [A, T]."""
         count = len(form.arrays)
         odds = np.full((count, len(memory.pieces)), -np.inf, np.float32)
         for first in range(0, len(memory.windows), _VIEWS_AT_ONCE):
@@ -103,7 +103,7 @@ class WindowDecoder:
         return odds
 
     def decode(self, views: Sequence[View], request: FormRequest, found: Mapping[int, WindowScores]) -> None:
-        """Add to `found` the scores of the slots that are asked for, for each view of theirs."""
+        """Adds the scores of the slots that are asked for to `found`, for each of their views."""
         for i in range(0, len(views), _VIEWS_AT_ONCE):
             self._decode(views[i : i + _VIEWS_AT_ONCE], request, found)
 
@@ -114,7 +114,7 @@ class WindowDecoder:
         page = self._page(memory, chosen)
         board = to_device(self._board(views, request, page), self.device)
         decoded = self._decode_board(memory, chosen, page, board, request.questions)
-        # What is frozen stands last in its view.
+        # Each view lists its frozen slots last.
         asked = [[k for k in v.slots if not request.is_frozen(k)] for v in views]
         slots = [[request.slot(k) for k in own] for own in asked]
         size, width = max(map(len, asked)), page.ids.shape[1]
@@ -139,7 +139,7 @@ class WindowDecoder:
                 found[k].add(window, decoded.slots[i, j], *scored)
 
     def _board(self, views: Sequence[View], request: FormRequest, page: Sheet) -> Board:
-        """The slots of the views as the network sees them."""
+        """Returns the slots of the views as the network's board."""
         memory = request.memory
         return board_of(
             views,
@@ -155,7 +155,7 @@ class WindowDecoder:
     def _allowed(
         self, slots: Sequence[list[Slot]], chosen: Sequence[int], memory: Memory, size: int, width: int
     ) -> Tensor:
-        """Where the values of each view's slots may start: [N, S, T] bool, for S of `size`, T of `width`."""
+        """Returns the pieces at which each view's slots may start: [N, S, T] bool, for S of `size`, T of `width`."""
         allowed = torch.zeros(len(slots), size, width, dtype=torch.bool)
         for i, (own, w) in enumerate(zip(slots, chosen, strict=True)):
             typed = [kind_of(slot) in TYPED for slot in own]
@@ -166,8 +166,10 @@ class WindowDecoder:
     def _support(
         self, asked: Sequence[list[int]], chosen: Sequence[int], request: FormRequest, size: int
     ) -> tuple[dict[int, Tensor], Tensor]:
-        """How far each view's window bears out the options of its slots, [O, SIGNS], by slot, and the most of
-        any option, [N, S, SIGNS] for S of `size`, 0 for slots without options."""
+        """Returns how far each view's window supports the options of its slots: [O, SIGNS] by slot, and their maximum.
+
+        The maximum over the options is [N, S, SIGNS] for S of `size`, 0 for slots without options.
+        """
         support: dict[int, Tensor] = {}
         most = torch.zeros(len(asked), size, SIGNS, device=self.device)
         for i, (own, window) in enumerate(zip(asked, chosen, strict=True)):
@@ -185,9 +187,9 @@ class WindowDecoder:
     ) -> tuple[float, list[float]]:
         """Returns the log odds of a choice's absence in a window, and the log probabilities of its options.
 
-        The first look decides. The values that other slots commit later say nothing of a choice, and misled it: the
-        currency of euro invoices became INR at .97 once number and total were committed. Mean F1 of twelve sets with
-        choices is .643 with later looks and .646 without.
+        The first look decides. The values that other slots commit later say nothing about a choice, and they misled it:
+        the currency of euro invoices became INR at .97 once number and total were committed. Mean F1 of twelve sets
+        with choices is .643 with later looks and .646 without.
         """
         memory, slot, place = request.memory, request.slot(k), request.places.get(k)
         key = (request.form.fingerprint, slot.index, window, -1 if place is None else place.anchor)
@@ -206,7 +208,7 @@ class WindowDecoder:
     def _decode_board(
         self, memory: Memory, windows: Sequence[int], page: Sheet, board: Board, questions: FormMemory
     ) -> Decoded:
-        """The states of the board's slots once they have looked at these windows."""
+        """Returns the states of the board's slots after they look at these windows."""
         with self.precision():
             if memory.projected is not None:
                 projected = memory.projected.windows(torch.tensor(windows, device=self.device))
@@ -221,7 +223,7 @@ class WindowDecoder:
     def _matches(
         self, memory: Memory, windows: Sequence[int], page: Sheet, board: Board, questions: FormMemory
     ) -> Tensor:
-        """How alike the words of the board's questions are to those of these windows."""
+        """Returns how similar the words of the board's questions are to those of these windows."""
         key = (questions.fingerprint, *windows, *board.question.flatten().tolist())
         found = memory.matched.get(key)
         if found is None:
@@ -232,7 +234,7 @@ class WindowDecoder:
         return found
 
     def _priors(self, form: Form, memory: Memory) -> Priors:
-        """The scores of the passage's words for the form, found once."""
+        """Returns the scores of the passage's words for the form, computed once."""
         found = memory.priors.get(form.fingerprint)
         if found is None:
             vectors, letters = self.network.encoder.words.weight, self.network.letters.weight

@@ -1,4 +1,4 @@
-"""A form's questions as the model reads them, once for all documents."""
+"""The encoded questions of a form, shared by all documents."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.reader.network.states import QuestionStates
 from cinnabar.schemas.form.form import Form
 
-#: Questions that go through the encoder together.
+#: The number of questions that go through the encoder together.
 _QUESTIONS_AT_ONCE = 64
 
 
 @dataclass(slots=True)
 class FormMemory:
-    """A form as the model keeps it: its questions (slots, then arrays, then options), as it read them.
+    """A form as the model keeps it: its questions (slots, then arrays, then options) with their states.
 
-    `fingerprint` is the form's; `slots`, `arrays` and `options` (of each slot) are their places among the questions.
+    `fingerprint` is the form's. `slots`, `arrays` and `options` (for each slot) are places among the questions.
     """
 
     fingerprint: str
@@ -34,7 +34,7 @@ class FormMemory:
 
 
 def read_form(form: Form, network: Network, wordpieces: WordPieces, device: torch.device) -> FormMemory:
-    """The questions of a form, as the network reads them."""
+    """Returns the questions of a form, encoded by the network."""
     asked = form_questions(form)
     texts = [*asked.slots, *asked.arrays]
     options: list[list[int]] = []

@@ -1,4 +1,4 @@
-"""What the model keeps of a passage that it has read."""
+"""The model's memory of a passage that it has read."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from cinnabar.engine.request import Passage
 class Memory:
     """A passage as the model keeps it: pieces, W windows of at most T pieces, and their states, [W, T, H].
 
-    `projected` is what slots look at, where it is kept; `columns` the cells of its lines; `plain` the passage's
-    words, once they are needed. By the form's fingerprint: `promising` are the windows that its slots look at
-    again, `choice_windows` the window that has most of the words of each of its choices, by slot, `priors`
-    the scores of the passage's words. `supported` is what was found of choices, by form, slot, window and
-    stretch; `matched` how alike the words of slots are to those of windows, by form, windows and questions;
-    `choices` what the first look said of choices, absence and options, by form, slot, window and row.
+    `projected` are the decoder's projections of the states, if they are kept; `columns` the cells of the lines; `plain`
+    the passage's words, computed on first use. By the form's fingerprint: `promising` are the windows that its slots
+    look at again; `choice_windows` maps each choice's slot to the window with most of its words; `priors` are the
+    scores of the passage's words. `supported` is the support of options, by form, slot, window and stretch. `matched`
+    are the similarities of the words of slots and windows, by form, windows and questions. `choices` are the absence
+    and the options of choices at the first look, by form, slot, window and row.
     """
 
     passage: Passage

@@ -1,4 +1,4 @@
-"""The reader behind the engine's seam: encode a passage once, find the rows, score the canvas."""
+"""The reader as an engine's model: it encodes a passage once, finds the rows and scores the canvas."""
 
 from __future__ import annotations
 
@@ -38,19 +38,20 @@ from cinnabar.engine.precision import DEFAULT, Precision, in_precision
 from cinnabar.engine.request import Passage
 from cinnabar.schemas.form.form import Form
 
-#: Windows of a passage for which everything that slots look at is kept over the steps, 2.5 MB each; of longer
-#: ones it is made anew for the windows at hand.
+#: Passages of at most this many windows keep their decoder projections over the steps, 2.5 MB a window. Longer passages
+#: compute them anew for the windows at hand.
 _WINDOWS_PROJECTED = 50
-#: Of longer passages each slot looks again, in later steps, at as many windows that likely hold its value.
+#: In later steps over a longer passage each slot looks again at this many windows, those that most likely hold its
+#: value.
 _LOOKED_AT_AGAIN = 4
-#: Forms whose questions are kept read; the oldest goes first.
+#: The number of forms whose encoded questions are kept; the oldest is dropped first.
 _FORMS_KEPT = 64
 
 
 class Reader:
     """The model that ships with the project: a network that points at words, and rules beside it.
 
-    `config` holds the weights of the rules, `precision` is that of the matrix products; any but the usual ones
+    `config` holds the weights of the rules; `precision` is that of the matrix products. Values other than the defaults
     change the fingerprint.
     """
 
@@ -76,18 +77,18 @@ class Reader:
         self._forms: dict[str, FormMemory] = {}
 
     def count_tokens(self, text: str) -> int:
-        """Word pieces of the text."""
+        """Returns the number of word pieces of the text."""
         return self.wordpieces.count(text)
 
     def windows(self, passage: Passage) -> list[tuple[int, int]]:
-        """The characters of each window that the encoder reads."""
+        """Returns the characters of each window that the encoder reads."""
         pieces = self.wordpieces.pieces(passage.text, passage.word_start, passage.word_box)
         starts = [0, *pieces.start[1:].tolist(), len(passage.text)]
         return [(starts[w.first], starts[w.last]) for w in cut(pieces)]
 
     @torch.inference_mode()
     def encode(self, passages: Sequence[Passage]) -> list[Memory]:
-        """Read each passage once, window by window: a window's states do not depend on what else is read."""
+        """Reads each passage once, window by window: the states of a window do not depend on the other windows."""
         with self.decoder.casts_kept():
             return [self._encode(p) for p in passages]
 
@@ -99,7 +100,7 @@ class Reader:
         with self.decoder.precision():
             for i, w in enumerate(windows):
                 page = to_device(sheet([(pieces, w)]), self.device)
-                # Rounded to the precision in which they are kept on disk (`pack`).
+                # Rounded to the precision of the states on disk (`pack`).
                 read = self.network.encode_windows(page)[0]
                 states[i, : page.ids.shape[1]] = read.bfloat16() if self.decoder.low_precision else read
         return self._memory(passage, pieces, windows, states)
@@ -110,13 +111,13 @@ class Reader:
         return Memory(passage, pieces, windows, states, projected, MentionReader(passage.text), Columns(pieces))
 
     def pack(self, memory: Memory) -> dict[str, Tensor]:
-        """The states, in the precision in which they are used: what is unpacked says the same to the bit."""
+        """Returns the states in the precision of their use, so that unpacked states give the same scores to the bit."""
         states = memory.states.cpu()
         return {"states": states.bfloat16() if self.decoder.low_precision else states}
 
     @torch.inference_mode()
     def unpack(self, passage: Passage, packed: Mapping[str, Tensor]) -> Memory | None:
-        """The memory of this passage; None where this is no such passage's."""
+        """Returns the memory of this passage, or None if the states do not belong to it."""
         pieces = self.wordpieces.pieces(passage.text, passage.word_start, passage.word_box)
         windows = cut(pieces)
         states = packed.get("states")
@@ -125,7 +126,7 @@ class Reader:
         return self._memory(passage, pieces, windows, states.to(self.device, torch.float32))
 
     def form(self, form: Form) -> FormMemory:
-        """A form's questions, read once."""
+        """Returns the encoded questions of a form; they are encoded once."""
         found = self._forms.get(form.fingerprint)
         if found is None:
             found = read_form(form, self.network, self.wordpieces, self.device)
@@ -136,7 +137,7 @@ class Reader:
 
     @torch.inference_mode()
     def find_rows(self, forms: Sequence[Form], memories: Sequence[Memory]) -> list[list[Row]]:
-        """The items of each form's arrays in its passage."""
+        """Returns the items of each form's arrays in its passage."""
         with self.decoder.casts_kept():
             return [self._find_rows(f, m) if f.arrays else [] for f, m in zip(forms, memories, strict=True)]
 
@@ -161,7 +162,7 @@ class Reader:
     def score(
         self, forms: Sequence[Form], memories: Sequence[Memory], rows: Sequence[Sequence[Row]], canvas: Canvas
     ) -> Scores:
-        """One pass over the canvas; each request goes through the network alone, so batches do not matter."""
+        """Scores the canvas in one pass. Each request goes through the network alone, so batches change no score."""
         own: list[list[int]] = [[] for _ in forms]
         for k, instance in enumerate(canvas.instances):
             own[instance.request].append(k)
@@ -177,7 +178,7 @@ class Reader:
         return out.scores(self.device)
 
     def _score_request(self, request: FormRequest, out: Answers) -> None:
-        """Score the slots of one request: by each window, then by one another."""
+        """Scores the slots of one request in each window, and reranks the answers against each other."""
         memory, canvas, own = request.memory, request.canvas, request.own
         found = self._window_scores(request)
         asked = {k for k in own if not request.is_frozen(k)}
@@ -188,7 +189,7 @@ class Reader:
         settle_absences(self.network, asked, found, request.questions, canvas, out)
 
     def _window_scores(self, request: FormRequest) -> dict[int, WindowScores]:
-        """The scores of each slot of a request in the windows that it looks at; frozen slots have none."""
+        """Returns the scores of each slot of a request in the windows that it looks at; frozen slots have none."""
         memory, key = request.memory, request.form.fingerprint
         homes = choice_windows(self.network, request.form, request.questions, memory)
         outside = {k: request.slot(k) for k in request.own if k not in request.places}
@@ -202,13 +203,13 @@ class Reader:
 
 
 def _views(request: FormRequest, fixed: Mapping[int, int]) -> list[View]:
-    """The views of the slots that are asked for, with the frozen ones among them last in each.
+    """Returns the views of the slots that are asked for; each view lists its frozen slots last.
 
     fixed: the window of each slot that looks at one window alone.
     """
     memory, own, places = request.memory, request.own, request.places
     promising = memory.promising.get(request.form.fingerprint, range(len(memory.windows)))
     views = views_of(own, [places.get(k) for k in own], memory.windows, promising, fixed)
-    # What is frozen is there for the others to look at; nothing is asked about it.
+    # The other slots look at the frozen slots; the network answers nothing about these.
     views = [View(v.window, tuple(sorted(v.slots, key=request.is_frozen))) for v in views]
     return [v for v in views if not request.is_frozen(v.slots[0])]

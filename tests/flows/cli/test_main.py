@@ -169,7 +169,7 @@ def test_an_interrupted_run_says_how_to_resume(
     assert extract(notes, tiny_model, tmp_path / "out", "--json") == 1
     said = capsys.readouterr()
     assert said.out == "" and said.err.count("\n") == 1
-    assert "interrupted; what was committed stands" in said.err
+    assert "interrupted; committed batches are kept; run the same command again" in said.err
 
 
 def test_sql_prints_a_table_or_json(done: Path, capsys: CaptureResult) -> None:

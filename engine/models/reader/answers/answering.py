@@ -1,4 +1,4 @@
-"""From what the windows say of a slot to its answer: candidates with their probabilities, and absence."""
+"""The answer to a slot from its window scores: candidates with their probabilities, and absence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cinnabar.engine.models.reader.network.network import BOOLEANS
 
 
 def answer(k: int, d: WindowScores, memory: Memory, canvas: Canvas, out: Answers) -> None:
-    """One answer from what the windows say: the surer one is of holding the value, the more it counts."""
+    """Writes one answer from all windows' scores: a window counts the more, the surer it is of holding the value."""
     slot = canvas.instances[k].slot
     present = torch.tensor([-z for z in d.absent])
     weight = present.log_softmax(0)

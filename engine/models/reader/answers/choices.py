@@ -1,4 +1,4 @@
-"""Choices: in which window each is decided, and how likely each of its options is there."""
+"""Choices: the window in which each is decided, and the probabilities of its options there."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from cinnabar.engine.models.reader.network.network import BOOLEANS, Network
 from cinnabar.engine.models.reader.network.support import covering_pieces, support
 from cinnabar.schemas.form.form import Form, Slot
 
-#: Options that are compared with a window together.
+#: The number of options that are compared with a window together.
 _OPTIONS_AT_ONCE = 512
 
 
 def choice_windows(
     network: Network, form: Form, questions: FormMemory, memory: Memory
 ) -> dict[int, int]:
-    """For each slot with options the window that has most of its words."""
+    """Returns for each slot with options the window that has most of its words."""
     if form.fingerprint not in memory.choice_windows:
         chosen = [s.index for s in form.slots if s.options]
         cores = [(w.core_first, w.core_last) for w in memory.windows]
@@ -43,9 +43,9 @@ def option_support(
     network: Network, form: Form, questions: FormMemory, memory: Memory, slot: Slot, window: int,
     place: Place | None,
 ) -> Tensor:  # fmt: skip
-    """[O, SIGNS]: what the window, or the slot's row in it, bears out of each option; a boolean's yes is one.
+    """Returns how far the window, or the slot's row in it, supports each option: [O, SIGNS].
 
-    It does not depend on the canvas: later steps find it kept.
+    A boolean has one option, its yes. The support does not depend on the canvas, so later steps find it cached.
     """
     w = memory.windows[window]
     first, last = (place.anchor, place.until) if place is not None else (w.first, w.last)

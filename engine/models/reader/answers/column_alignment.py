@@ -1,9 +1,9 @@
-"""Values of one field stand in one column: a place on which many rows agree is likelier in a doubtful row.
+"""Column alignment: the values of one field stand in one column, so a place shared by many rows is likelier.
 
-Each row is read by itself, and in a table of many columns a value is now and then taken from the one beside
-it. Where most of the rows have the values of a field in the same place across the page, a candidate from
-another place is less likely to be right; where they stand anywhere, the place says nothing (an empirical
-prior over places, after Robbins 1956, from the model's own probabilities).
+The network reads each row by itself, and in a table of many columns it sometimes takes a value from the neighbouring
+column. If most rows have the values of a field in the same place across the page, a candidate from another place is
+less likely to be right. If their values stand anywhere, the place says nothing (an empirical prior over places, after
+Robbins 1956, from the model's own probabilities).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def rerank_by_column(
     pieces: Pieces,
     config: ColumnAlignmentConfig,
 ) -> list[list[float]]:
-    """The log probabilities of one field's candidates in R rows, raised where other rows have theirs.
+    """Returns the log probabilities of one field's candidates in R rows, raised in places where other rows have theirs.
 
-    candidates, logits: R lists of at most K; absent: those of there being no value, R of them.
+    candidates, logits: R lists of at most K; absent: R log probabilities of there being no value.
     """
     left, right, logs = _padded(candidates, logits, pieces)
     if len(logs) < 2:
@@ -46,7 +46,7 @@ def rerank_by_column(
             break
         bins = np.bincount(middle.ravel(), share.ravel(), int(high.max()) + 1)
         mass = np.concatenate([[0.0], np.cumsum(bins)])
-        # What a row itself has in a place is no other row's.
+        # A row's own share of a place does not count for the row itself.
         others = mass[high] - mass[low] - (inside * share[:, None]).sum(-1)
         rest = total - share.sum(1, keepdims=True)
         prior = (others + config.no_column) / (rest + config.no_column)
@@ -57,7 +57,7 @@ def rerank_by_column(
 def _padded(
     candidates: Sequence[Sequence[Candidate]], logits: Sequence[Sequence[float]], pieces: Pieces
 ) -> tuple[_Ints, _Ints, Floats]:
-    """Left and right edge of each candidate, and its log probability, -inf beyond a row's last: [R, K]."""
+    """Returns left and right edge of each candidate, and its log probability, -inf beyond a row's last: [R, K]."""
     most = max(1, max(map(len, candidates), default=0))
     left, right = (np.zeros((len(candidates), most), np.int64) for _ in range(2))
     logs = np.full((len(candidates), most), -np.inf)

@@ -1,11 +1,10 @@
-"""Fields of one object stand near each other: a candidate among the other fields of its object is likelier.
+"""Proximity: the fields of one object stand near each other, so a candidate among its object's fields is likelier.
 
-Each slot is pointed at by itself, and of a page with two addresses the street of the one may be given to the
-other. Where the fields of an object are likely to be near to each other, a candidate that stands among them
-is likelier to be right than one across the page, and less likely where another object is likely to have
-taken the same words: a pairwise model over the candidates, solved by rounds of mean field (Koller and
-Friedman, "Probabilistic Graphical Models", 11.5). How likely it is that there is a value at all stays as it
-was.
+The network points at each slot by itself, so on a page with two addresses it may give the street of the one to the
+other. A candidate among the likely places of its object's other fields is likelier to be right than one across the
+page. It is less likely if another object has likely taken the same words. This is a pairwise model over the candidates,
+solved by rounds of mean field (Koller and Friedman, "Probabilistic Graphical Models", 11.5). The probability that there
+is a value at all stays unchanged.
 """
 
 from __future__ import annotations
@@ -29,11 +28,10 @@ def rerank_by_proximity(
     pieces: Pieces,
     config: ProximityConfig,
 ) -> list[list[float]]:
-    """The log probabilities of N slots' candidates, raised where the rest of their object is near.
+    """Returns the log probabilities of N slots' candidates, raised near the rest of their object.
 
-    objects: what each slot is a field of; candidates, logits: N lists; absent: the log probabilities of there
-    being no value. Nearness neither counts for nor changes candidates without a place in the text, and slots
-    alone in their object.
+    objects: the object of each slot; candidates, logits: N lists; absent: the log probabilities of there being no
+    value. Candidates without a place in the text, and slots alone in their object, neither count nor change.
     """
     counts = [len(own) for own in candidates]
     if len(counts) < 2 or not 0 < sum(counts) <= config.most:
@@ -56,7 +54,7 @@ def rerank_by_proximity(
         closeness = near @ share / np.maximum(others, 1.0) + config.elsewhere
         left = 1 - np.minimum(taken @ share, config.taken)
         factor = closeness**config.together * left**config.rivals
-        # In the mean nothing becomes likelier: that there is a value is as likely as before.
+        # The mean factor is one, so the probability of a value stays unchanged.
         mean = np.bincount(slot, factor * before, len(counts)) / present
         changed = first + np.log(factor / np.maximum(mean[slot], 1e-12))
     return by_slot(changed, counts)
@@ -65,7 +63,7 @@ def rerank_by_proximity(
 def _pairs(
     candidates: Sequence[Candidate], pieces: Pieces, config: ProximityConfig
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """How near each candidate is to each, 0 where they share words, and whether they do: [M, M] each."""
+    """Returns the nearness of each pair of candidates, 0 if they share words, and whether they do: [M, M] each."""
     begin, end, line, left, right = np.full((5, len(candidates)), -1, np.int64)
     for i, candidate in enumerate(candidates):
         if candidate.spans:
@@ -77,7 +75,7 @@ def _pairs(
     shared = both & (begin[:, None] < end) & (begin < end[:, None])
     lines = np.abs(line[:, None] - line)
     gap = np.maximum(0, np.maximum(left[:, None] - right, left - right[:, None]))
-    # What stands below begins where the line above does; what stands beside follows it.
+    # A value below begins at the same place across as the line above; a value on the same line follows.
     across = np.where(lines == 0, gap, np.abs(left[:, None] - left))
     near = np.where(both & ~shared, np.exp(-lines / config.lines - across / config.across), 0.0)
     return near, shared

@@ -1,4 +1,4 @@
-"""The rules by which the answers to several slots of a request change one another's probabilities, by name."""
+"""The rules by which the answers to several slots of a request change each other's probabilities, by name."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Reranker(Protocol):
     """One rule; it changes the log probabilities of candidates in place."""
 
     def __call__(self, slots: RequestSlots, out: Answers, config: PriorConfig) -> None:
-        """Change the answers to these slots."""
+        """Changes the answers to these slots."""
         ...
 
 
 def align_columns(slots: RequestSlots, out: Answers, config: PriorConfig) -> None:
-    """Rerank each field of a list by the columns in which its values stand in the other rows."""
+    """Reranks each field of a list by the columns in which its values stand in the other rows."""
     instances = slots.canvas.instances
     fields: dict[int, list[int]] = {}
     for k in sorted(slots.asked):
@@ -50,9 +50,9 @@ def align_columns(slots: RequestSlots, out: Answers, config: PriorConfig) -> Non
 
 
 def gather_objects(slots: RequestSlots, out: Answers, config: PriorConfig) -> None:
-    """Rerank the fields of each object within a record or a row by how near to each other they stand.
+    """Reranks the fields of each object within a record or a row by their distances from each other.
 
-    A frozen value stands where it was found.
+    A frozen value has the place at which it was found.
     """
     rows: dict[int, list[tuple[str, int]]] = {}
     for k in slots.own:
@@ -68,7 +68,7 @@ def gather_objects(slots: RequestSlots, out: Answers, config: PriorConfig) -> No
 
 
 def divide_words(slots: RequestSlots, out: Answers, config: PriorConfig) -> None:
-    """Rerank the fields of each object so that words are the value of one of them. Frozen values are sure."""
+    """Reranks the fields of each object so that one field alone takes the same words. Frozen values are certain."""
     objects: dict[tuple[int, str], list[int]] = {}
     for k in slots.own:
         instance = slots.canvas.instances[k]
@@ -89,7 +89,7 @@ RERANKERS: dict[str, Reranker] = {
 
 
 def rerank(slots: RequestSlots, out: Answers, config: PriorConfig) -> None:
-    """Apply the rules that are switched on."""
+    """Applies the rules that are switched on."""
     for name, rule in RERANKERS.items():
         if config.applies(name):
             rule(slots, out, config)
@@ -98,7 +98,7 @@ def rerank(slots: RequestSlots, out: Answers, config: PriorConfig) -> None:
 def _answers_of(
     chosen: Sequence[int], slots: RequestSlots, out: Answers
 ) -> tuple[list[list[Candidate]], list[list[float]], list[float]]:
-    """The candidates of these slots, their log probabilities, those of absence; frozen values are certain."""
+    """Returns these slots' candidates, their log probabilities and those of absence; frozen values are certain."""
     spans, asked = slots.canvas.spans, slots.asked
     frozen = {k: Candidate(b"", spans[k]) for k in chosen if k not in asked and spans[k]}
     return (
@@ -111,7 +111,7 @@ def _answers_of(
 def _write(
     chosen: Sequence[int], asked: Collection[int], changed: Sequence[list[float]], out: Answers
 ) -> None:
-    """Write the changed log probabilities of those of these slots that are asked for."""
+    """Writes the changed log probabilities of the asked ones among these slots."""
     for k, logits in zip(chosen, changed, strict=True):
         if k in asked:
             out.logits[k] = logits

@@ -1,8 +1,8 @@
-"""Lines of a page that look alike begin items alike: a doubtful one among lines that do is likelier to.
+"""Row smoothing: similar lines begin items alike, so a doubtful line among lines with items likely begins one too.
 
-Each place is asked by itself whether an item of a list begins there, and in a long table one line in thirty
-is missed. Where most of the lines that are made of the same cells begin items, a doubtful one is likelier to
-begin one too (an empirical prior, after Robbins 1956, from the model's own probabilities).
+The network decides for each place by itself whether an item of a list begins there, and in a long table it misses one
+line in thirty. If most lines with the same cells begin items, a doubtful one is likelier to begin one too (an empirical
+prior, after Robbins 1956, from the model's own probabilities).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from cinnabar.engine.models.reader.priors.name_matching import Floats
 
 
 def smooth_rows(odds: Floats, columns: Columns, config: RowSmoothingConfig, least: float) -> Floats:
-    """The log odds that an item begins at each piece, [T], raised where items begin in lines like its own.
+    """Returns the log odds that an item begins at each piece, [T], raised if items begin in similar lines.
 
-    Of each line the likeliest piece is raised, where the next such line above and below is near and begins an
-    item: at the ends of a table stand sums, and what is carried forward. Lines of one cell stay as they are.
-    least: the probability from which on a line begins an item.
+    Only the likeliest piece of each line is raised, and only if the next similar lines above and below are near and
+    begin items: sums and carried-forward amounts stand at the ends of a table. Lines of one cell stay unchanged. least:
+    the probability from which on a line begins an item.
     """
     alike = defaultdict[Hashable, list[int]](list)
     for first, until, look in _lines(columns, config):
@@ -45,15 +45,15 @@ def smooth_rows(odds: Floats, columns: Columns, config: RowSmoothingConfig, leas
 
 
 def probabilities(odds: Floats) -> Floats:
-    """The probabilities of these log odds."""
+    """Returns the probabilities of these log odds."""
     found: Floats = np.exp(-np.logaddexp(0.0, -odds))
     return found
 
 
 def _lines(columns: Columns, config: RowSmoothingConfig) -> Iterator[tuple[int, int, Hashable]]:
-    """Lines of several cells, as pieces [first, until), and what they look like.
+    """Yields the lines of several cells as pieces [first, until), with their look.
 
-    That is where they begin, and which of their cells have figures.
+    The look is the left edge of the line, and which of its cells have figures.
     """
     first = columns.first.tolist()
     has_figures = np.logical_or.reduceat(columns.pieces.case == CASES.index("digits"), columns.first[:-1])

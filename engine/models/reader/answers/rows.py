@@ -1,4 +1,4 @@
-"""Which places begin the items of an array, and which item lies in which."""
+"""The places at which the items of an array begin, and the nesting of items."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from cinnabar.engine.models.base import Row
 from cinnabar.engine.models.reader.priors.config import PriorConfig, RowConfig
 from cinnabar.schemas.form.form import Form, enclosing
 
-#: The piece at which an item begins, and how likely it does.
+#: The piece at which an item begins, and the probability that it does.
 Beginning = tuple[int, float]
 
 
 def sure_beginnings(places: Iterable[Beginning], config: RowConfig) -> list[Beginning]:
-    """The places that surely begin an item, ascending; of neighbours the likelier one."""
+    """Returns the places that surely begin an item, ascending; of neighbours the likelier one."""
     sure = [(piece, chance) for piece, chance in places if chance >= config.least]
     return _apart(sure, config.apart, len(sure))
 
@@ -22,9 +22,9 @@ def sure_beginnings(places: Iterable[Beginning], config: RowConfig) -> list[Begi
 def doubtful_beginnings(
     places: Sequence[Beginning], fields: int, pieces: int, config: PriorConfig
 ) -> list[Beginning]:
-    """The likeliest places, ascending, for an array of which no place surely begins an item.
+    """Returns the likeliest places, ascending, for an array without a sure beginning.
 
-    fields: how many an item has; pieces: those of the text.
+    fields: the number of fields of an item; pieces: the number of pieces of the text.
     """
     own = config.doubtful_rows
     least = max(own.least, own.share * max((chance for _, chance in places), default=0.0))
@@ -33,7 +33,7 @@ def doubtful_beginnings(
 
 
 def _apart(places: Sequence[Beginning], apart: int, most: int) -> list[Beginning]:
-    """The likeliest places, ascending: no two closer than `apart` pieces, and `most` of them at most."""
+    """Returns the likeliest places, ascending: no two closer than `apart` pieces, and at most `most` of them."""
     kept: list[Beginning] = []
     near: set[int] = set()
     for piece, chance in sorted(places, key=lambda place: (-place[1], place[0])):
@@ -46,7 +46,7 @@ def _apart(places: Sequence[Beginning], apart: int, most: int) -> list[Beginning
 
 
 def fields_within(form: Form) -> list[int]:
-    """How many fields an item of each of the form's arrays has, those of lists within it included."""
+    """Returns the number of fields in an item of each of the form's arrays, including those of inner lists."""
     inside = [0] * len(form.arrays)
     for array in form.arrays:
         inside[array.index] = sum(slot.path.startswith(f"{array.path}/*") for slot in form.slots)
@@ -54,10 +54,10 @@ def fields_within(form: Form) -> list[int]:
 
 
 def nested(form: Form, anchors: Sequence[Sequence[tuple[int, float]]]) -> list[Row]:
-    """The rows of all arrays (anchor in characters, probability), parents before children.
+    """Returns the rows of all arrays (anchor in characters, probability), parents before children.
 
-    An item of an inner array lies in the last item of the outer one that begins before it; one that begins
-    before all of them is dropped.
+    An item of an inner array lies in the last item of the outer array that begins before it. An item that begins before
+    all of them is dropped.
     """
     rows: list[Row] = []
     at: dict[int, list[int]] = {}

@@ -1,4 +1,4 @@
-"""The scores of a request's slots: by each window first, then as the scores of the canvas."""
+"""The scores of a request's slots: first in each window, then as the scores of the canvas."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from cinnabar.engine.models.base import Candidate, Scores
 
 @dataclass(slots=True)
 class WindowScores:
-    """The scores of one slot in each window that it looked at, before they are made one answer.
+    """The scores of one slot in each window that it looked at, before they become one answer.
 
-    absent: logits of its value not being there; mass: the logarithm of the share of the start pointer's
-    probability that lies on allowed pieces; pointed: the log probabilities of the spans at `places` (starts,
-    ends); options: log probabilities; states: [H] each.
+    absent: logits of the value's absence; mass: the logarithm of the share of the start pointer's probability that lies
+    on allowed pieces; pointed: the log probabilities of the spans at `places` (starts, ends); options: log
+    probabilities; states: [H] each.
     """
 
     absent: list[float] = field(default_factory=list)
@@ -39,7 +39,7 @@ class WindowScores:
         starts: list[list[int]],
         ends: list[list[int]],
     ) -> None:
-        """Add the scores in one more window; those of options come by themselves."""
+        """Adds the scores in one more window; the caller adds those of options."""
         self.windows.append(window)
         self.states.append(state)
         self.absent.append(absent)
@@ -48,17 +48,17 @@ class WindowScores:
         self.places.append((starts, ends))
 
     def likeliest(self, count: int) -> list[int]:
-        """The windows that most likely hold the slot's value, the likeliest first."""
+        """Returns the windows that most likely hold the slot's value, the likeliest first."""
         order = sorted(range(len(self.absent)), key=self.absent.__getitem__)
         return [self.windows[i] for i in order[:count]]
 
     def likeliest_state(self) -> Tensor:
-        """The slot's state, [H], in the window that most likely holds its value."""
+        """Returns the slot's state, [H], in the window that most likely holds its value."""
         return self.states[self.absent.index(min(self.absent))]
 
 
 class Answers:
-    """Scores of a canvas while they are gathered."""
+    """The scores of a canvas while they are gathered."""
 
     def __init__(self, slots: int, length: int) -> None:
         self.length = length
@@ -69,7 +69,7 @@ class Answers:
         self.refused = [-math.inf] * slots
 
     def scores(self, device: torch.device) -> Scores:
-        """All of it as tensors. The reader spells nothing out."""
+        """Returns all scores as tensors. The reader generates no tokens."""
         most = max((len(c) for c in self.logits), default=0)
         logits = [[*own, *[-math.inf] * (most - len(own))] for own in self.logits]
         return Scores(

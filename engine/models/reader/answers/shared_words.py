@@ -1,9 +1,8 @@
-"""Words are the value of one field: where two of an object point to the same, the less sure one doubts it.
+"""Shared words: words are the value of one field, so of two fields on the same words the less sure one is lowered.
 
-Each slot is pointed at by itself, and a field that is not in the document takes the words of the one most
-like it: the day on which something ends that of its beginning, the number of a claim that of the policy. A
-candidate is less likely the likelier it is that its words are another field's that is surer of them. What is
-lost is not given to the slot's other candidates: that there is no value becomes likelier.
+The network points at each slot by itself, so a field that is absent from the document takes the words of the most
+similar field: an end date takes the start date, the number of a claim that of the policy. A candidate becomes less
+likely if a surer field likely has its words. The slot's other candidates do not gain this probability: absence does.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ def rerank_by_shared_words(
     absent: Sequence[float],
     config: SharedWordsConfig,
 ) -> list[list[float]]:
-    """The log probabilities of N slots' candidates, lowered where a surer slot's lie on the same words.
+    """Returns the log probabilities of N slots' candidates, lowered if a surer slot's candidates lie on the same words.
 
-    candidates, logits: N lists, of the fields of one object; absent: the log probabilities of there being no
-    value. Candidates without a place in the text neither change nor count.
+    candidates, logits: N lists, of the fields of one object; absent: the log probabilities of there being no value.
+    Candidates without a place in the text neither count nor change.
     """
     counts = [len(own) for own in candidates]
     if len(counts) < 2 or not 0 < sum(counts) <= config.most:

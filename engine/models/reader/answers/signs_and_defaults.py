@@ -1,8 +1,8 @@
-"""What descriptions say of values beside what they are: that signs do not count, what is given for none.
+"""Signs and defaults: descriptions may say that signs do not count, and may name the value for "none".
 
-"Fees, always positive; 0 when there are none": a printed -4.90 is then 4.9, and a document without fees has
-the value 0. Both are scores by the network, slot by slot, once the candidates are known; the parser's part
-is only how a printed number reads without its sign.
+With "Fees, always positive; 0 when there are none" a printed -4.90 is 4.9, and a document without fees has the value 0.
+The network scores both for each slot, once the candidates are known. The parser only reads a printed number without its
+sign.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NUMBER = KINDS.index("number")
 def settle_signs(
     network: Network, asked: Collection[int], scores: Mapping[int, WindowScores], canvas: Canvas, out: Answers
 ) -> None:
-    """Share the probability of each negative number between itself and what it is without its sign."""
+    """Divides the probability of each negative number between the number and the number without its sign."""
     signed = [
         k
         for k in sorted(asked)
@@ -61,7 +61,7 @@ def settle_absences(
     canvas: Canvas,
     out: Answers,
 ) -> None:
-    """Share the probability of each absence between nothing and the values that the description names."""
+    """Divides the probability of each absence between no value and the values that the description names."""
     questions = {k: known.slots[canvas.instances[k].slot.index] for k in asked}
     naming = [k for k in sorted(asked) if known.asked[questions[k]].named]
     if not naming:
@@ -80,7 +80,7 @@ def settle_absences(
 
 
 def _unsigned(candidate: Candidate, slot: Slot) -> Candidate | None:
-    """A negative number without its sign, where it is one and the slot takes it."""
+    """Returns a copied negative number without its sign, or None if it is none or the slot rejects the result."""
     bare = candidate.text[1:]
     if candidate.origin != "copied" or not candidate.text.startswith(b"-") or not slot.accepts(bare):
         return None
@@ -88,7 +88,7 @@ def _unsigned(candidate: Candidate, slot: Slot) -> Candidate | None:
 
 
 def _add(found: dict[bytes, tuple[float, Candidate]], candidate: Candidate, log: float) -> None:
-    """Add a candidate to those found; of two with the same text the likelier one says where it is from."""
+    """Adds a candidate to those found; of two with the same text the likelier one gives the spans and origin."""
     if candidate.text in found:
         before, other = found[candidate.text]
         found[candidate.text] = (log_sum(before, log), other if before >= log else candidate)

@@ -11,7 +11,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def shares(logs: Floats, absent: Floats, slot: npt.NDArray[np.int64]) -> Floats:
-    """The probability of each candidate among those of its slot and absence."""
+    """Returns the probability of each candidate among those of its slot and absence."""
     top = absent.copy()
     np.maximum.at(top, slot, logs)
     weight = np.exp(logs - top[slot])
@@ -19,6 +19,6 @@ def shares(logs: Floats, absent: Floats, slot: npt.NDArray[np.int64]) -> Floats:
 
 
 def by_slot(values: Floats, counts: Sequence[int]) -> list[list[float]]:
-    """The values of all candidates, [M], as a list for each slot."""
+    """Returns the values of all candidates, [M], as a list for each slot."""
     ends = np.cumsum(counts).tolist()
     return [values[end - count : end].tolist() for end, count in zip(ends, counts, strict=True)]

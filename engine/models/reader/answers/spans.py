@@ -1,4 +1,4 @@
-"""From the pointers' scores to candidates: spans, their readings, and the texts that the slots accept."""
+"""From pointer scores to candidates: spans, their readings, and the texts that the slots accept."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.reader.network.states import Decoded
 from cinnabar.schemas.form.form import Slot
 
-#: Starts that are followed up for each slot and window, and ends for each start.
+#: The number of starts for each slot and window, and of ends for each start.
 STARTS, ENDS = 8, 2
-#: Candidates that a slot keeps.
+#: The most candidates of a slot.
 CANDIDATES = 8
-#: Of texts that need no pattern, spans so much less likely than the likeliest (a natural logarithm) are not
-#: read: none was ever chosen.
+#: For texts without a pattern, spans less likely than the likeliest by this (a natural logarithm) are not read: none
+#: was ever chosen.
 NEGLIGIBLE = 9.0
 
 
 @dataclass(frozen=True, slots=True)
 class Pointed:
-    """What a slot points at: spans of one value, as characters of the passage, and its log probability."""
+    """A value that a slot points at: its spans, as characters of the passage, and its log probability."""
 
     spans: tuple[tuple[int, int], ...]
     log_probability: float
 
     @property
     def start(self) -> int:
-        """Its first character."""
+        """The first character."""
         return self.spans[0][0]
 
     @property
     def end(self) -> int:
-        """The character behind its last one."""
+        """The character behind the last one."""
         return self.spans[-1][1]
 
 
 def start_masks(
     slots: list[Slot], typed: list[bool], reader: MentionReader, pieces: Pieces, window: Window, width: int
 ) -> Tensor:
-    """Where each slot's values may start: [S, T] bool."""
+    """Returns the pieces at which each slot's values may start: [S, T] bool."""
     words = np.zeros(width, bool)
     words[1 : window.last - window.first + 1] = word_starts(pieces.case[window.first : window.last])
     rows = []
@@ -76,11 +76,10 @@ def start_masks(
 def point(
     network: Network, decoded: Decoded, page: Sheet, starts: Tensor, allowed: Tensor, end_words: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The likeliest spans: starts, ends [N, S, STARTS, ENDS] places, their log probabilities, allowed mass.
+    """Returns the likeliest spans: starts, ends [N, S, STARTS, ENDS] places, their log probabilities, allowed mass.
 
-    starts: [N, S, T] from the network; allowed: [N, S, T] bool; end_words: [N, T] bool. The allowed mass is
-    [N, S]: the logarithm of the share of the start pointer's probability that lies on allowed pieces,
-    measured before the others are ruled out.
+    starts: [N, S, T] from the network; allowed: [N, S, T] bool; end_words: [N, T] bool. The allowed mass is [N, S]: the
+    logarithm of the share of the start pointer's probability that lies on allowed pieces, before the others are masked.
     """
     scores = starts.float()
     everywhere = torch.where(page.mask[:, None], scores, FLOOR)
@@ -96,7 +95,7 @@ def point(
 
 
 def end_mask(pieces: Pieces, window: Window, width: int) -> Tensor:
-    """Where spans may end: [T] bool."""
+    """Returns the pieces at which spans may end: [T] bool."""
     mask = np.zeros(width, bool)
     mask[1 : window.last - window.first + 1] = word_ends(pieces.case[window.first : window.last])
     return torch.from_numpy(mask)
@@ -105,7 +104,7 @@ def end_mask(pieces: Pieces, window: Window, width: int) -> Tensor:
 def spans_in_window(
     starts: list[list[int]], ends: list[list[int]], logs: list[list[float]], columns: Columns, window: Window
 ) -> list[Pointed]:
-    """The pointed places of one slot as characters of the passage."""
+    """Returns the spans of one slot as characters of the passage."""
     found = []
     for start_row, end_row, log_row in zip(starts, ends, logs, strict=True):
         for a, b, log in zip(start_row, end_row, log_row, strict=True):
@@ -119,10 +118,10 @@ def spans_in_window(
 def candidates_of(
     slot: Slot, typed: bool, pointed: list[Pointed], reader: MentionReader
 ) -> tuple[list[Candidate], list[float]]:
-    """The texts that a slot may copy, with the logarithms of their probabilities, the likeliest first.
+    """Returns the texts that a slot may copy, with their log probabilities, the likeliest first.
 
-    Spans with the same reading are one candidate: its probability is their sum, its evidence the likeliest. A
-    typed slot takes only whole mentions: of those that start at the pointed place, the one that ends nearest.
+    Spans with the same reading are one candidate: its probability is their sum, its evidence the likeliest span. A
+    typed slot takes only whole mentions: of those at the start, the one with the nearest end.
     """
     if slot.free and pointed:
         least = max(p.log_probability for p in pointed) - NEGLIGIBLE
@@ -150,6 +149,6 @@ def candidates_of(
 
 
 def log_sum(a: float, b: float) -> float:
-    """The logarithm of the sum of two probabilities, from their logarithms."""
+    """Returns the logarithm of the sum of two probabilities, from their logarithms."""
     high, low = max(a, b), min(a, b)
     return high + math.log1p(math.exp(low - high)) if high > -math.inf else high

@@ -1,19 +1,19 @@
-"""Where words stand across the page, and what stands above them: tables, and labels over their values."""
+"""The cells of a page and the cells above them: tables, and labels over their values."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-#: The width of a page, and of a text without boxes in characters, in the units of `Pieces.left`.
+#: The width of a page, and the width of a character in texts without boxes, in the units of `Pieces.left`.
 ACROSS, _CHARACTER = 1000, 10
-#: What stands before a cell's first piece: a wide gap, or the beginning of a line or paragraph (`GAPS`).
+#: The least gap before a cell's first piece: a wide gap, or the beginning of a line or paragraph (`GAPS`).
 CELL_GAP = 2
-#: Lines above a cell among which the next one over it is looked for; farther up it is no neighbour.
+#: The lines above a cell that are searched for the next cell over it; a cell farther up is no neighbour.
 _LINES_ABOVE = 12
-#: Cells among which it is looked for: no page has so many on these lines, a text that is no page may.
+#: The most cells that are searched for it: no page has so many on these lines, but a text without pages may.
 _CELLS_ABOVE = 2000
-#: Of the narrower of two cells, the share that has to lie under the other one for it to be above it.
+#: The least share of the narrower of two cells that must lie under the other cell, for that one to be above it.
 UNDER = 0.3
 
 _Ints = npt.NDArray[np.int32]
@@ -28,11 +28,11 @@ def cells_of(
     word_start: _Ints | None,
     word_box: npt.NDArray[np.float32] | None,
 ) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.int16], _Ints]:
-    """Left and right edge of each piece's cell, and the line of the next cell above it, -1 if none is near.
+    """Returns the left and right edge of each piece's cell, and the line of the next cell above, -1 if none is near.
 
-    A cell is what stands on a line between wide gaps. Edges are thousandths of the page's width where words
-    have boxes, else columns of the text. Everything is [T], for T pieces; start, end: characters; gap: what
-    stands before a piece; line_start: the first character of each line.
+    A cell is a part of a line between wide gaps. Edges are thousandths of the page's width if words have boxes, else
+    columns of the text. Everything is [T], for T pieces; start, end: characters; gap: the gap before a piece;
+    line_start: the first character of each line.
     """
     left = (start - line_start[line]) * _CHARACTER
     right = (end - line_start[line]) * _CHARACTER
@@ -62,10 +62,10 @@ def extents_of(
     left: npt.NDArray[np.int16],
     right: npt.NDArray[np.int16],
 ) -> _Ints:
-    """[T, 4]: left and right edge of each piece's word, then of the room that its cell has on its line.
+    """Returns the left and right edge of each piece's word, then of its cell's room on its line: [T, 4].
 
-    A word takes that part of its cell's width which it has of its characters. A cell's room reaches halfway
-    to its neighbours: the head of a group of columns stands over their middle.
+    A word's share of its cell's width is its share of the cell's characters. A cell's room reaches halfway to its
+    neighbours: the head of a group of columns stands over their middle.
     """
     if not len(start):
         return np.zeros((0, 4), np.int32)
@@ -89,14 +89,14 @@ def extents_of(
 
 
 def _begins_cell(gap: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
-    """Whether each piece of T, one at least, is the first one of its cell."""
+    """Returns whether each of T pieces, at least one, is the first piece of its cell."""
     first = gap >= CELL_GAP
     first[0] = True
     return first
 
 
 def _next_above(left: _Ints, right: _Ints, line: _Ints) -> _Ints:
-    """For each cell the line of the next cell above it."""
+    """Returns for each cell the line of the next cell above it."""
     over = np.full(len(left), -1, np.int32)
     first_of: dict[int, int] = {}
     for i, on in enumerate(line.tolist()):

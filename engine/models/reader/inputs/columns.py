@@ -1,7 +1,7 @@
-"""The words of a value that goes on below itself: a cell of a table whose text is broken into lines.
+"""Columns: the words of a value that continues below itself, in a table cell whose text is broken into lines.
 
-The text of a page has such a cell in parts, between them those of the cells beside it. The pointers name the
-first and the last word; which words in between belong to the value, the columns say.
+The text of a page has such a cell in parts, with parts of the neighbouring cells between them. The pointers give the
+first and the last word; the columns decide which words in between belong to the value.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ Span = tuple[int, int]
 
 
 class Columns:
-    """The cells of a passage's lines: what stands on a line between wide gaps."""
+    """The cells of a passage's lines: the parts of a line between wide gaps."""
 
     def __init__(self, pieces: Pieces) -> None:
         self.pieces = pieces
         begins = (pieces.gap >= CELL_GAP) | (np.diff(pieces.line, prepend=-1) > 0)
-        #: The cell of each piece, [T], and the first piece of each cell and of what follows the last one.
+        #: The cell of each piece, [T], and the first piece of each cell, followed by the number of pieces.
         self.cell = np.cumsum(begins) - 1
         self.first = np.append(np.flatnonzero(begins), len(pieces))
         self.line = pieces.line[self.first[:-1]]
@@ -28,10 +28,10 @@ class Columns:
         self.right = pieces.right[self.first[:-1]].astype(np.int32)
 
     def spans(self, first: int, last: int) -> tuple[Span, ...]:
-        """The characters of a value from piece `first` to piece `last`, both inclusive: one span, or several.
+        """Returns the characters of a value from piece `first` to piece `last`, both inclusive: one or several spans.
 
-        Where the text goes through several lines and some of it stands beside the column that the value
-        begins in, only what stands in that column. Running text, even with wide gaps in it, is one span.
+        There are several if the text covers several lines and some of it stands beside the column in which the value
+        begins: then only the cells of that column count. Running text, even with wide gaps in it, is one span.
         """
         start, end = self.pieces.start, self.pieces.end
         whole = ((int(start[first]), int(end[last])),)
@@ -55,7 +55,7 @@ class Columns:
         )
 
     def below(self, cell: int) -> list[int]:
-        """The cells of the next line that stand under this one, from left to right."""
+        """Returns the cells of the next line that stand under this one, from left to right."""
         line = self.line[cell]
         after = int(np.searchsorted(self.line, line, side="right"))
         if after == len(self.line):

@@ -1,8 +1,7 @@
-"""Words as the letters that they are made of: what the vectors of phrases are looked up by.
+"""Letter n-grams of words, by which the vectors of phrases are looked up.
 
-Word pieces are those of English; a word of another language is broken into pieces that mean nothing. Runs of
-letters that words share mean something in any language that is written with them (Bojanowski et al. 2017,
-arXiv 1607.04606).
+The word pieces are English; they break a word of another language into meaningless pieces. Letter n-grams that words
+share have a meaning in any alphabetic language (Bojanowski et al. 2017, arXiv 1607.04606).
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ import numpy.typing as npt
 from cinnabar.engine.models.reader.inputs.cells import CELL_GAP
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
 
-#: Rows of the table that runs of letters are hashed into; row 0 is for nothing.
+#: The rows of the table that letter n-grams are hashed into; row 0 is for nothing.
 BUCKETS = 65536
-#: Letters of a run, and most runs that are looked up of a word: all of one of twenty letters.
+#: The letters of an n-gram, and the most n-grams of a word that are looked up: all of a word of twenty letters.
 _SHORTEST, _LONGEST, RUNS = 3, 5, 60
-#: Words of a field's name that are read.
+#: The words of a field's name that are read.
 NAME_WORDS = 8
 
 _Ints = npt.NDArray[np.int64]
@@ -31,10 +30,10 @@ _Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of a stretch of T pieces, P of them, W distinct; numbers and signs are none.
+    """The words of a stretch of T pieces: P words, W of them distinct. Numbers and signs are no words.
 
-    spelt: [W, RUNS], rows of the table, 0 beyond a word's last. word: [P], which of them each is. run: [P],
-    the same number for words that stand together: in one cell, nothing but signs between them. of_piece:
+    spelt: [W, RUNS], rows of the table, 0 beyond a word's last. word: [P], the place of each word among the distinct
+    ones. run: [P], the same number for words that stand together: in one cell, with only signs between them. of_piece:
     [T], the word that a piece belongs to, -1 for none.
     """
 
@@ -45,7 +44,7 @@ class Words:
 
 
 def words_of_pieces(pieces: Pieces, first: int, last: int, wordpieces: WordPieces) -> Words:
-    """The words of the pieces [first, last)."""
+    """Returns the words of the pieces [first, last)."""
     ids, gap = pieces.ids[first:last].astype(np.int64), pieces.gap[first:last]
     if not len(ids):
         return Words(np.zeros((0, RUNS), np.int64), *(np.zeros(0, np.int64) for _ in range(3)))
@@ -53,7 +52,7 @@ def words_of_pieces(pieces: Pieces, first: int, last: int, wordpieces: WordPiece
     begins[0] = True
     start = np.flatnonzero(begins)
     whole = np.cumsum(begins) - 1
-    # A number or another script ends what stands together, a sign does not.
+    # A number or another script ends a run of words, a sign does not.
     lettered, signs = wordpieces.lettered[ids[start]], wordpieces.signs[ids[start]]
     run = np.cumsum((gap[start] >= CELL_GAP) | ~(lettered | signs))
     place = np.minimum(np.arange(len(ids)) - start[whole], len(_POWERS) - 1)
@@ -68,7 +67,7 @@ def words_of_pieces(pieces: Pieces, first: int, last: int, wordpieces: WordPiece
 
 
 def spelt_names(names: Sequence[Sequence[int]], wordpieces: WordPieces) -> _Ints:
-    """The words of Q names, given as their pieces: [Q, NAME_WORDS, RUNS], 0 beyond the last word."""
+    """Returns the words of Q names, given as their pieces: [Q, NAME_WORDS, RUNS], 0 beyond the last word."""
     out = np.zeros((len(names), NAME_WORDS, RUNS), np.int64)
     for i, ids in enumerate(names):
         starts = [k for k, one in enumerate(ids) if k == 0 or not wordpieces.continues[one]]
@@ -79,7 +78,7 @@ def spelt_names(names: Sequence[Sequence[int]], wordpieces: WordPieces) -> _Ints
 
 
 def spelt(words: Sequence[str]) -> _Ints:
-    """The rows of the table that words are made of: [W, RUNS], 0 beyond the last."""
+    """Returns the rows of the table for each word: [W, RUNS], 0 beyond the last."""
     out = np.zeros((len(words), RUNS), np.int64)
     for i, word in enumerate(words):
         own = runs_of(word)
@@ -89,12 +88,12 @@ def spelt(words: Sequence[str]) -> _Ints:
 
 @lru_cache(maxsize=65536)
 def runs_of(word: str) -> tuple[int, ...]:
-    """The rows for a word in small letters: itself and its runs of letters, its ends marked."""
+    """Returns the rows for a word in small letters: the word and its letter n-grams, with its ends marked."""
     marked = f"<{word}>"
     lengths = range(_SHORTEST, _LONGEST + 1)
     runs = dict.fromkeys(marked[i : i + n] for n in lengths for i in range(len(marked) - n + 1))
     return tuple(1 + crc32(run.encode()) % (BUCKETS - 1) for run in ({marked: None} | runs))[:RUNS]
 
 
-#: Tells words apart by their pieces, a 64-bit number each.
+#: The factors of a 64-bit hash of a word's pieces.
 _POWERS = np.cumprod(np.full(24, 1_000_003, np.int64))

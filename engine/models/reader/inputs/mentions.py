@@ -1,6 +1,6 @@
-"""The spans of a passage that a typed slot can take: those with a reading that its automaton accepts.
+"""The mentions of a passage that a typed slot can take: spans with a reading that its automaton accepts.
 
-Enumerating them is the constraint at work, not a choice: which of them is the value, the model says.
+Enumerating them applies the constraint; the model decides which of them is the value.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from cinnabar.engine.readings.readings import json_readings
 from cinnabar.engine.readings.scan import Mention, scan
 from cinnabar.schemas.form.form import Slot
 
-#: Characters on each side that a reading may look at (a sign, a currency, "pm" after a range).
+#: The characters on each side that a reading may use (a sign, a currency, "pm" after a range).
 _CONTEXT = 40
 
 Typed = tuple[int, int, bytes]
@@ -24,7 +24,7 @@ _Key = tuple[str, int | None]
 class MentionReader:
     """The readings of a passage's spans, each computed once.
 
-    `whole` is the text that tells the passage's habits (day or month first, point or comma).
+    `whole` is the text from which the locale is detected (day or month first, point or comma).
     """
 
     def __init__(self, text: str, whole: str | None = None) -> None:
@@ -44,7 +44,7 @@ class MentionReader:
         return self._mentions
 
     def readings(self, *spans: tuple[int, int]) -> tuple[bytes, ...]:
-        """What these spans, read on, may stand for, as canonical JSON texts, the likelier first."""
+        """Returns the possible readings of these spans as canonical JSON texts, the likelier first."""
         if spans not in self._readings:
             start, end = spans[0][0], spans[-1][1]
             before, after = self.text[max(0, start - _CONTEXT) : start], self.text[end : end + _CONTEXT]
@@ -53,11 +53,11 @@ class MentionReader:
         return self._readings[spans]
 
     def read(self, slot: Slot, *spans: tuple[int, int]) -> bytes | None:
-        """The first reading of these spans that the slot accepts, or None."""
+        """Returns the first reading of these spans that the slot accepts, or None."""
         return next((r for r in self.readings(*spans) if r != b"null" and slot.accepts(r)), None)
 
     def typed(self, slot: Slot) -> list[Typed]:
-        """All mentions that the slot accepts in some reading: (start, end, canonical text), in order."""
+        """Returns all mentions that the slot accepts in some reading: (start, end, canonical text), in order."""
         key = _key(slot)
         if key not in self._typed:
             found = [(m.start, m.end, self.read(slot, (m.start, m.end))) for m in self.mentions]
@@ -65,9 +65,10 @@ class MentionReader:
         return self._typed[key]
 
     def starting(self, slot: Slot, start: int) -> list[tuple[int, bytes]]:
-        """Of the mentions that the slot accepts, those that start at this character: (end, canonical text).
+        """Returns the accepted mentions that start at this character: (end, canonical text).
 
-        A sign or a bracket may begin the mention a character before its first piece, or start one after it.
+        A mention may begin with a sign or a bracket one character before its first piece, or start one character after
+        it.
         """
         key = _key(slot)
         if key not in self._starting:
@@ -79,7 +80,7 @@ class MentionReader:
         return known.get(start) or known.get(start + 1) or known.get(start - 1) or []
 
     def places(self, slot: Slot, pieces: Pieces) -> npt.NDArray[np.int64]:
-        """The pieces at which the slot's mentions start, ascending; found once for all windows."""
+        """Returns the pieces at which the slot's mentions start, ascending; they are computed once for all windows."""
         key = _key(slot)
         if key not in self._places:
             found = {pieces.at(start) for start, _, _ in self.typed(slot)}
@@ -88,15 +89,15 @@ class MentionReader:
 
 
 def _key(slot: Slot) -> _Key:
-    """Names the texts that a slot accepts."""
+    """Returns the key of the set of texts that a slot accepts."""
     return slot.automaton.fingerprint, slot.max_length
 
 
 def word_starts(case: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
-    """[T] bool: pieces at which a span may start (not within a word)."""
+    """Returns the pieces at which a span may start, which are not within a word: [T] bool."""
     return np.asarray(case != 0)
 
 
 def word_ends(case: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
-    """[T] bool: pieces at which a span may end (the next one does not go on with the same word)."""
+    """Returns the pieces at which a span may end, because the next one does not continue the word: [T] bool."""
     return np.append(case[1:] != 0, True)

@@ -1,7 +1,7 @@
-"""Values that a field's description names: one of them may stand for "none" ("0 when none is charged").
+"""The values that a field's description names: one of them may stand for "none" ("0 when none is charged").
 
-Here they are only found, those that the slot takes. Whether one of them is what is given where the document
-has no value, or an example, a bound, a count of digits, the network says from its words (`Network.defaults`).
+This module only finds the values that the slot accepts. The network decides from its words whether one of them is the
+default of an absent value, or only an example, a bound or a count of digits (`Network.defaults`).
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.schemas.form.form import Slot
 
-#: Values of a description that are looked at: its last ones, for what is given for none is said at the end.
+#: The values of a description that are used: its last ones, because descriptions name the default at the end.
 NAMED = 4
-#: Characters of a description that are looked through: no more of it is read (QUESTION_PIECES).
+#: The characters of a description that are searched; the encoder reads no more (QUESTION_PIECES).
 _LOOKED_THROUGH = 240
-#: Words in quotation marks, and codes in capital letters: what a description names of texts.
+#: Words in quotation marks, and codes in capital letters: the texts that a description names.
 _QUOTED = re.compile(
     r"(?<!\w)(?:\"([^\"]{1,40})\"|'([^']{1,40})'|`([^`]{1,40})`|[“„«‘]([^”“»’]{1,40})[”“»’])(?!\w)"
 )
@@ -25,7 +25,7 @@ _CODE = re.compile(r"\b[A-Z]{2,8}(?:/[A-Z]{1,3})?\b")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A value that a description names: characters [start, end) of it, and its canonical JSON text."""
+    """A value that a description names: its characters [start, end), and its canonical JSON text."""
 
     start: int
     end: int
@@ -33,13 +33,13 @@ class Named:
 
 
 def named_values(slot: Slot, note: str, typed: bool) -> tuple[Named, ...]:
-    """The values named in a description that the slot takes, in order; `typed` ones are whole mentions."""
+    """Returns the named values of a description that the slot accepts, in order; `typed` ones are whole mentions."""
     if not note or slot.options:
         return ()
     note = note[:_LOOKED_THROUGH]
     reader = MentionReader(note)
     if typed:
-        # Of words only those for zero: "the first one" names no value. "null" is JSON's here, though it is
+        # The only number words are those for zero: "the first one" names no value. "null" is JSON's here, though it is
         # a number in German.
         found = [
             Named(a, b, text.decode())
@@ -53,8 +53,8 @@ def named_values(slot: Slot, note: str, typed: bool) -> tuple[Named, ...]:
             read = reader.read(slot, match.span(inner))
             if read is not None:
                 found.append(Named(*match.span(inner), read.decode()))
-    # What is a number and a code is one value; of values one within the other ("12 June 2020", "2020") it is
-    # the longer.
+    # A number that is also a code is one value. If one value lies within another ("12 June 2020", "2020"), the longer
+    # one counts.
     places = {(n.start, n.end): n for n in reversed(found)}
     whole = [n for n in reversed(places.values()) if not any(_within(n, other) for other in found)]
     return tuple(whole[-NAMED:])

@@ -1,4 +1,4 @@
-"""What the model is asked: the words of a schema's fields, as texts that the encoder reads."""
+"""The model's questions: the words of a schema's fields, as texts that the encoder reads."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from cinnabar.engine.readings.codes import CURRENCY_CODES, CURRENCY_SIGNS, names
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot, walk
 from cinnabar.schemas.pointers import unescape
 
-#: Pieces of a question that are read; longer descriptions are cut.
+#: The pieces of a question that are read; longer descriptions are cut.
 QUESTION_PIECES = 40
-#: Kinds of slots that take whole mentions (typed.py).
+#: The kinds of slots that take whole mentions (mentions.py).
 TYPED = (KINDS.index("number"), KINDS.index("date"), KINDS.index("time"))
 _WORD_OR_SIGN = re.compile(rf"[^\W_]+|[{CURRENCY_SIGNS}]")
 
@@ -44,12 +44,12 @@ class Question:
 
     @property
     def text(self) -> str:
-        """What the encoder reads."""
+        """The text that the encoder reads."""
         return ": ".join(part for part in (self.name, self.note) if part)
 
     @property
     def named_in_text(self) -> Iterator[tuple[int, int]]:
-        """The characters [start, end) of `text` in which values are named."""
+        """The characters [start, end) of `text` at which it names values."""
         before = len(self.text) - len(self.note)
         return ((before + n.start, before + n.end) for n in self.named)
 
@@ -64,14 +64,14 @@ class FormQuestions:
 
 
 def words_of(name: str) -> str:
-    """A field's name as words: `invoiceNumber` and `invoice_number` are "invoice number"."""
+    """Returns a field's name as words: `invoiceNumber` and `invoice_number` are "invoice number"."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_\-.]+", " ", name)
     return " ".join(spaced.split()).lower()
 
 
 @lru_cache(maxsize=256)
 def form_questions(form: Form) -> FormQuestions:
-    """The questions of a form, from its names, titles and descriptions."""
+    """Returns the questions of a form, from its names, titles and descriptions."""
     names: dict[str, str] = {}
     for node in walk(form.root):
         if not isinstance(node, Slot) and node.path:
@@ -87,13 +87,13 @@ def _label(path: str, title: str) -> str:
     name = words_of(unescape(own))
     if not title or words_of(title) == name:
         return title or name
-    # A title that repeats the name adds nothing; a name beside a title may be the clearer of the two.
+    # A title that repeats the name adds nothing; otherwise the name may be the clearer of the two.
     return title if set(name.split()) <= set(words_of(title).split()) else f"{title} ({name})"
 
 
 def _note(slot: Slot) -> str:
     examples = f" e.g. {', '.join(slot.examples[:2])}" if slot.examples else ""
-    # In the words that descriptions use for it: the keyword is read as they are.
+    # The words are those of descriptions, so that the network reads the keyword in the same way.
     default = f"; {slot.default} when none" if slot.default and not slot.options else ""
     return slot.description + examples + default
 
@@ -135,7 +135,7 @@ def _plain(option: str) -> str:
 
 
 def kind_of(slot: Slot) -> int:
-    """The slot's place in KINDS."""
+    """Returns the slot's place in KINDS."""
     if set(slot.options) == {"true", "false"}:
         return KINDS.index("boolean")
     if slot.options:
@@ -150,7 +150,7 @@ def kind_of(slot: Slot) -> int:
 
 
 def plain_words(text: str) -> str:
-    """A text in small letters, one space between its words and at both ends: what `is_printed` looks in.
+    """Returns a text in small letters, with one space between its words and at both ends, for `is_printed`.
 
     A sign of a currency is a word of its own.
     """
@@ -158,11 +158,11 @@ def plain_words(text: str) -> str:
 
 
 def is_printed(option: Question, near: str) -> bool:
-    """Whether an option's name stands in `near` (from `plain_words`), from the beginning of a word.
+    """Returns whether an option's name stands in `near` (from `plain_words`), from the beginning of a word.
 
-    Short names are whole words ("no" is not printed in "November"); longer ones may go on ("claim" is in
-    "claims"). A currency's code is printed where its sign or one of its names is. Training and inference ask
-    the same, or what is learned of it would be wrong.
+    Short names are whole words ("no" is not printed in "November"); longer ones may continue ("claim" is in "claims").
+    A currency's code is printed if its sign or one of its names is. Training and inference use this same function;
+    otherwise the network would learn something wrong.
     """
     name = plain_words(option.label)[1:-1]
     code = option.label.upper()
@@ -175,12 +175,12 @@ def is_printed(option: Question, near: str) -> bool:
 
 @lru_cache(maxsize=512)
 def _currency_words(code: str) -> tuple[str, ...]:
-    """The signs and names of a currency as `plain_words` writes them."""
+    """Returns the signs and names of a currency as `plain_words` writes them."""
     return tuple(map(plain_words, names_of(code)))
 
 
 def question_tensors(questions: Sequence[Question], pieces: WordPieces) -> Questions:
-    """The questions as tensors, in their order."""
+    """Returns the questions as tensors, in their order."""
     texts = [(CLS_ID, *pieces.ids(q.text)[: QUESTION_PIECES - 2], SEP_ID) for q in questions]
     longest = max(map(len, texts), default=2)
     ids = torch.zeros(len(texts), longest, dtype=torch.long)
@@ -195,7 +195,7 @@ def question_tensors(questions: Sequence[Question], pieces: WordPieces) -> Quest
 
 
 def _named(questions: Sequence[Question], until: Sequence[int], pieces: WordPieces) -> torch.Tensor:
-    """Where the questions name values; what stands behind the pieces that are read, `until`, is left out."""
+    """Returns the places at which the questions name values, without those beyond the pieces that are read, `until`."""
     out = torch.zeros(len(questions), NAMED, 2, dtype=torch.long)
     for i, question in enumerate(questions):
         for j, (start, end) in enumerate(question.named_in_text):

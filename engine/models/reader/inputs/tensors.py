@@ -1,4 +1,4 @@
-"""What the network is given, as tensors: the windows of pages, questions, and the slots to be filled."""
+"""The network's inputs as tensors: the windows of pages, questions, and the slots to be filled."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-#: What a slot is, as far as the network is concerned.
+#: The kinds of slots that the network distinguishes.
 KINDS = ("text", "number", "date", "time", "pattern", "choice", "boolean", "rows")
 ROWS = KINDS.index("rows")
-#: What is on the canvas for a slot: nothing yet, or a committed value and where it came from.
+#: The states of a slot on the canvas: open, or committed with this origin.
 STATES = ("open", "copied", "chosen", "absent", "written")
-#: Pieces of a question that are matched with the window one by one: of its label, then of its description.
+#: The pieces of a question that are matched with the window one by one: of its label, then of its description.
 LABEL_PIECES, NOTE_PIECES = 8, 16
-#: Pieces of a committed value that the decoder is shown.
+#: The pieces of a committed value that the decoder sees.
 VALUE_PIECES = 6
 
 
@@ -23,9 +23,9 @@ VALUE_PIECES = 6
 class Sheet:
     """N windows of T pieces. ids: int64; mask: bool; around: [N, T, 4] int64; line: int64.
 
-    cell: [N, T, 3] int64, left and right edge of the piece's cell and the line of the next cell above it;
-    above: [N, C, 8] int64, the pieces before the window and its own: id (0 where there is none), line, then
-    left and right edge of the cell, of the word, and of the cell's room.
+    cell: [N, T, 3] int64, left and right edge of the piece's cell and the line of the next cell above it; above: [N, C,
+    8] int64, the pieces before the window and its own: id (0 for none), line, then left and right edge of the cell, of
+    the word, and of the cell's room.
     """
 
     ids: Tensor
@@ -38,12 +38,12 @@ class Sheet:
 
 @dataclass(slots=True)
 class Questions:
-    """Q distinct texts that ask for something, and of which slots and options are made.
+    """Q distinct questions; slots, arrays and options refer to them.
 
-    ids: [Q, n] int64; mask: [Q, n] bool; label: [Q, LABEL_PIECES] and note: [Q, NOTE_PIECES] int64, the
-    pieces of the name and of the description, 0 beyond their end; named: [Q, NAMED, 2] int64, the pieces
-    [start, end) of `ids` of the values that the description names, (0, 0) beyond the last; spelt: [Q,
-    NAME_WORDS, RUNS] int64, the words of the name (wordgrams.py).
+    ids: [Q, n] int64; mask: [Q, n] bool; label: [Q, LABEL_PIECES] and note: [Q, NOTE_PIECES] int64, the pieces of the
+    name and of the description, 0 beyond their end; named: [Q, NAMED, 2] int64, the pieces [start, end) of `ids` of the
+    values that the description names, (0, 0) beyond the last; spelt: [Q, NAME_WORDS, RUNS] int64, the words of the name
+    (letter_ngrams.py).
     """
 
     ids: Tensor
@@ -54,17 +54,17 @@ class Questions:
     spelt: Tensor
 
     def part(self, first: int, last: int) -> Questions:
-        """The questions [first, last)."""
+        """Returns the questions [first, last)."""
         return Questions(*(getattr(self, f.name)[first:last] for f in fields(self)))
 
 
 @dataclass(slots=True)
 class Phrases:
-    """The words of N windows and of what stands before them, W distinct ones, P in a window (wordgrams.py).
+    """The words of N windows and of the text before them: W distinct ones, P in a window (letter_ngrams.py).
 
-    spelt: [W, RUNS] int64; word: [N, P] int64, which of them, -1 beyond the last; run: [N, P] int64, equal
-    for words that stand together; of_piece: [N, C] int64, the word of each piece of `Sheet.above`, -1 for
-    none; own: [N] int64, the first of those pieces that is the window's.
+    spelt: [W, RUNS] int64; word: [N, P] int64, the place of each among the distinct ones, -1 beyond the last; run: [N,
+    P] int64, equal for words that stand together; of_piece: [N, C] int64, the word of each piece of `Sheet.above`, -1
+    for none; own: [N] int64, the first of those pieces that is the window's.
     """
 
     spelt: Tensor
@@ -78,10 +78,9 @@ class Phrases:
 class Board:
     """The slots of N windows, S each.
 
-    question: index into Questions; mask: bool; kind: into KINDS; anchor: piece at which the slot's row
-    begins, -1 outside of rows; until: piece at which the next row begins; state: into STATES; span: [N, S, 2]
-    pieces [start, end) of a copied value; words: [N, S, VALUE_PIECES] pieces of the committed text, 0 beyond
-    its end.
+    question: index into Questions; mask: bool; kind: into KINDS; anchor: piece at which the slot's row begins, -1
+    outside of rows; until: piece at which the next row begins; state: into STATES; span: [N, S, 2] pieces [start, end)
+    of a copied value; words: [N, S, VALUE_PIECES] pieces of the committed text, 0 beyond its end.
     """
 
     question: Tensor
@@ -95,7 +94,7 @@ class Board:
 
     @classmethod
     def blank(cls, windows: int, slots: int, width: int) -> Board:
-        """A board of masked slots outside of rows, all of them open, for windows of `width` pieces."""
+        """Returns a board of open slots outside of rows, all masked out, for windows of `width` pieces."""
         shape = (windows, slots)
         question, kind, state = (torch.zeros(shape, dtype=torch.long) for _ in range(3))
         return cls(
@@ -110,5 +109,5 @@ T = TypeVar("T", Sheet, Questions, Board, Phrases)
 
 
 def to_device(batch: T, device: torch.device) -> T:
-    """The same batch on another device."""
+    """Returns the same batch on another device."""
     return type(batch)(**{f.name: getattr(batch, f.name).to(device) for f in fields(batch)})

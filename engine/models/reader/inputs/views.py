@@ -16,7 +16,7 @@ from cinnabar.engine.models.reader.inputs.tensors import STATES, VALUE_PIECES, B
 from cinnabar.engine.models.reader.inputs.windows import Window
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
 
-#: Slots that look at a window together. Training shows about as many; more would thin out their attention.
+#: The most slots that look at a window together. Training has about as many; more would dilute their attention.
 SLOTS_IN_VIEW = 40
 
 
@@ -30,14 +30,14 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a slot's row lies: pieces of the passage, until the next row of the same array begins."""
+    """The extent of a slot's row: pieces of the passage, until the next row of the same array begins."""
 
     anchor: int
     until: int
 
 
 def row_places(rows: Sequence[Row], pieces: Pieces) -> list[Place]:
-    """Anchor and end of each row, in pieces."""
+    """Returns the anchor and end of each row, in pieces."""
     anchors = [pieces.at(r.anchor) for r in rows]
     begun: dict[int, list[int]] = {}
     for row, anchor in zip(rows, anchors, strict=True):
@@ -60,7 +60,7 @@ def row_places(rows: Sequence[Row], pieces: Pieces) -> list[Place]:
 
 
 def home_window(windows: Sequence[Window], anchor: int) -> int:
-    """The window that a row is read in: the one whose core holds its anchor."""
+    """Returns the window in which a row is read: the one whose core holds its anchor."""
     at = bisect_right(windows, anchor, key=lambda w: w.core_first) - 1
     return at if at >= 0 and anchor < windows[at].core_last else len(windows) - 1
 
@@ -72,9 +72,9 @@ def views_of(
     promising: Sequence[int],
     fixed: Mapping[int, int],
 ) -> list[View]:
-    """Scalar slots look at every promising window; the slots of a row at the window where the row begins.
+    """Returns the views: scalar slots look at every promising window, a row's slots at the window where it begins.
 
-    `fixed` names those that look at one window alone, and that window.
+    `fixed` maps each slot that looks at one window alone to that window.
     """
     scalars = [s for s, p in zip(instances, places, strict=True) if p is None]
     views = []
@@ -107,10 +107,10 @@ def board_of(
     wordpieces: WordPieces,
     width: int,
 ) -> Board:
-    """The board of some views.
+    """Returns the board of some views.
 
-    `question_of` gives for each slot of the form its question; `places` for each slot in a row its row's
-    place; `width` is the number of pieces that the windows are padded to.
+    `question_of` maps each slot of the form to its question, `places` each slot in a row to its row's place. `width` is
+    the number of pieces that the windows are padded to.
     """
     n, s = len(views), max(len(v.slots) for v in views)
     board = Board.blank(n, s, width)

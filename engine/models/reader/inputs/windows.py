@@ -1,4 +1,4 @@
-"""Cuts a passage into windows that the encoder can read, with overlap."""
+"""Windows: overlapping parts of a passage that the encoder can read."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from cinnabar.engine.models.reader.inputs.letter_ngrams import RUNS, words_of_pi
 from cinnabar.engine.models.reader.inputs.tensors import Phrases, Sheet
 from cinnabar.engine.models.reader.inputs.wordpieces import CLS_ID, SEP_ID, Pieces, WordPieces
 
-#: Pieces of a window, and those that neighbours share: the same when the model learns and when it reads.
-#: Trained with 300 and read with 510, which the encoder can hold, F1 over eleven sets was .671, not .691.
+#: The pieces of a window, and those that neighbours share: the same in training and at inference. Trained with 300 and
+#: read with 510, which the encoder can hold, F1 over eleven sets was .671, not .691.
 LONGEST, OVERLAP = 300, 64
-#: Pieces before a window of which it is known what they say and where they stand: the head of a table may be
-#: among them.
+#: The pieces before a window that lexical signals use: the head of a table may be among them.
 _BEFORE = 3000
-#: What stands before the first piece of a word and of a line (`GAPS`).
+#: The least gaps before the first piece of a word and of a line (`GAPS`).
 _WORD_GAP, _LINE_GAP = 1, 3
 
 
@@ -32,15 +31,15 @@ class Window:
     core_last: int
 
     def place(self, piece: int) -> int:
-        """Where a piece of the passage stands among the window's positions (the first one is [CLS])."""
+        """Returns the position of a piece of the passage in the window (position 0 is [CLS])."""
         return piece - self.first + 1
 
 
 def cut(pieces: Pieces, longest: int = LONGEST, overlap: int = OVERLAP) -> list[Window]:
-    """Windows of at most `longest` pieces; each begins with a line where one is near, else with a word.
+    """Returns windows of at most `longest` pieces; each begins with a line if one is near, else with a word.
 
-    Where one begins depends on what lies behind the beginning of the window before it alone: a text that
-    begins and ends with windows of another one has the same windows (`chunking.py` cuts documents so).
+    The beginning of a window depends only on the text after the beginning of the window before it. So a text that
+    begins and ends with windows of another text has the same windows (`extraction/chunking.py` cuts documents so).
     """
     total = len(pieces)
     bounds = [0]
@@ -61,13 +60,13 @@ def cut(pieces: Pieces, longest: int = LONGEST, overlap: int = OVERLAP) -> list[
 
 
 def padded(windows: Iterable[Window], multiple: int = 32) -> int:
-    """The pieces, with [CLS] and [SEP], that the longest window has, rounded up to a multiple."""
+    """Returns the pieces of the longest window, with [CLS] and [SEP], rounded up to a multiple."""
     longest = max((w.last - w.first + 2 for w in windows), default=2)
     return -(-longest // multiple) * multiple
 
 
 def sheet(windows: Sequence[tuple[Pieces, Window]], width: int = 0) -> Sheet:
-    """The windows as tensors, padded to `width` pieces or what the longest of them needs."""
+    """Returns the windows as tensors, padded to `width` pieces, or to the longest of them if that is longer."""
     width = max(width, padded(w for _, w in windows))
     n = len(windows)
     ids, mask = np.zeros((n, width), np.int64), np.zeros((n, width), bool)
@@ -91,7 +90,7 @@ def sheet(windows: Sequence[tuple[Pieces, Window]], width: int = 0) -> Sheet:
 
 
 def phrases(windows: Sequence[tuple[Pieces, Window]], wordpieces: WordPieces) -> Phrases:
-    """The words of the windows, and of what stands before them."""
+    """Returns the words of the windows and of the text before them."""
     found = [words_of_pieces(p, max(0, w.first - _BEFORE), w.last, wordpieces) for p, w in windows]
     longest = max((len(words.word) for words in found), default=0)
     pieces = max((len(words.of_piece) for words in found), default=0)

@@ -1,4 +1,4 @@
-"""Word pieces with their places in the text, and what the pieces themselves forget: case, gaps and lines."""
+"""Word pieces with their places in the text, and the features that pieces lose: case, gaps and lines."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from cinnabar.engine.models.reader.inputs.cells import cells_of, extents_of
 
 PAD_ID, UNKNOWN_ID, CLS_ID, SEP_ID = 0, 100, 101, 102
 
-#: Case of a piece as it stands in the text (the vocabulary is lower-cased).
+#: The case of a piece in the text (the vocabulary is lower-cased).
 CASES = ("continuation", "lower", "title", "upper", "mixed", "digits", "other")
-#: What stands before a piece: nothing, one blank, a wide gap (two blanks or a tab), a line's beginning, a
-#: paragraph's beginning (an empty line before it).
+#: The gap before a piece: nothing, one blank, a wide gap (two blanks or a tab), a line's beginning, a paragraph's
+#: beginning (after an empty line).
 GAPS = ("joined", "blank", "wide", "line", "paragraph")
-#: Buckets of a horizontal or vertical position; the first one says that it is unknown.
+#: The buckets of a horizontal or vertical position; the first one is for unknown positions.
 PLACES = 33
 
 
@@ -29,11 +29,10 @@ PLACES = 33
 class Pieces:
     """The word pieces of a text, T of them.
 
-    ids: [T] int32. start, end: [T] int32, characters. case, gap: [T] int8 into CASES, GAPS.
-    line: [T] int32, the line that a piece stands on. x, y: [T] int8, buckets of the place on the page.
-    left, right: [T] int16, the edges of the piece's cell; over: [T] int32, the line of the next cell above
-    it, -1 where there is none. extents: [T, 4] int32, the edges of its word, then of its cell's room
-    (cells.py).
+    ids: [T] int32. start, end: [T] int32, characters. case, gap: [T] int8 into CASES, GAPS. line: [T] int32, the line
+    that a piece stands on. x, y: [T] int8, buckets of the place on the page. left, right: [T] int16, the edges of the
+    piece's cell; over: [T] int32, the line of the next cell above it, -1 if there is none. extents: [T, 4] int32, the
+    edges of its word, then of its cell's room (cells.py).
     """
 
     ids: npt.NDArray[np.int32]
@@ -53,27 +52,26 @@ class Pieces:
         return len(self.ids)
 
     def at(self, character: int) -> int:
-        """The piece that holds this character, or the next one after it."""
+        """Returns the piece that holds this character, or the next one after it."""
         i = int(np.searchsorted(self.start, character, side="right")) - 1
         if i >= 0 and self.end[i] > character:
             return i
         return min(i + 1, len(self.ids) - 1)
 
     def between(self, first: int, until: int, text: str) -> str:
-        """The text from a piece up to another one; to the text's end if there are not so many."""
+        """Returns the text from a piece up to another one, or to the text's end if there are fewer pieces."""
         end = int(self.start[until]) if until < len(self.ids) else len(text)
         return text[int(self.start[first]) : end]
 
 
 class WordPieces:
-    """The lower-cased English word pieces of BERT, without special tokens: what looks like one is text."""
+    """The lower-cased English word pieces of BERT. Text that looks like a special token is ordinary text."""
 
     def __init__(self, vocabulary: Path) -> None:
         words = vocabulary.read_text(encoding="utf-8").removesuffix("\n").split("\n")
         self.size = len(words)
         self._words = words
-        #: Of each piece of the vocabulary, [V]: whether it goes on with a word; whether it begins with a
-        #: letter; whether it is a sign.
+        #: For each piece of the vocabulary, [V]: whether it continues a word, begins with a letter, or is a sign.
         self.continues = np.asarray([w.startswith("##") for w in words])
         self.lettered = np.asarray([w.removeprefix("##")[:1].isalpha() for w in words])
         self.signs = np.asarray([len(w) == 1 and not w.isalnum() for w in words])
@@ -88,11 +86,11 @@ class WordPieces:
         return tuple(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
     def joined(self, ids: Iterable[int]) -> str:
-        """The letters of these pieces."""
+        """Returns the letters of these pieces."""
         return "".join(self._words[i].removeprefix("##") for i in ids)
 
     def count(self, text: str) -> int:
-        """Word pieces of this text."""
+        """Returns the number of word pieces of this text."""
         return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
     def pieces(
@@ -101,7 +99,7 @@ class WordPieces:
         word_start: npt.NDArray[np.int32] | None = None,
         word_box: npt.NDArray[np.float32] | None = None,
     ) -> Pieces:
-        """The pieces of a text; boxes are shares of the page, [W, 4], NaN where there is none."""
+        """Returns the pieces of a text; boxes are shares of the page, [W, 4], NaN for words without one."""
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         ids = np.asarray(encoding.ids, dtype=np.int32)
         places = np.asarray(encoding.offsets, dtype=np.int32).reshape(-1, 2)
@@ -155,7 +153,7 @@ def _places(
     word_start: npt.NDArray[np.int32] | None,
     word_box: npt.NDArray[np.float32] | None,
 ) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]]:
-    """Places from the boxes where there are some; else the column of the text stands for the place across."""
+    """Returns places from the boxes; without a box the column of the text is the place across."""
     x = (np.minimum((start - line_start[line]) // 4, PLACES - 2) + 1).astype(np.int8)
     y = np.zeros(len(start), np.int8)
     if word_start is not None and word_box is not None and len(word_start) and len(start):

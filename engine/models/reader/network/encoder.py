@@ -1,8 +1,8 @@
-"""The transformer body: BERT's encoder layer, and the same layer read by slots that look into a window.
+"""The transformer body: BERT's encoder layer, and the same layer as a decoder of slots over a window.
 
-After Devlin et al. 2018 (arXiv 1810.04805), with the sizes of MiniLM (Wang et al. 2020, arXiv 2002.10957). A
-decoder layer is an encoder layer whose queries are the slots and whose keys are slots and window together, so
-it starts from pretrained weights.
+After Devlin et al. 2018 (arXiv 1810.04805), with the sizes of MiniLM (Wang et al. 2020, arXiv 2002.10957). A decoder
+layer is an encoder layer with the slots as queries, and with slots and window together as keys, so it starts from
+pretrained weights.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from cinnabar.engine.models.reader.inputs.wordpieces import CASES, GAPS, PLACES
 
-#: A logit that stands for "impossible": finite, so that no arithmetic makes a NaN of it.
+#: The logit of an impossible place; it is finite, so that no arithmetic makes a NaN of it.
 FLOOR = -1e4
 
 
@@ -35,12 +35,15 @@ class Layer(nn.Module):
         self.norm = nn.LayerNorm(hidden, eps=1e-12)
 
     def split(self, x: Tensor) -> Tensor:
-        """[N, L, H] to [N, heads, L, H / heads]."""
+        """Reshapes [N, L, H] to [N, heads, L, H / heads]."""
         n, length, _ = x.shape
         return x.view(n, length, self.heads, -1).transpose(1, 2)
 
     def attend(self, x: Tensor, keys: Tensor, values: Tensor, bias: Tensor) -> Tensor:
-        """x: [N, Q, H]; keys, values: [N, heads, K, D]; bias like [N, heads, Q, K]. Gives [N, Q, H]."""
+        """Attends from x, [N, Q, H], to keys and values, [N, heads, K, D], with a bias like [N, heads, Q, K].
+
+        Returns [N, Q, H].
+        """
         q = self.split(self.query(x))
         if _plain_is_faster(q, bias):
             scores = torch.matmul(q * (1 / math.sqrt(q.shape[-1])), keys.transpose(-1, -2))
@@ -55,22 +58,22 @@ class Layer(nn.Module):
         return out
 
     def forward(self, x: Tensor, bias: Tensor) -> Tensor:
-        """Self-attention over x: [N, L, H]."""
+        """Applies self-attention over x: [N, L, H]."""
         return self.attend(x, self.split(self.key(x)), self.split(self.value(x)), bias)
 
 
 def _plain_is_faster(q: Tensor, bias: Tensor) -> bool:
-    """Whether a product of matrices with a softmax in the precision of the scores beats fused attention.
+    """Returns whether plain matrix products with a softmax in the scores' precision beat fused attention.
 
-    One core, forward and backward: in bfloat16 with its instructions (8 windows of 416 pieces) 52 ms, fused
-    125 ms, with the softmax that autocast takes to float32 280 ms; in float32 without them (20 windows of
-    320) 450 ms, fused 140 ms, forward alone 217 and 45 ms. Fused attention has no gradient of the bias.
+    One core, forward and backward: in bfloat16 with its instructions (8 windows of 416 pieces) 52 ms, fused 125 ms,
+    with the softmax that autocast takes to float32 280 ms; in float32 without them (20 windows of 320) 450 ms, fused
+    140 ms, forward alone 217 and 45 ms. Fused attention has no gradient of the bias.
     """
     return bias.requires_grad or (q.device.type == "cpu" and q.dtype == torch.bfloat16)
 
 
 class Encoder(nn.Module):
-    """Reads windows of word pieces, with case, gaps and the place on the page beside the pieces."""
+    """Encodes windows of word pieces, together with their case, gaps and places on the page."""
 
     def __init__(
         self, vocabulary: int, hidden: int, layers: int, heads: int, inner: int, positions: int
@@ -81,7 +84,7 @@ class Encoder(nn.Module):
         self.positions = nn.Embedding(positions, hidden)
         self.segment = nn.Parameter(torch.zeros(hidden))
         self.norm = nn.LayerNorm(hidden, eps=1e-12)
-        # What word pieces lose. Zero at first: the pretrained body starts from what it knows.
+        # The features that word pieces lose. They are zero at first, so that the pretrained body works unchanged.
         self.case = nn.Embedding(len(CASES), hidden)
         self.gap = nn.Embedding(len(GAPS), hidden)
         self.x = nn.Embedding(PLACES, hidden)
@@ -91,9 +94,9 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(Layer(hidden, heads, inner) for _ in range(layers))
 
     def forward(self, ids: Tensor, mask: Tensor, surroundings: Tensor | None = None) -> Tensor:
-        """ids: [N, T] int64, mask: [N, T] bool, surroundings: [N, T, 4] int64 (case, gap, x, y) or None.
+        """Returns the states of the last layer: [N, T, H].
 
-        Gives the states of the last layer, [N, T, H].
+        ids: [N, T] int64, mask: [N, T] bool, surroundings: [N, T, 4] int64 (case, gap, x, y) or None.
         """
         place = torch.arange(ids.shape[1], device=ids.device)
         e = self.words(ids) + self.positions(place) + self.segment

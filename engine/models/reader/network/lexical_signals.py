@@ -1,7 +1,7 @@
-"""How alike the words of questions and of a page are: beside a piece, and above it in its column.
+"""The lexical similarity of questions and a page: at and before a piece, and above it in its column.
 
-A lexical prior for the pointers: the value of a label stands some pieces behind it, or below it; the cells of
-a table stand below the head of their column, which may be in an earlier window.
+It is a lexical prior for the pointers. The value of a label stands some pieces behind it, or below it. The cells of a
+table stand below the head of their column, which may be in an earlier window.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ from cinnabar.engine.models.reader.inputs.cells import ACROSS, UNDER
 from cinnabar.engine.models.reader.inputs.tensors import ROWS, Board, Phrases, Questions, Sheet
 from cinnabar.engine.models.reader.network.phrase_vectors import phrase_matches
 
-#: Channels of a piece: like a word of the label, the same as one, like a word of the description, in a phrase
-#: like the label (phrases.py).
+#: Channels of a piece: similar to a word of the label, equal to one, similar to a word of the description, in a phrase
+#: similar to the label (phrase_vectors.py).
 BESIDE = 4
-#: Channels of what stands above a piece: those four for cells that reach over its own, for words that do,
-#: for cells whose room does, and for the next cell that reaches over it.
+#: Channels of the pieces above a piece: those four for cells that overlap it across the page, for words that do, for
+#: cells with a room that does, and for the next overlapping cell above.
 ABOVE = 4 * BESIDE
-#: The likeness of two words that says nothing; likeness is counted from there.
+#: The similarity of two words that says nothing; similarity is counted from there.
 UNLIKE = 0.4
 #: A cell wider than this share of a page is a line of text: the wider, the less is it a column's head.
 _WIDE = 0.2
-#: How fast a phrase counts for less, the more it is like the name of another slot on the board.
+#: How fast a phrase counts less, the more similar it is to the name of another slot on the board.
 _RIVALS = 3.0
-#: Words above whose best likeness is below this are left out.
+#: Words above are left out if their best similarity is below this.
 _FAINT = 0.05
-#: Likeness in a column is summed over a label's words up to here; all words of a phrase say the same.
+#: Similarity in a column is summed over a label's words up to these values; all words of a phrase have the same one.
 _MOST = (3.0, 3.0, 3.0, 1.0)
 
 
 def signals(
     words: Tensor, letters: Tensor, sheet: Sheet, phrases: Phrases, board: Board, questions: Questions
 ) -> tuple[Tensor, Tensor]:
-    """What each slot's words say of each piece: [N, S, BESIDE, T] and [N, S, ABOVE, T], float32.
+    """Returns the similarity of each slot's words to each piece: [N, S, BESIDE, T] and [N, S, ABOVE, T], float32.
 
-    words: [V, H], the vectors of the vocabulary; letters: [BUCKETS, VALUES], those of runs of letters.
+    words: [V, H], the vectors of the vocabulary; letters: [BUCKETS, VALUES], those of letter n-grams.
     """
     width = sheet.ids.shape[1]
     asked, slots = _distinct(board.question)
@@ -45,7 +45,7 @@ def signals(
     distinct, at = _distinct(torch.cat([seen, sheet.ids], 1))
     at, here = at[:, :-width], at[:, -width:]
     alike = likeness(words, questions.label[asked], questions.note[asked], distinct)
-    # A label that is asked for in a window is alike to few of its words.
+    # A label is similar to few words of a window, so the others are left out.
     telling = alike.amax((0, 1)) >= _FAINT
     by_phrase = phrase_matches(letters, questions.spelt[asked], phrases)
     beside, above = [], []
@@ -62,9 +62,9 @@ def signals(
 
 
 def _unrivalled(by_phrase: Tensor, board: Board, i: int) -> Tensor:
-    """What phrases say of window i, [S, C], less where they are more like another slot's name.
+    """Returns the phrase similarities in window i, [S, C], lowered for phrases more similar to another slot's name.
 
-    Rivals are those that look at the window together when the model reads: lists, fields of rows, and others.
+    The rivals of a slot are the slots that look at the window together at inference: lists, fields of rows, or others.
     """
     by_phrase = by_phrase * board.mask[i, :, None]
     apart = torch.where(board.kind[i] == ROWS, 2, (board.anchor[i] >= 0).long())
@@ -73,7 +73,7 @@ def _unrivalled(by_phrase: Tensor, board: Board, i: int) -> Tensor:
 
 
 def likeness(words: Tensor, label: Tensor, note: Tensor, distinct: Tensor) -> Tensor:
-    """[Q, 3, U] for the words of Q labels and notes, [Q, n] and [Q, m], and U distinct pieces."""
+    """Returns the similarity of Q labels and notes, [Q, n] and [Q, m], to U distinct pieces: [Q, 3, U]."""
     seen = F.normalize(words[distinct].float(), dim=-1)
     channels = []
     for pieces in (label, note):
@@ -89,12 +89,12 @@ def likeness(words: Tensor, label: Tensor, note: Tensor, distinct: Tensor) -> Te
 
 
 def weight_of(pieces: Tensor) -> Tensor:
-    """How much a word says, 0 to 1: frequent ones stand first in the vocabulary and say little."""
+    """Returns the weight of each word, 0 to 1: frequent words stand first in the vocabulary and say little."""
     return ((pieces - 1996).float() / 3000).clamp(0.1, 1.0) * (pieces > 0)
 
 
 def _above(channels: Tensor, telling: Tensor, sheet: Sheet, i: int) -> Tensor:
-    """[S, ABOVE, T] for one window: what the pieces above each piece say, summed over each column.
+    """Returns the similarities of the pieces above each piece of one window, summed over each column: [S, ABOVE, T].
 
     channels: [S, BESIDE, C], of the pieces of `sheet.above`; telling: [C].
     """
@@ -109,13 +109,13 @@ def _above(channels: Tensor, telling: Tensor, sheet: Sheet, i: int) -> Tensor:
 
 
 def _under(left: Tensor, right: Tensor, own_left: Tensor, own_right: Tensor) -> Tensor:
-    """How far each of T cells lies under each of P stretches, by their edges: [P, T], less for wide ones."""
+    """Returns how far each of T cells lies under each of P stretches, by their edges: [P, T], less for wide ones."""
     shared = torch.minimum(right[:, None], own_right) - torch.maximum(left[:, None], own_left)
     narrow = torch.minimum((right - left)[:, None], own_right - own_left)
     return (shared >= UNDER * narrow) * (_WIDE * ACROSS / (right - left).clamp(min=1)).clamp(max=1.0)[:, None]
 
 
 def _distinct(ids: Tensor) -> tuple[Tensor, Tensor]:
-    """The distinct ids, ascending, and for each id which of them it is."""
+    """Returns the distinct ids, ascending, and for each id its place among them."""
     found: tuple[Tensor, Tensor] = torch.unique(ids, return_inverse=True)
     return found

@@ -1,12 +1,11 @@
 """The default model's network: an encoder of windows, a decoder of slots, and heads that read their states.
 
-Every slot of the form is a virtual token. It starts from its question (the field's names and description,
-read by the same encoder), from what is committed on the canvas, and from the row that it lies in; three
-layers let it look at the window and at the other slots of its record. From its state come: is the value in
-this window at all, where does it start, where does it end given the start, which option is it, where do the
-rows of an array begin. Spans are pointed at, so that a value comes with its evidence (after pointer networks,
-Vinyals et al. 2015, arXiv 1506.03134; for masked denoising of whole answers see Sahoo et al. 2024, arXiv
-2406.07524).
+Every slot of the form is a virtual token. It starts from its question (the field's names and description, read by the
+same encoder), from the canvas's committed value, and from its row. Three layers let it attend to the window and to the
+other slots of its record. The heads compute from its state whether the value is in this window, its start, its end
+given the start, its option, and the beginnings of an array's rows. The heads point at spans, so that a value comes with
+its evidence (after pointer networks, Vinyals et al. 2015, arXiv 1506.03134; for masked denoising of whole answers see
+Sahoo et al. 2024, arXiv 2406.07524).
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ from cinnabar.engine.models.reader.network.support import SIGNS, STATED, Stateme
 
 #: The answers of the head for booleans, in its order, as canonical JSON.
 BOOLEANS = ("true", "false")
-#: Longest span that can be pointed at, in pieces.
+#: The most pieces of a span.
 LONGEST_SPAN = 96
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Sizes of the network; those of all-MiniLM-L6-v2 where it has them."""
+    """The sizes of the network; they are those of all-MiniLM-L6-v2 if it has them."""
 
     vocabulary: int = 30522
     hidden: int = 384
@@ -65,14 +64,15 @@ class Network(nn.Module):
         self.region_attention = nn.Parameter(torch.zeros(size.decoder_layers, REGIONS, size.heads))
         self.region_pointer = nn.Embedding(REGIONS, 1)
         self.distance_pointer = nn.Embedding(DISTANCES, 1)
-        # Similarity of a field's words with the window's words, spread to their neighbours: the value of a
-        # label stands some pieces after it. It speeds up early learning.
+        # The similarity of a field's words to the window's words, spread to their neighbours: the value of a label
+        # stands some pieces after it. It speeds up early learning.
         self.match = nn.Conv1d(BESIDE, 8, 24, padding="valid")
-        # The same with what stands above: a value below its label, a cell below the head of its column.
+        # The same for the pieces above: a value below its label, a cell below the head of its column.
         self.match_above = nn.Parameter(torch.zeros(8, ABOVE))
         self.match_pointer = nn.Conv1d(8, 1, 1)
         self.match_attention = nn.Parameter(torch.zeros(size.decoder_layers, size.heads))
-        # Letters of words of several languages (phrases.py). Nothing is like anything until they are learned.
+        # Vectors of letter n-grams in several languages (phrase_vectors.py). Until they are learned every similarity is
+        # 0.
         self.letters = nn.Embedding(BUCKETS, VALUES)
         self.letters.weight.requires_grad_(False).zero_()
         p = size.pointer
@@ -87,14 +87,14 @@ class Network(nn.Module):
         self.absent_pointed = nn.Parameter(torch.tensor(0.5))
         self.choice_slot, self.choice_option = nn.Linear(h, p), nn.Linear(h, p)
         self.choice_printed = nn.Parameter(torch.tensor(1.0))
-        # What of an option, or of a question that is answered by yes, the window bears out (support.py).
+        # The weights of the window's support for an option, or for a question that is answered by yes (support.py).
         self.choice_support = nn.Parameter(torch.tensor([4.0, 1.0, 4.0, 4.0]))
         self.choice_bias = nn.Linear(h, 1)
         self.boolean = nn.Linear(h, 2)
         self.boolean_support = nn.Parameter(torch.tensor([4.0, 4.0, 2.0, 0.0]))
         self.absent_support = nn.Parameter(torch.zeros(SIGNS))
-        # Which of the values that a description names is given where there is none, and whether the sign of
-        # a printed number belongs to the value ("always positive").
+        # These choose among the values that a description names for "none", and decide whether the sign of a printed
+        # number belongs to the value ("always positive").
         self.default_slot, self.default_named = nn.Linear(h, p), nn.Linear(h, p)
         self.default_bias = nn.Linear(h, 1)
         self.unsigned = nn.Linear(h, 1)
@@ -111,10 +111,10 @@ class Network(nn.Module):
         self._start_from_priors()
 
     def _start_from_priors(self) -> None:
-        """What need not be learned from nothing.
+        """Initialises the weights with prior knowledge, so that training need not learn it.
 
-        A slot asks what its question says, a pointer looks for what is like its slot, and a value stands
-        behind the words of its label.
+        A slot's state starts from its question, a pointer prefers pieces similar to its slot, and a value stands behind
+        the words of its label.
         """
         assert self.match_pointer.bias is not None
         with torch.no_grad():
@@ -133,18 +133,18 @@ class Network(nn.Module):
                 # The kernel's place 20 is the piece itself; 6 to 19 stand before it.
                 self.match.weight[channel, channel, 6:20] = strength * behind
                 self.match_pointer.weight[0, channel] = 1.0
-            # Of what stands above: words like the label's, the same ones, like the description's, phrases.
+            # Pieces above: words similar to the label's, equal ones, words similar to the description's, phrases.
             for channel, strength in enumerate((0.3, 0.3, 0.1, 0.3)):
                 self.match_above[channel, channel:ABOVE:BESIDE] = strength
             self.match_pointer.bias.zero_()
             self.match_attention.fill_(0.3)
 
     def encode_windows(self, sheet: Sheet) -> Tensor:
-        """The states of the windows: [N, T, H]."""
+        """Returns the states of the windows: [N, T, H]."""
         return self.encoder(sheet.ids, sheet.mask, sheet.around)  # type: ignore[no-any-return]
 
     def encode_questions(self, questions: Questions) -> QuestionStates:
-        """What is read of each question, without any window."""
+        """Returns the states of each question; they depend on no window."""
         x = self.encoder(questions.ids, questions.mask)
         m = questions.mask[..., None].to(x.dtype)
         vectors = (x * m).sum(1) / m.sum(1).clamp(min=1)
@@ -162,7 +162,7 @@ class Network(nn.Module):
         )
 
     def matches(self, sheet: Sheet, phrases: Phrases, board: Board, questions: Questions) -> Tensor:
-        """How alike the slots' words are to what stands at, before and above each piece: [N, S, 8, T]."""
+        """Returns the similarity of the slots' words to the words at, before and above each piece: [N, S, 8, T]."""
         n, s = board.question.shape
         words, letters = self.encoder.words.weight, self.letters.weight
         with torch.no_grad(), torch.autocast(words.device.type, enabled=False):
@@ -172,7 +172,7 @@ class Network(nn.Module):
         return F.gelu(mixed).view(n, s, 8, -1)
 
     def project_windows(self, states: Tensor) -> WindowStates:
-        """What slots look at, from the windows' states, [N, T, H] from `encode_windows`: it depends on no slot."""
+        """Returns the projections of the windows' states, [N, T, H] from `encode_windows`; they depend on no slot."""
         layers = [layer for layer in self.decoder if isinstance(layer, Layer)]
         return WindowStates(
             states,
@@ -185,7 +185,7 @@ class Network(nn.Module):
         )
 
     def decode(self, windows: WindowStates, sheet: Sheet, board: Board, vectors: Tensor, matches: Tensor) -> Decoded:
-        """Let the slots look at the window and at each other.
+        """Decodes the slots: they attend to the window and to each other.
 
         windows: from `project_windows`; vectors: [Q, H] from `encode_questions`; matches from `matches`.
         """
@@ -196,8 +196,8 @@ class Network(nn.Module):
         x = self.slot_norm(x)
         region = regions(sheet, board)
         spread = self.match_pointer(matches.reshape(n * s, 8, -1)).view(n, s, -1)
-        # Who looks for rows may not look at slots that know where their row begins: it would learn to copy
-        # that, and there is nothing to copy when rows are looked for.
+        # Slots that look for rows may not attend to slots with a known row: they would learn to copy its beginning, and
+        # at inference there is nothing to copy.
         given_away = (board.kind == ROWS)[:, :, None] & (board.anchor >= 0)[:, None, :]
         hidden_slots = torch.where(board.mask[:, None, :] & ~given_away, 0.0, FLOOR)[:, None]
         hidden_window = torch.where(sheet.mask, 0.0, FLOOR)[:, None, None, :]
@@ -216,7 +216,7 @@ class Network(nn.Module):
         return Decoded(x, windows, spread + torch.where(in_row, near, 0.0))
 
     def _committed(self, window: Tensor, board: Board) -> Tensor:
-        """What the canvas holds for a slot: the words of its value, and its words as the window has them."""
+        """Returns the encoding of each slot's committed value: the states of its span, and the vectors of its words."""
         place = torch.arange(window.shape[1], device=window.device)
         inside = (place >= board.span[..., :1]) & (place < board.span[..., 1:])
         share = inside.to(window.dtype) / inside.sum(-1, keepdim=True).clamp(min=1)
@@ -232,17 +232,17 @@ class Network(nn.Module):
         return anchored
 
     def starts(self, decoded: Decoded) -> Tensor:
-        """Logits of the piece at which a value starts: [N, S, T]."""
+        """Returns the logits of the piece at which a value starts: [N, S, T]."""
         scores = torch.matmul(self.start_slot(decoded.slots), decoded.windows.starts.transpose(-1, -2))
         return scores / self.pointer_scale + decoded.pointer_bias
 
     def absences(self, decoded: Decoded, starts: Tensor, allowed: Tensor, supported: Tensor) -> Tensor:
-        """Logits that the window does not hold the value: [N, S], from `starts` where these are `allowed`.
+        """Returns the logits that the window does not hold the value: [N, S], from `starts` at the `allowed` pieces.
 
-        The start pointer's own answer counts: [CLS] stands for "not here", as in reading comprehension with
-        unanswerable questions (Rajpurkar et al. 2018, arXiv 1806.03822). Slots that point at nothing, such as
-        choices, have no allowed places and go by their state and by what the window bears out of their
-        options: `supported`, [N, S, SIGNS], is the most of any option, 0 for other slots.
+        The start pointer's own answer counts: [CLS] means "not here", as in reading comprehension with unanswerable
+        questions (Rajpurkar et al. 2018, arXiv 1806.03822). Slots that point at nothing, such as choices, have no
+        allowed places. They depend on their state and on `supported`, [N, S, SIGNS]: the window's support, the maximum
+        over the options, 0 for other slots.
         """
         pointed = torch.where(allowed, starts.float(), FLOOR).logsumexp(-1)
         margin = torch.where(allowed.any(-1), starts[..., 0].float() - pointed, 0.0)
@@ -250,7 +250,7 @@ class Network(nn.Module):
         return logits - supported @ self.absent_support
 
     def ends(self, decoded: Decoded, start: Tensor, line: Tensor) -> Tensor:
-        """Logits of the last piece of a value, given the first: start [N, S, K] to [N, S, K, T].
+        """Returns the logits of the last piece of a value, given the first: start [N, S, K] to [N, S, K, T].
 
         line: [N, T]. Impossible ends (before the start, or too far behind it) get FLOOR.
         """
@@ -268,14 +268,14 @@ class Network(nn.Module):
         return torch.where(possible, scores + self.span_lines(lines)[..., 0], FLOOR)
 
     def rows(self, decoded: Decoded) -> Tensor:
-        """Logits that an item of the slot's array begins at a piece: [N, S, T]."""
+        """Returns the logits that an item of the slot's array begins at a piece: [N, S, T]."""
         scores = torch.matmul(self.row_slot(decoded.slots), decoded.windows.rows.transpose(-1, -2))
         return scores / self.pointer_scale + self.row_bias
 
     def choices(self, slots: Tensor, options: Tensor, printed: Tensor, supported: Tensor) -> Tensor:
-        """Logits of options, [C, O], of slots in the states [C, H].
+        """Returns the logits of options, [C, O], of slots in the states [C, H].
 
-        options: [C, O, H] vectors; printed: [C, O], 1.0 where they are in the text; supported: [C, O, SIGNS].
+        options: [C, O, H] vectors; printed: [C, O], 1.0 for options that the text prints; supported: [C, O, SIGNS].
         """
         query = self.choice_slot(slots)[:, None]
         scores = (query * self.choice_option(options)).sum(-1) / self.pointer_scale
@@ -283,13 +283,13 @@ class Network(nn.Module):
         return scores + self.choice_printed * printed  # type: ignore[no-any-return]
 
     def answers(self, slots: Tensor, supported: Tensor) -> Tensor:
-        """Logits of BOOLEANS, [..., 2], of slots in the states [..., H]; supported: [..., SIGNS]."""
+        """Returns the logits of BOOLEANS, [..., 2], of slots in the states [..., H]; supported: [..., SIGNS]."""
         logits: Tensor = self.boolean(slots).float()
         yes = supported @ self.boolean_support
         return logits + torch.stack([yes, torch.zeros_like(yes)], -1)
 
     def defaults(self, slots: Tensor, named: Tensor, is_named: Tensor) -> Tensor:
-        """Log probabilities of what an absent value is given as, [C, 1 + NAMED]: nothing, or a named value.
+        """Returns the log probabilities of an absent value's forms, [C, 1 + NAMED]: no value, or a named value.
 
         slots: [C, H] states; named, is_named: [C, NAMED, …] of their questions, from `encode_questions`.
         """

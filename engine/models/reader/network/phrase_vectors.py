@@ -1,9 +1,9 @@
-"""How alike a field's name and the phrases of a page are, in whatever language either is written.
+"""The similarity of a field's name to the phrases of a page, across languages.
 
-A phrase is up to four words that stand together; its vector is the sum of its words', a word's that of its
-runs of letters. The table of these is learned from the names and labels of concepts in several languages
-(engine/training/lexicon.py), so that "delivery point" and "Zählpunkt" have like vectors. A lexical prior for
-the pointers, beside that of `matching.py`.
+A phrase is up to four words that stand together. Its vector is the sum of its words' vectors; a word's vector is the
+sum of those of its letter n-grams. The table of these is learned from the names and labels of concepts in several
+languages (engine/training/lexicon.py), so that "delivery point" and "Zählpunkt" have similar vectors. It is a lexical
+prior for the pointers, beside that of `lexical_signals.py`.
 """
 
 from __future__ import annotations
@@ -18,51 +18,51 @@ from cinnabar.engine.models.reader.inputs.letter_ngrams import spelt_names
 from cinnabar.engine.models.reader.inputs.tensors import Phrases
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 
-#: Values of a vector.
+#: The dimensions of a vector.
 VALUES = 64
-#: Most words of a phrase.
+#: The most words of a phrase.
 _TOGETHER = 4
-#: Added to the length of a vector before it is divided by it: the less is known of a phrase's letters, the
-#: less is it like any.
+#: Added to the length of a vector before the vector is divided by it: a phrase with few known letters is similar to
+#: none.
 _UNKNOWN = 0.3
-#: Likeness that says nothing, and likeness that says all.
+#: The similarity that counts as 0, and the one that counts as 1.
 _UNLIKE, _ALIKE = 0.3, 0.65
 
 
 def word_vectors(table: Tensor, spelt: Tensor) -> Tensor:
-    """The vectors of words, [W, VALUES], from the rows that they are made of, [W, RUNS]; 0 for none."""
+    """Returns the vectors of words, [W, VALUES], from their rows in the table, [W, RUNS]; row 0 is for nothing."""
     count = (spelt > 0).sum(-1, keepdim=True).clamp(min=1)
     summed: Tensor = F.embedding_bag(spelt, table, mode="sum", padding_idx=0)
     return summed / count.to(table.dtype).sqrt()
 
 
 def _of_length(phrases: Tensor) -> Tensor:
-    """Sums of words' vectors with lengths below one: [..., VALUES]."""
+    """Returns sums of words' vectors with lengths below one: [..., VALUES]."""
     lengths: Tensor = torch.linalg.vector_norm(phrases, dim=-1, keepdim=True)
     return phrases / (lengths + _UNKNOWN)
 
 
 def name_vectors(table: Tensor, spelt: Tensor) -> Tensor:
-    """The vectors of names, [Q, VALUES], from their words, [Q, NAME_WORDS, RUNS]."""
+    """Returns the vectors of names, [Q, VALUES], from their words, [Q, NAME_WORDS, RUNS]."""
     q, n, _ = spelt.shape
     return _of_length(word_vectors(table, spelt.view(q * n, -1)).view(q, n, -1).sum(1))
 
 
 def vectors_of(table: Tensor, names: Sequence[str], wordpieces: WordPieces) -> Tensor:
-    """The vectors of names as texts: [Q, VALUES]."""
+    """Returns the vectors of names as texts: [Q, VALUES]."""
     spelt = spelt_names([wordpieces.ids(name) for name in names], wordpieces)
     return name_vectors(table, torch.from_numpy(spelt).to(table.device))
 
 
 def phrase_likeness(names: Tensor, phrases: Tensor) -> Tensor:
-    """How alike names, [Q, VALUES], and phrases, [P, VALUES], are, 0 to 1: [Q, P]."""
+    """Returns the similarity of names, [Q, VALUES], and phrases, [P, VALUES], 0 to 1: [Q, P]."""
     return _scaled(names @ phrases.T)
 
 
 def phrase_matches(letters: Tensor, asked: Tensor, phrases: Phrases) -> list[Tensor]:
-    """How alike the phrases around each piece of `Sheet.above` are to Q names, 0 to 1: N of [Q, C].
+    """Returns the similarity of Q names to the phrases around each piece of `Sheet.above`, 0 to 1: N of [Q, C].
 
-    letters: [BUCKETS, VALUES]; asked: [Q, NAME_WORDS, RUNS], the names as they are spelt.
+    letters: [BUCKETS, VALUES]; asked: [Q, NAME_WORDS, RUNS], the names' words as rows of the table.
     """
     names, words = name_vectors(letters, asked), word_vectors(letters, phrases.spelt)
     matches = []
@@ -74,7 +74,7 @@ def phrase_matches(letters: Tensor, asked: Tensor, phrases: Phrases) -> list[Ten
 
 
 def _word_matches(names: Tensor, words: Tensor, run: Tensor) -> Tensor:
-    """How alike the likest phrase around each of P words is to Q names, 0 to 1: [Q, P].
+    """Returns the similarity of Q names to the best phrase around each of P words, 0 to 1: [Q, P].
 
     names: [Q, VALUES]; words: [P, VALUES]; run: [P], equal for words that stand together.
     """
@@ -86,7 +86,7 @@ def _word_matches(names: Tensor, words: Tensor, run: Tensor) -> Tensor:
             phrases = phrases[:-1] + words[more:]
             best = torch.maximum(best[:, :-1], best[:, 1:])
         alike = torch.where(run[: count - more] == run[more:], names @ _of_length(phrases).T, _UNLIKE)
-        # Words that a phrase could be without are not part of it.
+        # A phrase leaves out words that lower its similarity.
         telling = torch.where(alike >= best, _scaled(alike), 0.0)
         best = torch.maximum(alike, best)
         for k in range(more + 1):
@@ -96,5 +96,5 @@ def _word_matches(names: Tensor, words: Tensor, run: Tensor) -> Tensor:
 
 
 def _scaled(alike: Tensor) -> Tensor:
-    """Products of vectors as likeness, 0 to 1."""
+    """Returns products of vectors as similarities, 0 to 1."""
     return ((alike - _UNLIKE) / (_ALIKE - _UNLIKE)).clamp(0, 1)

@@ -1,4 +1,4 @@
-"""Where the pieces of a window stand, seen from the row in which a slot lies."""
+"""The regions of a window's pieces, relative to the row in which a slot lies."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from torch import Tensor
 
 from cinnabar.engine.models.reader.inputs.tensors import Board, Sheet
 
-#: Where a piece stands, seen from a row's anchor: 0 for slots outside of rows.
+#: The number of regions relative to a row's anchor; region 0 is for slots outside of rows.
 REGIONS = 7
-#: Buckets of the distance from a row's anchor.
+#: The number of buckets of the distance from a row's anchor.
 DISTANCES = 18
 
 
 def regions(sheet: Sheet, board: Board) -> Tensor:
-    """Where each piece stands, seen from each slot's row: [N, S, T] int64 in [0, REGIONS)."""
+    """Returns the region of each piece, relative to each slot's row: [N, S, T] int64 in [0, REGIONS)."""
     place = torch.arange(sheet.ids.shape[1], device=sheet.ids.device)[None, None, :]
     anchor, until = board.anchor[..., None], board.until[..., None]
     line = sheet.line[:, None, :]
@@ -26,9 +26,9 @@ def regions(sheet: Sheet, board: Board) -> Tensor:
 
 
 def distance_buckets(distance: Tensor) -> Tensor:
-    """In which bucket, [0, DISTANCES), each distance from an anchor lies, int64.
+    """Returns the bucket, in [0, DISTANCES), of each distance from an anchor, int64.
 
-    Exact up to 3 pieces after the anchor, then by powers of two; before it likewise.
+    Buckets are exact up to 3 pieces after the anchor, then powers of two; before it likewise.
     """
     size = distance.abs().clamp(min=1).float().log2().floor().long().clamp(max=7)
     after = torch.where(distance <= 3, distance.clamp(min=0), 2 + size)

@@ -1,4 +1,4 @@
-"""Hidden states: of questions, of windows, and of the slots that looked at them."""
+"""The hidden states of questions, of windows, and of the slots decoded in them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from cinnabar.engine.models.reader.network.support import Statements
 class QuestionStates:
     """The states of Q questions.
 
-    vectors: [Q, H], the mean of each one's states; statements: each as a statement, [Q, …]; named: [Q, NAMED,
-    H], the mean of the states of each value that it names, 0 where there is none; is_named: [Q, NAMED] bool.
+    vectors: [Q, H], the mean of each question's states; statements: each as a statement, [Q, …]; named: [Q, NAMED, H],
+    the mean of the states of each value that it names, 0 if there is none; is_named: [Q, NAMED] bool.
     """
 
     vectors: Tensor
@@ -26,7 +26,7 @@ class QuestionStates:
 
     @classmethod
     def cat(cls, parts: Sequence[QuestionStates]) -> QuestionStates:
-        """All parts, one after the other."""
+        """Returns all parts, one after the other."""
         vectors, named, is_named = (
             torch.cat([getattr(p, name) for p in parts]) for name in ("vectors", "named", "is_named")
         )
@@ -35,10 +35,10 @@ class QuestionStates:
 
 @dataclass(slots=True)
 class WindowStates:
-    """N windows of T pieces, projected for the decoder and the pointers: they depend on no question.
+    """N windows of T pieces, projected for the decoder and the pointers; they depend on no question.
 
-    states: [N, T, H]; keys, values: one [N, heads, T, H / heads] for each layer of the decoder; starts,
-    end_starts, ends, rows: [N, T, P], what the pointers compare slots with.
+    states: [N, T, H]; keys, values: one [N, heads, T, H / heads] for each layer of the decoder; starts, end_starts,
+    ends, rows: [N, T, P], which the pointers compare with slots.
     """
 
     states: Tensor
@@ -50,7 +50,7 @@ class WindowStates:
     rows: Tensor
 
     def windows(self, chosen: Tensor) -> WindowStates:
-        """These windows, in this order; chosen: int64."""
+        """Returns these windows, in this order; chosen: int64."""
 
         def taken(x: Tensor) -> Tensor:
             return x.index_select(0, chosen)
@@ -62,7 +62,7 @@ class WindowStates:
 
 @dataclass(slots=True)
 class Decoded:
-    """What the decoder gives: the states of slots, [N, S, H], the windows, biases on pointers [N, S, T]."""
+    """The decoder's output: the states of slots, [N, S, H], the windows, and biases on pointers, [N, S, T]."""
 
     slots: Tensor
     windows: WindowStates

@@ -1,9 +1,9 @@
-"""How far a window bears out what is not copied from it: an option of a choice, or the yes to a question.
+"""The support that a window gives to statements: an option of a choice, or the yes to a question.
 
-Both are statements: words that the text need not print. A lexical and a contextual prior tell how much of a
-statement a few lines of the window say (late interaction of the pieces' vectors, after Khattab and Zaharia
-2020, arXiv 2004.12832). Without them, the state of a slot alone chose one of 77 intents of a bank's customers
-no better than chance; they put the right one first in 46% of the messages before anything was learned.
+The text need not print the words of a statement. A lexical and a contextual prior measure how much of a statement a few
+lines of the window say (late interaction of the pieces' vectors, after Khattab and Zaharia 2020, arXiv 2004.12832).
+Without them, the state of a slot alone chose one of 77 intents of a bank's customers no better than chance; they put
+the right one first in 46% of the messages before anything was learned.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from torch import Tensor
 from cinnabar.engine.models.reader.inputs.tensors import Board, Sheet
 from cinnabar.engine.models.reader.network.lexical_signals import UNLIKE, weight_of
 
-#: Signs of support: words of the name, words of the description, pieces in context, the window as a whole.
+#: The signs of support: words of the name, words of the description, pieces in context, the window as a whole.
 SIGNS = 4
-#: Pieces of a statement that are compared in context.
+#: The pieces of a statement that are compared in context.
 STATED = 12
-#: Pieces of a block; a statement is looked for in two neighbouring blocks at once.
+#: The pieces of a block; a statement is compared with two neighbouring blocks at once.
 BLOCK = 24
-#: What the beginning of a text is ahead by: what kind of document it is stands there, in whatever words.
+#: The bonus of a text's beginning: it tells what kind of document it is.
 _BEGINNING = 0.15
 
 
 @dataclass(slots=True)
 class Statements:
-    """What may be said: label, note: [..., n] and [..., m] int64 pieces, 0 beyond their end.
+    """Statements: label, note: [..., n] and [..., m] int64 pieces, 0 beyond their end.
 
-    states: [..., STATED, H], the encoder's; mask: [..., STATED] bool, where there are some.
+    states: [..., STATED, H], the encoder's; mask: [..., STATED] bool, true for those that exist.
     """
 
     label: Tensor
@@ -45,15 +45,15 @@ class Statements:
 
     @classmethod
     def cat(cls, parts: Sequence[Statements]) -> Statements:
-        """Those of all parts."""
+        """Returns the statements of all parts."""
         return cls(*(torch.cat([getattr(p, f.name) for p in parts]) for f in fields(cls)))
 
 
 def support(words: Tensor, ids: Tensor, states: Tensor, where: Tensor, stated: Statements) -> Tensor:
-    """[C, O, SIGNS], float32: how far each of C stretches bears out each of its O statements.
+    """Returns how far each of C stretches supports each of its O statements: [C, O, SIGNS], float32.
 
-    words: [V, H], the vectors of the vocabulary; ids: [C, T]; states: [C, T, H]; where: [C, T] bool, what of
-    the window counts; stated: [C, O, …].
+    words: [V, H], the vectors of the vocabulary; ids: [C, T]; states: [C, T, H]; where: [C, T] bool, the pieces of the
+    window that count; stated: [C, O, …].
     """
     with torch.no_grad():
         signs = [covered(words, pieces, ids, where).amax(-1) for pieces in (stated.label, stated.note)]
@@ -67,14 +67,14 @@ def support(words: Tensor, ids: Tensor, states: Tensor, where: Tensor, stated: S
 
 
 def stretches(page: Sheet, board: Board) -> Tensor:
-    """What of its window counts for each slot: [N, S, T] bool, its row, or all of it outside of rows."""
+    """Returns the pieces of its window that count for each slot: [N, S, T] bool, its row, or all outside of rows."""
     place = torch.arange(page.ids.shape[1], device=page.ids.device)
     own = (place >= board.anchor[..., None]) & (place < board.until[..., None])
     return own & page.mask[:, None]
 
 
 def covered(words: Tensor, asked: Tensor, ids: Tensor, where: Tensor) -> Tensor:
-    """[..., O, B]: the share of each statement's words, by weight, that are like words of B neighbourhoods.
+    """Returns the weighted share of each statement's words that are similar to words of B blocks: [..., O, B].
 
     asked: [..., O, n] pieces, 0 beyond a statement's end; ids, where: [..., T].
     """
@@ -87,10 +87,10 @@ def covered(words: Tensor, asked: Tensor, ids: Tensor, where: Tensor) -> Tensor:
 def covering_pieces(
     words: Tensor, label: Tensor, note: Tensor, ids: Tensor, cores: Sequence[tuple[int, int]]
 ) -> Tensor:
-    """[Q] int64: the piece of a text around which most of each statement's words stand, the first of several.
+    """Returns the piece of a text around which most of each statement's words stand, the first of several: [Q] int64.
 
-    label: [Q, n]; note: [Q, m]; ids: [T]; cores: the stretches [first, last) of the text that are searched
-    one by one, in order.
+    label: [Q, n]; note: [Q, m]; ids: [T]; cores: the stretches [first, last) of the text that are searched one by one,
+    in order.
     """
     most = torch.full((len(label),), -1.0, device=ids.device)
     at = torch.zeros(len(label), dtype=torch.long, device=ids.device)
@@ -108,7 +108,7 @@ def covering_pieces(
 
 
 def _in_blocks(near: Tensor, weight: Tensor) -> Tensor:
-    """[..., B]: the weighted mean, over pieces, of the best likeness in two blocks: near [..., n, T]."""
+    """Returns the weighted mean, over pieces, of the best similarity in two blocks: [..., B] from near [..., n, T]."""
     near = F.pad(near, (0, -near.shape[-1] % BLOCK))
     best = near.reshape(*near.shape[:-1], near.shape[-1] // BLOCK, BLOCK).amax(-1)
     best = torch.maximum(best, torch.cat([best[..., 1:], best[..., -1:]], -1))
@@ -116,6 +116,6 @@ def _in_blocks(near: Tensor, weight: Tensor) -> Tensor:
 
 
 def _mean(states: Tensor, mask: Tensor) -> Tensor:
-    """The mean of the states that count: [..., T, H] to [..., H]."""
+    """Returns the mean of the states that count: [..., T, H] to [..., H]."""
     share = mask.to(states.dtype)[..., None]
     return (states * share).sum(-2) / share.sum(-2).clamp(min=1)

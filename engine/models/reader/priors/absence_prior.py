@@ -1,4 +1,4 @@
-"""The scores of the likeliest place for a value say how likely it is that there is one."""
+"""Absence prior: the prior scores of the likeliest place for a value tell how likely it is that there is one."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from cinnabar.engine.models.reader.priors.config import PriorConfig
 
 
 def absence_prior(scores: Tensor, region: Tensor, allowed: Tensor, config: PriorConfig) -> Tensor:
-    """How much likelier it is that a slot has no value in a window, by the priors of its pieces: [N, S].
+    """Returns how much likelier the priors make a slot's absence from a window: [N, S] log odds.
 
-    scores: [N, S, T] from `Priors.starts`; region: where pieces stand, seen from the slot's row
-    (network/regions.py), 0 for slots outside of rows; allowed: where the slot's values may start, bool.
+    scores: [N, S, T] from `Priors.starts`; region: the regions of pieces relative to the slot's row
+    (network/regions.py), 0 for slots outside of rows; allowed: the pieces at which the slot's values may start, bool.
     """
     weights, table = config.absence_prior, config.table_prior
     outside = region[..., 0] == 0

@@ -1,8 +1,8 @@
-"""Values look as the examples of a schema do: what has an example's figures and signs is likelier one.
+"""Example prior: text with the figures and signs of a schema's example is likelier a value.
 
-"Dosing scheme, e.g. 1-0-1", `"examples": ["INV-2024-001"]`: an example with figures tells what a value is
-made of, whatever the document calls it. Words tell nothing by their shape. A lexical prior for the pointers,
-as `label_prior.py` is.
+With "Dosing scheme, e.g. 1-0-1" or `"examples": ["INV-2024-001"]` an example with figures shows the shape of a value,
+under any label in the document. The shape of words tells nothing. It is a lexical prior for the pointers, like
+`label_prior.py`.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ import numpy as np
 from cinnabar.engine.models.reader.priors.prior import PriorInput, PriorScores
 from cinnabar.schemas.form.form import Form, Slot
 
-#: Characters of an example, at most; parts that it has at least: "550" looks like any number. Characters that
-#: are looked through for several.
+#: The most characters of an example; the fewest of its parts, because "550" looks like any number; the characters that
+#: are searched for several examples.
 _LONGEST, _PARTS, _READ = 40, 2, 160
-#: What introduces an example in a description.
+#: The phrases that introduce an example in a description.
 _INTRODUCED = re.compile(
     r"(?<!\w)(?:e\. ?g\.|eg\.|such as|for example|for instance|z\. ?B\.|zum Beispiel|p\. ?ex\.|par exemple|"
     r"p\. ?ej\.|por ejemplo|ad es\.|ad esempio|bijv\.|bijvoorbeeld|np\.|na przykład|por exemplo)[,:]?\s+",
     re.IGNORECASE,
 )
-#: Where examples end, and what stands between two of them.
+#: The end of the examples, and the separators between two of them.
 _ENDED = re.compile(r"[;)\n]|\.(?=\s|$)")
 _BETWEEN = re.compile(r",(?!\d)|\s(?:or|and|oder|und|ou|et|o|e|of|en|lub|i)\s")
 _QUOTES = "\"'`“”‘’„«» "
@@ -36,7 +36,7 @@ _CAPITALS = "".join(c for c in map(chr, range(ord("A"), 0x530)) if c.isupper())
 
 @lru_cache(maxsize=256)
 def patterns_of(form: Form) -> Mapping[str, re.Pattern[str]]:
-    """What the values of fields with telling examples look like, by the fields' paths."""
+    """Returns the patterns of the values of fields with telling examples, by the fields' paths."""
     patterns = {}
     for slot in form.slots:
         looks = dict.fromkeys(found for example in _examples(slot) if (found := _pattern(example)))
@@ -46,7 +46,7 @@ def patterns_of(form: Form) -> Mapping[str, re.Pattern[str]]:
 
 
 def example_prior(given: PriorInput) -> PriorScores:
-    """The scores that examples give to the fields that have some: 0 or own."""
+    """Returns the scores of the fields with examples: 0 or `own`."""
     page, scores = given.page, {}
     pieces = page.columns.pieces
     for path, pattern in patterns_of(given.form).items():
@@ -58,7 +58,7 @@ def example_prior(given: PriorInput) -> PriorScores:
 
 
 def _examples(slot: Slot) -> Iterator[str]:
-    """The examples of a field that takes texts as they stand."""
+    """Yields the examples of a field that takes texts unchanged."""
     if not slot.free or slot.options:
         return
     yield from (str(json.loads(example)).strip() for example in slot.examples)
@@ -67,20 +67,20 @@ def _examples(slot: Slot) -> Iterator[str]:
         clause = _ENDED.split(rest, maxsplit=1)[0]
         listed = _BETWEEN.split(clause)
         if len(clause) == _READ:
-            # The last one may have been cut in two.
+            # The cut may have split the last one.
             listed.pop()
-        # The sentence may go on behind the last one.
+        # The sentence may continue behind the last one.
         yield from takewhile(_pattern, (example.strip(_QUOTES) for example in listed))
 
 
 def _pattern(example: str) -> str:
-    """The pattern of what looks as an example does, "" where its look tells nothing.
+    """Returns the pattern of texts that look like an example, or "" if its look tells nothing.
 
     Figures stand for figures, letters for letters, capitals for capitals; signs for themselves.
     """
     if not any(map(str.isdecimal, example)) or len(example) > _LONGEST:
         return ""
-    # A number with decimals looks as one without. "1.2.3" is none: its signs are its own.
+    # A number with decimals has the pattern of one without. "1.2.3" is no number: its signs stay.
     example = re.sub(r"(?<![\d.,])(\d+)[.,]\d+(?![.,]?\d)", r"\1", example)
     decimals = "" if re.search("[.,]", example) else r"(?:[.,]\d++)?"
     parts = [(kind, "".join(own)) for kind, own in groupby(example, _kind)]
@@ -96,7 +96,7 @@ def _kind(character: str) -> str:
 
 
 def _part(kind: str, own: str, decimals: str) -> str:
-    """What a part of an example stands for; of long numbers the count of figures is telling."""
+    """Returns the pattern of a part of an example; long numbers keep their count of figures."""
     if kind == "figure":
         return rf"\d{{{len(own)}}}" if len(own) > 3 else rf"\d{{1,3}}{decimals}"
     if kind == "capital":

@@ -1,9 +1,9 @@
-"""The fields of an object, and the items of a list, stand below a heading with its name.
+"""Heading prior: the fields of an object, and the items of a list, stand below a heading with its name.
 
-Two parties of a document have fields of the same names, and the label before a value tells only which field
-it is. The names of the objects are looked for among the cells of the page: a short cell with the words of one
-is its heading, and what stands below it, up to the next heading, is likelier that object's. A lexical prior
-for the pointers, as `label_prior.py` is for fields.
+Two parties of a document have fields of the same names, and the label before a value tells only its field. The prior
+searches the cells of the page for the names of the objects: a short cell with the words of a name is a heading. The
+values below it, up to the next heading, are likelier that object's. It is a lexical prior for the pointers, as
+`label_prior.py` is for fields.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from cinnabar.schemas.pointers import above, unescape
 
 @dataclass(frozen=True, slots=True)
 class NamedObject:
-    """An object or list: the names that it and those around it go by, those of its fields, its description.
+    """An object or list: its names and those of its parents, the names of its fields, its description.
 
-    The fields of a list are none of the record: any two lists are rivals.
+    The fields of a list do not belong to the record: any two lists are rivals.
     """
 
     names: tuple[Words, ...]
@@ -43,9 +43,9 @@ class NamedObject:
     note: Words = ()
 
     def is_rival(self, other: NamedObject, same_names: float) -> bool:
-        """Whether a value may be taken for one of the other's, by its label.
+        """Returns whether the label of a value may also belong to the other object.
 
-        same_names: the share of the names of the one with fewer fields that both have.
+        same_names: the least share of names that both have, of the one with fewer fields.
         """
         return len(self.fields & other.fields) >= same_names * min(len(self.fields), len(other.fields))
 
@@ -55,10 +55,10 @@ Objects = Mapping[str, NamedObject]
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A cell that names objects: its line and left edge, the edge of the next cell, and how surely it does.
+    """A cell that names objects: its line and left edge, the edge of the next cell, and its certainty.
 
-    Its own words end before the character `behind`; `reach` is the number of lines over which it counts for
-    a third.
+    Its own words end before the character `behind`; `reach` is the number of lines over which its weight falls to a
+    third.
     """
 
     line: int
@@ -73,7 +73,7 @@ class Heading:
 
 @lru_cache(maxsize=256)
 def objects_of(form: Form) -> Objects:
-    """The record's lists, and its objects that have fields of their own, by their paths."""
+    """Returns the record's lists, and its objects that have fields of their own, by their paths."""
     titles = {n.path: n.title for n in walk(form.root) if not isinstance(n, Slot) and n.path}
     fields: dict[str, set[str]] = {}
     for slot in form.slots:
@@ -94,7 +94,7 @@ def objects_of(form: Form) -> Objects:
 
 
 def heading_prior(given: PriorInput) -> PriorScores:
-    """The scores that headings give to objects, -others to own, and to the items of lists in their blocks."""
+    """Returns the scores of objects by their headings, -others to own, and of the items of lists in their blocks."""
     config, objects = given.config.heading_prior, objects_of(given.form)
     scores = _object_scores(objects, given.page, given.config)
     rows = {}
@@ -107,7 +107,7 @@ def heading_prior(given: PriorInput) -> PriorScores:
 
 
 def _object_scores(objects: Objects, page: Page, config: PriorConfig) -> dict[str, Floats]:
-    """The scores of each object, by its path: [T]; nothing where the page has no heading."""
+    """Returns the scores of each object, [T], by its path; no scores if the page has no heading."""
     names = {name for own in objects.values() for name in own.names}
     notes = {own.note for own in objects.values()}
     if not names or not page.short:
@@ -122,7 +122,7 @@ def _object_scores(objects: Objects, page: Page, config: PriorConfig) -> dict[st
 
 
 def _sure(objects: Objects, naming: Naming) -> Floats:
-    """How surely each of C cells names each of P objects: [P, C]."""
+    """Returns how surely each of C cells names each of P objects: [P, C]."""
     sure = np.zeros((len(objects), len(naming.cells)), np.float32)
     for best, own in zip(sure, objects.values(), strict=True):
         for name in own.names:
@@ -130,7 +130,7 @@ def _sure(objects: Objects, naming: Naming) -> Floats:
             np.maximum(best, mine * (0.4 + 0.6 * theirs), out=best)
             np.maximum(best, naming.as_phrases(name), out=best)
         if own.note:
-            # One word of a description is most often a word of something else, too.
+            # One word of a description is most often a word of another cell, too.
             several = np.asarray([len(words) > 1 for words in naming.cells])
             np.maximum(best, several * naming.noted(own.note), out=best)
     return sure
@@ -139,7 +139,7 @@ def _sure(objects: Objects, naming: Naming) -> Floats:
 def _heading(
     short: Short, objects: Objects, sure: Floats, columns: Columns, config: HeadingPriorConfig
 ) -> Heading | None:
-    """The heading that a cell is, if it names any object as surely as [P] of `sure` says."""
+    """Returns a cell as a heading if it names any object surely enough, by the certainties `sure`, [P]; else None."""
     most = float(sure.max())
     if most < config.least:
         return None
@@ -156,7 +156,7 @@ def _heading(
 def _block_scores(
     headings: Sequence[Heading], objects: Objects, columns: Columns, config: HeadingPriorConfig
 ) -> dict[str, Floats]:
-    """The scores that each piece has from the heading that is next above it, by object."""
+    """Returns the scores of each piece from the nearest heading above it, by object."""
     pieces = columns.pieces
     scores = {path: np.zeros(len(pieces), np.float32) for path in objects}
     rivals = {
@@ -169,7 +169,7 @@ def _block_scores(
     }
 
     def mark(heading: Heading, first: int, until: int, lines: int) -> None:
-        """Let the pieces [first, until), so many lines below a heading, have its scores."""
+        """Gives the pieces [first, until), so many lines below a heading, its scores."""
         weight = heading.sure * math.exp(-lines / heading.reach)
         for path, own in scores.items():
             if path in heading.objects:
@@ -197,7 +197,7 @@ def _block_scores(
 
 
 def _is_below(line: int, left: int, heading: Heading, indent: int) -> bool:
-    """Whether a cell stands behind a heading on its line, or below it."""
+    """Returns whether a cell stands behind a heading on its line, or below it."""
     if line == heading.line:
         return left > heading.left
     return heading.left - indent <= left < heading.until

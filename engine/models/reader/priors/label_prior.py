@@ -1,7 +1,7 @@
-"""The value of a field stands behind its label on a line, or below it where nothing does.
+"""Label prior: the value of a field stands behind its label on a line, or below it if nothing stands behind.
 
-A lexical prior for the pointers: what a label stands before is likelier the start of its field's value, and
-less likely that of other fields'.
+It is a lexical prior for the pointers: the stretch behind a label is likelier the start of its field's value, and less
+likely that of other fields.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from cinnabar.engine.models.reader.priors.prior import PriorInput, PriorScores
 
 
 def label_prior(given: PriorInput) -> PriorScores:
-    """The scores that labels give to the fields of the record: -others to own."""
+    """Returns the scores of the fields of the record by their labels: -others to own."""
     config, fields = given.config.label_prior, fields_of_record(given.form)
     scores = np.zeros((len(fields), given.pieces), np.float32)
     for label in given.labels:

@@ -1,7 +1,7 @@
 """The labels of a page, settled for all fields of the record together.
 
-A short cell, or what stands in one before a colon, is a field's label as surely as its words are the field's
-name, and the less the more they are like another field's; a list of texts is asked for as a field is.
+A short cell, or the part of a cell before a colon, is a field's label as surely as its words are the field's name, and
+the less surely the more similar they are to another field's name. A list of texts has labels like a field.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from cinnabar.schemas.form.form import Form, Slot
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A cell that is a label, how surely of each of F fields, and what it labels, pieces [first, until)."""
+    """A cell that is a label, its certainty for each of F fields, and the labelled pieces [first, until)."""
 
     cell: int
     claims: Floats
@@ -39,7 +39,7 @@ class Label:
 
 @lru_cache(maxsize=256)
 def fields_of_record(form: Form) -> Mapping[str, Asked]:
-    """What the fields outside of lists, and the lists of texts among them, go by, by their paths."""
+    """Returns the names and notes of the fields outside of lists, and of the lists of texts, by their paths."""
     asked = form_questions(form)
     found = {}
     for slot, question in zip(form.slots, asked.slots, strict=True):
@@ -47,13 +47,13 @@ def fields_of_record(form: Form) -> Mapping[str, Asked]:
             found[slot.path] = asked_of(slot.path, question)
     for array, question in zip(form.arrays, asked.arrays, strict=True):
         if "*" not in array.path and isinstance(array.item, Slot) and not array.item.options:
-            # What describes a list tells where its items are from ("listed by the landlord"), too.
+            # The description of a list also tells the source of its items ("listed by the landlord").
             found[array.path] = replace(asked_of(array.path, question), note=())
     return found
 
 
 def labels_of(form: Form, page: Page, config: PriorConfig) -> list[Label]:
-    """The labels of a page that have something to label, their claims in the order of `fields_of_record`."""
+    """Returns the labels of a page that label something, with their claims in the order of `fields_of_record`."""
     fields, columns = fields_of_record(form), page.columns
     short = [one for one in page.short if not one.has_figures]
     if not fields or not short:
@@ -72,7 +72,7 @@ def labels_of(form: Form, page: Page, config: PriorConfig) -> list[Label]:
 
 
 def _claims(fields: list[Asked], naming: Naming, config: PriorConfig) -> Floats:
-    """How surely each of C cells is the label of each of F fields: [F, C]."""
+    """Returns how surely each of C cells is the label of each of F fields: [F, C]."""
     alike = np.stack([naming.named(field) for field in fields])
     claims = claims_of(alike, config.name_matching.rivals)
     claims = np.where(claims >= config.label_prior.least, claims, 0.0)
@@ -82,9 +82,9 @@ def _claims(fields: list[Asked], naming: Naming, config: PriorConfig) -> Floats:
 
 
 def _value_of(label: Short, columns: Columns, labels: Container[int]) -> tuple[int, int] | None:
-    """The pieces of what is labelled: the rest of the cell, the next cell on the line, or the one below.
+    """Returns the labelled pieces: the rest of the cell, the next cell on the line, or the one below.
 
-    A cell among `labels` is no value: what stands before it has none.
+    A cell among `labels` is no value: a label directly before it has none, and the result is None.
     """
     pieces, cell = columns.pieces, label.cell
     first, until = int(columns.first[cell]), int(columns.first[cell + 1])

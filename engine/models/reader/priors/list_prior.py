@@ -1,8 +1,8 @@
-"""The items of a list of texts, dates or numbers begin at lines or commas behind the list's label.
+"""List prior: the items of a list of texts, dates or numbers begin at lines or commas behind the list's label.
 
-"Present: Anna, Ben", or a name on each line behind or below "Present:", with or without bullets: items begin
-at lines, or behind commas, of what the label stands before (labels.py). A prior for the places where items
-begin, as `table_prior.py` is for lists of objects.
+"Present: Anna, Ben", or a name on each line behind or below "Present:", with or without bullets: items begin at lines,
+or behind commas, of the labelled text (labels.py). It is a prior for the beginnings of items, as `table_prior.py` is
+for lists of objects.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from cinnabar.engine.models.reader.priors.labels import Label, fields_of_record
 from cinnabar.engine.models.reader.priors.name_matching import Floats, Page
 from cinnabar.engine.models.reader.priors.prior import PriorInput, PriorScores
 
-#: "A. Smith" is marked by nothing.
+#: The bullets and numbers of items. "A. Smith" has none.
 _MARK = re.compile(
     r"\s*(?:[-–—•*·▪◦‣○●□■]|\(?(?:\d{1,3}|[a-z]|[ivx]{2,4}|[IVX]{2,4})[.)]|\(?[A-Z]\))\s+"
 )
-#: Between two figures a comma separates nothing.
+#: A comma between two figures separates nothing.
 _SEPARATOR = re.compile(r"(?<!\d),|,(?!\d)|[;()\[\]]")
 _AND = re.compile(r"\s(?:and|&|or|und|oder|et|ou|y|en)\s+")
 
 
 class Line(NamedTuple):
-    """A line of what a label stands before, pieces [first, until), and what marks it as an item."""
+    """A line of the text behind a label, pieces [first, until), and its mark as an item."""
 
     first: int
     until: int
@@ -38,9 +38,9 @@ class Line(NamedTuple):
 
 
 def list_prior(given: PriorInput) -> PriorScores:
-    """The scores that labels give to the beginnings of the items of lists of texts, `item` at most.
+    """Returns the scores of the beginnings of the items of lists of texts by their labels, `item` at most.
 
-    And those of their texts, behind what marks an item: `text` at most.
+    It also returns those of the items' texts, which begin behind the mark of an item: `text` at most.
     """
     items_of, texts_of = dict[str, Floats](), dict[str, Floats]()
     form, page, labels, config = given.form, given.page, given.labels, given.config.list_prior
@@ -71,9 +71,9 @@ def _scores(
     page: Page,
     config: ListPriorConfig,
 ) -> tuple[Floats, Floats]:
-    """The scores of the items of one list and of their texts, [T] each, by how sure its labels and lines are.
+    """Returns the scores of one list's items and of their texts, [T] each, by the certainty of its labels and lines.
 
-    ends: the cells of labels, which end a list; is_cut: whether there were more lines than are looked at.
+    ends: the cells of labels, which end a list; is_cut: whether there were more lines than the most that are searched.
     """
     pieces = len(page.columns.pieces)
     items = np.full(pieces, -config.outside * max(sure for sure, _ in listed), np.float32)
@@ -93,10 +93,10 @@ def _scores(
 
 
 def _lines(label: Label, others: Container[int], page: Page, most: int, indent: int) -> list[Line]:
-    """The lines of what a label stands before, `most` of them.
+    """Returns at most `most` lines of the text behind a label.
 
-    They end before a cell of `others`, which are labels, and before a line that begins farther left than
-    `indent` of the first one.
+    They end before a cell of `others`, which are labels, and before a line that begins more than `indent` left of the
+    first one.
     """
     columns, pieces = page.columns, page.columns.pieces
     cell = int(columns.cell[label.first])
@@ -118,7 +118,7 @@ def _lines(label: Label, others: Container[int], page: Page, most: int, indent: 
 
 
 def _is_prose(lines: Sequence[Line], page: Page, most: float) -> bool:
-    """Whether these lines are a paragraph: none is marked, and they have `most` words or more in the mean."""
+    """Returns whether these lines are a paragraph: none has a mark, and their mean is `most` words or more."""
     if len(lines) < 2 or any(line.mark for line in lines):
         return False
     start, end = page.columns.pieces.start, page.columns.pieces.end
@@ -127,7 +127,7 @@ def _is_prose(lines: Sequence[Line], page: Page, most: float) -> bool:
 
 
 def _first_of(cells: Sequence[int], piece: int, page: Page) -> int:
-    """The first piece of the next of these cells, ascending, from this piece on; else the end of the page."""
+    """Returns the first piece of the next of these cells, ascending, from this piece on; else the end of the page."""
     columns = page.columns
     if piece == len(columns.pieces):
         return piece
@@ -136,7 +136,7 @@ def _first_of(cells: Sequence[int], piece: int, page: Page) -> int:
 
 
 def _end_of_line(piece: int, others: Container[int], columns: Columns) -> int:
-    """The piece behind the cells of a line, from that of this piece up to one of `others`."""
+    """Returns the piece behind the cells of a line, from that of this piece up to one of `others`."""
     cell = int(columns.cell[piece])
     line = columns.line[cell]
     cell += 1
@@ -146,18 +146,18 @@ def _end_of_line(piece: int, others: Container[int], columns: Columns) -> int:
 
 
 def _mark_of(first: int, page: Page) -> re.Match[str] | None:
-    """What marks the line that begins with this piece as an item."""
+    """Returns the item mark of the line that begins with this piece."""
     return _MARK.match(page.text, int(page.columns.pieces.start[first]))
 
 
 def _beginnings(lines: Sequence[Line], page: Page, brief: int) -> Iterator[tuple[int, int]]:
-    """The pieces at which items, and their texts, begin: at marked lines, at all lines, or behind commas."""
+    """Yields the pieces at which items, and their texts, begin: at marked lines, at all lines, or behind commas."""
     pieces, text = page.columns.pieces, page.text
     if any(line.mark for line in lines):
         for first, _, mark in lines:
             words = pieces.at(mark.end()) if mark is not None else lines[-1].until
             if mark is not None and words < lines[-1].until:
-                # Training has items begin at their line, unless letters stand before them.
+                # In training an item begins at its line, unless the mark has letters.
                 yield words if any(map(str.isalpha, mark[0])) else first, words
         return
     start, end = int(pieces.start[lines[0].first]), int(pieces.end[lines[-1].until - 1])
@@ -170,9 +170,9 @@ def _beginnings(lines: Sequence[Line], page: Page, brief: int) -> Iterator[tuple
 
 
 def _behind_separators(text: str, start: int, end: int, brief: int) -> Iterator[int]:
-    """The characters behind commas that stand in no brackets; behind semicolons where there are some.
+    """Yields the characters behind commas outside of brackets; behind semicolons instead if there are some.
 
-    And behind the "and" of a last item of `brief` words at most.
+    It also yields the character behind the "and" of a last item of at most `brief` words.
     """
     found: dict[str, list[int]] = {",": [], ";": []}
     depth = 0

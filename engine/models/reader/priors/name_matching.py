@@ -1,6 +1,6 @@
-"""How alike the short cells of a page are to the names of a form's fields, objects and lists.
+"""Name matching: the similarity of a page's short cells to the names of a form's fields, objects and lists.
 
-Headings, labels and heads of columns are such cells (heading_prior.py, labels.py, tables.py): all three ask here.
+Headings, labels and heads of columns are such cells; heading_prior.py, labels.py and tables.py use this module.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from cinnabar.engine.models.reader.network.phrase_vectors import phrase_likeness
 from cinnabar.engine.models.reader.priors.config import NameMatchingConfig
 from cinnabar.schemas.pointers import unescape
 
-#: Most words of a cell, or of its beginning up to its colon, that may be a name.
+#: The most words of a cell, or of its beginning up to its colon, that may be a name.
 _WORDS = 6
-#: Characters of such a beginning, and the words before a colon that count where a longer line ends with it.
+#: The most characters of such a beginning, and the words before a colon that count if a longer line ends with it.
 _LONGEST, _TAIL = 80, 2
-#: Letters in which two words have to agree, by fewer than which one is longer.
+#: The letters in which two words must agree; one may be longer by fewer letters than this.
 _STEM = 4
-#: Words of fewer letters are alike only to themselves.
+#: Words of fewer letters are similar only to themselves.
 _SHORTEST = 3
-#: Frequent words stand first in the vocabulary: what is found of a description before this one says nothing.
+#: Frequent words stand first in the vocabulary: a description's words before this place say nothing.
 _FREQUENT = 2200
-#: Cells that are compared with names together: 12 MB of letters.
+#: The number of cells that are compared with names together: 12 MB of letters.
 _CELLS_AT_ONCE = 4096
 _WORD = re.compile(r"[^\W_]+")
 Words = tuple[str, ...]
@@ -50,37 +50,37 @@ class Short:
 
     @property
     def has_figures(self) -> bool:
-        """Whether a figure is among its letters: a value rather than a name."""
+        """Whether its words have a figure, which makes it a value rather than a name."""
         return any(c.isdigit() for word in self.words for c in word)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a field goes by: its names, and the words of its description."""
+    """The names of a field, and the words of its description."""
 
     names: tuple[Words, ...]
     note: Words
 
 
 def asked_for(names: Sequence[str], note: str = "") -> Asked:
-    """What goes by these names and this description."""
+    """Returns these names and this description as words."""
     found = dict.fromkeys(words_in(name) for name in names)
     return Asked(tuple(name for name in found if name), tuple(dict.fromkeys(words_in(note))))
 
 
 def asked_of(path: str, question: Question) -> Asked:
-    """What a field or list goes by: its name in the schema, its label, and its description."""
+    """Returns the names and the note of a field or list: its name in the schema, its label, and its description."""
     own = words_of(unescape(path.rpartition("/")[2]))
     return asked_for([own, question.label], question.note)
 
 
 def words_in(text: str) -> Words:
-    """The words of a text, in small letters."""
+    """Returns the words of a text, in small letters."""
     return tuple(_WORD.findall(text.lower()))
 
 
 def short_cells(text: str, columns: Columns) -> list[Short]:
-    """The cells that are short, or begin with a few words and a colon."""
+    """Returns the cells that are short, or begin with a few words and a colon."""
     pieces, found = columns.pieces, []
     starts, ends = pieces.start[columns.first[:-1]].tolist(), pieces.end[columns.first[1:] - 1].tolist()
     for cell, (start, end) in enumerate(zip(starts, ends, strict=True)):
@@ -97,9 +97,9 @@ def short_cells(text: str, columns: Columns) -> list[Short]:
 
 @dataclass(frozen=True, slots=True)
 class WordVectors:
-    """By what words are compared.
+    """The vectors by which words are compared.
 
-    vectors: [V, H], those of the vocabulary; letters: those of runs of letters (network/phrase_vectors.py).
+    vectors: [V, H], those of the vocabulary; letters: those of letter n-grams (network/phrase_vectors.py).
     """
 
     vectors: Tensor
@@ -109,7 +109,7 @@ class WordVectors:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A passage in which names are looked for: its cells, the short ones, and by what words are compared."""
+    """A passage that is searched for names: its cells, the short ones among them, and the vectors of words."""
 
     text: str
     columns: Columns
@@ -118,12 +118,12 @@ class Page:
 
     @classmethod
     def of(cls, text: str, columns: Columns, words: WordVectors) -> Page:
-        """The page of this text."""
+        """Returns the page of this text."""
         return cls(text, columns, short_cells(text, columns), words)
 
 
 class Naming:
-    """How alike some names and C distinct cells' words are, each word by itself and all of them as a phrase."""
+    """The similarity of some names to C distinct cells, word by word and as phrases."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class Naming:
         config: NameMatchingConfig,
     ) -> None:
         self._config = config
-        # The priors are the same on every device; in bfloat16 phrases would be alike by chance.
+        # The priors are the same on every device; bfloat16 would make some phrases similar by chance.
         with torch.no_grad(), torch.autocast(words.vectors.device.type, enabled=False):
             self.cells = sorted(set(cells))
             ours = sorted({word for own in (*names, *notes) for word in own})
@@ -152,17 +152,17 @@ class Naming:
             self._phrases = _alike_phrases(sorted(set(names)), self.cells, words.letters, words.wordpieces)
 
     def shares(self, name: Words) -> tuple[Floats, Floats]:
-        """Which share of the name's words each cell has, and which share of the cell's the name: [C] each."""
+        """Returns the share of the name's words in each cell, and the share of the cell's in the name: [C] each."""
         near = self._near[[self._row[word] for word in name]][:, self._words]
         theirs: Floats = near.max(0).sum(-1) / self._count
         return near.max(-1).mean(0), theirs
 
     def as_phrases(self, name: Words) -> Floats:
-        """How alike the name and each cell are as phrases, 0 to 1: [C]."""
+        """Returns the similarity of the name and each cell as phrases, 0 to 1: [C]."""
         return self._phrases[name]
 
     def named(self, asked: Asked) -> Floats:
-        """How surely each cell's words are what is asked for, in a name or in the description: [C]."""
+        """Returns how surely each cell names the field, by a name or by the description: [C]."""
         best = np.zeros(len(self.cells), np.float32)
         for name in asked.names:
             both = np.stack(self.shares(name))
@@ -171,7 +171,7 @@ class Naming:
         return np.maximum(self._config.named * best, self.noted(asked.note)) if asked.note else best
 
     def noted(self, note: Words) -> Floats:
-        """How surely each cell's words are those of a description: [C]. Frequent words say nothing."""
+        """Returns how surely each cell's words are those of a description: [C]. Frequent words say nothing."""
         telling = tuple(word for word in note if self._tells[word])
         if not telling:
             return np.zeros(len(self.cells), np.float32)
@@ -179,26 +179,26 @@ class Naming:
 
 
 def _tells(pieces: Sequence[int]) -> bool:
-    """Whether a word of these pieces says something: one of several pieces is no frequent one."""
+    """Returns whether a word of these pieces says something: a word of several pieces is not frequent."""
     return len(pieces) > 1 or (len(pieces) == 1 and pieces[0] >= _FREQUENT)
 
 
 def unrivalled(alike: Floats, rivals: float) -> Floats:
-    """A factor for each of [A, B]: less where another of A is more alike to the same of B."""
+    """Returns a factor for each of [A, B]: less if another of A is more similar to the same of B."""
     factor: Floats = np.exp(rivals * np.minimum(0.0, alike - most_of_others(alike)))
     return factor
 
 
 def claims_of(alike: Floats, rivals: float) -> Floats:
-    """How surely each of F fields goes by each of C cells, [F, C], after the likeness of all others.
+    """Returns how surely each of F fields is named by each of C cells, [F, C], given the similarity of all others.
 
-    rivals: how fast a cell counts for less as one field's, the more it is like another one's name.
+    rivals: how fast a cell counts less for a field, the more similar it is to another field's name.
     """
     return alike * unrivalled(alike, rivals) * unrivalled(alike.T, rivals).T
 
 
 def most_of_others(values: Floats) -> Floats:
-    """For each of [A, B] the most of any other A for the same B; 0 where there is none."""
+    """Returns for each of [A, B] the maximum over the other A for the same B; 0 if there is none."""
     if len(values) < 2:
         return np.zeros_like(values)
     second, first = np.partition(values, len(values) - 2, axis=0)[-2:]
@@ -213,7 +213,7 @@ def _alike(
     wordpieces: WordPieces,
     config: NameMatchingConfig,
 ) -> Floats:
-    """How alike words are, 0 to 1: [A, B], for two sorted lists of them."""
+    """Returns the similarity of words, 0 to 1: [A, B], for two sorted lists of them."""
     if not ours or not theirs:
         return np.zeros((len(ours), len(theirs)), np.float32)
     near = _vectors(ours, vectors, wordpieces) @ _vectors(theirs, vectors, wordpieces).T
@@ -235,7 +235,7 @@ def _alike(
 def _alike_phrases(
     names: Sequence[Words], cells: Sequence[Words], letters: Tensor, wordpieces: WordPieces
 ) -> dict[Words, Floats]:
-    """How alike names and C cells are as phrases, 0 to 1: [C] for each name."""
+    """Returns the similarity of names and C cells as phrases, 0 to 1: [C] for each name."""
     if not names or not cells:
         return {}
     asked = vectors_of(letters, [" ".join(name) for name in names], wordpieces)
@@ -248,6 +248,6 @@ def _alike_phrases(
 
 
 def _vectors(words: Sequence[str], vectors: Tensor, wordpieces: WordPieces) -> Tensor:
-    """The words' vectors, those of their pieces in the mean, of length one: [W, H]."""
+    """Returns the mean vector of each word's pieces, of length one: [W, H]."""
     means = [vectors[list(wordpieces.ids(word)) or [0]].float().mean(0) for word in words]
     return F.normalize(torch.stack(means), dim=-1)

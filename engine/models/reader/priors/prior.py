@@ -1,4 +1,4 @@
-"""The form of a prior: a function from a form and a page to scores that are added to the network's."""
+"""The interface of a prior: a function from a form and a page to scores that are added to the network's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cinnabar.schemas.form.form import Form
 
 @dataclass(frozen=True)
 class PriorInput:
-    """A form, a page on which its names are looked for, and the weights of all priors."""
+    """A form, a page that is searched for its names, and the weights of all priors."""
 
     form: Form
     page: Page
@@ -23,21 +23,21 @@ class PriorInput:
 
     @property
     def pieces(self) -> int:
-        """How many pieces the page has."""
+        """The number of pieces of the page."""
         return len(self.page.columns.pieces)
 
     @cached_property
     def labels(self) -> list[Label]:
-        """The labels of the page: several priors go by them."""
+        """The labels of the page, which several priors share."""
         return labels_of(self.form, self.page, self.config)
 
 
 @dataclass(frozen=True, slots=True)
 class PriorScores:
-    """What one prior adds to log odds at each of T pieces of a page, [T] each, by the paths of the form.
+    """The log odds that one prior adds at each of T pieces of a page, [T] each, by the paths of the form.
 
-    values: that the value of a field starts there; objects: that the value of any field of an object does;
-    rows: that an item of an array begins there.
+    values: that the value of a field starts there; objects: that the value of any field of an object does; rows: that
+    an item of an array begins there.
     """
 
     values: Mapping[str, Floats] = field(default_factory=dict)
@@ -46,8 +46,8 @@ class PriorScores:
 
 
 class Prior(Protocol):
-    """One prior; paths of which it knows nothing are left out of its scores."""
+    """One prior; its scores leave out paths without any."""
 
     def __call__(self, given: PriorInput) -> PriorScores:
-        """The scores for this form on this page."""
+        """Returns the scores for this form on this page."""
         ...

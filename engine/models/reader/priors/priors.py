@@ -1,7 +1,6 @@
 """All priors by name, and their scores for the slots of a form in the windows of a passage.
 
-They are read once for a form and a passage; their scores are added to the network's for the pieces of each
-window.
+They are computed once for a form and a passage; their scores are added to the network's for the pieces of each window.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from cinnabar.engine.models.reader.priors.prior import Prior, PriorInput
 from cinnabar.engine.models.reader.priors.table_prior import table_prior
 from cinnabar.schemas.form.form import ArrayNode, Slot
 
-#: The priors of places, in their order: of two that know where an array's items begin the first one counts.
+#: The priors of places, in their order: if two score the beginnings of an array's items, the first one counts.
 PRIORS: dict[str, Prior] = {
     "label_prior": label_prior,
     "table_prior": table_prior,
@@ -32,7 +31,7 @@ PRIORS: dict[str, Prior] = {
 
 
 class Priors:
-    """The scores of a passage's words: where the values of a form start, and where items of lists begin."""
+    """The scores of a passage's pieces for the values of a form, and for the items of its lists."""
 
     def __init__(self, given: PriorInput) -> None:
         self._values: dict[str, Floats] = {}
@@ -46,12 +45,12 @@ class Priors:
                 self._rows = {**scores.rows, **self._rows}
 
     def starts(self, windows: Sequence[Window], slots: Sequence[Sequence[Slot]], width: int) -> Tensor:
-        """How much likelier the slots that look at each of N windows start at each piece: [N, S, T]."""
+        """Returns the log odds that the slots of each of N windows start at each piece: [N, S, T]."""
         scores = torch.zeros(len(windows), max(map(len, slots)), width)
         for i, (w, own) in enumerate(zip(windows, slots, strict=True)):
             for j, slot in enumerate(own):
                 parent, _, name = slot.path.rpartition("/")
-                # The heading of a list says nothing of the text of an item.
+                # The heading of a list says nothing about the text of an item.
                 of_object = self._objects.get(parent) if name != "*" else None
                 for found in (self._values.get(slot.path), of_object):
                     if found is not None:
@@ -59,7 +58,7 @@ class Priors:
         return scores
 
     def rows(self, windows: Sequence[Window], arrays: Sequence[ArrayNode], width: int) -> Tensor:
-        """How much likelier an item of each of A lists begins at each piece of N windows: [N, A, T]."""
+        """Returns the log odds that an item of each of A lists begins at each piece of N windows: [N, A, T]."""
         scores = torch.zeros(len(windows), len(arrays), width)
         for i, w in enumerate(windows):
             for j, array in enumerate(arrays):
@@ -70,6 +69,6 @@ class Priors:
 
 
 def _add(whole: dict[str, Floats], part: Mapping[str, Floats]) -> None:
-    """Add the scores of one prior to those of the priors before it."""
+    """Adds the scores of one prior to those of the priors before it."""
     for path, scores in part.items():
         whole[path] = whole[path] + scores if path in whole else scores

@@ -1,8 +1,8 @@
-"""The fields of a list's items stand below the heads of their columns, and items begin on lines of the table.
+"""Table prior: a list's fields stand below the heads of their columns, and its items begin on lines of the table.
 
-A value below a head is likelier that of the head's field, and less likely that of the fields that go by other
-heads. A line that fills the columns of its table begins an item, one that fills few of them, or stands
-outside, rather not. Both are lexical priors for the pointers, as `label_prior.py` is for the record's fields.
+A value below a head is likelier that of the head's field, and less likely that of the fields of other heads. A line
+that fills the columns of its table likely begins an item; a line that fills few of them, or stands outside, does not.
+Both are lexical priors for the pointers, as `label_prior.py` is for the record's fields.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cinnabar.engine.models.reader.priors.tables import Table, tables_of
 
 
 def table_prior(given: PriorInput) -> PriorScores:
-    """The scores that tables give to the fields of lists, and to the beginnings of their items."""
+    """Returns the scores of the fields of lists, and of the beginnings of their items, by their tables."""
     config, tables = given.config.table_prior, tables_of(given.form, given.page, given.config)
     rows = {path: _row_scores(own, given.pieces, config) for path, own in tables.items()}
     return PriorScores(values=_field_scores(tables, given.pieces, config), rows=rows)
@@ -27,7 +27,7 @@ def table_prior(given: PriorInput) -> PriorScores:
 def _field_scores(
     tables: Mapping[str, Sequence[Table]], pieces: int, config: TablePriorConfig
 ) -> dict[str, Floats]:
-    """The scores of each field, by its path: [T], -others to own."""
+    """Returns the scores of each field, by its path: [T], -others to own."""
     scores: dict[str, Floats] = {}
     for own in tables.values():
         scores |= {path: np.zeros(pieces, np.float32) for path in own[0].fields}
@@ -42,13 +42,13 @@ def _field_scores(
 
 
 def _head_scores(claims: Floats, config: TablePriorConfig) -> Floats:
-    """The score that each head gives to each field: [H, F]."""
+    """Returns the score that each head gives to each field: [H, F]."""
     rivals = np.maximum(most_of_others(claims.T).T, most_of_others(claims))
     return (config.own * claims - config.others * rivals * (1 - claims)).astype(np.float32)
 
 
 def _row_scores(tables: Sequence[Table], pieces: int, config: TablePriorConfig) -> Floats:
-    """The scores of the beginnings of a list's items: [T], `row` at most."""
+    """Returns the scores of the beginnings of a list's items: [T], `row` at most."""
     trusted = [_trust(table, config) for table in tables]
     scores = np.full(pieces, -config.outside * max(trusted), np.float32)
     for table, trust in zip(tables, trusted, strict=True):
@@ -62,6 +62,6 @@ def _row_scores(tables: Sequence[Table], pieces: int, config: TablePriorConfig) 
 
 
 def _trust(table: Table, config: TablePriorConfig) -> float:
-    """How surely a table is the list's, 0 to 1: by the share of the fields that have a head."""
+    """Returns how surely a table is the list's, 0 to 1, by the share of the fields that have a head."""
     share = table.claims.max(0).mean()
     return float(np.clip((share - config.few) / (config.many - config.few), 0, 1))

@@ -1,8 +1,8 @@
 """The tables of a page that hold a form's lists, by the heads of their columns.
 
-A line of a few cells that go by the names of several fields of one list is the head of a table. Which head is
-which field's is settled for all of them together: a head is the less one field's, the more it is like another
-one's name. What stands below, to the table's end, stands below one of the heads.
+A line of a few cells that name several fields of one list is the head of a table. All heads are assigned to fields
+together: a head counts less for a field, the more similar it is to another field's name. Everything below, to the
+table's end, belongs to one of the heads.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from cinnabar.engine.models.reader.priors.name_matching import (
 )
 from cinnabar.schemas.form.form import Form
 
-#: Cells of a line that is a table's at most, for heads of two lines.
+#: The most cells of a line in a head of two lines.
 _MANY = 60
 
 Ints = npt.NDArray[np.int32]
@@ -46,9 +46,9 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of one list: its F fields' paths, how surely each of H heads is each one's, and its lines.
+    """A table of one list: its F fields' paths, the certainty of each of H heads for each, and its lines.
 
-    claims: [H, F]; body: of each line of the table, what stands below which head.
+    claims: [H, F]; body: the runs of each line of the table, by head.
     """
 
     fields: tuple[str, ...]
@@ -58,7 +58,7 @@ class Table:
 
 @lru_cache(maxsize=256)
 def fields_of_lists(form: Form) -> Mapping[str, Mapping[str, Asked]]:
-    """The fields of the items of each list of objects, by the list's path and their own."""
+    """Returns the fields of the items of each list of objects, by the list's path and their own."""
     found: dict[str, dict[str, Asked]] = {}
     for slot, question in zip(form.slots, form_questions(form).slots, strict=True):
         array, star, name = slot.path.rpartition("/*")
@@ -68,7 +68,7 @@ def fields_of_lists(form: Form) -> Mapping[str, Mapping[str, Asked]]:
 
 
 def tables_of(form: Form, page: Page, config: PriorConfig) -> dict[str, list[Table]]:
-    """The tables of each list in their order, by its path."""
+    """Returns the tables of each list in their order, by its path."""
     least, columns = config.table_prior.heads, page.columns
     lists = {array: fields for array, fields in fields_of_lists(form).items() if len(fields) >= least}
     lines = _lines(page, least) if lists else {}
@@ -86,7 +86,7 @@ def tables_of(form: Form, page: Page, config: PriorConfig) -> dict[str, list[Tab
         heads: dict[int, dict[int, Floats]] = {}
         for line, cells in lines.items():
             own = _heads(cells, alike, place, config)
-            # A head of two lines, if the upper one is none by itself.
+            # A head of two lines, if the upper one alone is no head.
             if own is None and line - 1 not in heads and both[line] != cells:
                 own = _heads(both[line], alike, place, config)
             if own is not None:
@@ -102,7 +102,7 @@ def tables_of(form: Form, page: Page, config: PriorConfig) -> dict[str, list[Tab
 
 
 def _lines(page: Page, least: int) -> dict[int, dict[int, Words]]:
-    """By line, the words of the cells that may be heads: short ones without figures that are no labels.
+    """Returns by line the words of the cells that may be heads: short ones without figures that are no labels.
 
     Lines of fewer such cells than `least` are left out.
     """
@@ -116,7 +116,7 @@ def _lines(page: Page, least: int) -> dict[int, dict[int, Words]]:
 
 
 def _joined(line: Mapping[int, Words], over: Mapping[int, Words], columns: Columns) -> dict[int, Words]:
-    """The words of a line's cells behind those of the cells above them."""
+    """Returns the words of a line's cells behind those of the cells above them."""
     if not over or max(len(line), len(over)) > _MANY:
         return dict(line)
     own, upper = list(line), list(over)
@@ -132,9 +132,9 @@ def _joined(line: Mapping[int, Words], over: Mapping[int, Words], columns: Colum
 def _heads(
     cells: Mapping[int, Words], alike: Floats, place: Mapping[Words, int], config: PriorConfig
 ) -> dict[int, Floats] | None:
-    """How surely each cell of a line is the head of each field, [F]; None where the line is no table's head.
+    """Returns the certainty of each cell of a line as the head of each field, [F], or None if the line is no head.
 
-    alike: [F, C], the likeness of fields to distinct cells' words; place: where these words are.
+    alike: [F, C], the similarity of fields to distinct cells' words; place: the places of these words.
     """
     own = alike[:, [place[words] for words in cells.values()]]
     claims = claims_of(own, config.name_matching.rivals)
@@ -153,14 +153,14 @@ def _table(
     columns: Columns,
     config: TablePriorConfig,
 ) -> Table:
-    """The table below the heads of one line, to the line `until` at most."""
+    """Returns the table below the heads of one line, to the line `until` at most."""
     first, behind = np.searchsorted(columns.line, (line, line + 1))
     none = np.zeros(len(fields), np.float32)
     claimed = np.stack([claims.get(head, none) for head in range(first, behind)])
     order = np.argsort(columns.left[first:behind], kind="stable")
     claimed = claimed[order]
     edges = columns.left[first:behind][order], columns.right[first:behind][order]
-    # A table that is over begins anew, as on the next page, with a line that fills most of its columns.
+    # A table that is over begins again, as on the next page, with a line that fills most of its columns.
     columns_of = set(np.flatnonzero(claimed.max(1) >= config.claimed).tolist())
     anew = max(config.heads + 1, config.filled * len(columns_of))
     body: list[list[Run]] = []
@@ -170,7 +170,7 @@ def _table(
     for begin, end in pairwise([behind, *cuts.tolist(), last] if last > behind else []):
         runs = [run for cell in range(begin, end) for run in _runs(cell, *edges, columns)]
         filled = {run.head for run in runs}
-        # Blank lines are lines, too.
+        # Blank lines count too.
         empty += int(columns.line[begin]) - above
         above = int(columns.line[begin])
         if len(filled) >= config.heads and (empty <= config.over or len(filled & columns_of) >= anew):
@@ -181,7 +181,7 @@ def _table(
 
 
 def _runs(cell: int, left: Ints, right: Ints, columns: Columns) -> list[Run]:
-    """The parts of a cell that stand below heads with these edges: most often all of it below one."""
+    """Returns the parts of a cell below heads with these edges: most often one part below one head."""
     first, until = int(columns.first[cell]), int(columns.first[cell + 1])
     own_left, own_right = columns.left[cell], columns.right[cell]
     between = (right[:-1] + left[1:]) / 2
