@@ -19,7 +19,7 @@ from pathlib import Path
 #: Raised whenever the code that decides values changes (`make version`).
 VALUES_VERSION = 4
 #: The hash of that code when the version was raised.
-SYNTAX = "54f38f95ee1513bb"
+SYNTAX = "64e29db040bdd89d"
 
 #: Folders and files whose code decides values, from the top of the project: from a file's bytes to its record.
 DECIDING = (
@@ -62,22 +62,21 @@ def _files(root: Path) -> Iterator[Path]:
 
 
 def _definitions(source: str) -> Iterator[str]:
-    """The hash of each statement at the top of a module that is no import and no docstring."""
-    for number, statement in enumerate(ast.parse(source).body):
-        if not isinstance(statement, _LEFT_OUT) and not (number == 0 and _is_text(statement)):
+    """Yields the hash of each statement at the top of a module that is no import and no bare text."""
+    for statement in ast.parse(source).body:
+        if not isinstance(statement, _LEFT_OUT) and not _is_text(statement):
             yield hashlib.sha256(_written(statement).encode()).hexdigest()
 
 
 def _written(node: object) -> str:
-    """A tree as text: every field that is set, but no docstring, import or place in the file."""
+    """Returns a tree as text: every field that is set, but no bare text, import or place in the file."""
     if isinstance(node, list):
-        return f"[{','.join(_written(one) for one in node if not isinstance(one, _LEFT_OUT))}]"
+        counted = (one for one in node if not isinstance(one, _LEFT_OUT) and not _is_text(one))
+        return f"[{','.join(map(_written, counted))}]"
     if not isinstance(node, ast.AST):
         return repr(node)
     parts = []
     for name, value in ast.iter_fields(node):
-        if name == "body" and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            value = value[1:] if value and _is_text(value[0]) else value
         # Fields that are empty came with later versions of Python, or say nothing.
         if value is None or value == [] or name in ("ctx", "kind", "type_comment"):
             continue
@@ -85,7 +84,8 @@ def _written(node: object) -> str:
     return f"{type(node).__name__}({','.join(parts)})"
 
 
-def _is_text(statement: ast.stmt) -> bool:
+def _is_text(statement: object) -> bool:
+    """Returns True for a docstring, and for a text below a constant or a field that documents it."""
     return (
         isinstance(statement, ast.Expr)
         and isinstance(statement.value, ast.Constant)

@@ -77,6 +77,7 @@ def test_any_change_of_code_changes_the_hash(tmp_path: Path, old: str, new: str)
         ('"""A rule."""\n', ""),
         ("  # why", ""),
         ("#: How much.\n", ""),
+        ("MUCH = 2.0\n", "MUCH = 2.0\n\"\"\"How much.\"\"\"\n"),
         ("import math", "import math\nfrom os import path"),
         ("return MUCH * x", "return (\n        MUCH * x\n    )"),
     ],
