@@ -18,8 +18,10 @@ from cinnabar.engine.models.base import Model, Row
 from cinnabar.engine.request import Filled, Passage, Request, Result
 from cinnabar.engine.scheduler import run
 from cinnabar.engine.step import commit, constrain
+from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.pointers import unescape
 
 #: Receives the number of steps taken and the record of each request of the batch, in their order.
 Observer = Callable[[int, list[str]], None]
@@ -134,20 +136,43 @@ class Engine:
 
 
 def _without_made_up_choices(form: Form, filled: Filled) -> Filled:
-    """The record, its demanded choices that are rather wrong than right flagged as missing.
+    """Returns the record, its demanded choices that are rather wrong than right flagged as missing.
 
-    Nothing of the document stands behind a chosen option but the model's word: an option that is likelier wrong is
-    made up. A slot of one option has no choice.
+    Only the model's word stands behind a chosen option. A choice is demanded if the schema refuses the record without
+    it: as a required property, in the branch of a union, or as one of the least items. A slot of one option has no
+    choice.
     """
-    made_up = {
-        pointer: replace(leaf, missing=True)
+    doubtful = [
+        pointer
         for pointer, leaf in filled.leaves.items()
-        if leaf.demanded
-        and leaf.origin == "chosen"
+        if leaf.origin == "chosen"
+        and not leaf.missing
         and leaf.confidence < _LEAST_CHOICE
         and len(form.slots[leaf.slot].options) > 1
+        and not form.slots[leaf.slot].nullable
+    ]
+    made_up = {
+        pointer: replace(filled.leaves[pointer], missing=True)
+        for pointer in doubtful
+        if filled.leaves[pointer].demanded or _is_demanded(form, filled.record, pointer)
     }
     return replace(filled, leaves=dict(filled.leaves) | made_up) if made_up else filled
+
+
+def _is_demanded(form: Form, record: str, pointer: str) -> bool:
+    """Returns True if the schema refuses the record without the value at this pointer."""
+    above, _, last = pointer.rpartition("/")
+    if form.judge is None or not pointer:
+        return not pointer
+    whole = parse(record)
+    part = whole
+    for step in above.split("/")[1:]:
+        part = part[int(step)] if isinstance(part, list) else part[unescape(step)]
+    if isinstance(part, list):
+        del part[int(last)]
+    else:
+        part.pop(unescape(last), None)
+    return not form.judge.accepts(whole)
 
 
 def _with_known(request: Request, found: Sequence[Row]) -> list[Row]:

@@ -70,9 +70,10 @@ def stale_calibration(name: str | Path) -> str | None:
         return None  # there is none, or loading it says what is wrong with it
     if fitted == VALUES_VERSION:
         return None
+    advice = "make calibrate" if str(name) == "default" else "cinnabar calibrate"
     return (
         f"the confidence of --model {name} was fitted with version {fitted} of the rules, which are of version"
-        f" {VALUES_VERSION}: it may say too much or too little; run `cinnabar calibrate` for this model"
+        f" {VALUES_VERSION}: it may say too much or too little; run `{advice}` for it"
     )
 
 

@@ -87,6 +87,8 @@ def evaluate(
     remote = {"base_url": base_url, "budget": budget, "prices": prices}
     settings = settings_of(remote | {"context": options.context})
     check_models(model, None, None, options.steps, remote)
+    if constant and without:
+        raise UsageError("--without: the best constant answer has no rules; leave out --constant or --without")
     chosen = _select(sets, files, held_back, limit)
     if predictions is not None and not constant:
         _check_writable(predictions, several=len(chosen) > 1)

@@ -69,3 +69,26 @@ def test_a_slot_of_one_option_has_no_choice_to_miss() -> None:
 def test_an_optional_choice_is_never_missing() -> None:
     leaf = leaf_of({"enum": ["EUR", "USD", None]}, [6, 0], 0.1)
     assert not leaf.demanded and not leaf.missing
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "array", "items": CURRENCY, "minItems": 1},
+        {"oneOf": [{"type": "object", "properties": {"c": CURRENCY}, "required": ["c"]}]},
+    ],
+    ids=["least items", "branch"],
+)
+def test_a_choice_is_demanded_if_the_schema_refuses_the_record_without_it(schema: dict[str, Any]) -> None:
+    model = Choosing(['"EUR"', '"USD"', '"GBP"'], [[6, 0, 0]])
+    model.calibration = Worth(0.4)
+    (got,) = Engine(model, "low").fill([request(form_of(a=schema))])
+    chosen = [leaf for leaf in filled(got).leaves.values() if leaf.text == '"EUR"']
+    assert chosen and all(leaf.missing for leaf in chosen)
+
+
+def test_a_doubtful_item_that_the_list_may_do_without_is_no_missing_value() -> None:
+    model = Choosing(['"EUR"', '"USD"', '"GBP"'], [[6, 0, 0]])
+    model.calibration = Worth(0.4)
+    (got,) = Engine(model, "low").fill([request(form_of(maybe={"type": "object", "properties": {"c": CURRENCY}}))])
+    assert not any(leaf.missing for leaf in filled(got).leaves.values())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 
 import torch
@@ -14,6 +16,7 @@ from cinnabar.engine.models.reader.inputs.views import Place
 from cinnabar.engine.models.reader.memory import Memory
 from cinnabar.engine.models.reader.network.network import BOOLEANS, Network
 from cinnabar.engine.models.reader.network.support import covering_pieces, support
+from cinnabar.engine.readings.codes import CURRENCY_CODES, names_of
 from cinnabar.schemas.form.form import Form, Slot
 
 #: The number of options that are compared with a window together.
@@ -80,6 +83,21 @@ def printed_options(questions: FormMemory, memory: Memory, slot: Slot, place: Pl
         memory.plain = memory.plain or plain_words(memory.passage.text)
         near = memory.plain
     return [is_printed(questions.asked[option], near) for option in questions.options[slot.index]]
+
+
+def tells_presence(option: str, text: str, near: str) -> bool:
+    """Returns True if the printed name of an option (JSON) tells that the choice has a value.
+
+    Numbers stand everywhere. A code of up to three capitals is also a word of some language ("de", "it"): it tells
+    only in capitals, or by the sign or name of its currency.
+    """
+    name = json.loads(option)
+    if not isinstance(name, str) or not any(map(str.isalpha, name)):
+        return False
+    if len(name) > 3 or not name.isupper():
+        return True
+    others = names_of(name) if name in CURRENCY_CODES else ()
+    return bool(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)) or any(plain_words(one) in near for one in others)
 
 
 def option_scores(

@@ -10,7 +10,8 @@ from tiny_network import form_of, passage_of, tiny_network, wordpieces
 
 from cinnabar.engine.canvas import MASK, Canvas, SlotInstance
 from cinnabar.engine.models.base import Scores
-from cinnabar.engine.models.reader.answers.choices import printed_options
+from cinnabar.engine.models.reader.answers.choices import printed_options, tells_presence
+from cinnabar.engine.models.reader.inputs.questions import plain_words
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 
@@ -69,3 +70,18 @@ def test_absence_is_less_likely_if_the_likeliest_option_is_printed(text: str, mo
     on = likely(DEFAULT_PRIORS)
     more = likely(PriorConfig(printed_options=replace(DEFAULT_PRIORS.printed_options, present=4.0)))
     assert (more < on < off) if moves else more == on == off
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "tells"),
+    [
+        ('"water"', "A glass of water", True),
+        ('"DE"', "Fecha: 7 de mayo", False),
+        ('"DE"', "Country: DE", True),
+        ('"EUR"', "Total: 12 €", True),
+        ("4", "On page 4", False),
+        ('"4"', "On page 4", False),
+    ],
+)
+def test_numbers_and_words_that_look_like_codes_tell_nothing_of_a_choice(option: str, text: str, tells: bool) -> None:
+    assert tells_presence(option, text, plain_words(text)) == tells
