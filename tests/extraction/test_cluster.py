@@ -157,6 +157,8 @@ class Killer(Silent):
             os.kill(self.killed[kind], signal.SIGKILL)
 
 
+# Beside six busy loops no engine of Ray's was ready within 300 s.
+@pytest.mark.slow
 def test_a_cluster_writes_the_rows_of_one_machine(cluster: Cluster, folder: Path, tmp_path: Path) -> None:
     for path in folder.glob("[1-4]*.txt"):
         path.unlink()
