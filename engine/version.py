@@ -19,7 +19,7 @@ from pathlib import Path
 #: Raised whenever the code that decides values changes (`make version`).
 VALUES_VERSION = 5
 #: The hash of that code when the version was raised.
-SYNTAX = "8e1b67eda243892b"
+SYNTAX = "55e71701626565ba"
 
 #: Folders and files whose code decides values, from the top of the project: from a file's bytes to its record.
 DECIDING = (
@@ -40,6 +40,7 @@ DECIDING = (
 OTHERS = ("engine/training", "schemas/library", "engine/version.py")
 #: Tables that decide values: names of months, countries and currencies.
 TABLES = ("engine/readings",)
+_TABLE_SUFFIXES = (".tsv", ".gz")
 _LEFT_OUT = (ast.Import, ast.ImportFrom)
 
 
@@ -47,7 +48,7 @@ def syntax_hash(root: Path) -> str:
     """The hash of the code and the tables that decide values, in the project at `root`."""
     found = [digest for path in _files(root) for digest in _definitions(path.read_text(encoding="utf-8"))]
     for folder in TABLES:
-        tables = (path for path in (root / folder).rglob("*") if path.suffix in (".tsv", ".json", ".txt", ".bin"))
+        tables = (path for path in (root / folder).rglob("*") if path.suffix in _TABLE_SUFFIXES)
         found += [hashlib.sha256(path.read_bytes()).hexdigest() for path in tables]
     return hashlib.sha256("\n".join(sorted(found)).encode()).hexdigest()[:16]
 

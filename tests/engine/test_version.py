@@ -93,9 +93,10 @@ def test_moving_a_definition_to_another_file_leaves_the_hash(tmp_path: Path) -> 
     assert project(tmp_path / "b", one=head, other=f"import math\n\nclass Kept{kept}") == whole
 
 
-def test_a_change_in_a_table_of_names_changes_the_hash(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["names.tsv", "names.tsv.gz"])
+def test_a_change_in_a_table_of_names_changes_the_hash(tmp_path: Path, name: str) -> None:
     before = project(tmp_path, rule=RULE)
-    (tmp_path / "engine" / "readings" / "names.tsv").write_text("may\t5\n")
+    (tmp_path / "engine" / "readings" / name).write_text("may\t5\n")
     assert syntax_hash(tmp_path) != before
 
 
