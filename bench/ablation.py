@@ -8,24 +8,15 @@ held back if the shipped weights train on the set. The last column has the means
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
+from bench.labelled_sets import figures_of, read_sets, report_arguments
 from bench.reporting import machine, table
-from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.loading import load_model
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.priors.config import RULES, PriorConfig
-from cinnabar.engine.training.recipe import load_recipe
-from cinnabar.extraction.ingest.sandbox import ParserPool
-from cinnabar.extraction.pipeline import Job, Read
-from cinnabar.extraction.quality.evaluation import EvaluationSet, find_sets, summarise
-from cinnabar.extraction.quality.held_back import held_back_files
-from cinnabar.extraction.quality.predicting import answers, read_set
-from cinnabar.extraction.records.validation import Validator
-from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.extraction.quality.evaluation import summarise
 
 
 def variants(model: Reader) -> Iterator[tuple[str, Reader]]:
@@ -38,31 +29,14 @@ def variants(model: Reader) -> Iterator[tuple[str, Reader]]:
         )
 
 
-def figures_of(labelled: EvaluationSet, reads: Sequence[Read], model: Reader) -> dict[str, Any]:
-    """The figures of a model on the documents of a set."""
-    source = load_schema(labelled.folder / "schema.json")
-    job = Job(compile_schema(source.schema), Engine(model, "medium"), Validator(source), "guess")
-    return labelled.score(answers(reads, job))
-
-
 def main() -> None:
     """Prints the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("sets", nargs="+", type=Path, help="labelled sets, or folders of them")
-    parser.add_argument("--limit", type=int, default=20, help="documents of each set")
-    parser.add_argument("--model", default="default")
-    parser.add_argument("--device", default="auto")
-    asked = parser.parse_args()
-    model, recipe = load_model(asked.model, asked.device), load_recipe()
+    asked = report_arguments(__doc__)
+    model = load_model(asked.model, asked.device)
     found: dict[str, dict[str, Any]] = {}
-    with ParserPool(1) as pool:
-        for labelled in (one for path in asked.sets for one in find_sets(path)):
-            chosen = labelled.select(held_back_files(labelled, recipe), asked.limit)
-            reads = list(read_set(chosen, pool))
-            for without, reader in variants(model):
-                found.setdefault(without, {})[chosen.name] = figures_of(chosen, reads, reader)
+    for labelled, reads in read_sets(asked.sets, asked.limit):
+        for without, reader in variants(model):
+            found.setdefault(without, {})[labelled.name] = figures_of(labelled, reads, reader)
     print(machine(model), end="\n\n")
     names = list(found["nothing"])
     rows = [

@@ -10,26 +10,17 @@ alternatives are left out.
 
 from __future__ import annotations
 
-import argparse
 import copy
 import json
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from cinnabar.engine.engine import Engine
+from bench.labelled_sets import figures_of, read_sets, report_arguments
 from cinnabar.engine.models.base import Model
 from cinnabar.engine.models.loading import load_model
-from cinnabar.engine.training.recipe import load_recipe
-from cinnabar.extraction.ingest.sandbox import ParserPool
-from cinnabar.extraction.pipeline import Job, Read
-from cinnabar.extraction.quality.evaluation import EvaluationSet, find_sets
-from cinnabar.extraction.quality.held_back import held_back_files
-from cinnabar.extraction.quality.predicting import answers, read_set
-from cinnabar.extraction.records.validation import Validator
-from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.extraction.pipeline import Read
+from cinnabar.extraction.quality.evaluation import EvaluationSet
 
 Schema = dict[str, Any]
 #: A map from the properties of an object to renamed ones: old name to (new name, schema).
@@ -130,49 +121,35 @@ def _renamed(schema: Schema, renaming: Renaming) -> tuple[Schema, Callable[[Any]
     return schema, lambda value: value
 
 
-def rows_of(labelled: EvaluationSet, model: Model, pool: ParserPool) -> Iterator[tuple[str, float]]:
+def rows_of(labelled: EvaluationSet, reads: Sequence[Read], model: Model) -> Iterator[tuple[str, float]]:
     """F1 for each wording of the schema."""
-    reads = list(read_set(labelled, pool))
-    yield "as it is", _f1(labelled, reads, model)
-    yield "nonsense names", _f1(reworded(labelled, nonsense), reads, model)
-    yield "descriptions handed on", _f1(reworded(labelled, handed_on), reads, model)
-    yield "both", _f1(reworded(labelled, handed_on, nonsense), reads, model)
-    for name, wording in WORDINGS.items():
-        yield name, _f1(reworded(labelled, wording), reads, model)
-    yield "half of the fields, nonsense names", _f1(reworded(labelled, half), reads, model)
+    ways: dict[str, tuple[Renaming, ...]] = {
+        "as it is": (),
+        "nonsense names": (nonsense,),
+        "descriptions handed on": (handed_on,),
+        "both": (handed_on, nonsense),
+        **{name: (wording,) for name, wording in WORDINGS.items()},
+        "half of the fields, nonsense names": (half,),
+    }
+    for way, renamings in ways.items():
+        yield way, float(figures_of(reworded(labelled, *renamings), reads, model)["f1"])
 
 
-def _f1(labelled: EvaluationSet, reads: list[Read], model: Model) -> float:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "schema.json"
-        path.write_text(json.dumps(labelled.schema))
-        source = load_schema(path)
-        job = Job(compile_schema(source.schema), Engine(model, "medium"), Validator(source), "guess")
-        return float(labelled.score(answers(reads, job))["f1"])
+def is_plain(labelled: EvaluationSet) -> bool:
+    """Returns whether the schema has no references and no alternatives, which are not reworded."""
+    return not any(word in json.dumps(labelled.schema) for word in ('"$ref"', '"anyOf"', '"oneOf"'))
 
 
 def main() -> None:
     """Prints the table, and the spread of the wordings over all sets."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("sets", nargs="+", type=Path, help="labelled sets, or folders of them")
-    parser.add_argument("--limit", type=int, default=20, help="documents of each set")
-    parser.add_argument("--model", default="default")
-    parser.add_argument("--device", default="auto")
-    asked = parser.parse_args()
+    asked = report_arguments(__doc__)
     model = load_model(asked.model, asked.device)
-    recipe = load_recipe()
     table: dict[str, list[float]] = {}
     names: list[str] = []
-    with ParserPool(1) as pool:
-        for labelled in (one for path in asked.sets for one in find_sets(path)):
-            if any(word in json.dumps(labelled.schema) for word in ('"$ref"', '"anyOf"', '"oneOf"')):
-                continue
-            chosen = labelled.select(held_back_files(labelled, recipe), asked.limit)
-            names.append(chosen.name)
-            for way, f1 in rows_of(chosen, model, pool):
-                table.setdefault(way, []).append(f1)
+    for labelled, reads in read_sets(asked.sets, asked.limit, is_plain):
+        names.append(labelled.name)
+        for way, f1 in rows_of(labelled, reads, model):
+            table.setdefault(way, []).append(f1)
     print(f"| schema | {' | '.join(names)} | mean |\n|---|{'---:|' * (len(names) + 1)}")
     for way, found in table.items():
         print(f"| {way} | {' | '.join(f'{f1:.3f}' for f1 in [*found, sum(found) / len(found)])} |")

@@ -161,7 +161,9 @@ class BatchedRun(ABC):
         """Returns the run in the store; the first call begins it."""
         if self._run is None:
             opening, options = self._opening, self.assignment.options
-            self._run = Run(opening.store, self.assignment.source,
+            self._run = Run(
+                opening.store,
+                self.assignment.source,
                 self.assignment.compiled,
                 opening.fingerprint,
                 options.model_dump() | dict(opening.about) | {"model": self.assignment.model.fingerprint},

@@ -1,0 +1,49 @@
+"""Labelled sets for reports: their arguments, their documents, and the figures of a model on them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.models.base import Model
+from cinnabar.engine.training.recipe import load_recipe
+from cinnabar.extraction.ingest.sandbox import ParserPool
+from cinnabar.extraction.pipeline import Job, Read
+from cinnabar.extraction.quality.evaluation import EvaluationSet, find_sets
+from cinnabar.extraction.quality.held_back import held_back_files
+from cinnabar.extraction.quality.predicting import answers, read_set
+from cinnabar.extraction.quality.scoring import Figures
+from cinnabar.extraction.records.validation import Validator
+from cinnabar.schemas import compile_schema, load_schema
+
+
+def report_arguments(description: str | None) -> argparse.Namespace:
+    """The arguments of a report: sets, limit, model and device."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("sets", nargs="+", type=Path, help="labelled sets, or folders of them")
+    parser.add_argument("--limit", type=int, default=20, help="documents of each set")
+    parser.add_argument("--model", default="default")
+    parser.add_argument("--device", default="auto")
+    return parser.parse_args()
+
+
+def read_sets(
+    paths: Sequence[Path], limit: int, wanted: Callable[[EvaluationSet], bool] = lambda _: True
+) -> Iterator[tuple[EvaluationSet, list[Read]]]:
+    """The wanted sets, each with at most `limit` documents, held back if the weights train on it, and these parsed."""
+    recipe = load_recipe()
+    with ParserPool(1) as pool:
+        for labelled in (one for path in paths for one in find_sets(path) if wanted(one)):
+            chosen = labelled.select(held_back_files(labelled, recipe), limit)
+            yield chosen, list(read_set(chosen, pool))
+
+
+def figures_of(labelled: EvaluationSet, reads: Sequence[Read], model: Model) -> Figures:
+    """The figures of a model on the documents of a set, under the schema of the set as it is now."""
+    source = load_schema(labelled.schema)
+    job = Job(compile_schema(source.schema), Engine(model, "medium"), Validator(source), "guess")
+    return labelled.score(answers(reads, job))
