@@ -25,8 +25,9 @@ def variants(model: Reader) -> Iterator[tuple[str, Reader]]:
     for name, without in chosen.items():
         config = PriorConfig(without=frozenset(without))
         yield name, Reader(
-            model.network, model.wordpieces, model.fingerprint, model.device, model.calibration, config
-        )
+            model.network, model.wordpieces, model.fingerprint, model.device, model.calibration, config,
+            model.precision,
+        )  # fmt: skip
 
 
 def main() -> None:

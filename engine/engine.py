@@ -15,7 +15,7 @@ from cinnabar.engine.constraint import FIRST_LENGTH, Constraint
 from cinnabar.engine.effort import Effort, effort_of
 from cinnabar.engine.fingerprint import engine_fingerprint
 from cinnabar.engine.models.base import Model, Row
-from cinnabar.engine.request import Filled, Passage, Request, Result
+from cinnabar.engine.request import Filled, Leaf, Passage, Request, Result
 from cinnabar.engine.scheduler import run
 from cinnabar.engine.step import commit, constrain
 from cinnabar.schemas.canonical import parse
@@ -142,36 +142,38 @@ def _without_made_up_choices(form: Form, filled: Filled) -> Filled:
     it: as a required property, in the branch of a union, or as one of the least items. A slot of one option has no
     choice.
     """
-    doubtful = [
-        pointer
-        for pointer, leaf in filled.leaves.items()
-        if leaf.origin == "chosen"
-        and not leaf.missing
-        and leaf.confidence < _LEAST_CHOICE
-        and len(form.slots[leaf.slot].options) > 1
-        and not form.slots[leaf.slot].nullable
-    ]
-    made_up = {
-        pointer: replace(filled.leaves[pointer], missing=True)
-        for pointer in doubtful
-        if filled.leaves[pointer].demanded or _is_demanded(form, filled.record, pointer)
-    }
+    doubtful: dict[int, list[str]] = {}
+    for pointer, leaf in filled.leaves.items():
+        if leaf.origin == "chosen" and not leaf.missing and leaf.confidence < _LEAST_CHOICE:
+            doubtful.setdefault(leaf.slot, []).append(pointer)
+    made_up: dict[str, Leaf] = {}
+    for slot, pointers in doubtful.items():
+        if len(form.slots[slot].options) > 1 and not form.slots[slot].nullable:
+            demanded = [pointer for pointer in pointers if filled.leaves[pointer].demanded]
+            if len(demanded) < len(pointers) and _are_demanded(form, filled.record, pointers):
+                demanded = pointers
+            made_up |= {pointer: replace(filled.leaves[pointer], missing=True) for pointer in demanded}
     return replace(filled, leaves=dict(filled.leaves) | made_up) if made_up else filled
 
 
-def _is_demanded(form: Form, record: str, pointer: str) -> bool:
-    """Returns True if the schema refuses the record without the value at this pointer."""
-    above, _, last = pointer.rpartition("/")
-    if form.judge is None or not pointer:
-        return not pointer
+def _are_demanded(form: Form, record: str, pointers: Sequence[str]) -> bool:
+    """Returns True if the schema refuses the record without the values at these pointers, all of one slot.
+
+    One judgement for all rows of a list keeps long lists linear.
+    """
+    if form.judge is None or "" in pointers:
+        return "" in pointers
     whole = parse(record)
-    part = whole
-    for step in above.split("/")[1:]:
-        part = part[int(step)] if isinstance(part, list) else part[unescape(step)]
-    if isinstance(part, list):
-        del part[int(last)]
-    else:
-        part.pop(unescape(last), None)
+    # Later items of a list go first, so that the others keep their places.
+    for pointer in reversed(pointers):
+        above, _, last = pointer.rpartition("/")
+        part = whole
+        for step in above.split("/")[1:]:
+            part = part[int(step)] if isinstance(part, list) else part[unescape(step)]
+        if isinstance(part, list):
+            del part[int(last)]
+        else:
+            part.pop(unescape(last), None)
     return not form.judge.accepts(whole)
 
 

@@ -323,18 +323,17 @@ def _note_values(state: BatchState, proposal: Proposal) -> None:
     free = (state.excusable & ~state.firm.any(1)).tolist()
     demanded = (~state.excusable).tolist()
     witness = outlook.witness.tolist()
-    # A slot of one option, such as a constant, has nothing to miss. Of several options the likeliest may have little,
-    # and none of them more.
-    sole = [len(instance.slot.options) == 1 for instance in state.canvas.instances]
-    choices = [len(instance.slot.options) > 1 for instance in state.canvas.instances]
-    most = [min(0.5, own) if choice else 0.5 for own, choice in zip(sure, choices, strict=True)]
     for slot in open_slots:
+        # A slot of one option, such as a constant, has nothing to miss. Of several options the likeliest may have
+        # little, and none of them more.
+        options = len(state.canvas.instances[slot].slot.options)
+        most = min(0.5, sure[slot]) if options > 1 else 0.5
         value = replace(
             state.values[slot],
             absent=free[slot] and chosen[slot] <= 0,
             confidence=round(sure[slot], 4),
             absent_confidence=round(nothing[slot], 4),
-            missing=demanded[slot] and not sole[slot] and (nothing[slot] > most[slot] or chosen[slot] < 0),
+            missing=demanded[slot] and options != 1 and (nothing[slot] > most or chosen[slot] < 0),
             demanded=demanded[slot],
             allowed_mass=round(mass[slot], 4),
             rival=round(rivals[slot], 4),

@@ -22,7 +22,7 @@ from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.network.network import Network, Size
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
-from cinnabar.engine.precision import DEFAULT, Precision
+from cinnabar.engine.precision import Precision, reading_precision
 from cinnabar.schemas.errors import ModelError, UsageError
 
 
@@ -35,14 +35,21 @@ def device_of(device: str) -> torch.device:
     return torch.device(device)
 
 
-@lru_cache(maxsize=2)
 def load_model(
     name: str | Path = "default",
     device: str = "auto",
     config: PriorConfig = DEFAULT_PRIORS,
-    precision: Precision = DEFAULT,
+    precision: Precision | None = None,
 ) -> Reader:
-    """The model of this name or folder, on this device, with the rules and weights of `config`."""
+    """Returns the model of this name or folder, on this device, with the rules and weights of `config`.
+
+    Without a `precision` it has the one for reading (engine/precision.py).
+    """
+    return _loaded(name, device, config, precision or reading_precision())
+
+
+@lru_cache(maxsize=2)
+def _loaded(name: str | Path, device: str, config: PriorConfig, precision: Precision) -> Reader:
     folder = model_folder(name)
     network, wordpieces = load_network(folder)
     calibration = load_calibration(folder, weights_fingerprint(folder))

@@ -23,6 +23,7 @@ from cinnabar.engine.models.identity import about, model_folder, weights_fingerp
 from cinnabar.engine.models.loading import device_of, load_network
 from cinnabar.engine.models.reader.calibration import Calibration, Scale, load_calibration, save_calibration
 from cinnabar.engine.models.reader.model import Reader
+from cinnabar.engine.precision import reading_precision
 from cinnabar.engine.training.recipe import load_recipe
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.quality.calibration_data import (
@@ -211,7 +212,7 @@ def calibrate(
     folder = model_folder(name)
     said, recipe, weights = about(folder), load_recipe(), weights_fingerprint(name)
     network, wordpieces = load_network(folder)
-    engine = Engine(Reader(network, wordpieces, weights, device_of(device)))
+    engine = Engine(Reader(network, wordpieces, weights, device_of(device), precision=reading_precision()))
     seen: list[Observation] = []
     with ParserPool(workers) as pool:
         for one in sets:

@@ -23,6 +23,7 @@ from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.weights import load_weights, save_difference
+from cinnabar.engine.precision import reading_precision
 from cinnabar.engine.training.pool import Source
 from cinnabar.engine.training.stopping import Patience, Stopping
 from cinnabar.engine.training.trainer import CHECKPOINT, TrainingConfig, train
@@ -184,14 +185,14 @@ def fine_tune(
     network, wordpieces = load_network(bottom)
     with ParserPool(_WORKERS) as pool:
         own = [_Own(folder, pool) for folder in folders]
-    place = device_of(device)
+    place, precision = device_of(device), reading_precision()
 
     def mean_f1(now: Network) -> float:
-        model = Reader(now, wordpieces, "now", place)
+        model = Reader(now, wordpieces, "now", place, precision=precision)
         return sum(float(one.figures(one.parts.checked, model)["f1"]) for one in own) / len(own)
 
     config = settings.config(sum(len(one.readable) for one in own))
-    before = _measure(own, Reader(network, wordpieces, "before", place))
+    before = _measure(own, Reader(network, wordpieces, "before", place, precision=precision))
     working = out / "training" / _key(folders, base, settings)
     shares = (len(one.parts.checked) / len(one.parts.measured) for one in own)
     values = sum(float(b["support"]) * share for b, share in zip(before, shares, strict=True))
@@ -202,7 +203,7 @@ def fine_tune(
     weights = load_weights(bottom)
     changed = difference(weights, network.cpu().state_dict())
     network.load_state_dict(moved(weights, changed))
-    after = _measure(own, Reader(network, wordpieces, "after", place))
+    after = _measure(own, Reader(network, wordpieces, "after", place, precision=precision))
     kept = _mean(after) > _mean(before)
     if kept:
         about = {

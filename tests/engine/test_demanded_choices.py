@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -9,10 +10,11 @@ import pytest
 from random_model import request
 from scripted_model import Scripted, filled, form_of
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.engine import Engine, _without_made_up_choices
 from cinnabar.engine.models.base import Candidate, Scores
 from cinnabar.engine.request import Filled, Leaf, Passage
 from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.judging.judge import Judge
 
 CURRENCY = {"enum": ["EUR", "USD", "GBP"]}
 
@@ -92,3 +94,17 @@ def test_a_doubtful_item_that_the_list_may_do_without_is_no_missing_value() -> N
     model.calibration = Worth(0.4)
     (got,) = Engine(model, "low").fill([request(form_of(maybe={"type": "object", "properties": {"c": CURRENCY}}))])
     assert not any(leaf.missing for leaf in filled(got).leaves.values())
+
+
+def test_the_schema_is_asked_once_for_all_rows_of_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    item = {"type": "object", "properties": {"c": CURRENCY}}
+    form = form_of(a={"type": "array", "items": item})
+    leaves = {
+        f"/a/{row}/c": Leaf('"EUR"', 0.1, origin="chosen", slot=form.slots[-1].index) for row in range(200)
+    }
+    record = json.dumps({"a": [{"c": "EUR"}] * len(leaves)}, separators=(",", ":"))
+    asked = []
+    accepts = Judge.accepts
+    monkeypatch.setattr(Judge, "accepts", lambda self, value: asked.append(value) or accepts(self, value))
+    assert _without_made_up_choices(form, Filled("x", record, leaves, {}, 1, 0)).leaves == leaves
+    assert len(asked) == 1 and asked[0] == {"a": [{}] * len(leaves)}

@@ -7,6 +7,7 @@ from tiny_network import BILL, bill, passage_of, tiny_network, wordpieces
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.identity import fingerprint_of
+from cinnabar.engine.models.loading import load_model
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.precision import Precision, in_precision, precision_asked, reading_precision
 from cinnabar.engine.request import Request
@@ -37,6 +38,18 @@ def test_a_run_fixes_the_precision_for_all_of_its_machines(monkeypatch: pytest.M
     assert low.load.precision == "bfloat16"
     assert high.fingerprint == fingerprint_of("default") != low.fingerprint
     assert low.fingerprint == in_precision(high.fingerprint, "bfloat16")
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_loaded_model_has_the_precision_that_is_set_and_the_fingerprint_of_its_source(
+    monkeypatch: pytest.MonkeyPatch, precision: Precision
+) -> None:
+    monkeypatch.setenv("CINNABAR_PRECISION", precision)
+    source = model_source("default", "cpu")
+    assert isinstance(source, ModelSource)
+    for model in (source.load(), load_model("default", "cpu")):
+        assert isinstance(model, Reader) and model.precision == precision
+        assert model.fingerprint == source.fingerprint
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])

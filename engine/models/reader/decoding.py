@@ -10,11 +10,17 @@ import torch
 from torch import Tensor
 
 from cinnabar.engine.canvas import Canvas
-from cinnabar.engine.models.reader.answers.choices import option_scores, option_support, printed_options, tells_presence
+from cinnabar.engine.models.reader.answers.choices import (
+    option_scores,
+    option_support,
+    printed_options,
+    tells_presence,
+    text_near,
+)
 from cinnabar.engine.models.reader.answers.scores import WindowScores
 from cinnabar.engine.models.reader.answers.spans import end_mask, point, start_masks
 from cinnabar.engine.models.reader.form_memory import FormMemory
-from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of, plain_words
+from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import ROWS, Board, Sheet, to_device
 from cinnabar.engine.models.reader.inputs.views import Place, View, board_of
 from cinnabar.engine.models.reader.inputs.windows import phrases, sheet
@@ -194,21 +200,15 @@ class WindowDecoder:
         memory, slot, place = request.memory, request.slot(k), request.places.get(k)
         key = (request.form.fingerprint, slot.index, window, -1 if place is None else place.anchor)
         if key not in memory.choices:
-            printed = printed_options(request.questions, memory, slot, place)
+            text, near = text_near(memory, place)
+            printed = printed_options(request.questions, slot, near)
             options = option_scores(self.network, state, request.questions, slot, printed, support)
             best = options.index(max(options))
             applies = self.config.applies("printed_options") and printed[best]
-            if applies and self._tells(slot.options[best], memory, place):
+            if applies and tells_presence(slot.options[best], text, near):
                 absent -= self.config.printed_options.present
             memory.choices[key] = absent, options
         return memory.choices[key]
-
-    def _tells(self, option: str, memory: Memory, place: Place | None) -> bool:
-        """Returns True if a printed option tells that its choice has a value, in the document or in the slot's row."""
-        text = memory.passage.text
-        if place is not None:
-            text = memory.pieces.between(place.anchor, place.until, text)
-        return tells_presence(option, text, plain_words(text))
 
     def _page(self, memory: Memory, windows: Sequence[int]) -> Sheet:
         chosen = [(memory.pieces, memory.windows[w]) for w in windows]

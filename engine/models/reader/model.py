@@ -72,6 +72,7 @@ class Reader:
         self.fingerprint = in_precision(config.fingerprint(fingerprint), precision)
         self.calibration = calibration
         self.config = config
+        self.precision = precision
         self.device = torch.device(device)
         self.decoder = WindowDecoder(self.network, wordpieces, self.device, config, precision)
         self._forms: dict[str, FormMemory] = {}

@@ -10,13 +10,17 @@ import torch
 from torch import Tensor
 
 from cinnabar.engine.models.reader.form_memory import FormMemory
-from cinnabar.engine.models.reader.inputs.questions import is_printed, kind_of, plain_words
+from cinnabar.engine.models.reader.inputs.questions import (
+    is_currency_printed,
+    is_printed,
+    kind_of,
+    plain_words,
+)
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
 from cinnabar.engine.models.reader.inputs.views import Place
 from cinnabar.engine.models.reader.memory import Memory
 from cinnabar.engine.models.reader.network.network import BOOLEANS, Network
 from cinnabar.engine.models.reader.network.support import covering_pieces, support
-from cinnabar.engine.readings.codes import CURRENCY_CODES, names_of
 from cinnabar.schemas.form.form import Form, Slot
 
 #: The number of options that are compared with a window together.
@@ -70,18 +74,25 @@ def option_support(
     return memory.supported[key]
 
 
-def printed_options(questions: FormMemory, memory: Memory, slot: Slot, place: Place | None) -> list[bool]:
-    """Returns for each option of a slot whether the document, or the slot's row in it, prints its name.
+def text_near(memory: Memory, place: Place | None) -> tuple[str, str]:
+    """Returns the text in which the options of a choice may be printed, and its `plain_words`.
+
+    That is the document, or the slot's row in it. The words of the document are found once.
+    """
+    if place is not None:
+        text = memory.pieces.between(place.anchor, place.until, memory.passage.text)
+        return text, plain_words(text)
+    memory.plain = memory.plain or plain_words(memory.passage.text)
+    return memory.passage.text, memory.plain
+
+
+def printed_options(questions: FormMemory, slot: Slot, near: str) -> list[bool]:
+    """Returns for each option of a slot whether its name stands in `near` (from `plain_words`).
 
     The yes and no of a boolean are never printed.
     """
     if kind_of(slot) == KINDS.index("boolean"):
         return [False] * len(BOOLEANS)
-    if place is not None:
-        near = plain_words(memory.pieces.between(place.anchor, place.until, memory.passage.text))
-    else:
-        memory.plain = memory.plain or plain_words(memory.passage.text)
-        near = memory.plain
     return [is_printed(questions.asked[option], near) for option in questions.options[slot.index]]
 
 
@@ -96,8 +107,7 @@ def tells_presence(option: str, text: str, near: str) -> bool:
         return False
     if len(name) > 3 or not name.isupper():
         return True
-    others = names_of(name) if name in CURRENCY_CODES else ()
-    return bool(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)) or any(plain_words(one) in near for one in others)
+    return bool(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)) or is_currency_printed(name, near)
 
 
 def option_scores(

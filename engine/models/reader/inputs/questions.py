@@ -166,11 +166,16 @@ def is_printed(option: Question, near: str) -> bool:
     """
     name = plain_words(option.label)[1:-1]
     code = option.label.upper()
-    if code in CURRENCY_CODES and any(other in near for other in _currency_words(code)):
+    if is_currency_printed(code, near):
         return True
     if not name.isascii():
         return bool(name) and name in near
     return bool(name) and (f" {name}" if len(name) > 3 else f" {name} ") in near
+
+
+def is_currency_printed(code: str, near: str) -> bool:
+    """Returns whether a sign or name of the currency of this code stands in `near`; False for other codes."""
+    return code in CURRENCY_CODES and any(other in near for other in _currency_words(code))
 
 
 @lru_cache(maxsize=512)

@@ -10,7 +10,7 @@ from tiny_network import form_of, passage_of, tiny_network, wordpieces
 
 from cinnabar.engine.canvas import MASK, Canvas, SlotInstance
 from cinnabar.engine.models.base import Scores
-from cinnabar.engine.models.reader.answers.choices import printed_options, tells_presence
+from cinnabar.engine.models.reader.answers.choices import printed_options, tells_presence, text_near
 from cinnabar.engine.models.reader.inputs.questions import plain_words
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
@@ -54,8 +54,8 @@ def test_options_are_printed_where_their_names_are() -> None:
     model = reader()
     (memory,) = model.encode([passage_of(TEXT)])
     slots = {slot.path: slot for slot in FORM.slots}
-    assert printed_options(model.form(FORM), memory, slots["/kind"], None) == [True, False, False]
-    assert printed_options(model.form(FORM), memory, slots["/paid"], None) == [False, False]
+    assert printed_options(model.form(FORM), slots["/kind"], text_near(memory, None)[1]) == [True, False, False]
+    assert printed_options(model.form(FORM), slots["/paid"], text_near(memory, None)[1]) == [False, False]
 
 
 @pytest.mark.parametrize(("text", "moves"), [(TEXT, True), ("A page about nothing.\nTotal: 3.25\n", False)])
