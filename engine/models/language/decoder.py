@@ -1,0 +1,196 @@
+"""One transformer decoder for all families: Qwen2, Qwen3, Llama, SDAR and LLaDA differ in their traits only.
+
+Pre-norm layers with RMS norms (arXiv 1910.07467), grouped-query attention (2305.13245) with rotary positions
+(2104.09864) and a gated feed-forward net (2002.05202). Block-causal attention follows block diffusion (2503.09573): a
+position sees all positions up to the end of its own block. The names of the parameters are those of Qwen3 in
+`transformers`.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from cinnabar.engine.models.language.cache import NOWHERE, Cache
+from cinnabar.engine.models.language.rotary import Rotary
+from cinnabar.engine.models.language.traits import Traits
+
+
+class RmsNorm(nn.Module):
+    """Normalises by the root of the mean square, in float32."""
+
+    def __init__(self, width: int, epsilon: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+        self.epsilon = epsilon
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """x: [..., D]; returns the same shape and dtype."""
+        wide = x.float()
+        normed = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + self.epsilon)
+        return self.weight * normed.to(x.dtype)
+
+
+class Attention(nn.Module):
+    """Grouped-query attention with rotary positions."""
+
+    def __init__(self, traits: Traits) -> None:
+        super().__init__()
+        self.heads, self.key_heads, self.head_width = traits.heads, traits.key_heads, traits.head_width
+        width, bias = traits.width, traits.qkv_bias
+        self.q_proj = nn.Linear(width, traits.heads * traits.head_width, bias=bias)
+        self.k_proj = nn.Linear(width, traits.key_heads * traits.head_width, bias=bias)
+        self.v_proj = nn.Linear(width, traits.key_heads * traits.head_width, bias=bias)
+        self.o_proj = nn.Linear(traits.heads * traits.head_width, width, bias=traits.output_bias)
+        if traits.qk_norm:
+            self.q_norm = RmsNorm(traits.head_width, traits.epsilon)
+            self.k_norm = RmsNorm(traits.head_width, traits.epsilon)
+        self.normed = traits.qk_norm
+
+    def forward(
+        self,
+        x: torch.Tensor,
+        turn: tuple[torch.Tensor, torch.Tensor],
+        visible: torch.Tensor,
+        cache: Cache | None,
+        layer: int,
+    ) -> torch.Tensor:
+        """x: [R, T, D]; turn: cosines and sines [R, 1, T, W]; visible: [R, 1, T, S] bool; returns [R, T, D]."""
+        rows, length, _ = x.shape
+        q = self.q_proj(x).view(rows, length, self.heads, self.head_width)
+        k = self.k_proj(x).view(rows, length, self.key_heads, self.head_width)
+        v = self.v_proj(x).view(rows, length, self.key_heads, self.head_width).transpose(1, 2)
+        if self.normed:
+            q, k = self.q_norm(q), self.k_norm(k)
+        q, k = _turned(q.transpose(1, 2), turn), _turned(k.transpose(1, 2), turn)
+        if cache is not None:
+            k, v = cache.put(layer, k, v)
+        out = F.scaled_dot_product_attention(
+            q, k, v, attn_mask=visible, enable_gqa=self.heads != self.key_heads
+        )
+        made: torch.Tensor = self.o_proj(out.transpose(1, 2).reshape(rows, length, -1))
+        return made
+
+
+def _turned(x: torch.Tensor, turn: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
+    """x: [R, H, T, W], its halves turned against each other by the angles of the positions."""
+    first, second = x.chunk(2, -1)
+    return x * turn[0] + torch.cat([-second, first], -1) * turn[1]
+
+
+class FeedForward(nn.Module):
+    """The gated feed-forward net (SwiGLU)."""
+
+    def __init__(self, traits: Traits) -> None:
+        super().__init__()
+        self.gate_proj = nn.Linear(traits.width, traits.inner, bias=False)
+        self.up_proj = nn.Linear(traits.width, traits.inner, bias=False)
+        self.down_proj = nn.Linear(traits.inner, traits.width, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """x: [..., D]; returns the same shape."""
+        made: torch.Tensor = self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
+        return made
+
+
+class DecoderLayer(nn.Module):
+    """Attention and feed-forward net, each behind a norm and beside a residual path."""
+
+    def __init__(self, traits: Traits) -> None:
+        super().__init__()
+        self.input_layernorm = RmsNorm(traits.width, traits.epsilon)
+        self.self_attn = Attention(traits)
+        self.post_attention_layernorm = RmsNorm(traits.width, traits.epsilon)
+        self.mlp = FeedForward(traits)
+
+    def forward(
+        self,
+        x: torch.Tensor,
+        turn: tuple[torch.Tensor, torch.Tensor],
+        visible: torch.Tensor,
+        cache: Cache | None,
+        layer: int,
+    ) -> torch.Tensor:
+        """The arguments are those of `Attention`."""
+        x = x + self.self_attn(self.input_layernorm(x), turn, visible, cache, layer)
+        added: torch.Tensor = x + self.mlp(self.post_attention_layernorm(x))
+        return added
+
+
+class Body(nn.Module):
+    """Embedding, layers and the last norm."""
+
+    def __init__(self, traits: Traits) -> None:
+        super().__init__()
+        self.embed_tokens = nn.Embedding(traits.vocabulary, traits.width)
+        self.layers = nn.ModuleList(DecoderLayer(traits) for _ in range(traits.layers))
+        self.norm = RmsNorm(traits.width, traits.epsilon)
+
+
+class Decoder(nn.Module):
+    """A language model: tokens to hidden states, hidden states to logits."""
+
+    def __init__(self, traits: Traits) -> None:
+        super().__init__()
+        self.traits = traits
+        self.model = Body(traits)
+        self.lm_head = nn.Linear(traits.width, traits.vocabulary, bias=False)
+        if traits.tied:
+            self.lm_head.weight = self.model.embed_tokens.weight
+        self.rotary = Rotary(traits)
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the weights."""
+        return self.model.norm.weight.device
+
+    def forward(self, tokens: torch.Tensor, positions: torch.Tensor, cache: Cache | None = None) -> torch.Tensor:
+        """Returns the hidden states [R, T, D] of tokens at these positions, both [R, T] int64.
+
+        A position of NOWHERE pads a row: no other position sees it. With a `cache` the tokens also see what it holds,
+        and their keys and values are appended to it; `Cache.keep` takes them away again.
+        """
+        keys = positions
+        if cache is not None:
+            cache.place(positions)
+            keys = cache.positions
+        return self.hidden(tokens, positions, visible(self.traits, positions, keys), cache)
+
+    def hidden(
+        self,
+        tokens: torch.Tensor,
+        positions: torch.Tensor,
+        seen: torch.Tensor,
+        cache: Cache | None = None,
+    ) -> torch.Tensor:
+        """Returns the hidden states [R, T, D]; `seen` [R, T, S] bool says which of S places each token sees."""
+        x = self.model.embed_tokens(tokens)
+        turn = self.rotary(positions.clamp_min(0), x.dtype)
+        mask = seen.unsqueeze(1)
+        for layer, part in enumerate(self.model.layers):
+            x = part(x, turn, mask, cache, layer)
+        if cache is not None:
+            cache.length = cache.positions.shape[1]
+        normed: torch.Tensor = self.model.norm(x)
+        return normed
+
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """hidden: [..., D]; returns [..., V] in the dtype of the weights."""
+        scores: torch.Tensor = self.lm_head(hidden)
+        return scores
+
+
+def visible(traits: Traits, queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    """[R, T, S] bool, whether the query at each of [R, T] positions sees the key at each of [R, S] positions.
+
+    A padding query sees the last T places, so that its softmax is over something.
+    """
+    at, of = queries.unsqueeze(2), keys.unsqueeze(1)
+    held = of != NOWHERE
+    if traits.visibility == "causal":
+        held = held & (of <= at)
+    elif traits.visibility == "block_causal":
+        block = traits.block
+        held = held & (of.div(block, rounding_mode="floor") <= at.div(block, rounding_mode="floor"))
+    return held | (at == NOWHERE)

@@ -1,0 +1,45 @@
+"""The traits of a language model: everything in which the families that one decoder serves differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+#: Which earlier positions a position sees: those up to itself, those up to the end of its block, or all.
+Visibility = Literal["causal", "block_causal", "full"]
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """The sizes and traits of a language model.
+
+    visibility: which positions a position sees. block: positions of one block, 1 for an autoregressive model.
+    mask: the id of the mask token, None for a model that has none. shift: the logits at a position are for the next
+    one. qk_norm: queries and keys are normalised by head. qkv_bias, output_bias: the projections of attention have a
+    bias. rope_theta, rope: base of the rotary embedding, and its scaling as `rope_scaling` in config.json says it.
+    window: the most positions that the model was trained for. tied: the output matrix is that of the embedding.
+    revises: the model was trained on wrong visible tokens, so its logits at visible positions mean something.
+    """
+
+    family: str
+    vocabulary: int
+    width: int
+    layers: int
+    heads: int
+    key_heads: int
+    head_width: int
+    inner: int
+    epsilon: float
+    window: int
+    visibility: Visibility
+    block: int
+    mask: int | None
+    shift: bool = False
+    qk_norm: bool = False
+    qkv_bias: bool = False
+    output_bias: bool = False
+    tied: bool = False
+    revises: bool = False
+    rope_theta: float = 10_000.0
+    rope: Mapping[str, Any] = field(default_factory=dict)
