@@ -15,7 +15,7 @@ import jinja2
 from jinja2.ext import loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from cinnabar.engine.models.language.tokenizer import AddedToken, Tokenizer, special_names, tokenizer_settings
+from cinnabar.engine.models.language.tokenizer import AddedToken, Tokenizer, tokenizer_settings
 from cinnabar.schemas.errors import ModelError
 
 #: A message has `role` and `content`. A content in several parts is encoded part by part, so that the tokens of its
@@ -114,11 +114,10 @@ def load_template(folder: Path, variables: Mapping[str, Any]) -> Template:
 
     Raises ModelError if there is none, or if it is broken.
     """
-    own = {**special_names(folder), **variables}
     path = folder / "chat_template.jinja"
     if path.is_file():
         try:
-            return Template(path.read_text(encoding="utf-8"), path, own)
+            return Template(path.read_text(encoding="utf-8"), path, variables)
         except (OSError, UnicodeDecodeError) as error:
             raise ModelError(f"{path}: cannot be read: {error}") from error
     settings = tokenizer_settings(folder)
@@ -131,7 +130,7 @@ def load_template(folder: Path, variables: Mapping[str, Any]) -> Template:
             f"{folder}: expected chat_template.jinja, or `chat_template` in tokenizer_config.json; a base model has"
             " none, so take an instruct or chat release"
         )
-    return Template(said, settings.path, own)
+    return Template(said, settings.path, variables)
 
 
 def _any_of(names: Sequence[str]) -> re.Pattern[str]:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from cinnabar.engine.models.language.chat import ChatTemplate, load_template
 from cinnabar.engine.models.language.checkpoint import load_decoder
-from cinnabar.engine.models.language.configuration import checkpoint_folder, read_settings
+from cinnabar.engine.models.language.configuration import checkpoint_folder
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.identity import model_fingerprint
-from cinnabar.engine.models.language.tokenizer import Tokenizer, load_tokenizer
+from cinnabar.engine.models.language.tokenizer import Tokenizer, TokenizerFile
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.models.loading import device_of
 from cinnabar.engine.precision import Precision, in_precision, reading_precision
@@ -59,14 +59,9 @@ def load_texts(folder: Path) -> tuple[Traits, Tokenizer, ChatTemplate]:
     Raises ModelError if the template cannot render a system and a user message.
     """
     family, traits = read_family(folder)
-    template = load_template(folder, family.template)
-    end = template.end_of_turn(_added_names(folder))
+    file = TokenizerFile(folder)
+    template = load_template(folder, file.names | dict(family.template))
     template.pieces(("system", "user"))
-    masked = traits.visibility != "causal"
-    tokenizer = load_tokenizer(folder, traits.vocabulary, end, traits.mask, masked)
-    return replace(traits, mask=tokenizer.mask), tokenizer, ChatTemplate(template, tokenizer)
-
-
-def _added_names(folder: Path) -> list[str]:
-    added = read_settings(folder / "tokenizer.json").values.get("added_tokens") or []
-    return [str(one.get("content")) for one in added if isinstance(one, dict)]
+    mask = None if traits.visibility == "causal" else file.mask(traits.mask)
+    tokenizer = Tokenizer(file, traits.vocabulary, template.end_of_turn(list(file.added)), mask)
+    return replace(traits, mask=mask), tokenizer, ChatTemplate(template, tokenizer)

@@ -38,6 +38,50 @@ class AddedToken:
     rstrip: bool
 
 
+class TokenizerFile:
+    """The content of a checkpoint's tokenizer.json, and the names that other files give to its tokens.
+
+    added: the added tokens by their text. names: the texts of `bos_token`, `eos_token`, `mask_token` and the like.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Raises ModelError if the file is missing or broken."""
+        self.path = folder / "tokenizer.json"
+        if not self.path.is_file():
+            raise ModelError(f"{folder}: expected tokenizer.json, found none; `cinnabar model fetch` brings it")
+        self.said: dict[str, Any] = dict(read_settings(self.path).values)
+        try:
+            self.added = {
+                str(one["content"]): AddedToken(
+                    int(one["id"]), str(one["content"]), bool(one.get("lstrip")), bool(one.get("rstrip"))
+                )
+                for one in self.said.get("added_tokens") or ()
+            }
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ModelError(f"{self.path}: expected `added_tokens` with id and content ({error})") from error
+        self.names = special_names(folder)
+
+    def mask(self, told: int | None) -> int:
+        """Returns the mask token, which config.json may tell.
+
+        Raises ModelError if the tokenizer does not have it among its added tokens.
+        """
+        if told is not None:
+            if all(one.id != told for one in self.added.values()):
+                raise ModelError(
+                    f"{self.path}: expected the token {told}, `mask_token_id` of config.json, among the added tokens;"
+                    " take the tokenizer of the same release"
+                )
+            return told
+        found = self.added.get(self.names.get("mask_token", ""))
+        if found is None:
+            raise ModelError(
+                f"{self.path}: expected the mask token of a diffusion model, found none; name it by `mask_token_id` in"
+                " config.json, or take the tokenizer of the same release"
+            )
+        return found.id
+
+
 class Tokenizer:
     """Encodes text as plain text, and tells the bytes of tokens.
 
@@ -45,18 +89,23 @@ class Tokenizer:
     mask: the mask token, None for a model that has none. added: the special tokens by their text.
     """
 
-    def __init__(self, path: Path, size: int, end: str, mask: int | None) -> None:
-        """Reads tokenizer.json at `path` for a model of `size` tokens. Raises ModelError if both do not fit."""
-        said = _read(path)
-        self.path, self.size = path, size
-        self.added = {one.text: one for one in _added(said, path)}
-        spelled = _spelled(said, self.added, path)
-        largest = max([*spelled, *(one.id for one in self.added.values())], default=-1)
+    def __init__(self, file: TokenizerFile, size: int, end: str | None, mask: int | None) -> None:
+        """Makes a tokenizer for a model of `size` tokens; without an `end` the file's `eos_token` is meant.
+
+        Raises ModelError if file and model do not fit.
+        """
+        path = file.path
+        spelled = _spelled(file)
+        largest = max([*spelled, *(one.id for one in file.added.values())], default=-1)
         if largest >= size:
             raise ModelError(f"{path}: has the token {largest}, and the model of this folder has {size} tokens only")
-        if end not in self.added:
-            raise ModelError(f"{path}: expected the token {end!r}, which ends a turn, among the added tokens")
-        self.end, self.mask = self.added[end].id, mask
+        end = end or file.names.get("eos_token")
+        if end is None or end not in file.added:
+            raise ModelError(
+                f"{path}: expected a token that ends a turn among the added tokens, found"
+                f" {'no `eos_token` in tokenizer_config.json' if end is None else repr(end)}"
+            )
+        self.size, self.added, self.end, self.mask = size, file.added, file.added[end].id, mask
         self._texts: list[bytes | None] = [spelled.get(token) for token in range(size)]
         spare = [token for token, text in enumerate(self._texts) if text is None and token != self.end]
         if not spare:
@@ -65,8 +114,7 @@ class Tokenizer:
         digest = hashlib.sha256(path.read_bytes())
         digest.update(json.dumps([size, self.end, mask]).encode())
         self.fingerprint = digest.hexdigest()[:16]
-        self._published = _backend(said, path, exact=False)
-        self._exact = _backend(said, path, exact=True)
+        self._published, self._exact = _backends(file)
         self._alone = {text[0]: token for token, text in spelled.items() if len(text) == 1}
 
     def encode(self, text: str) -> list[int]:
@@ -102,22 +150,6 @@ class Tokenizer:
         return re.compile("|".join(f"(?<={re.escape(name[0])})(?={re.escape(name[1:])})" for name in names))
 
 
-def load_tokenizer(folder: Path, size: int, end: str | None, mask: int | None, masked: bool) -> Tokenizer:
-    """Returns the tokenizer of a checkpoint's folder, for a model of `size` tokens.
-
-    end: the text of the token that ends a turn, as the chat template tells it; without one, the tokenizer's own
-    `eos_token`. mask: the mask token as config.json tells it, looked up if it is None and the family is `masked`.
-    """
-    path = folder / "tokenizer.json"
-    if not path.is_file():
-        raise ModelError(f"{folder}: expected tokenizer.json, found none; `cinnabar model fetch` brings it")
-    names = special_names(folder)
-    ending = end or names.get("eos_token")
-    if ending is None:
-        raise ModelError(f"{folder}: expected `eos_token` in tokenizer_config.json; the key is missing")
-    return Tokenizer(path, size, ending, _mask(path, names.get("mask_token"), mask) if masked else None)
-
-
 def special_names(folder: Path) -> dict[str, str]:
     """Returns the texts of `bos_token`, `eos_token`, `mask_token` and the like, from two files of the folder."""
     found: dict[str, str] = {}
@@ -134,48 +166,29 @@ def tokenizer_settings(folder: Path) -> Settings:
     return read_settings(folder / "tokenizer_config.json")
 
 
-def _mask(path: Path, name: str | None, told: int | None) -> int:
-    """Returns the mask token. Raises ModelError if the tokenizer does not have it among its added tokens."""
-    added = {one.text: one.id for one in _added(_read(path), path)}
-    if told is None:
-        if name is None or name not in added:
-            raise ModelError(
-                f"{path}: expected the mask token of a diffusion model, found none; name it by `mask_token_id` in"
-                " config.json, or take the tokenizer of the same release"
-            )
-        return added[name]
-    if told not in added.values():
-        raise ModelError(
-            f"{path}: expected the token {told}, `mask_token_id` of config.json, among the added tokens; take the"
-            " tokenizer of the same release"
-        )
-    return told
+def _backends(file: TokenizerFile) -> tuple[tokenizers.Tokenizer, tokenizers.Tokenizer]:
+    """Returns two tokenizers without added tokens: the published one, and an exact one.
 
-
-def _read(path: Path) -> dict[str, Any]:
-    return dict(read_settings(path).values)
-
-
-def _added(said: dict[str, Any], path: Path) -> list[AddedToken]:
+    The exact one changes no text and adds no space at its beginning.
+    """
+    bare: dict[str, Any] = {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
+    changed = {
+        "normalizer": _kept(file.said.get("normalizer")),
+        "pre_tokenizer": _without_prefix(file.said.get("pre_tokenizer")),
+        "model": {"type": "BPE", "vocab": {}, "merges": []},
+    }
     try:
-        return [
-            AddedToken(int(one["id"]), str(one["content"]), bool(one.get("lstrip")), bool(one.get("rstrip")))
-            for one in said.get("added_tokens") or ()
-        ]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ModelError(f"{path}: expected `added_tokens` with id and content ({error})") from error
-
-
-def _backend(said: dict[str, Any], path: Path, exact: bool) -> tokenizers.Tokenizer:
-    """Returns a tokenizer without added tokens; an `exact` one changes no text and adds no space at its beginning."""
-    parts = said | {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
-    if exact:
-        parts["normalizer"] = _kept(said.get("normalizer"))
-        parts["pre_tokenizer"] = _without_prefix(said.get("pre_tokenizer"))
-    try:
-        return tokenizers.Tokenizer.from_str(json.dumps(parts))
+        published = tokenizers.Tokenizer.from_str(json.dumps(file.said | bare))
+        shell = tokenizers.Tokenizer.from_str(json.dumps(file.said | bare | changed))
     except Exception as error:  # the library raises nothing more special
-        raise ModelError(f"{path}: cannot be read as a tokenizer: {error}") from error
+        raise ModelError(f"{file.path}: cannot be read as a tokenizer: {error}") from error
+    # Both share one model, which takes most of the time to read.
+    exact = tokenizers.Tokenizer(published.model)
+    if shell.normalizer is not None:
+        exact.normalizer = shell.normalizer
+    if shell.pre_tokenizer is not None:
+        exact.pre_tokenizer = shell.pre_tokenizer
+    return published, exact
 
 
 def _kept(normalizer: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -196,8 +209,9 @@ def _without_prefix(pre: dict[str, Any] | None) -> dict[str, Any] | None:
     return pre | own | ({"prepend_scheme": "never"} if "prepend_scheme" in pre else {})
 
 
-def _spelled(said: dict[str, Any], added: dict[str, AddedToken], path: Path) -> dict[int, bytes]:
+def _spelled(file: TokenizerFile) -> dict[int, bytes]:
     """Returns the bytes of each token that spells some."""
+    said = file.said
     model = said.get("model") or {}
     vocabulary = model.get("vocab")
     if isinstance(vocabulary, list):
@@ -205,23 +219,26 @@ def _spelled(said: dict[str, Any], added: dict[str, AddedToken], path: Path) -> 
     elif isinstance(vocabulary, dict):
         texts = {int(token): text for text, token in vocabulary.items()}
     else:
-        raise ModelError(f"{path}: expected a vocabulary in `model`, found none")
-    special = {one.id for one in added.values()}
+        raise ModelError(f"{file.path}: expected a vocabulary in `model`, found none")
+    special = {one.id for one in file.added.values()}
     kinds = _kinds(said.get("decoder")) | _kinds(said.get("pre_tokenizer"))
     found: dict[int, bytes] = {}
     if "ByteLevel" in kinds:
-        table = {sign: byte for byte, sign in enumerate(_signs())}
+        # Each sign becomes the character of its byte's number, so that Latin-1 gives the bytes; others it cannot write.
+        table = dict.fromkeys(range(256), 0xFFFF) | {ord(sign): byte for byte, sign in enumerate(_signs())}
         for token, text in texts.items():
-            if token not in special and text and all(sign in table for sign in text):
-                found[token] = bytes(table[sign] for sign in text)
-        return found
+            try:
+                found[token] = text.translate(table).encode("latin-1")
+            except UnicodeEncodeError:
+                continue
+        return {token: text for token, text in found.items() if text and token not in special}
     if "ByteFallback" in kinds or model.get("byte_fallback"):
         for token, text in texts.items():
             byte = _BYTE_TOKEN.fullmatch(text)
             if token not in special and text:
                 found[token] = bytes([int(byte[1], 16)]) if byte else text.replace(_SPACE, " ").encode()
         return found
-    raise ModelError(f"{path}: expected a tokenizer over bytes (ByteLevel, or SentencePiece with byte fallback)")
+    raise ModelError(f"{file.path}: expected a tokenizer over bytes (ByteLevel, or SentencePiece with byte fallback)")
 
 
 def _kinds(part: dict[str, Any] | None) -> set[str]:
