@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
+from cinnabar.schemas.form.form import ChoiceNode, Form, Node, ObjectNode, Slot
 
 _TASK = """You write a record of what a document says. Answer with the record alone: JSON on one line, \
 with the fields below in their order.
