@@ -12,9 +12,10 @@ from cinnabar.schemas.pointers import unescape
 
 # A demanded choice that is less probable than this is missing.
 _LEAST_CHOICE = 0.5
+_CHOICES: tuple[Origin, ...] = ("chosen",)
 
 
-def without_made_up_choices(form: Form, filled: Filled, origins: Collection[Origin] = ("chosen",)) -> Filled:
+def without_made_up_choices(form: Form, filled: Filled, origins: Collection[Origin] = _CHOICES) -> Filled:
     """Returns the record, its demanded choices that are rather wrong than right flagged as missing.
 
     Only the model's word stands behind a chosen option; `origins` names further values of that kind. A choice is
