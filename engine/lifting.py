@@ -3,8 +3,7 @@
 A token is a text, so from each state it leads to at most one state: running every token from every state gives the
 automaton over tokens (Willard and Louf 2023, arXiv 2307.09702). Tokens that lead to the same states from everywhere
 form one class; an automaton has a few hundred classes, whatever the size of the vocabulary. After acceptance PAD fills
-the slot up to its end; the PAD of a language model is the token that ends its answer. MORE at the last position says
-that the value continues; a vocabulary without it has no such edges.
+the slot up to its end. MORE at the last position says that the value continues.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ CELLS = 4_000_000
 class Vocabulary:
     """The bytes of each token of a tokenizer, and its tokens PAD and MORE.
 
-    `texts` has the bytes of each token, None for a token without text; PAD and MORE must be two of these. The
-    vocabulary of a language model has no MORE, and PAD is its end token.
+    `texts` has the bytes of each token, None for a token without text; PAD and MORE must be two of these. A language
+    model needs no MORE, and its PAD is the token that ends its answer.
     Raises ModelError if they are not, or if a token's text is empty.
     """
 
@@ -59,9 +58,9 @@ class Lifted:
     """An automaton over a vocabulary of V tokens.
 
     source, target, label: [E] int64, its edges in any order. final: [N] bool. tokens: [T] int64, the allowed tokens
-    by class. token_class: [V] int64, -1 for a token that is never allowed. PAD's class is the last but one and MORE's
-    the last, if the vocabulary has MORE. states: the states of the automaton over bytes that tokens use, by their
-    numbers here; behind them come the state after PAD and the one after MORE.
+    by class. token_class: [V] int64, -1 for a token that is never allowed. PAD's class is the last one, or the last but
+    one before MORE's. states: the state of the automaton over bytes that each state stands for; the states after PAD
+    and after MORE come behind these.
     """
 
     source: Ints
@@ -74,8 +73,10 @@ class Lifted:
     states: Ints
 
 
-def lift(automaton: Automaton, vocabulary: Vocabulary = BYTES, without_null: bool = False) -> Lifted:
-    """Returns the automaton over a vocabulary, with PAD and MORE as far as it has them.
+def lift(
+    automaton: Automaton, vocabulary: Vocabulary = BYTES, without_null: bool = False, more: bool = True
+) -> Lifted:
+    """Returns the automaton over a vocabulary with PAD, and with MORE if `more` and the vocabulary has it.
 
     `without_null` removes the text `null`, because absence is a choice of its own. No other JSON text begins with `n`,
     so removing that byte's edge at the start removes `null` alone.
@@ -94,7 +95,7 @@ def lift(automaton: Automaton, vocabulary: Vocabulary = BYTES, without_null: boo
     token_class[vocabulary.pad] = len(live)
     padded = np.append(np.flatnonzero(accepting), states)
     edges = [(source, target, renamed[kind]), _edges(padded, states, len(live))]
-    if vocabulary.more is not None:
+    if more and vocabulary.more is not None:
         token_class[vocabulary.more] = classes
         # A state without edges cannot continue, so it has no MORE.
         edges.append(_edges(np.unique(source), states + 1, classes))

@@ -12,6 +12,7 @@ items, then the lengths of texts (`left_to_judge`).
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -58,6 +59,15 @@ def record_language(form: Form) -> Automaton:
     Raises TooLarge if it needs too many states even without the bounds that the judge can take over.
     """
     return _composed(form)[0]
+
+
+def one_line(canonical: str) -> str:
+    """The canonical text of a record as the record's language spells it, with a space behind each comma and colon."""
+    return _MARK.sub(lambda found: found[0] if found[1] else f"{found[0]} ", canonical)
+
+
+#: A string, or a comma or colon between values.
+_MARK = re.compile(r'("(?:[^"\\]|\\.)*")|[,:]')
 
 
 def left_to_judge(form: Form) -> tuple[str, ...]:
