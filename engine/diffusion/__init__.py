@@ -1,1 +1,1 @@
-"""Records written by a diffusion language model under a form's exact constraint."""
+"""Diffusion language models that fill a form: denoising under the automaton of the whole record."""
