@@ -21,8 +21,8 @@ from typing import Any
 from cinnabar.engine.answers.alignment import ABSENT
 from cinnabar.engine.answers.reading import Taken
 from cinnabar.engine.answers.record import Answered, record_of
-from cinnabar.engine.diffusion.record_text import Places, Span, places_of
 from cinnabar.engine.diffusion.remaining import Remaining
+from cinnabar.engine.diffusion.value_places import Places, Span, places_of
 from cinnabar.engine.request import Filled, Request
 from cinnabar.engine.writing import Value
 from cinnabar.schemas.canonical import parse, scalar_text

@@ -10,15 +10,16 @@ from functools import cached_property
 from typing import Any
 
 import torch
+from cinnabar.engine.diffusion.denoiser import Decoded, Denoiser, Undecoded
+from cinnabar.engine.diffusion.sequences import Task
+from cinnabar.engine.diffusion.settings import settings_of
 
 from cinnabar.engine.demanded import without_made_up_choices
 from cinnabar.engine.diffusion.answer import Written, read_written
-from cinnabar.engine.diffusion.denoiser import Decoded, Denoiser, Task
 from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.diffusion.record_graph import RecordGraph, record_graph
-from cinnabar.engine.diffusion.record_text import spaced
 from cinnabar.engine.diffusion.remaining import Remaining
-from cinnabar.engine.diffusion.settings import settings_of
+from cinnabar.engine.diffusion.value_places import spaced
 from cinnabar.engine.effort import Effort, effort_of
 from cinnabar.engine.engine import Observer
 from cinnabar.engine.fingerprint import engine_fingerprint
@@ -156,15 +157,14 @@ class DiffusionEngine:
     def _fill_batch(self, plans: Sequence[_Plan], observer: Observer | None) -> list[Result]:
         tasks = [plan.task for plan in plans if plan.task is not None]
         shown = _Shown(plans, observer)
-        shown(0, [task.minimal for task in tasks])
         with self._timed("decode"):
             decoded = iter(self._decoder.decode(tasks, None if observer is None else shown))
         with self._timed("read"):
             return [self._read(plan, None if plan.task is None else next(decoded)) for plan in plans]
 
-    def _read(self, plan: _Plan, decoded: Decoded | EngineFailure | None) -> Result:
+    def _read(self, plan: _Plan, decoded: Decoded | Undecoded | None) -> Result:
         request = plan.request
-        if isinstance(decoded, EngineFailure):
+        if isinstance(decoded, Undecoded):
             return Failed(request.id, decoded.code, decoded.detail)
         try:
             filled = read_written(request, plan.remaining, None if decoded is None else self._written(decoded))

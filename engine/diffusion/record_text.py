@@ -1,71 +1,34 @@
-"""The text of a record as a language model writes it, and the place of each of its values in that text."""
+"""Whole records from the tokens of an answer that is not finished."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
-from cinnabar.schemas.canonical import parse
-from cinnabar.schemas.pointers import escape
+from cinnabar.engine.diffusion.record_graph import RecordGraph
+from cinnabar.schemas.automata.automaton import Automaton
 
-Span = tuple[int, int]
-_PARTS = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
-_STRING_OR_MARK = re.compile(r'"(?:[^"\\]|\\.)*"|[:,]')
+_COMPLETIONS: WeakKeyDictionary[Automaton, dict[int, bytes]] = WeakKeyDictionary()
 
 
-def spaced(canonical: str) -> str:
-    """Returns a canonical JSON text with a blank behind each comma and colon, as `json.dumps` writes it."""
-    return _STRING_OR_MARK.sub(lambda part: f"{part[0]} " if part[0] in ":," else part[0], canonical)
+def whole_record(graph: RecordGraph, text: bytes) -> bytes:
+    """Returns this beginning of a record, completed by a smallest rest."""
+    state = graph.automaton.run(text)
+    if state < 0:
+        raise ValueError(f"no record begins with {text!r}")
+    return text + completion(graph.automaton, state)
 
 
-@dataclass(slots=True)
-class Places:
-    """The places of a record's values in its text, as [start, end) in bytes.
-
-    `values` has every value by its pointer. `gaps` has for each object its names as written, each with the bytes from
-    the end of the value before it to the end of the name, and at last ("", …) with those up to the closing brace: a
-    property that is left out was decided against there.
-    """
-
-    values: dict[str, Span] = field(default_factory=dict)
-    gaps: dict[str, list[tuple[str, Span]]] = field(default_factory=dict)
-
-    def gap(self, pointer: str, later: Collection[str]) -> Span | None:
-        """Returns the place where an object lacks a property; `later` are the names that would follow it."""
-        gaps = self.gaps.get(pointer, [])
-        return next((span for name, span in gaps[:-1] if name in later), gaps[-1][1] if gaps else None)
-
-
-def places_of(text: bytes) -> Places:
-    """Returns the places of all values of a record's text, which is valid JSON."""
-    found = Places()
-    parts = _PARTS.finditer(text)
-    _read(next(parts), parts, "", found)
-    return found
-
-
-def _read(part: re.Match[bytes], parts: Iterator[re.Match[bytes]], pointer: str, found: Places) -> int:
-    """Notes the value that begins with this part, and all values below it; returns its end."""
-    start, end = part.span()
-    found.values[pointer] = start, end
-    if part[0] == b"[":
-        last, at = next(parts), 0
-        while last[0] != b"]":
-            _read(last if last[0] != b"," else next(parts), parts, f"{pointer}/{at}", found)
-            last, at = next(parts), at + 1
-        end = last.end()
-    elif part[0] == b"{":
-        gaps = found.gaps[pointer] = []
-        last, before = next(parts), end
-        while last[0] != b"}":
-            key = last if last[0] != b"," else next(parts)
-            name = parse(key[0].decode())
-            gaps.append((name, (before, key.end())))
-            next(parts)  # the colon
-            before = _read(next(parts), parts, f"{pointer}/{escape(name)}", found)
-            last = next(parts)
-        end = last.end()
-        gaps.append(("", (before, end)))
-    found.values[pointer] = start, end
-    return end
+def completion(automaton: Automaton, state: int) -> bytes:
+    """Returns a shortest text from this state to acceptance; printable ASCII goes before other bytes."""
+    known = _COMPLETIONS.setdefault(automaton, {})
+    if state not in known:
+        text, distance, at = bytearray(), automaton.distance, state
+        while distance[at]:
+            targets = automaton.transitions[at]
+            nearer = {kind for kind, target in enumerate(targets) if target >= 0 and distance[target] < distance[at]}
+            byte = next(b for b in (*range(0x20, 0x7F), *range(0x20), *range(0x7F, 0x100))
+                        if automaton.byte_class[b] in nearer)  # fmt: skip
+            text.append(byte)
+            at = int(targets[automaton.byte_class[byte]])
+        known[state] = bytes(text)
+    return known[state]

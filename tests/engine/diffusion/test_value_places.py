@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinnabar.engine.diffusion.record_text import places_of, spaced
+from cinnabar.engine.diffusion.value_places import places_of, spaced
 from cinnabar.schemas.canonical import json_text
 from cinnabar.schemas.pointers import escape
 
