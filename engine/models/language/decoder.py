@@ -170,8 +170,6 @@ class Decoder(nn.Module):
         mask = seen.unsqueeze(1)
         for layer, part in enumerate(self.model.layers):
             x = part(x, turn, mask, cache, layer)
-        if cache is not None:
-            cache.length = cache.positions.shape[1]
         normed: torch.Tensor = self.model.norm(x)
         return normed
 
