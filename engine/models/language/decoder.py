@@ -180,8 +180,6 @@ class Decoder(nn.Module):
         turn = self.rotary(positions.clamp_min(0), x.dtype)
         for layer, part in enumerate(self.model.layers):
             x = part(x, turn, attend, cache, layer)
-        if cache is not None:
-            cache.length = cache.positions.shape[1]
         normed: torch.Tensor = self.model.norm(x)
         return normed
 
