@@ -178,6 +178,17 @@ def test_a_part_is_what_so_many_tokens_reach(at: int, positions: int) -> None:
     assert len(part.classes) == len({label for _, label, _ in edges})
 
 
+def test_the_parts_of_the_last_states_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = graph()
+    first, second = found.cut(0, 4), found.cut(1, 4)
+    assert found.cut(0, 4) is first
+    monkeypatch.setattr(module, "KEPT_EDGES", len(first.source) + len(second.source))
+    found.cut(2, 4)
+    assert found.cut(0, 4) is first and found.cut(1, 4) is not second
+    monkeypatch.setattr(module, "KEPT_EDGES", 0)
+    assert found.cut(3, 4) is found.cut(3, 4), "the last one is kept, however large"
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("CINNABAR_CACHE", str(tmp_path))
