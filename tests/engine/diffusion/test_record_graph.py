@@ -132,7 +132,7 @@ def test_tokens_cross_the_borders_of_values() -> None:
     ids = [TEXTS.index(text) for text in tokens]
     assert found.run(ids) == found.done
     assert found.run(ids[:-1]) != found.done and found.run([*ids, END]) == found.done, "the end token repeats"
-    assert found.run([*ids, TEXTS.index(b"x")]) == -1 and found.run(ids[:4] + [END]) == -1
+    assert found.run([*ids, TEXTS.index(b"x")]) == -1 and found.run([*ids[:4], END]) == -1
 
 
 def test_distance_counts_the_fewest_tokens_with_the_end_token() -> None:
@@ -143,6 +143,13 @@ def test_distance_counts_the_fewest_tokens_with_the_end_token() -> None:
     assert found.distance[found.done] == 0 and found.distance[found.automaton.run(b"{}")] == 1
     assert ((found.label == found.end_class) == (found.target == found.done)).all()
     assert found.token_class[END] == found.end_class == found.classes - 1
+
+
+def test_a_token_that_is_never_allowed_leads_nowhere() -> None:
+    found = graph_of(literals([b"{}"]), VOCABULARY)
+    assert found.token_class[0] == -1
+    # The number of no class, -1, must not be taken for that of the last class of the state before.
+    assert [found.run([0], state) for state in range(-1, found.states)] == [-1] * (found.states + 1)
 
 
 def test_a_state_that_no_token_reaches_has_no_edges_into_it() -> None:
@@ -182,7 +189,9 @@ def test_the_parts_of_the_last_states_are_kept(monkeypatch: pytest.MonkeyPatch) 
     found = graph()
     first, second = found.cut(0, 4), found.cut(1, 4)
     assert found.cut(0, 4) is first
-    monkeypatch.setattr(module, "KEPT_EDGES", len(first.source) + len(second.source))
+    third = graph().cut(2, 4)
+    room = len(first.source) + len(second.source) + len(third.source) - 1
+    monkeypatch.setattr(module, "KEPT_EDGES", room)
     found.cut(2, 4)
     assert found.cut(0, 4) is first and found.cut(1, 4) is not second
     monkeypatch.setattr(module, "KEPT_EDGES", 0)

@@ -196,6 +196,8 @@ def test_lengths_are_left_to_the_judge_after_counts() -> None:
     assert accepts(schema, json.dumps({"field 0": "x" * 100, "field 19": None}))
     coded = closed({f"code {n}": {"type": "string", "pattern": "^[A-Z]", "maxLength": 60} for n in range(20)})
     assert accepts(coded, json.dumps({"code 0": "X" * 100})) and not accepts(coded, '{"code 0": "x"}')
+    link = {"type": "string", "format": "uri", "maxLength": 60}
+    assert accepts(link, f'"https://{"x" * 90}.org"') and not accepts(link, '"no link"')
 
 
 def test_a_form_of_too_many_states_names_its_largest_fields(monkeypatch: pytest.MonkeyPatch) -> None:
