@@ -1,6 +1,14 @@
-"""Rotary position embeddings (arXiv 2104.09864)."""
+"""Rotary position embeddings (arXiv 2104.09864), plain or scaled for longer texts.
+
+The kinds of scaling are those of `rope_scaling` in config.json: `linear` divides the angles (2306.15595), `llama3`
+divides those of long wavelengths, and `yarn` passes smoothly between both and makes attention sharper (2309.00071).
+"""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import nn
@@ -15,12 +23,64 @@ class Rotary(nn.Module):
 
     def __init__(self, traits: Traits) -> None:
         super().__init__()
-        width = traits.head_width
-        steps = torch.arange(0, width, 2, dtype=torch.float32, device="cpu")
-        self.register_buffer("frequencies", traits.rope_theta ** -(steps / width), persistent=False)
+        frequencies, self.scale = scaled_frequencies(traits)
+        self.register_buffer("frequencies", frequencies, persistent=False)
 
     def forward(self, positions: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
         """positions: [R, T] int64, at least 0; returns (cosines, sines), each [R, 1, T, W], W the head's width."""
         angles = positions.unsqueeze(-1).float() * self.frequencies
         both = torch.cat([angles, angles], -1).unsqueeze(1)
-        return both.cos().to(dtype), both.sin().to(dtype)
+        return (both.cos() * self.scale).to(dtype), (both.sin() * self.scale).to(dtype)
+
+
+def scaled_frequencies(traits: Traits) -> tuple[torch.Tensor, float]:
+    """Returns (angle of one position [W / 2] float32, factor of cosines and sines)."""
+    width = traits.head_width
+    steps = torch.arange(0, width, 2, dtype=torch.float32, device="cpu")
+    plain = 1.0 / (traits.rope_theta ** (steps / width))
+    if not traits.rope:
+        return plain, 1.0
+    kind, factor = traits.rope["rope_type"], float(traits.rope["factor"])
+    if kind == "linear":
+        return plain / factor, 1.0
+    if kind == "llama3":
+        return _llama3(plain, factor, traits.rope), 1.0
+    return _yarn(plain, factor, traits.rope, width, traits.rope_theta)
+
+
+def _llama3(plain: torch.Tensor, factor: float, said: Mapping[str, Any]) -> torch.Tensor:
+    low, high = float(said["low_freq_factor"]), float(said["high_freq_factor"])
+    # How often the wave of each frequency turns within the window of the first training.
+    turns = said["original_max_position_embeddings"] * plain / (2 * math.pi)
+    return _between(plain, factor, ((turns - low) / (high - low)).clamp(0, 1))
+
+
+def _yarn(
+    plain: torch.Tensor, factor: float, said: Mapping[str, Any], width: int, theta: float
+) -> tuple[torch.Tensor, float]:
+    window = said["original_max_position_embeddings"]
+
+    def place(turns: float) -> float:
+        """The place among the frequencies at which a wave turns so often within the window."""
+        return width * math.log(window / (turns * 2 * math.pi)) / (2 * math.log(theta))
+
+    low, high = place(said.get("beta_fast") or 32.0), place(said.get("beta_slow") or 1.0)
+    if said.get("truncate", True):
+        low, high = math.floor(low), math.ceil(high)
+    low, high = max(low, 0), min(high, width - 1)
+    ramp = (torch.arange(width // 2, dtype=torch.float32, device="cpu") - low) / max(high - low, 0.001)
+    scale = said.get("attention_factor")
+    if scale is None:
+        one, other = said.get("mscale"), said.get("mscale_all_dim")
+        scale = _sharper(factor, one) / _sharper(factor, other) if one and other else _sharper(factor, 1.0)
+    return _between(plain, factor, 1 - ramp.clamp(0, 1)), float(scale)
+
+
+def _between(plain: torch.Tensor, factor: float, kept: torch.Tensor) -> torch.Tensor:
+    """Returns the frequencies with a share `kept` as they are, the rest divided by the factor."""
+    mixed: torch.Tensor = plain / factor * (1 - kept) + plain * kept
+    return mixed
+
+
+def _sharper(factor: float, weight: float) -> float:
+    return 1.0 if factor <= 1 else 0.1 * weight * math.log(factor) + 1.0

@@ -1,0 +1,145 @@
+"""Chat templates: messages to the tokens of a prompt, in a sandbox.
+
+A template is a program of the checkpoint, so Jinja2's sandbox runs it, and it never sees what the messages say: it is
+rendered with a placeholder for each content. Its own text may spell special tokens; a content is always plain text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from jinja2.ext import loopcontrols
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from cinnabar.engine.models.language.tokenizer import AddedToken, Tokenizer, tokenizer_settings
+from cinnabar.schemas.errors import ModelError
+
+#: A message has `role` and `content`. A content in several parts is encoded part by part, so that the tokens of its
+#: first parts do not depend on the others.
+Message = Mapping[str, str | Sequence[str]]
+
+_PLACEHOLDER = re.compile("\ue000([0-9]+)\ue001")
+
+
+class Template:
+    """A chat template, without a tokenizer."""
+
+    def __init__(self, source: str, path: Path, variables: Mapping[str, Any]) -> None:
+        """`variables` are those that the template may use besides the messages. Raises ModelError if it is broken."""
+        self.source, self.path, self._variables = source, path, dict(variables)
+        world = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
+        world.globals["raise_exception"] = _raise
+        try:
+            self._compiled = world.from_string(source)
+        except jinja2.TemplateError as error:
+            raise ModelError(f"{path}: the chat template is broken: {error}; take that of the release") from error
+
+    def pieces(self, roles: Sequence[str], answer_begins: bool = True) -> list[str | int]:
+        """Returns the prompt of messages with these roles: the template's texts, and the numbers of the messages.
+
+        With `answer_begins` the prompt ends with the beginning of the answer. Raises ModelError if the template fails
+        or leaves out a message that is not the system's.
+        """
+        messages = [{"role": role, "content": f"\ue000{place}\ue001"} for place, role in enumerate(roles)]
+        try:
+            made = self._compiled.render(
+                self._variables, messages=messages, add_generation_prompt=answer_begins, tools=None
+            )
+        except Exception as error:  # the template is a program and may raise anything
+            raise ModelError(
+                f"{self.path}: the chat template fails on messages of {', '.join(roles)}: {error}; take the template"
+                " of an instruct or chat release"
+            ) from error
+        found = _PLACEHOLDER.split(made)
+        # Models that were trained without instructions leave those of the system out.
+        needed = {str(place) for place, role in enumerate(roles) if role != "system"}
+        if len(set(found[1::2])) < len(found[1::2]) or not needed <= set(found[1::2]):
+            raise ModelError(f"{self.path}: the chat template leaves out or repeats a message of {', '.join(roles)}")
+        return [int(part) if place % 2 else part for place, part in enumerate(found)]
+
+    def end_of_turn(self, names: Sequence[str]) -> str | None:
+        """Returns the special token behind an answer, one of these names; None if the template writes none there."""
+        behind = self.pieces(("user", "assistant"), answer_begins=False)[-1]
+        met = _any_of(names).search(str(behind))
+        return met[0] if met else None
+
+
+class ChatTemplate:
+    """The chat template of a checkpoint with its tokenizer."""
+
+    def __init__(self, template: Template, tokenizer: Tokenizer) -> None:
+        self._template, self._tokenizer = template, tokenizer
+        self._added = _any_of(list(tokenizer.added))
+
+    def render(self, messages: Sequence[Message]) -> list[int]:
+        """Returns the tokens of the prompt up to the place at which the answer begins."""
+        pieces = self._template.pieces([str(message["role"]) for message in messages])
+        tokens: list[int] = []
+        run = ""
+        for piece in pieces:
+            if isinstance(piece, str):
+                for text, special in self._cut(piece):
+                    run += text
+                    if special is not None:
+                        tokens += [*self._tokenizer.encode_run(run), special.id] if run else [special.id]
+                        run = ""
+                continue
+            content = messages[piece]["content"]
+            parts = [content] if isinstance(content, str) else list(content)
+            for place, part in enumerate(parts):
+                if place:
+                    tokens += self._tokenizer.encode_run(run) if run else []
+                    run = ""
+                run += part
+        return tokens + self._tokenizer.encode_run(run) if run else tokens
+
+    def _cut(self, text: str) -> list[tuple[str, AddedToken | None]]:
+        """Returns a template's text as stretches of plain text, each with the special token behind it."""
+        cut: list[tuple[str, AddedToken | None]] = []
+        begin, strip = 0, False
+        for met in self._added.finditer(text):
+            token = self._tokenizer.added[met[0]]
+            plain = text[begin : met.start()]
+            plain = plain.lstrip() if strip else plain
+            cut.append((plain.rstrip() if token.lstrip else plain, token))
+            begin, strip = met.end(), token.rstrip
+        rest = text[begin:]
+        return [*cut, (rest.lstrip() if strip else rest, None)]
+
+
+def load_template(folder: Path, variables: Mapping[str, Any]) -> Template:
+    """Returns the chat template of a checkpoint's folder: chat_template.jinja, or a key of tokenizer_config.json.
+
+    Raises ModelError if there is none, or if it is broken.
+    """
+    path = folder / "chat_template.jinja"
+    if path.is_file():
+        try:
+            return Template(path.read_text(encoding="utf-8"), path, variables)
+        except (OSError, UnicodeDecodeError) as error:
+            raise ModelError(f"{path}: cannot be read: {error}") from error
+    settings = tokenizer_settings(folder)
+    said = settings.values.get("chat_template")
+    if isinstance(said, list):
+        named = {one.get("name"): one.get("template") for one in said if isinstance(one, dict)}
+        said = named.get("default")
+    if not isinstance(said, str):
+        raise ModelError(
+            f"{folder}: expected chat_template.jinja, or `chat_template` in tokenizer_config.json; a base model has"
+            " none, so take an instruct or chat release"
+        )
+    return Template(said, settings.path, variables)
+
+
+def _any_of(names: Sequence[str]) -> re.Pattern[str]:
+    """Matches any of these names, the longest first; with no name it matches nothing."""
+    ordered = sorted((re.escape(name) for name in names if name), key=len, reverse=True)
+    return re.compile("|".join(ordered) if ordered else r"(?!)")
+
+
+def _raise(message: str) -> None:
+    raise jinja2.TemplateError(message)

@@ -1,0 +1,115 @@
+"""Reads the JSON files of a checkpoint's folder, with errors that name the file and the key; needs no torch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cinnabar.schemas.errors import ModelError, UsageError
+
+#: The file that makes a folder a checkpoint.
+CONFIG = "config.json"
+
+
+class Settings:
+    """The JSON object of one file; every method raises ModelError if the key's value is not of the kind asked for."""
+
+    def __init__(self, values: Mapping[str, Any], path: Path) -> None:
+        self.values, self.path = values, path
+
+    def whole(self, *keys: str, default: int | None = None) -> int:
+        """Returns the positive whole number of the first of these keys that is there, else the default."""
+        for key in keys:
+            value = self.values.get(key)
+            if value is not None:
+                if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                    raise self._unlike(key, "a whole number above 0", value)
+                return value
+        if default is None:
+            raise ModelError(f"{self.path}: expected `{keys[0]}`, a whole number above 0; the key is missing")
+        return default
+
+    def number(self, *keys: str, default: float) -> float:
+        """Returns the positive number of the first of these keys that is there, else the default."""
+        for key in keys:
+            value = self.values.get(key)
+            if value is not None:
+                if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+                    raise self._unlike(key, "a number above 0", value)
+                return float(value)
+        return default
+
+    def flag(self, key: str, default: bool = False) -> bool:
+        """Returns the truth value of this key, the default if it is missing."""
+        value = self.values.get(key)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            raise self._unlike(key, "true or false", value)
+        return value
+
+    def token(self, key: str) -> int | None:
+        """Returns the id of a token, None if the key is missing."""
+        value = self.values.get(key)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+            raise self._unlike(key, "the id of a token", value)
+        return value
+
+    def text(self, key: str) -> str | None:
+        """Returns the text of this key, None if it is missing; a token may be an object with its text in `content`."""
+        value = self.values.get(key)
+        if isinstance(value, dict):
+            value = value.get("content")
+        if value is not None and not isinstance(value, str):
+            raise self._unlike(key, "a text", value)
+        return value
+
+    def table(self, key: str) -> dict[str, Any]:
+        """Returns the object of this key, an empty one if it is missing."""
+        value = self.values.get(key)
+        if value is not None and not isinstance(value, dict):
+            raise self._unlike(key, "an object", value)
+        return value or {}
+
+    def demand(self, key: str, *allowed: Any, default: Any) -> None:
+        """Raises ModelError if the value of this key is none of those that the decoder can compute."""
+        value = self.values.get(key, default)
+        if value not in allowed:
+            expected = " or ".join(json.dumps(one) for one in allowed)
+            raise ModelError(
+                f"{self.path}: `{key}` is {json.dumps(value)[:80]}, which this version cannot run; expected {expected}"
+            )
+
+    def _unlike(self, key: str, expected: str, value: Any) -> ModelError:
+        return ModelError(f"{self.path}: expected `{key}` to be {expected}, found {json.dumps(value)[:80]}")
+
+
+def read_settings(path: Path) -> Settings:
+    """Returns the JSON object of a file, an empty one if there is no such file. Raises ModelError for anything else."""
+    if not path.is_file():
+        return Settings({}, path)
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelError(f"{path}: expected JSON, and it cannot be read: {error}; fetch the file again") from error
+    if not isinstance(values, dict):
+        raise ModelError(f"{path}: expected a JSON object, found {type(values).__name__}; fetch the file again")
+    return Settings(values, path)
+
+
+def is_checkpoint(folder: str | Path) -> bool:
+    """Returns whether a folder holds a language model in Hugging Face form, and no reader of our own."""
+    return (Path(folder) / CONFIG).is_file() and not (Path(folder) / "model.json").is_file()
+
+
+def checkpoint_folder(folder: str | Path) -> Path:
+    """Returns the folder of a checkpoint. Raises UsageError if it is none."""
+    path = Path(folder)
+    if not (path / CONFIG).is_file():
+        raise UsageError(
+            f"{folder}: expected a folder with {CONFIG}, *.safetensors and tokenizer.json, as"
+            " `cinnabar model fetch ORG/NAME` makes it"
+        )
+    return path

@@ -1,0 +1,282 @@
+"""The families of language models: their traits from config.json, and the names of their tensors; needs no torch.
+
+A family's checkpoints differ from another's in the keys of config.json, in the names of the tensors, and in traits. One
+entry of `FAMILIES` says all of it, and `traits.py` says what the decoder makes of it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from cinnabar.engine.models.language.configuration import CONFIG, Settings, checkpoint_folder, read_settings
+from cinnabar.engine.models.language.traits import Traits
+from cinnabar.schemas.errors import ModelError
+
+#: The kinds of rotary scaling that `rotary.py` computes.
+ROPES = ("default", "linear", "llama3", "yarn")
+#: The length of a block of SDAR's first releases, in whose config.json it is missing.
+SDAR_BLOCK = 4
+#: LLaDA denoises its whole answer; released samplers go through it in parts of this length.
+LLADA_BLOCK = 32
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of checkpoints.
+
+    title: its name in messages. architecture: the class that config.json names. read: config.json to traits. tensors:
+    our name of a tensor to the checkpoint's, with `{}` for the layer's number; None for equal names. template:
+    variables that the chat template gets.
+    """
+
+    title: str
+    architecture: str
+    read: Callable[[Settings], Traits]
+    tensors: Mapping[str, str] | None = None
+    template: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read_family(folder: str | Path) -> tuple[Family, Traits]:
+    """Returns the family and the traits that a checkpoint's config.json tells.
+
+    Raises ModelError for a family, or a part of one, that the decoder does not compute. The mask token may still be
+    missing from the traits of a family that needs one: then the tokenizer tells it.
+    """
+    settings = read_settings(checkpoint_folder(folder) / CONFIG)
+    named = settings.text("model_type")
+    family = FAMILIES.get(named or "")
+    if family is None:
+        known = ", ".join(f"{one.title} ({name})" for name, one in FAMILIES.items())
+        raise ModelError(
+            f"{settings.path}: `model_type` is {json.dumps(named)}, a family that this version cannot run; expected one"
+            f" of {known}"
+        )
+    if settings.values.get("quantization_config") is not None:
+        raise ModelError(f"{settings.path}: quantised weights cannot be run; take the release in bfloat16 or float16")
+    traits = family.read(settings)
+    if traits.heads % traits.key_heads:
+        raise ModelError(
+            f"{settings.path}: expected heads that {traits.key_heads} key heads divide, found {traits.heads}"
+        )
+    if traits.head_width % 2:
+        raise ModelError(f"{settings.path}: expected heads of an even width, found {traits.head_width}")
+    if traits.mask is not None and traits.mask >= traits.vocabulary:
+        raise ModelError(
+            f"{settings.path}: `mask_token_id` is {traits.mask}, beyond the vocabulary of {traits.vocabulary} tokens"
+        )
+    return family, traits
+
+
+def family_of(traits: Traits) -> Family:
+    """Returns the family of these traits."""
+    return FAMILIES[traits.family]
+
+
+def stored_name(family: Family, name: str) -> str:
+    """Returns the checkpoint's name of the tensor that the decoder calls `name`."""
+    if family.tensors is None:
+        return name
+    number = re.search(r"\.(\d+)\.", name)
+    layer = number[1] if number else ""
+    return family.tensors[re.sub(r"\.\d+\.", ".{}.", name)].format(layer)
+
+
+def config_of(traits: Traits) -> dict[str, Any]:
+    """Returns the config.json from which `read_family` reads these traits."""
+    family = FAMILIES[traits.family]
+    shared = {"architectures": [family.architecture], "model_type": traits.family, "rms_norm_eps": traits.epsilon}
+    shared |= {"rope_theta": traits.rope_theta, "vocab_size": traits.vocabulary}
+    shared |= {} if traits.mask is None else {"mask_token_id": traits.mask}
+    if traits.family == "llada":
+        return shared | {
+            "activation_type": "silu",
+            "block_type": "llama",
+            "block_length": traits.block,
+            "d_model": traits.width,
+            "embedding_size": traits.vocabulary,
+            "include_bias": False,
+            "include_qkv_bias": traits.qkv_bias,
+            "layer_norm_type": "rms",
+            "max_sequence_length": traits.window,
+            "mlp_hidden_size": traits.inner,
+            "n_heads": traits.heads,
+            "n_kv_heads": traits.key_heads,
+            "n_layers": traits.layers,
+            "rope": True,
+            "weight_tying": traits.tied,
+        }
+    own: dict[str, Any] = {} if traits.family == "qwen2" else {"attention_bias": traits.qkv_bias}
+    if traits.family == "sdar":
+        own |= {"block_size": traits.block, "revises": traits.revises}
+    return (
+        shared
+        | own
+        | {
+            "head_dim": traits.head_width,
+            "hidden_act": "silu",
+            "hidden_size": traits.width,
+            "intermediate_size": traits.inner,
+            "max_position_embeddings": traits.window,
+            "num_attention_heads": traits.heads,
+            "num_hidden_layers": traits.layers,
+            "num_key_value_heads": traits.key_heads,
+            "rope_scaling": dict(traits.rope) or None,
+            "tie_word_embeddings": traits.tied,
+        }
+    )
+
+
+def _body(settings: Settings, family: str) -> Traits:
+    """Returns the traits that Qwen2, Qwen3, Llama and SDAR tell by the same keys: those of an autoregressive model."""
+    settings.demand("hidden_act", "silu", default="silu")
+    settings.demand("mlp_bias", False, default=False)
+    settings.demand("partial_rotary_factor", None, 1, default=None)
+    width, heads = settings.whole("hidden_size"), settings.whole("num_attention_heads")
+    layers = settings.whole("num_hidden_layers")
+    kinds = settings.values.get("layer_types") or []
+    sliding = settings.flag("use_sliding_window") and settings.whole("max_window_layers", default=layers) < layers
+    if sliding or any(kind != "full_attention" for kind in kinds):
+        raise ModelError(f"{settings.path}: layers with sliding-window attention cannot be run in this version")
+    # Since version 5 `transformers` writes both as `rope_parameters`.
+    rope = settings.table("rope_parameters") or settings.table("rope_scaling")
+    theta = Settings(rope, settings.path).number("rope_theta", default=settings.number("rope_theta", default=10_000.0))
+    return Traits(
+        family=family,
+        vocabulary=settings.whole("vocab_size"),
+        width=width,
+        layers=layers,
+        heads=heads,
+        key_heads=settings.whole("num_key_value_heads", default=heads),
+        head_width=settings.whole("head_dim", default=width // heads),
+        inner=settings.whole("intermediate_size"),
+        epsilon=settings.number("rms_norm_eps", default=1e-6),
+        window=settings.whole("max_position_embeddings"),
+        visibility="causal",
+        block=1,
+        mask=None,
+        shift=True,
+        tied=settings.flag("tie_word_embeddings"),
+        rope_theta=theta,
+        rope=_rope(rope, settings),
+    )
+
+
+def _rope(said: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
+    """Returns the scaling of the rotary embedding with `rope_type` and its numbers; an empty one if there is none."""
+    kind = said.get("rope_type", said.get("type", "default"))
+    if kind not in ROPES:
+        raise ModelError(
+            f"{settings.path}: rotary scaling {json.dumps(kind)} cannot be run in this version; expected one of"
+            f" {', '.join(ROPES)}"
+        )
+    if kind == "default":
+        return {}
+    own = Settings(said, settings.path)
+    own.whole("factor") if isinstance(said.get("factor"), int) else own.number("factor", default=0.0)
+    needed = {"linear": (), "llama3": ("low_freq_factor", "high_freq_factor"), "yarn": ()}[kind]
+    missing = [key for key in ("factor", *needed) if said.get(key) is None]
+    if missing:
+        raise ModelError(f"{settings.path}: expected `{missing[0]}` in `rope_scaling`; the key is missing")
+    numbers = {key: value for key, value in said.items() if key not in ("type", "rope_type", "rope_theta")}
+    window = settings.whole("max_position_embeddings")
+    original = own.whole("original_max_position_embeddings", default=window)
+    return {"rope_type": kind, **numbers, "original_max_position_embeddings": original}
+
+
+def _qwen2(settings: Settings) -> Traits:
+    return replace(_body(settings, "qwen2"), qkv_bias=True)
+
+
+def _with_attention_bias(settings: Settings, family: str) -> Traits:
+    bias = settings.flag("attention_bias")
+    return replace(_body(settings, family), qkv_bias=bias, output_bias=bias)
+
+
+def _qwen3(settings: Settings) -> Traits:
+    return replace(_with_attention_bias(settings, "qwen3"), qk_norm=True)
+
+
+def _llama(settings: Settings) -> Traits:
+    return _with_attention_bias(settings, "llama")
+
+
+def _sdar(settings: Settings) -> Traits:
+    return replace(
+        _with_attention_bias(settings, "sdar"),
+        qk_norm=True,
+        visibility="block_causal",
+        block=settings.whole("block_size", "block_length", default=SDAR_BLOCK),
+        mask=settings.token("mask_token_id"),
+        shift=False,
+        revises=settings.flag("revises"),
+    )
+
+
+def _llada(settings: Settings) -> Traits:
+    for key, allowed, default in (
+        ("block_type", ("llama",), "llama"),
+        ("activation_type", ("silu",), "silu"),
+        ("layer_norm_type", ("rms",), "rms"),
+        ("layer_norm_with_affine", (True,), True),
+        ("bias_for_layer_norm", (False, None), None),
+        ("attention_layer_norm", (False,), False),
+        ("include_bias", (False,), False),
+        ("input_emb_norm", (False,), False),
+        ("scale_logits", (False,), False),
+        ("alibi", (False,), False),
+        ("rope", (True,), True),
+        ("block_group_size", (1,), 1),
+    ):
+        settings.demand(key, *allowed, default=default)
+    width, heads = settings.whole("d_model"), settings.whole("n_heads")
+    return Traits(
+        family="llada",
+        vocabulary=settings.whole("embedding_size", "vocab_size"),
+        width=width,
+        layers=settings.whole("n_layers"),
+        heads=heads,
+        key_heads=settings.whole("n_kv_heads", default=heads),
+        head_width=width // heads,
+        inner=settings.whole("mlp_hidden_size", default=settings.whole("mlp_ratio", default=4) * width),
+        epsilon=settings.number("rms_norm_eps", default=1e-5),
+        window=settings.whole("max_sequence_length"),
+        visibility="full",
+        block=settings.whole("block_length", default=LLADA_BLOCK),
+        mask=settings.token("mask_token_id"),
+        qkv_bias=settings.flag("include_qkv_bias"),
+        tied=settings.flag("weight_tying"),
+        rope_theta=settings.number("rope_theta", default=10_000.0),
+    )
+
+
+_LLADA_TENSORS = {
+    "model.embed_tokens.weight": "model.transformer.wte.weight",
+    "model.norm.weight": "model.transformer.ln_f.weight",
+    "lm_head.weight": "model.transformer.ff_out.weight",
+    "model.layers.{}.input_layernorm.weight": "model.transformer.blocks.{}.attn_norm.weight",
+    "model.layers.{}.post_attention_layernorm.weight": "model.transformer.blocks.{}.ff_norm.weight",
+    "model.layers.{}.self_attn.q_proj.weight": "model.transformer.blocks.{}.q_proj.weight",
+    "model.layers.{}.self_attn.k_proj.weight": "model.transformer.blocks.{}.k_proj.weight",
+    "model.layers.{}.self_attn.v_proj.weight": "model.transformer.blocks.{}.v_proj.weight",
+    "model.layers.{}.self_attn.q_proj.bias": "model.transformer.blocks.{}.q_proj.bias",
+    "model.layers.{}.self_attn.k_proj.bias": "model.transformer.blocks.{}.k_proj.bias",
+    "model.layers.{}.self_attn.v_proj.bias": "model.transformer.blocks.{}.v_proj.bias",
+    "model.layers.{}.self_attn.o_proj.weight": "model.transformer.blocks.{}.attn_out.weight",
+    "model.layers.{}.mlp.gate_proj.weight": "model.transformer.blocks.{}.ff_proj.weight",
+    "model.layers.{}.mlp.up_proj.weight": "model.transformer.blocks.{}.up_proj.weight",
+    "model.layers.{}.mlp.down_proj.weight": "model.transformer.blocks.{}.ff_out.weight",
+}
+
+#: The families by their `model_type`. Qwen3 would otherwise begin its answer with its thoughts.
+FAMILIES: Mapping[str, Family] = {
+    "sdar": Family("SDAR", "SDARForCausalLM", _sdar),
+    "llada": Family("LLaDA", "LLaDAModelLM", _llada, _LLADA_TENSORS),
+    "qwen2": Family("Qwen2", "Qwen2ForCausalLM", _qwen2),
+    "qwen3": Family("Qwen3", "Qwen3ForCausalLM", _qwen3, template={"enable_thinking": False}),
+    "llama": Family("Llama", "LlamaForCausalLM", _llama),
+}

@@ -1,0 +1,114 @@
+"""The safetensors files of a checkpoint: their headers and their place on disk; needs no torch.
+
+A file begins with the length of its header (8 bytes, little endian), then the header, JSON with dtype, shape and place
+of each tensor, then the bytes of the tensors.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from cinnabar.engine.models.language.configuration import read_settings
+from cinnabar.schemas.errors import ModelError
+
+#: The bytes of a value, by the dtypes that can be loaded.
+SIZES = {"F32": 4, "BF16": 2, "F16": 2}
+INDEX = "model.safetensors.index.json"
+#: Endings of files that hold pickles, which may run code when they are read.
+_PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
+#: No header is longer; the library sets the same bound.
+_LONGEST = 100_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A tensor on disk: its file, dtype, shape, and bytes [begin, end) within the file."""
+
+    path: Path
+    dtype: str
+    shape: tuple[int, ...]
+    begin: int
+    end: int
+
+    @property
+    def values(self) -> int:
+        """The number of values."""
+        return math.prod(self.shape)
+
+
+def stored_tensors(folder: Path) -> dict[str, Stored]:
+    """Returns the tensors of a checkpoint's folder by name.
+
+    Raises ModelError for a missing or damaged file, and for a folder with pickles only.
+    """
+    found: dict[str, Stored] = {}
+    for path in weight_files(folder):
+        for name, tensor in _header(path).items():
+            if name in found:
+                raise ModelError(f"{path}: the tensor {name} is in {found[name].path.name} too; fetch the model again")
+            found[name] = tensor
+    return found
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """Returns the safetensors files of a checkpoint. Raises ModelError if one is missing, or if there is none."""
+    index = folder / INDEX
+    if index.is_file():
+        named = read_settings(index).table("weight_map")
+        files = [folder / str(name) for name in sorted(set(map(str, named.values())))]
+        missing = [path.name for path in files if not path.is_file()]
+        if any(path.parent != folder for path in files):
+            raise ModelError(f"{index}: expected names of files of this folder")
+        if missing or not files:
+            raise ModelError(
+                f"{folder}: {len(missing)} of {len(files)} files of weights are missing, first"
+                f" {missing[0] if missing else 'all of them'}; `cinnabar model fetch` goes on with what is unfinished"
+            )
+        return files
+    files = sorted(folder.glob("*.safetensors"))
+    if (folder / "model.safetensors") in files:
+        return [folder / "model.safetensors"]
+    if not files:
+        pickles = sorted(path.name for path in folder.iterdir() if path.suffix in _PICKLES)
+        if pickles:
+            raise ModelError(
+                f"{folder}: the weights are pickles ({pickles[0]}), which can run code when they are read; take a"
+                " release with *.safetensors, or convert them where you trust their source"
+            )
+        raise ModelError(f"{folder}: expected model.safetensors, or {INDEX} with its files; found neither")
+    if len(files) > 1:
+        raise ModelError(f"{folder}: expected {INDEX} beside {len(files)} files of weights, found none")
+    return files
+
+
+def _header(path: Path) -> dict[str, Stored]:
+    size = path.stat().st_size
+    try:
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            if not 0 < length <= min(size - 8, _LONGEST):
+                raise ValueError(f"a header of {length} bytes in a file of {size}")
+            said = json.loads(file.read(length))
+        found = {
+            name: Stored(
+                path,
+                str(one["dtype"]),
+                tuple(int(n) for n in one["shape"]),
+                8 + length + int(one["data_offsets"][0]),
+                8 + length + int(one["data_offsets"][1]),
+            )
+            for name, one in said.items()
+            if name != "__metadata__"
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+        raise ModelError(f"{path}: expected a safetensors file, and its header cannot be read: {error}") from error
+    end = max((tensor.end for tensor in found.values()), default=8 + length)
+    if end != size:
+        raise ModelError(
+            f"{path}: expected {end} bytes by its header, found {size}; `cinnabar model fetch` goes on with an"
+            " unfinished download"
+        )
+    return found
