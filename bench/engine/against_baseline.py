@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from cinnabar.engine.diffusion.denoiser import Decoded
-from cinnabar.engine.models.language.language_model import LanguageModel
-from cinnabar.engine.models.language.tokenizer import Tokenizer, TokenizerFile
-
 from bench.engine.autoregressive import Autoregressive, Grammars, causal
 from bench.engine.figures import Figure, Settings, mean
 from bench.engine.growth import HALF_BILLION, grown
 from bench.engine.workload import SLOT, TimedDenoiser, Work, held_back_pages, record_of, small_model, value_f1, work_of
+from cinnabar.engine.diffusion.denoiser import Decoded
+from cinnabar.engine.models.language.language_model import LanguageModel
+from cinnabar.engine.models.language.tokenizer import Tokenizer, TokenizerFile
 
 FIELDS, PAGES, FEW = 12, 16, 3
 #: Documents of one batch, for documents/s.
@@ -74,10 +73,10 @@ def baseline(
 
 def half_billion(settings: Settings, model: LanguageModel) -> LanguageModel:
     """The same model in the shape of half a billion parameters and 151,936 tokens, of which only its own are used."""
-    size = HALF_BILLION["vocabulary"]
+    size = HALF_BILLION.vocabulary
     end = next(text for text, token in model.tokenizer.added.items() if token.id == model.tokenizer.end)
     tokenizer = Tokenizer(TokenizerFile(settings.model), size, end, model.traits.mask)
-    return replace(model, decoder=grown(model.decoder, **HALF_BILLION), tokenizer=tokenizer)
+    return replace(model, decoder=grown(model.decoder, HALF_BILLION), tokenizer=tokenizer)
 
 
 def compared(name: str, model: LanguageModel, works: Sequence[Work], repeat: int) -> Iterator[Figure]:
@@ -88,7 +87,8 @@ def compared(name: str, model: LanguageModel, works: Sequence[Work], repeat: int
         raise ValueError("expected the baseline to write the given records")
     faster, count = theirs.decoding / ours.decoding, len(works)
     yield Figure(
-        f"decoding time, block 1 with xgrammar and jump-forward : ours, records of {FIELDS} fields, one at a time, {name}",
+        f"decoding time, block 1 with xgrammar and jump-forward : ours, records of {FIELDS} fields, one at a time,"
+        f" {name}",
         f">= {FASTER:.1f}",
         f"{faster:.2f} ({1000 * theirs.decoding / count:.0f} : {1000 * ours.decoding / count:.0f} ms a record;"
         f" {theirs.passes / count:.1f} : {ours.passes / count:.1f} passes)",

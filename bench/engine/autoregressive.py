@@ -9,7 +9,6 @@ one. Without it a mask token is read behind it, whose keys are dropped.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 import torch
 import xgrammar
 
+from bench.engine.figures import clock
 from cinnabar.engine.models.language.cache import NOWHERE, Cache
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.tokenizer import Tokenizer
@@ -93,7 +93,7 @@ class Autoregressive:
 
         With `follow` the text of each answer is given: all is computed, and then the token of that text is taken.
         """
-        begin = time.perf_counter()
+        begin = clock()
         rows = [_Row(at, *pair, budget) for at, pair in enumerate(zip(prompts, grammars, strict=True))]
         cache = self._read_prompts(prompts)
         for row, prompt in zip(rows, prompts, strict=True):
@@ -101,7 +101,7 @@ class Autoregressive:
             row.read -= 1
             row.pending = [prompt[-1]]
             self._jump(row)
-        read = time.perf_counter()
+        read = clock()
         self.prefill += read - begin
         whole = list(rows)
         bitmask = xgrammar.allocate_token_bitmask(len(rows), self.tokenizer.size)
@@ -116,7 +116,7 @@ class Autoregressive:
             if len(stay) < len(rows):
                 cache.select(torch.tensor(stay, dtype=torch.long))
                 rows = [rows[at] for at in stay]
-        self.decoding += time.perf_counter() - read
+        self.decoding += clock() - read
         return [Answer(row.text, row.passes, row.chosen, row.ended) for row in whole]
 
     def _read_prompts(self, prompts: Sequence[Sequence[int]]) -> Cache:
@@ -173,7 +173,7 @@ class Autoregressive:
 
 
 def causal(decoder: Decoder, shift: bool) -> Decoder:
-    """Returns a decoder with the same weights that reads causally, one token a block; with `shift` as such models do."""
+    """Returns a decoder with the same weights and blocks of one token; with `shift` it reads as causal models do."""
     traits = replace(decoder.traits, visibility="causal" if shift else "block_causal", block=1, shift=shift)
     with torch.device("meta"):
         made = Decoder(traits)

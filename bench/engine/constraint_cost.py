@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import gc
-import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -15,6 +15,9 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
+from bench.engine.figures import Figure, Settings, clock, percent
+from bench.engine.growth import HALF_BILLION
+from bench.record_graphs import TRAINED, trained, vocabulary_of
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.record_graph import RecordGraph, record_graph
 from cinnabar.engine.diffusion.sequences import Task
@@ -23,10 +26,6 @@ from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.schemas import compile_schema, load_schema
-
-from bench.engine.figures import Figure, Settings, percent
-from bench.engine.growth import HALF_BILLION
-from bench.record_graphs import TRAINED, trained, vocabulary_of
 
 #: Requests, positions of a block, tokens of a prompt, passes of a block that are timed.
 BATCH, BLOCK, PROMPT, PASSES = 8, 32, 256, 4
@@ -65,12 +64,12 @@ def large_tokenizer() -> Spelled:
     return Spelled(vocabulary_of(path), Tokenizer.from_file(str(path)))
 
 
-def random_body(tokenizer: Spelled, **sizes: int) -> Decoder:
-    """A body of half a billion random parameters, or of other sizes."""
-    known = {name: size for name, size in HALF_BILLION.items() if name != "vocabulary"} | sizes
+def random_body(tokenizer: Spelled, layers: int = HALF_BILLION.layers) -> Decoder:
+    """A body of half a billion random parameters, or of fewer layers."""
+    shape = replace(HALF_BILLION, layers=layers, vocabulary=tokenizer.mask + 1)
     traits = Traits(
-        family="sdar", vocabulary=tokenizer.mask + 1, head_width=64, epsilon=1e-6, window=4096,
-        visibility="block_causal", block=BLOCK, mask=tokenizer.mask, qk_norm=True, tied=True, **known,
+        **asdict(shape), family="sdar", head_width=64, epsilon=1e-6, window=4096, visibility="block_causal",
+        block=BLOCK, mask=tokenizer.mask, qk_norm=True, tied=True,
     )  # fmt: skip
     with torch.device("meta"):
         decoder = Decoder(traits)
@@ -82,7 +81,7 @@ def random_body(tokenizer: Spelled, **sizes: int) -> Decoder:
     return decoder.eval().requires_grad_(False)
 
 
-def task_of(graph: RecordGraph, tokenizer: Spelled, prompt: Sequence[int]) -> Task:
+def task_of(graph: RecordGraph, prompt: Sequence[int]) -> Task:
     """A task with a prompt of any tokens and room for two blocks."""
     return Task(prompt, 0, graph, int(graph.distance[0]) + 2 * BLOCK, None, b"")
 
@@ -99,11 +98,11 @@ class Clocked:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Calls the function."""
-        begin = time.perf_counter()
+        begin = clock()
         try:
             return self.call(*args, **named)
         finally:
-            self.seconds += time.perf_counter() - begin
+            self.seconds += clock() - begin
             self.calls += 1
 
 
@@ -125,7 +124,7 @@ def pass_share(decoder: Decoder, tokenizer: Spelled, graph: RecordGraph, passes:
     """The mean times of the passes of one batch, the first ones of its blocks among them."""
     rng = np.random.default_rng(0)
     prompts = rng.integers(0, 1000, (BATCH, PROMPT)).tolist()
-    tasks = [task_of(graph, tokenizer, prompt) for prompt in prompts]
+    tasks = [task_of(graph, prompt) for prompt in prompts]
     # All tokens are committed after some passes: random weights are never sure.
     effort = Effort("bench", threshold=0.9, passes=2, rounds=0)
     denoiser = Denoiser(decoder, tokenizer, effort)
@@ -136,17 +135,16 @@ def pass_share(decoder: Decoder, tokenizer: Spelled, graph: RecordGraph, passes:
     def stop(step: int, _: Any) -> None:
         # The first pass builds tables that all later ones use.
         if step == 1:
-            started[:] = time.perf_counter(), body.seconds, matrix.seconds
+            started[:] = clock(), body.seconds, matrix.seconds
         if step == 1 + passes:
             raise _Stop
 
     try:
-        denoiser.decode(tasks, edit=stop)
-    except _Stop:
-        pass
+        with suppress(_Stop):
+            denoiser.decode(tasks, edit=stop)
     finally:
         del decoder.hidden, decoder.logits
-    whole = time.perf_counter() - started[0]
+    whole = clock() - started[0]
     read, scored = body.seconds - started[1], matrix.seconds - started[2]
     return Share(read / passes, scored / passes, (whole - read - scored) / passes)
 
@@ -201,15 +199,13 @@ def _memory(there: Connection) -> None:
     Path("/proc/self/clear_refs").write_text("5")
     denoiser = Denoiser(decoder, tokenizer, Effort("bench", threshold=0.9, passes=1, rounds=0))
     # Each answer begins where a block does, so all of its positions are open.
-    tasks = [task_of(graph, tokenizer, [number] * BLOCK) for number in range(1, MANY + 1)]
+    tasks = [task_of(graph, [number] * BLOCK) for number in range(1, MANY + 1)]
 
     def stop(_: int, __: Any) -> None:
         raise _Stop
 
-    try:
+    with suppress(_Stop):
         denoiser.decode(tasks, edit=stop)
-    except _Stop:
-        pass
     there.send((before, _memory_now("VmHWM"), tokenizer.vocabulary.size))
     there.close()
 

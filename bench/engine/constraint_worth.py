@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from cinnabar.engine.diffusion.denoiser import Decoded
-from cinnabar.engine.training.diffusion.pages import Page
-
 from bench.engine.figures import Figure, Settings, mean
 from bench.engine.workload import TimedDenoiser, Work, held_back_pages, small_model, work_of
+from cinnabar.engine.diffusion.denoiser import Decoded
+from cinnabar.engine.training.diffusion.pages import Page
 
 PAGES = 60
 #: The most passes and decoding time with the constraint, as shares of those without it.
@@ -68,7 +67,9 @@ def measure(settings: Settings) -> Iterator[Figure]:
     )
     counts = [(sum(one.chosen for one in side), sum(one.forced for one in side), sum(one.passes for one in side))
               for side in (on, with_, without)]  # fmt: skip
-    rates = [f"{chosen / passes:.2f} chosen, {forced / passes:.2f} forced" for chosen, forced, passes in counts if passes]
+    rates = [
+        f"{chosen / passes:.2f} chosen, {forced / passes:.2f} forced" for chosen, forced, passes in counts if passes
+    ]
     yield Figure(f"tokens a pass, all {len(pages)} pages", "reported", rates[0])
     if both:
         yield Figure("tokens a pass, pages valid both ways, on; off", "reported", "; ".join(rates[1:]))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import torch
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +55,8 @@ def percent(share: float) -> str:
 def mean(values: Sequence[float]) -> float:
     """Returns the mean, 0 of nothing."""
     return math.fsum(values) / len(values) if values else 0.0
+
+
+def clock() -> float:
+    """Returns seconds: of the processor with one thread, which other programs disturb less; else of the wall."""
+    return time.process_time() if torch.get_num_threads() == 1 else time.perf_counter()

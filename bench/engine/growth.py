@@ -7,23 +7,39 @@ other. So decisions are those of the trained model, and times are those of the l
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 
 import torch
 
 from cinnabar.engine.models.language.decoder import Attention, Decoder
 from cinnabar.engine.models.language.traits import Traits
 
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The sizes of a body, by their names in `Traits`."""
+
+    width: int
+    layers: int
+    heads: int
+    key_heads: int
+    inner: int
+    vocabulary: int
+
+    def of(self, traits: Traits) -> Traits:
+        """Returns these traits with these sizes."""
+        return replace(traits, **asdict(self))
+
+
 #: The shape of a body of half a billion parameters (Qwen2.5-0.5B, with as many key heads as heads).
-HALF_BILLION = {"width": 896, "layers": 24, "heads": 14, "key_heads": 14, "inner": 4864, "vocabulary": 151_936}
+HALF_BILLION = Shape(width=896, layers=24, heads=14, key_heads=14, inner=4864, vocabulary=151_936)
 
 
-def grown(decoder: Decoder, seed: int = 0, **sizes: int) -> Decoder:
-    """Returns the decoder with these sizes (names of `Traits`); the new tokens have the logit 0."""
-    old = decoder.traits
-    traits = replace(old, epsilon=old.epsilon * old.width / sizes.get("width", old.width), **sizes)
+def grown(decoder: Decoder, shape: Shape, seed: int = 0) -> Decoder:
+    """Returns the decoder in a larger shape; the new tokens have the logit 0."""
+    old, dtype = decoder.traits, decoder.model.norm.weight.dtype
+    traits = replace(shape.of(old), epsilon=old.epsilon * old.width / shape.width)
     _check(old, traits)
-    dtype = decoder.model.norm.weight.dtype
     with torch.device("meta"):
         made = Decoder(traits)
     generator = torch.Generator().manual_seed(seed)
@@ -61,5 +77,3 @@ def _check(old: Traits, new: Traits) -> None:
     for name in ("width", "layers", "heads", "key_heads", "inner", "vocabulary"):
         if getattr(new, name) < getattr(old, name):
             raise ValueError(f"expected {name} of {getattr(old, name)} or more, got {getattr(new, name)}")
-
-

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.engine.figures import Figure, Settings, mean, percent
+from bench.engine.workload import held_back_pages, record_of, small_model, value_f1, work_of
 from cinnabar.engine.diffusion.denoiser import Decoded, Denoiser
 from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.training.diffusion.pages import Page, Pages
@@ -20,9 +22,6 @@ from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import model_source
 from cinnabar.extraction.storage.reading import connect
 from cinnabar.schemas import compile_schema, load_schema
-
-from bench.engine.figures import Figure, Settings, mean, percent
-from bench.engine.workload import held_back_pages, record_of, small_model, value_f1, work_of
 
 PAGES, RUNS, TWO_ANSWERS = 100, 12, 60
 WANTED_F1 = 0.90

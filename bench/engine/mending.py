@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from cinnabar.engine.diffusion.denoiser import Decoded, Denoiser
-from cinnabar.engine.diffusion.sequences import Block, OpenSequence
-
 from bench.engine.figures import Figure, Settings, percent
 from bench.engine.workload import Work, held_back_pages, small_model, work_of
+from cinnabar.engine.diffusion.denoiser import Decoded, Denoiser
+from cinnabar.engine.diffusion.sequences import Block, OpenSequence
 
 PAGES = 100
 WANTED = 0.6

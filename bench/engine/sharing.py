@@ -8,12 +8,11 @@ from typing import Any
 
 import torch
 
+from bench.engine.figures import Figure, Settings
+from bench.engine.workload import held_back_pages, small_model, work_of
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.models.language.decoder import Decoder
-
-from bench.engine.figures import Figure, Settings
-from bench.engine.workload import held_back_pages, small_model, work_of
 
 DOCUMENTS, CALLS = 4, 3
 
@@ -50,7 +49,7 @@ def measure(settings: Settings) -> Iterator[Figure]:
         denoiser.decode(tasks[call * DOCUMENTS : (call + 1) * DOCUMENTS])
     hook.remove()
     yield Figure(
-        f"prefill of what a run shares: {shared} of {min(len(task.prompt) for task in tasks)} tokens, blocks of {block},"
+        f"prefill of what a run shares: {shared} of {len(tasks[0].prompt)} tokens, blocks of {block},"
         f" {CALLS} calls of {DOCUMENTS} documents",
         "once",
         " or ".join(map(str, sorted(set(counts)))) + " time" if shared else "nothing is shared",

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field, replace
 import jsonschema_rs
 import torch
 
+from bench.engine.figures import Figure, Settings
+from bench.engine.workload import small_model
+from bench.schema_suites import Case, real, spread
 from cinnabar.engine.diffusion.denoiser import Decoded, Denoiser
 from cinnabar.engine.diffusion.record_graph import record_graph
 from cinnabar.engine.diffusion.sequences import Task
@@ -22,10 +25,6 @@ from cinnabar.schemas import CompiledSchema, compile_schema, load_schema
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import CinnabarError, TooLarge
 from cinnabar.schemas.library import LIBRARY
-
-from bench.engine.figures import Figure, Settings
-from bench.engine.workload import small_model
-from bench.schema_suites import Case, real, spread
 
 SCHEMAS = 200
 #: Tokens of an answer beyond its smallest record, and tokens of the prompt.
@@ -99,9 +98,7 @@ def try_case(case: Case, effort: str, like: Traits, tokenizer: Tokenizer, seed: 
         minimal=json.dumps(parse(form.instance), ensure_ascii=False).encode(),
     )
     shown: dict[bytes, None] = {}
-    (found,) = Denoiser(decoder.eval(), tokenizer, effort).decode(
-        [task], lambda _, states: shown.setdefault(states[0])
-    )
+    (found,) = Denoiser(decoder.eval(), tokenizer, effort).decode([task], lambda _, states: shown.setdefault(states[0]))
     counts.decoded += 1
     counts.states += len(shown)
     problem = _problem(compiled, case, found, list(shown))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import random
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bench.engine.figures import Settings, clock
 from cinnabar.engine.diffusion.contexts import Context
 from cinnabar.engine.diffusion.denoiser import Decoded, Denoiser, Undecoded
 from cinnabar.engine.diffusion.prompt import messages
@@ -19,8 +19,6 @@ from cinnabar.engine.training.diffusion.pages import Page, Pages
 from cinnabar.extraction.quality.evaluation import score
 from cinnabar.schemas import CompiledSchema, compile_schema
 from cinnabar.schemas.canonical import parse
-
-from bench.engine.figures import Settings
 
 #: The most tokens of an answer, for each slot of its form.
 SLOT = 40
@@ -79,15 +77,15 @@ class TimedDenoiser(Denoiser):
 
     def decode(self, tasks: Sequence[Task], *args: Any, **named: Any) -> list[Decoded | Undecoded]:
         """See `Denoiser.decode`."""
-        before, begin = self.prefill, time.perf_counter()
+        before, begin = self.prefill, clock()
         found = super().decode(tasks, *args, **named)
-        self.decoding += time.perf_counter() - begin - (self.prefill - before)
+        self.decoding += clock() - begin - (self.prefill - before)
         return found
 
     def _context(self, sequences: Sequence[OpenSequence], prefix: tuple[int, ...]) -> Context:
-        begin = time.perf_counter()
+        begin = clock()
         context = super()._context(sequences, prefix)
-        self.prefill += time.perf_counter() - begin
+        self.prefill += clock() - begin
         return context
 
 

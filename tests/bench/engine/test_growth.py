@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from bench.engine.growth import grown
+from bench.engine.growth import Shape, grown
 
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.traits import Traits
@@ -15,7 +15,7 @@ SMALL = Traits(
     family="tiny", vocabulary=40, width=24, layers=2, heads=3, key_heads=3, head_width=8, inner=20, epsilon=1e-2,
     window=64, visibility="block_causal", block=4, mask=39, qk_norm=True, tied=True,
 )  # fmt: skip
-SIZES = {"width": 56, "layers": 5, "heads": 7, "key_heads": 7, "inner": 33, "vocabulary": 90}
+LARGE = Shape(width=56, layers=5, heads=7, key_heads=7, inner=33, vocabulary=90)
 
 
 @pytest.mark.parametrize("tied", [True, False])
@@ -24,7 +24,7 @@ def test_a_grown_body_has_the_logits_of_the_small_one(tied: bool) -> None:
     small = Decoder(replace(SMALL, tied=tied)).eval()
     for weight in small.parameters():
         torch.nn.init.normal_(weight)
-    large = grown(small, **SIZES)
+    large = grown(small, LARGE)
     tokens, positions = torch.randint(0, 40, (2, 11)), torch.arange(11).expand(2, 11)
     with torch.no_grad():
         wanted = small.logits(small(tokens, positions))
@@ -36,4 +36,4 @@ def test_a_grown_body_has_the_logits_of_the_small_one(tied: bool) -> None:
 
 def test_a_body_cannot_be_grown_smaller() -> None:
     with pytest.raises(ValueError, match="expected inner of 20 or more, got 10"):
-        grown(Decoder(SMALL), inner=10)
+        grown(Decoder(SMALL), replace(LARGE, inner=10))
