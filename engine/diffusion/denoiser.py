@@ -33,7 +33,7 @@ KEPT = 16
 
 #: Gets the number of the step and, for each task, a whole valid record.
 Observer = Callable[[int, list[bytes]], None]
-#: May change committed tokens of the open blocks after a step, such as to put wrong ones in (`OpenSequence.commit`).
+#: May change the sequences after a step, such as to put wrong tokens in (`OpenSequence.replace`).
 Edit = Callable[[int, Sequence[OpenSequence]], None]
 
 

@@ -10,15 +10,15 @@ from functools import cached_property
 from typing import Any
 
 import torch
-from cinnabar.engine.diffusion.denoiser import Decoded, Denoiser, Undecoded
-from cinnabar.engine.diffusion.sequences import Task
-from cinnabar.engine.diffusion.settings import settings_of
 
 from cinnabar.engine.demanded import without_made_up_choices
 from cinnabar.engine.diffusion.answer import Written, read_written
+from cinnabar.engine.diffusion.denoiser import Decoded, Denoiser, Undecoded
 from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.diffusion.record_graph import RecordGraph, record_graph
 from cinnabar.engine.diffusion.remaining import Remaining
+from cinnabar.engine.diffusion.sequences import Task
+from cinnabar.engine.diffusion.settings import settings_of
 from cinnabar.engine.diffusion.value_places import spaced
 from cinnabar.engine.effort import Effort, effort_of
 from cinnabar.engine.engine import Observer

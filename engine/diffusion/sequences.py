@@ -117,6 +117,19 @@ class OpenSequence:
         """Commits tokens at these positions."""
         self.tokens[at], self.posterior[at], self.chosen[at] = tokens, posterior, chosen
 
+    def alternatives(self, at: int) -> Ints:
+        """Returns the other tokens that a record could have at a committed position, all else equal.
+
+        They are those of its class: these lead from every state to the same one.
+        """
+        kinds = self.task.graph.token_class
+        same: Ints = np.flatnonzero(kinds == kinds[self.tokens[at]])
+        return same[same != self.tokens[at]]
+
+    def replace(self, at: int, token: int) -> None:
+        """Puts another token in the place of a committed one; `alternatives` tells which ones a record allows."""
+        self.tokens[at] = token
+
     def reopen(self, block: Block, at: Ints) -> None:
         """Masks positions of a block again and drops all that follows the block."""
         ends = np.flatnonzero(self.tokens[block.first : block.stop] == self.end)
