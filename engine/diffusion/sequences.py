@@ -123,8 +123,9 @@ class OpenSequence:
         They are those of its class: these lead from every state to the same one.
         """
         kinds = self.task.graph.token_class
-        same: Ints = np.flatnonzero(kinds == kinds[self.tokens[at]])
-        return same[same != self.tokens[at]]
+        same = np.flatnonzero(kinds == kinds[self.tokens[at]])
+        others: Ints = same[same != self.tokens[at]]
+        return others
 
     def replace(self, at: int, token: int) -> None:
         """Puts another token in the place of a committed one; `alternatives` tells which ones a record allows."""
