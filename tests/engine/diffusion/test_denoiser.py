@@ -16,7 +16,8 @@ from random_schemas import forms
 from scripted_decoder import ScriptedDecoder, favour
 from tiny_models import BLOCK, CAUSAL, END, FULL, KINDS, REVISING, TOKENIZER, VOCABULARY, decoder
 
-from cinnabar.engine.diffusion.denoiser import Decoded, Denoiser, Undecoded
+from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
+from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.record_graph import RecordGraph, record_graph
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task
 from cinnabar.engine.diffusion.settings import SETTINGS, settings_of
@@ -290,18 +291,19 @@ def test_without_the_constraint_the_answer_ends_with_the_end_token_or_the_budget
     assert found.text == b"A" * 21
 
 
-def test_a_record_that_the_judge_refuses_gives_way_to_the_last_state_that_it_accepts() -> None:
+def test_a_record_that_the_judge_refuses_gives_way_to_its_longest_accepted_beginning() -> None:
     one = task(form_of(INVOICE))
-    states: list[list[bytes]] = []
-    picky = replace(one, judge=lambda text: b"2024" not in text)
-    model = certain(RECORD, len(one.prompt))
-    (found,) = Denoiser(model, TOKENIZER).decode([picky], lambda _, shown: states.append(shown))
-    assert isinstance(found, Decoded)
+    short = replace(one, judge=lambda text: len(text) < len(one.minimal) + 3)
+    (found,) = decoded(Denoiser(certain(RECORD, len(one.prompt)), TOKENIZER), short)
     assert not found.accepted
-    assert found.text == states[-1][0] != one.minimal
-    assert b'"Ann"' in found.text
+    assert found.text.startswith(b'{"name": "Ann')
+    assert len(found.text) < len(one.minimal) + 3
+    assert b"".join(VOCABULARY_TEXTS[token] for token in found.tokens) == found.text
     rest = [at for at, sure in enumerate(found.posteriors) if sure == 0.0]
     assert rest == [*range(rest[0], len(found.tokens))]
+    never = replace(one, judge=lambda text: text == one.minimal)
+    (found,) = decoded(Denoiser(certain(RECORD, len(one.prompt)), TOKENIZER), never)
+    assert found.text == one.minimal
 
 
 def test_a_model_that_the_loop_cannot_run_is_refused() -> None:
@@ -325,3 +327,45 @@ def test_the_vocabulary_of_the_tests_spells_every_byte() -> None:
     assert isinstance(VOCABULARY, Vocabulary)
     assert {text for text in VOCABULARY_TEXTS.values() if len(text) == 1} == {bytes([byte]) for byte in range(256)}
     assert CAUSAL.mask is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_broken_rule_that_no_automaton_knows_is_repaired_from_the_block_at_fault(kind: str) -> None:
+    row = {"enum": ["ab", "the", "date"]}
+    form = form_of({"kind": {"type": "array", "uniqueItems": True, "items": row}, "name": {"enum": ["total", "no"]}})
+    one = task(form)
+    model = certain('{"kind": ["ab", "the", "ab"], "name": "total"}', len(one.prompt), KINDS[kind])
+    (found,) = decoded(Denoiser(model, TOKENIZER, "medium"), one)
+    assert found.accepted
+    said = json.loads(found.text)
+    assert said["kind"][:2] == ["ab", "the"]
+    assert accepted(form, found.text)
+
+
+def test_a_wrong_token_is_mended_while_its_block_is_open() -> None:
+    one = task(form_of(INVOICE), "x" * 16)
+    answer = [*TOKENIZER.encode(RECORD), END]
+    begin, letter = len(one.prompt), TOKENIZER.encode("A")[0]
+    place = begin + answer.index(letter)
+
+    def script(position: int, seen: dict[int, int]) -> torch.Tensor:
+        at = position - begin
+        token = answer[at] if 0 <= at < len(answer) else END
+        # The model is unsure of all that follows until it sees what stands before.
+        return favour(token, 12.0 if position <= place or position - 1 in seen else 1.0)
+
+    steps: list[int] = []
+
+    def edit(step: int, sequences: Sequence[OpenSequence]) -> None:
+        (sequence,) = sequences
+        if not steps and sequence.tokens[place] == letter:
+            sequence.replace(place, int(sequence.alternatives(place)[0]))
+            steps.append(step)
+        elif len(steps) == 1 and sequence.tokens[place] == letter:
+            steps.append(step)
+
+    denoiser = Denoiser(ScriptedDecoder(replace(REVISING, block=64), script), TOKENIZER, "medium")
+    (found,) = [result for result in denoiser.decode([one], edit=edit) if isinstance(result, Decoded)]
+    assert found.text.decode() == RECORD
+    # One pass finds it out, the next one mends it.
+    assert steps[1] == steps[0] + 2 < found.passes
