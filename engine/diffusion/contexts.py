@@ -31,8 +31,8 @@ class Context(Protocol):
         """Returns [N, D], after one pass: the hidden states that score each row's `wanted` positions (absolute)."""
         ...
 
-    def reject(self, row: int) -> None:
-        """Takes back what the last pass kept of the blocks that it wrote for this row."""
+    def rewind(self, row: int, begin: int) -> None:
+        """Takes back what is kept of this row from this border of blocks on."""
         ...
 
     def select(self, rows: Ints) -> None:
@@ -62,7 +62,7 @@ class FullContext:
         shift = int(self._decoder.traits.shift)
         return _picked(made, [at - shift for at in wanted])
 
-    def reject(self, row: int) -> None:
+    def rewind(self, row: int, begin: int) -> None:
         """Nothing is kept."""
 
     def select(self, rows: Ints) -> None:
@@ -77,7 +77,6 @@ class CachedContext:
 
     def __init__(self, decoder: Decoder, cache: Cache) -> None:
         self._decoder, self._cache = decoder, cache
-        self._before = cache.lengths
 
     def hidden(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> torch.Tensor:
         """See `Context`."""
@@ -98,7 +97,6 @@ class CachedContext:
             first = [ends[row] - made.shape[1] + int(traits.shift) for row in rows]
             for row, states, shift in zip(rows.tolist(), made, first, strict=True):
                 parts[row] = states[torch.from_numpy(wanted[row] - shift).to(states.device)]
-        self._before = torch.tensor(begins)
         self._cache.keep(torch.tensor(borders))
         return torch.cat([parts[row] for row in range(len(sequences))])
 
@@ -114,10 +112,11 @@ class CachedContext:
         cut = int(spared.argmax()) + 1
         return [np.sort(order[:cut]), np.sort(order[cut:])]
 
-    def reject(self, row: int) -> None:
+    def rewind(self, row: int, begin: int) -> None:
         """See `Context`."""
         lengths = self._cache.lengths.clone()
-        lengths[row] = self._before[row]
+        # With the shift the last token before the border scores the first one behind it.
+        lengths[row] = min(int(lengths[row]), begin - int(self._decoder.traits.shift))
         self._cache.keep(lengths)
 
     def select(self, rows: Ints) -> None:
