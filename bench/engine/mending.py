@@ -43,8 +43,7 @@ class WrongToken:
         if wrong is None:
             return
         self.put = True
-        posterior = sequence.posterior[[place]]
-        sequence.commit(np.array([place]), np.array([wrong]), posterior, True)
+        sequence.replace(place, wrong)
         sequence.witness[place] = wrong
         # The front may have passed the place, in another state.
         block.rewind()
