@@ -22,7 +22,8 @@ def forced(graph: RecordGraph, before: bytes) -> bytes:
     return TEXTS.text(found.tokens) + (b"$" if END in found.tokens else b"")
 
 
-GRAPH = graph_of(record({"name": {"type": "string"}, "date": {"enum": ["no", "2024"]}, "kind": {"const": 7}})[0], VOCABULARY)
+FIELDS = {"name": {"type": "string"}, "date": {"enum": ["no", "2024"]}, "kind": {"const": 7}}
+GRAPH = graph_of(record(FIELDS)[0], VOCABULARY)
 
 
 @pytest.mark.parametrize(
