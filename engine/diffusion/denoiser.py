@@ -107,6 +107,8 @@ class Denoiser:
                 steps += 1
                 if edit is not None:
                     edit(steps, [run.sequence for run in runs])
+                    for run in runs:
+                        run.sequence.rewind()
                 if observer is not None:
                     for run in runs:
                         states[run.index] = run.shown(states[run.index])
@@ -130,7 +132,8 @@ class Denoiser:
         if graph not in self._graphs:
             while len(self._graphs) >= KEPT:
                 self._graphs.pop(next(iter(self._graphs)))
-            self._graphs[graph] = (Constraint(graph), ForcedText(graph, self.tokenizer, self.texts))
+            forced = ForcedText(graph, self.tokenizer, self.texts)
+            self._graphs[graph] = (Constraint(graph, self.settings.local), forced)
         return self._graphs[graph]
 
     def _proceeds(self, run: Run, row: int, context: Context | None) -> bool:
