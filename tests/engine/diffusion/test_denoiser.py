@@ -426,3 +426,19 @@ def test_what_follows_agrees_with_a_token_that_was_put_in() -> None:
     (found,) = Denoiser(model, TOKENIZER, settings).decode([one], edit=edit)
     assert isinstance(found, Decoded)
     assert json.loads(found.text)["name"] in names[4:]
+
+
+def test_where_nothing_is_certain_the_first_open_token_is_committed() -> None:
+    one, letter = task(form_of(INVOICE)), TOKENIZER.encode("A")[0]
+    # The further right, the surer, yet below the threshold.
+    model = ScriptedDecoder(replace(BLOCK, block=64), lambda position, _: favour(letter, 4.0 + position / 20))
+    fronts: list[bool] = []
+
+    def edit(_: int, sequences: Sequence[OpenSequence]) -> None:
+        block = sequences[0].block
+        assert block is not None
+        fronts.append(sequences[0].tokens[block.front] >= 0)
+
+    Denoiser(model, TOKENIZER, replace(settings_of("medium"), threshold=1.0, rounds=0)).decode([one], edit=edit)
+    assert len(fronts) > 9
+    assert all(fronts)
