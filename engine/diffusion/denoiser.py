@@ -331,8 +331,8 @@ class Denoiser:
             picked = eligible
         elif not picked.any() and eligible.any():
             # The most certain one may be any letter of a string without an end, while the first one settles all text
-            # that it forces. A half-trained model (171 values of 40 held-back pages, medium) had 59 right in 23 passes a
-            # record with the first one, 46 in 49 with the most certain one.
+            # that it forces. A half-trained model (171 values of 40 held-back pages, medium) had 59 right in 23 passes
+            # a record with the first one, 46 in 49 with the most certain one.
             picked[eligible.argmax()] = True
         for places, chosen in ((alone, False), (picked, True)):
             where = begin + np.flatnonzero(places)
