@@ -20,20 +20,21 @@ from cinnabar.schemas.errors import ModelError
 
 Ints = npt.NDArray[np.int64]
 
-#: Cells of the table of states by distinct tokens that are computed at a time.
+#: Pairs of a state and a distinct beginning of a token that are computed at a time.
 CELLS = 4_000_000
 
 
 class Vocabulary:
     """The bytes of each token of a tokenizer, and its tokens PAD and MORE.
 
-    `texts` has the bytes of each token, None for a token without text; PAD and MORE must be two of these.
+    `texts` has the bytes of each token, None for a token without text; PAD and MORE must be two of these. A language
+    model needs no MORE, and its PAD is the token that ends its answer.
     Raises ModelError if they are not, or if a token's text is empty.
     """
 
-    def __init__(self, texts: Sequence[bytes | None], pad: int, more: int) -> None:
-        if texts[pad] is not None or texts[more] is not None or pad == more:
-            raise ModelError(f"tokens {pad} and {more}: expected two that spell no text, PAD and MORE")
+    def __init__(self, texts: Sequence[bytes | None], pad: int, more: int | None = None) -> None:
+        if texts[pad] is not None or pad == more or (more is not None and texts[more] is not None):
+            raise ModelError(f"tokens {pad} and {more}: expected two different ones that spell no text, PAD and MORE")
         if b"" in texts:
             raise ModelError(f"token {texts.index(b'')}: expected a text of a byte or more, or None")
         self.size, self.pad, self.more = len(texts), pad, more
@@ -57,8 +58,9 @@ class Lifted:
     """An automaton over a vocabulary of V tokens.
 
     source, target, label: [E] int64, its edges in any order. final: [N] bool. tokens: [T] int64, the allowed tokens
-    by class. token_class: [V] int64, -1 for a token that is never allowed. PAD's class is the last but one, MORE's
-    the last.
+    by class. token_class: [V] int64, -1 for a token that is never allowed. PAD's class is the last one, or the last but
+    one before MORE's. states: the state of the automaton over bytes that each state stands for; the states after PAD
+    and after MORE come behind these.
     """
 
     source: Ints
@@ -68,127 +70,194 @@ class Lifted:
     tokens: Ints
     token_class: Ints
     classes: int
+    states: Ints
 
 
-def lift(automaton: Automaton, vocabulary: Vocabulary = BYTES, without_null: bool = False) -> Lifted:
-    """Returns the automaton over a vocabulary with PAD and MORE.
+def lift(
+    automaton: Automaton, vocabulary: Vocabulary = BYTES, without_null: bool = False, more: bool = True
+) -> Lifted:
+    """Returns the automaton over a vocabulary with PAD, and with MORE if `more` and the vocabulary has it.
 
     `without_null` removes the text `null`, because absence is a choice of its own. No other JSON text begins with `n`,
     so removing that byte's edge at the start removes `null` alone.
     """
     columns, class_of = _columns(automaton, vocabulary, without_null)
-    source, kind = np.nonzero(columns < automaton.states)
-    target = columns[source, kind].astype(np.int64)
+    source, target, kind = columns.source, columns.state, columns.owner()
     number, accepting = _useful(automaton, source, target)
     kept = (number[source] >= 0) & (number[target] >= 0)
     source, target, kind = number[source[kept]], number[target[kept]], kind[kept]
     live = np.unique(kind)
-    renamed = np.full(columns.shape[1] + 1, -1, np.int64)
+    renamed = np.full(columns.count + 1, -1, np.int64)
     renamed[live] = np.arange(len(live))
-    pad, more = len(live), len(live) + 1
     token_class = np.full(vocabulary.size, -1, np.int64)
     token_class[vocabulary.tokens] = renamed[class_of]
-    token_class[vocabulary.pad], token_class[vocabulary.more] = pad, more
-    states = len(accepting)
-    done, beyond = states, states + 1
-    padded = np.append(np.flatnonzero(accepting), done)
-    # A state without edges cannot continue, so it has no MORE.
-    goes_on = np.unique(source)
+    states, classes = len(accepting), len(live) + 1
+    token_class[vocabulary.pad] = len(live)
+    padded = np.append(np.flatnonzero(accepting), states)
+    edges = [(source, target, renamed[kind]), _edges(padded, states, len(live))]
+    if more and vocabulary.more is not None:
+        token_class[vocabulary.more] = classes
+        # A state without edges cannot continue, so it has no MORE.
+        edges.append(_edges(np.unique(source), states + 1, classes))
+        classes += 1
     allowed = np.flatnonzero(token_class >= 0)
+    source, target, label = (np.concatenate(part).astype(np.int64) for part in zip(*edges, strict=True))
     return Lifted(
-        source=np.concatenate([source, padded, goes_on]).astype(np.int64),
-        target=np.concatenate([target, np.full_like(padded, done), np.full_like(goes_on, beyond)]),
-        label=np.concatenate([renamed[kind], np.full_like(padded, pad), np.full_like(goes_on, more)]),
-        final=np.concatenate([accepting, [True, True]]),
+        source=source,
+        target=target,
+        label=label,
+        final=np.concatenate([accepting, np.ones(len(edges) - 1, np.bool_)]),
         tokens=allowed[np.argsort(token_class[allowed], kind="stable")],
         token_class=token_class,
-        classes=len(live) + 2,
+        classes=classes,
+        states=np.flatnonzero(number >= 0),
     )
 
 
-def _columns(automaton: Automaton, vocabulary: Vocabulary, without_null: bool) -> tuple[Ints, Ints]:
-    """Returns (state after each class of tokens, class of each token): [S, K], S where there is none, and [T].
+def _edges(source: Ints, target: int, label: int) -> tuple[Ints, Ints, Ints]:
+    """Returns edges from these states to one state, all of one class."""
+    return source, np.full_like(source, target), np.full_like(source, label)
 
-    The class of a token that leads nowhere is K. All tokens run at once, byte by byte: beginnings of tokens that lead
-    to the same states run on as one, which is a hundredth of the work of running each token.
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """For each of F texts, the states from which it leads somewhere, and the states that it leads to.
+
+    begin: [F + 1] int64, where the entries of each column begin. source, state: [M], the entries, sources ascending.
+    """
+
+    begin: Ints
+    source: Ints
+    state: Ints
+
+    @property
+    def count(self) -> int:
+        """The number of columns."""
+        return len(self.begin) - 1
+
+    def sizes(self) -> Ints:
+        """The number of entries of each column."""
+        return np.diff(self.begin)
+
+    def owner(self) -> Ints:
+        """The column of each entry."""
+        return np.repeat(np.arange(self.count), self.sizes())
+
+    def entries(self, columns: Ints) -> Ints:
+        """The places of the entries of these columns, one column behind another."""
+        sizes = self.sizes()[columns]
+        shift = self.begin[columns] - (np.cumsum(sizes) - sizes)
+        return np.repeat(shift, sizes) + np.arange(int(sizes.sum()))
+
+    def take(self, columns: Ints) -> _Columns:
+        """These columns, in this order."""
+        at = self.entries(columns)
+        begin = np.append(0, np.cumsum(self.sizes()[columns]))
+        return _Columns(begin, self.source[at], self.state[at])
+
+    def distinct(self) -> tuple[Ints, Ints]:
+        """Returns (the indices of the distinct columns, in order; the number of each column among these)."""
+        states = int(self.source.max(initial=0)) + 1
+        weights = np.random.default_rng(0).integers(1, 2**63, states, dtype=np.uint64) | np.uint64(1)
+        mixed = np.zeros(len(self.source) + 1, np.uint64)
+        # Sums over columns are differences of running sums, also where these overflow.
+        np.cumsum(weights[self.source] * (self.state.astype(np.uint64) + np.uint64(1)), out=mixed[1:])
+        hashes = mixed[self.begin[1:]] - mixed[self.begin[:-1]]
+        _, first, kind = np.unique(hashes, return_index=True, return_inverse=True)
+        alike = self.take(first[kind])
+        if not all(np.array_equal(a, b) for a, b in zip(_arrays(alike), _arrays(self), strict=True)):
+            # Two different columns have the same hash of 64 bits.
+            texts = [
+                self.source[low:high].tobytes() + self.state[low:high].tobytes()
+                for low, high in zip(self.begin[:-1].tolist(), self.begin[1:].tolist(), strict=True)
+            ]
+            _, first, kind = np.unique(np.array(texts, object), return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        return first[order], rank[kind.reshape(-1)]
+
+
+def _arrays(columns: _Columns) -> tuple[Ints, Ints, Ints]:
+    return columns.begin, columns.source, columns.state
+
+
+def _joined(parts: Sequence[_Columns]) -> _Columns:
+    """All columns of these parts."""
+    begin = np.append(0, np.cumsum(np.concatenate([part.sizes() for part in parts])))
+    source = np.concatenate([part.source for part in parts])
+    return _Columns(begin, source, np.concatenate([part.state for part in parts]))
+
+
+def _columns(automaton: Automaton, vocabulary: Vocabulary, without_null: bool) -> tuple[_Columns, Ints]:
+    """Returns (one column for each class of tokens, [T] the class of each token with a text).
+
+    The class of a token that leads nowhere is the number of classes. All tokens run at once, byte by byte: beginnings
+    of tokens that lead to the same states run on as one, which is a hundredth of the work of running each token.
     """
     states, kinds_of_bytes = automaton.states, automaton.transitions.shape[1]
-    if not states:
-        return np.zeros((0, 0), np.int64), np.zeros(len(vocabulary.tokens), np.int64)
-    # One more row, the dead state; it leads only to itself.
-    table = np.full((states + 1, kinds_of_bytes), states, np.int32)
-    table[:states] = np.where(automaton.transitions < 0, states, automaton.transitions)
-    begin = table.copy()
-    if without_null:
-        begin[0, automaton.byte_class[ord("n")]] = states
-    # `going`: the tokens that lead somewhere so far. `now`: [S, F] states after their bytes. `which`: column of each.
+    begin = automaton.transitions.copy()
+    if without_null and states:
+        begin[0, automaton.byte_class[ord("n")]] = -1
+    # `going`: the tokens that lead somewhere so far. `which`: the column in `now` of each of them.
     going = np.arange(len(vocabulary.tokens))
-    now, which = np.arange(states, dtype=np.int32)[:, None], np.zeros(len(going), np.int64)
-    after: list[npt.NDArray[np.int32]] = []
-    column_of = np.full(len(going), -1, np.int64)
+    now, which = _Columns(np.array([0, states]), np.arange(states), np.arange(states)), np.zeros_like(going)
+    after: list[_Columns] = [now.take(np.zeros(0, np.int64))]
+    columns, column_of = 0, np.full(len(going), -1, np.int64)
     for at in range(vocabulary.longest):
         pair = which * kinds_of_bytes + automaton.byte_class[vocabulary.bytes[going, at]]
-        met = np.zeros(now.shape[1] * kinds_of_bytes, np.bool_)
+        met = np.zeros(now.count * kinds_of_bytes, np.bool_)
         met[pair] = True
         pairs = np.flatnonzero(met)
-        now, next_of = _onward(table if at else begin, now, *np.divmod(pairs, kinds_of_bytes))
+        now, next_of = _onward(automaton.transitions if at else begin, now, *np.divmod(pairs, kinds_of_bytes))
         which = next_of[np.cumsum(met)[pair] - 1]
-        alive = np.asarray((now < states).any(0))[which]
+        alive = (now.sizes() > 0)[which]
         going, which = going[alive], which[alive]
         ended = vocabulary.lengths[going] == at + 1
-        column_of[going[ended]] = which[ended] + sum(part.shape[1] for part in after)
+        column_of[going[ended]] = which[ended] + columns
         after.append(now)
+        columns += now.count
         going, which = going[~ended], which[~ended]
         if not len(going):
             break
     ended_at = np.flatnonzero(column_of >= 0)
-    if not len(ended_at):
-        return np.zeros((states, 0), np.int64), np.zeros(len(vocabulary.tokens), np.int64)
     used, place = np.unique(column_of[ended_at], return_inverse=True)
-    reached = np.concatenate(after, 1)[:, used]
-    column, same = _distinct(reached)
+    reached = _joined(after).take(used)
+    column, same = reached.distinct()
     # Classes in the order of their first tokens.
-    first, kind = _distinct(same[place][None])
-    class_of = np.full(len(vocabulary.tokens), len(first), np.int64)
-    class_of[ended_at] = kind
-    return reached[:, column[same[place[first]]]].astype(np.int64), class_of
+    kinds, first, kind = np.unique(same[place], return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    class_of = np.full(len(vocabulary.tokens), len(kinds), np.int64)
+    class_of[ended_at] = np.argsort(order)[kind]
+    return reached.take(column[kinds[order]]), class_of
 
 
 def _onward(
-    table: npt.NDArray[np.int32], now: npt.NDArray[np.int32], column: Ints, kind: Ints
-) -> tuple[npt.NDArray[np.int32], Ints]:
-    """Returns (the states after one byte more, without repeated columns, and the column of each pair).
+    table: npt.NDArray[np.int32], now: _Columns, column: Ints, kind: Ints
+) -> tuple[_Columns, Ints]:
+    """Returns (the columns after one byte more, without repeated ones, and the column of each pair).
 
-    table: [S + 1, B]; now: [S, F]; column, kind: [P], pairs of a column of `now` and the class of the next byte.
+    table: [S, B]; column, kind: [P], pairs of a column of `now` and the class of the next byte.
     """
-    parts: list[npt.NDArray[np.int32]] = []
+    parts: list[_Columns] = []
     places: list[Ints] = []
-    step = max(1, CELLS // len(now))
-    for begin in range(0, len(column), step):
-        onward = table[now[:, column[begin : begin + step]], kind[begin : begin + step]]
-        first, same = _distinct(onward)
-        places.append(same + sum(part.shape[1] for part in parts))
-        parts.append(onward[:, first])
+    pieces = np.cumsum(now.sizes()[column]) // CELLS
+    for piece in range(int(pieces.max(initial=0)) + 1):
+        low, high = np.searchsorted(pieces, [piece, piece + 1])
+        own = column[low:high]
+        at, sizes = now.entries(own), now.sizes()[own]
+        state = table[now.state[at], np.repeat(kind[low:high], sizes)].astype(np.int64)
+        alive = state >= 0
+        ends = np.append(0, np.cumsum(alive))[np.append(0, np.cumsum(sizes))]
+        onward = _Columns(ends, now.source[at[alive]], state[alive])
+        first, same = onward.distinct()
+        places.append(same + sum(part.count for part in parts))
+        parts.append(onward.take(first))
     if len(parts) == 1:
         return parts[0], places[0]
-    first, same = _distinct(whole := np.concatenate(parts, 1))
-    return whole[:, first], same[np.concatenate(places)]
-
-
-def _distinct(columns: npt.NDArray[np.integer]) -> tuple[Ints, Ints]:
-    """Returns (the indices of the distinct columns, in order; the number of each column among these)."""
-    weights = np.random.default_rng(0).integers(1, 2**63, len(columns), dtype=np.uint64) | np.uint64(1)
-    mixed = np.zeros(columns.shape[1], np.uint64)
-    for row, weight in zip(columns, weights, strict=True):
-        mixed += (row.astype(np.uint64) + np.uint64(1)) * weight
-    _, first, kind = np.unique(mixed, return_index=True, return_inverse=True)
-    if not np.array_equal(columns[:, first[kind]], columns):
-        # Two different columns have the same hash of 64 bits.
-        _, first, kind = np.unique(columns, axis=1, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return first[order], rank[kind.reshape(-1)]
+    whole = _joined(parts)
+    first, same = whole.distinct()
+    return whole.take(first), same[np.concatenate(places)]
 
 
 def _useful(automaton: Automaton, source: Ints, target: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:

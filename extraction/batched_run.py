@@ -35,7 +35,7 @@ class Summary:
     `steps` counts the denoising steps of all documents, 0 if no model ran. `reasons` counts the quarantine codes.
     `usage` is the use of models behind a server, None if the run asked none: requests, tokens, `cost` in dollars as
     decimal text, and `left`, the documents that the run skipped for lack of budget. With an escalation it also holds
-    `escalated_documents` and `escalated_fields`.
+    `escalated_documents` and `escalated_fields`; if no server took part, it holds these, `model` and `left` alone.
     """
 
     run_id: str

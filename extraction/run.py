@@ -16,7 +16,7 @@ from cinnabar.extraction.mailboxes.address import ImapAddress
 from cinnabar.extraction.progress import Progress
 from cinnabar.extraction.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.extraction.skipping import sift
-from cinnabar.extraction.sources import Escalation, RemoteSource, Source
+from cinnabar.extraction.sources import Escalation, LanguageSource, RemoteSource, Source
 from cinnabar.extraction.storage.folders import remember
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.store import UNAVAILABLE, Store
@@ -117,7 +117,9 @@ class Extraction(BatchedRun):
     def _fill(self, number: int) -> Batch:
         from cinnabar.extraction.pipeline import run_batch
 
-        return run_batch(self._reader.read(number), self._whole_job())
+        # A model that cannot be loaded fails the run before it reads a document.
+        job = self._whole_job()
+        return run_batch(self._reader.read(number), job)
 
     def _fill_all(self, supervisor: Supervisor) -> Iterator[Batch]:
         return supervisor.fill(self.batches)
@@ -147,12 +149,15 @@ class Extraction(BatchedRun):
         return [filler for filler in fillers if isinstance(filler, Metered)]
 
     def _usage(self) -> Mapping[str, Any] | None:
-        """Returns the use of the model behind a server, of which there is at most one; None if the run asked none."""
+        """Returns the use of the one model behind a server, or of a local model for escalated fields, else None."""
         metered = self._metered()
+        escalation = self.assignment.escalation
+        if escalation is not None and isinstance(escalation.source, LanguageSource):
+            return self._raised | {"model": Path(escalation.source.folder).name, "left": 0}
         if not metered:
             return None
         found: dict[str, Any] = dict(metered[-1].usage()) | {"left": self._left}
-        return found | self._raised if self.assignment.escalation is not None else found
+        return found | self._raised if escalation is not None else found
 
     def _end_metered(self) -> None:
         metered = self._metered()

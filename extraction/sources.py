@@ -1,15 +1,20 @@
-"""Sources of a run's filler: a local model that is loaded, or a model behind a server."""
+"""Sources of a run's filler: a local model or language model that is loaded, or a model behind a server."""
 
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
-from cinnabar.engine.models.identity import fingerprint_of, stale_calibration
+from cinnabar.engine.models.identity import fingerprint_of, model_folder, stale_calibration
+from cinnabar.engine.models.language.configuration import is_checkpoint
+from cinnabar.engine.models.language.families import read_family
+from cinnabar.engine.models.language.identity import checkpoint_fingerprint, model_fingerprint
+from cinnabar.engine.models.language.weights_file import stored_tensors
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 from cinnabar.engine.models.remote.prices import Prices
 from cinnabar.engine.models.remote.serving import (
@@ -22,13 +27,15 @@ from cinnabar.engine.models.remote.serving import (
 )
 from cinnabar.engine.precision import DEFAULT, Precision, in_precision, reading_precision
 from cinnabar.extraction.run_options import Device
-from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.errors import ModelError, UsageError
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
+    from cinnabar.engine.diffusion.engine import DiffusionEngine
     from cinnabar.engine.engine import Engine
     from cinnabar.engine.filler import Filler
     from cinnabar.engine.models.base import Model
+    from cinnabar.engine.models.language.language_model import LanguageModel
     from cinnabar.engine.models.remote.filler import RemoteFiller
 
 #: Default confidence below which a field is escalated.
@@ -114,6 +121,48 @@ class ModelSource:
 
 
 @dataclass(frozen=True, slots=True)
+class LanguageSource:
+    """A language model in a folder, loaded at its first use on this device; `fingerprint` names it before that.
+
+    `memory` is the bytes of its weights. `notice` is a warning to show before a run: that the confidence is stale.
+    """
+
+    folder: str
+    device: str
+    precision: Precision
+    fingerprint: str
+    memory: int
+    notice: str | None = None
+    least_batch: int = 1
+
+    def load(self) -> LanguageModel:
+        """Returns the model. Raises ModelError if the folder no longer holds the same one, as on another machine."""
+        from cinnabar.engine.models.language.language_model import load_language_model
+
+        if not is_checkpoint(self.folder):
+            raise ModelError(
+                f"{socket.gethostname()}: --model {self.folder}: expected the folder of the language model on every"
+                " machine, in the same place"
+            )
+        model = load_language_model(self.folder, self.device, self.precision)
+        if model.fingerprint != self.fingerprint:
+            raise ModelError(
+                f"{socket.gethostname()}: --model {self.folder}: expected the model {self.fingerprint}, got"
+                f" {model.fingerprint}; its files are others than those that the run began with"
+            )
+        return model
+
+    def filler(self, effort: str, steps: int | None, _place: Place | None = None) -> DiffusionEngine:
+        """Returns an engine with the model, which keeps nothing in the run's output."""
+        from cinnabar.engine.diffusion.engine import DiffusionEngine
+        from cinnabar.engine.models.reader.calibration import load_calibration
+
+        model = self.load()
+        calibration = load_calibration(Path(self.folder), checkpoint_fingerprint(self.folder))
+        return DiffusionEngine(model, effort, steps=steps, calibration=calibration)
+
+
+@dataclass(frozen=True, slots=True)
 class RemoteSource:
     """A model behind a server. The filler reads the key from the environment when it sends requests and never stores
     it."""
@@ -156,16 +205,18 @@ def model_source(
     device: str = "auto",
     settings: Settings | None = None,
     without: Collection[str] = (),
-) -> ModelSource | RemoteSource:
+) -> ModelSource | LanguageSource | RemoteSource:
     """Returns the source of this model name or folder, on this device or behind the server of the settings.
 
-    `without` names rules of local models to switch off. Raises UsageError if the model, a rule, a package or the key is
-    missing.
+    A folder holds a model that `cinnabar train` made (model.json), or a language model in Hugging Face form
+    (config.json). `without` names rules of the former to switch off. Raises UsageError if the model, a rule, a package
+    or the key is missing, and ModelError if a folder's files are damaged.
     """
     config = PriorConfig(without=frozenset(without))
+    language = not is_remote(name) and is_checkpoint(name)
+    if without and (language or is_remote(name)):
+        raise UsageError(f"without: {name} has no rules that can be switched off")
     if is_remote(name):
-        if without:
-            raise UsageError(f"without: {name} has no rules that can be switched off")
         return _remote(name, settings or Settings())
     if device not in get_args(Device):
         raise UsageError(f"device: expected one of {', '.join(get_args(Device))}, got {device!r}")
@@ -174,9 +225,43 @@ def model_source(
 
         device_of(device)
     precision = reading_precision()
-    fingerprint = in_precision(config.fingerprint(fingerprint_of(name)), precision)
+    if language:
+        return _language(name, device, precision)
+    fingerprint = in_precision(config.fingerprint(local_fingerprint(name)), precision)
     load = Named(name, device, config, precision)
     return ModelSource(fingerprint, load, encodings=_encodings_limit(), notice=stale_calibration(name))
+
+
+def _language(name: str, device: str, precision: Precision) -> LanguageSource:
+    """Returns the source of a language model whose config.json and files of weights are sound."""
+    read_family(name)
+    stored = stored_tensors(Path(name)).values()
+    width = {"float32": 4, "bfloat16": 2}[precision]
+    return LanguageSource(
+        str(Path(name).resolve()),
+        device,
+        precision,
+        in_precision(model_fingerprint(name), precision),
+        sum(tensor.values for tensor in stored) * width,
+        stale_calibration(name),
+    )
+
+
+def local_folder(name: str | Path) -> Path:
+    """Returns the folder of a local model, of either kind. Raises UsageError if it is none."""
+    if is_checkpoint(name):
+        return Path(name)
+    if str(name) != "default" and not (Path(name) / "model.json").is_file():
+        raise UsageError(
+            f"--model {name}: expected `default` or a folder with model.json, as `cinnabar train` makes it, or with"
+            " config.json and *.safetensors, as `cinnabar model fetch` makes it"
+        )
+    return model_folder(name)
+
+
+def local_fingerprint(name: str | Path) -> str:
+    """Returns the fingerprint of a local model. Raises UsageError or ModelError if it is none."""
+    return model_fingerprint(name) if is_checkpoint(name) else fingerprint_of(local_folder(name))
 
 
 def _encodings_limit() -> int:
@@ -223,25 +308,30 @@ class Escalation:
             raise UsageError(f"--below: expected 0 to 1, got {self.below}")
 
 
-def escalation_of(name: str | None, below: float | None, settings: Settings) -> Escalation | None:
-    """Returns the model that fields are escalated to; None if none is named."""
+def escalation_of(
+    name: str | None, below: float | None, settings: Settings, device: str = "auto"
+) -> Escalation | None:
+    """Returns the model that fields are escalated to, if a local one on this device; None if none is named."""
     if name is None:
         return None
-    return Escalation(model_source(name, settings=settings), DEFAULT_BELOW if below is None else below)
+    return Escalation(model_source(name, device, settings), DEFAULT_BELOW if below is None else below)
 
 
 def check_models(
     model: str, escalate_to: str | None, below: float | None, steps: int | None, server: Mapping[str, Any]
 ) -> None:
     """Raises UsageError if the models, or the options of their `server`, do not go together."""
-    if escalate_to is not None and not is_remote(escalate_to):
-        raise UsageError(f"--escalate-to {escalate_to}: expected mercury-2 or openai:NAME")
+    if escalate_to is not None and not is_remote(escalate_to) and not is_checkpoint(escalate_to):
+        raise UsageError(
+            f"--escalate-to {escalate_to}: expected mercury-2, openai:NAME, or the folder of a language model"
+            " (config.json and *.safetensors)"
+        )
     if escalate_to is not None and is_remote(model):
         raise UsageError(f"--escalate-to {escalate_to}: expected a local --model, got {model}")
     if below is not None and escalate_to is None:
         raise UsageError("--below: expected --escalate-to with it, which names the model for such fields")
     given = [f"--{name.replace('_', '-')}" for name, value in server.items() if value is not None]
-    if given and not is_remote(escalate_to or model):
+    if given and not (is_remote(model) or is_remote(escalate_to or model)):
         raise UsageError(f"{given[0]}: expected mercury-2 or openai:NAME with it, got the model {model}")
     if steps is not None and is_remote(model):
         raise UsageError(f"--steps: {model} has no steps to be set; see --effort")

@@ -69,7 +69,7 @@ def extract_folder(
     server = remote or Server()
     check_models(model, escalate_to, None, options.steps, server.model_dump(exclude_unset=True))
     settings = settings_of(server.model_dump(exclude_none=True) | {"context": options.context})
-    escalation = escalation_of(escalate_to, below, settings)
+    escalation = escalation_of(escalate_to, below, settings, device)
     chosen = model_source(model, device, settings)
     locations = located(paths, *([secret(password_block)] if password_block else []))
     if gpu_limit is not None:

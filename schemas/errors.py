@@ -75,9 +75,10 @@ class NoMailbox(UsageError):
 class TooLarge(UsageError):
     """An automaton past the cap on states; `states` is the number at which the building stopped."""
 
-    def __init__(self, states: int, limit: int) -> None:
+    def __init__(self, states: int, limit: int, advice: str = "") -> None:
         self.states, self.limit = states, limit
-        super().__init__(f"the automaton needs {states} states or more, expected at most {limit}")
+        told = f"the automaton needs {states} states or more, expected at most {limit}"
+        super().__init__(told + (f" ({advice})" if advice else ""))
 
 
 class TooMuchWork(UsageError):

@@ -49,7 +49,7 @@ class AnswerReader:
         elif isinstance(node, ChoiceNode):
             known = {at for at in self.wire.known if at == pointer or at.startswith(f"{pointer}/")}
             for option, branch in zip(node.selector.options, node.branches, strict=True):
-                if known and known == set(_pointers(branch, pointer)):
+                if known and known == set(slot_pointers(branch, pointer)):
                     self.taken.texts[node.selector.index, row] = node.selector, option
                     return
         elif isinstance(node, ArrayNode):
@@ -181,13 +181,13 @@ class AnswerReader:
         return len(self.taken.rows) - 1
 
 
-def _pointers(node: Node, pointer: str) -> Iterator[str]:
+def slot_pointers(node: Node, pointer: str) -> Iterator[str]:
     """Yields the pointers of the slots of a node, outside of lists."""
     if isinstance(node, Slot):
         yield pointer
     elif isinstance(node, ObjectNode):
         for place in node.properties:
-            yield from _pointers(place.node, f"{pointer}/{escape(place.name)}")
+            yield from slot_pointers(place.node, f"{pointer}/{escape(place.name)}")
 
 
 def shown(answer: Any) -> str:

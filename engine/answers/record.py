@@ -3,24 +3,47 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from cinnabar.engine.answers.alignment import ABSENT, Aligner, Found
 from cinnabar.engine.answers.reading import AnswerReader, Taken, shown
 from cinnabar.engine.answers.wire import ROOT, Wire
 from cinnabar.engine.layout import Layout, State, lay_out
 from cinnabar.engine.models.base import Row
-from cinnabar.engine.models.reader.inputs.questions import Question, form_questions
+from cinnabar.engine.models.reader.inputs.questions import form_questions
 from cinnabar.engine.repair import repaired
 from cinnabar.engine.request import Filled, Leaf, Origin, Request
 from cinnabar.engine.writing import Value, Writer, known_value
 from cinnabar.schemas.canonical import parse
-from cinnabar.schemas.form.form import Form, ObjectNode
+from cinnabar.schemas.form.form import Form, ObjectNode, Slot
 from cinnabar.schemas.judging.judge import Violation
 
 #: An answer within one code fence: models that no schema constrains write JSON so.
 _FENCED = re.compile(r"```(?:\w*\s)?(.*)```", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answered value, or its absence (`text` is None), and its place in the document.
+
+    `key` is (slot, row) as in `Taken`. `default`: the schema's description names this value for absence, and the
+    document does not print it. `demanded`: the schema allows no absence here.
+    """
+
+    key: tuple[int, int]
+    slot: Slot
+    text: str | None
+    found: Found | None
+    default: bool
+    demanded: bool
+
+    @property
+    def origin(self) -> Origin:
+        """Says how the model came to the value."""
+        if self.default:
+            return "default"
+        return "chosen" if self.slot.options else "copied" if self.found and self.found.span else "generated"
 
 
 def read_answer(request: Request, wire: Wire, text: str) -> Filled | list[str]:
@@ -41,7 +64,7 @@ def read_answer(request: Request, wire: Wire, text: str) -> Filled | list[str]:
         AnswerReader(wire, taken).read(root, answer, "", -1)
     else:
         AnswerReader(wire, taken).closed(wire.form.root, "", -1)
-    return taken.problems or _record(request, wire, taken)
+    return taken.problems or record_of(request, taken, _value)
 
 
 def _unfenced(text: str) -> str:
@@ -50,12 +73,18 @@ def _unfenced(text: str) -> str:
     return fenced[1] if fenced else text
 
 
-def _record(request: Request, wire: Wire, taken: Taken) -> Filled | list[str]:
-    """Returns the record with the evidence of every value, or the rule of the schema that it breaks."""
+def record_of(
+    request: Request, taken: Taken, value_of: Callable[[Answered], Value], invented: bool = False
+) -> Filled | list[str]:
+    """Returns the record of the values taken from an answer and of the known ones, with the evidence of each.
+
+    `value_of` weighs an answered value. If the values break a rule of the schema, the function returns a record with
+    the same values written otherwise, else the rule; with `invented` a record with other values comes before that.
+    """
     form, offset = request.form, request.passage.offset
     # The index in `taken.rows` serves as anchor, so that a row can be told after others were left out.
     rows = [Row(array, parent, at, 1.0) for at, (array, parent) in enumerate(taken.rows)]
-    layout = lay_out(form, rows, wire.known)
+    layout = lay_out(form, rows, request.known)
     selectors = {choice.selector.index for choice in form.choices}
     sought = {
         key: (slot, text)
@@ -64,11 +93,25 @@ def _record(request: Request, wire: Wire, taken: Taken) -> Filled | list[str]:
     }
     places = Aligner(request.passage.text).place(sought)
     asked = form_questions(form).slots
-    values = [_value(layout, at, taken, places, selectors, asked) for at in range(len(layout.slots))]
+    values: list[Value] = []
+    for at, slot in enumerate(layout.slots):
+        row, known = layout.row_of[at], layout.known[at]
+        if known is not None:
+            values.append(known_value(slot, known))
+            continue
+        key = (slot.index, layout.rows[row].anchor if row >= 0 else -1)
+        _, text = taken.texts.get(key, (slot, None))
+        if text is not None and slot.index in selectors:
+            values.append(Value(text.encode(), False, ABSENT, origin="chosen"))
+            continue
+        found = places.get(key)
+        # The schema's description names this value and the document does not print it: it stands for absence.
+        default = found is not None and not found.span and any(n.text == text for n in asked[slot.index].named)
+        values.append(value_of(Answered(key, slot, text, found, default, not layout.excusable[at])))
     writer = Writer(layout, values, offset)
     violation = _violation(form, writer)
     if violation is not None:
-        other = _otherwise(form, layout, values, offset, writer)
+        other = _otherwise(form, layout, values, offset, writer, invented)
         if other is None:
             return [f"{violation.pointer or '/'}: expected {violation.expected}, got {violation.got}"]
         writer = other
@@ -87,12 +130,13 @@ def _violation(form: Form, writer: Writer) -> Violation | None:
 
 
 def _otherwise(
-    form: Form, layout: Layout, values: Sequence[Value], offset: int, writer: Writer
+    form: Form, layout: Layout, values: Sequence[Value], offset: int, writer: Writer, invented: bool
 ) -> Writer | None:
     """Returns another record of the same values that the schema allows; None if there is none.
 
     The search may write an absent value as null, as empty or not at all; it changes no answered value. If a demanded
-    value is missing, any record is accepted, because the record goes to quarantine as `missing`.
+    value is missing, any record is accepted, because the record goes to quarantine as `missing`; so it is with
+    `invented`.
     """
     assert form.judge is not None
     answered = _values(writer)
@@ -107,42 +151,20 @@ def _otherwise(
     if _violation(form, sparse) is None:
         return sparse
     other = repaired(layout, values, offset, form.judge, lambda at: _others(values[at]))
-    missing = any(leaf.missing for leaf in writer.leaves.values())
-    return other if other is not None and (missing or _values(other) == answered) else None
+    free = invented or any(leaf.missing for leaf in writer.leaves.values())
+    return other if other is not None and (free or _values(other) == answered) else None
 
 
-def _value(
-    layout: Layout,
-    at: int,
-    taken: Taken,
-    places: Mapping[tuple[int, int], Found],
-    selectors: set[int],
-    asked: Sequence[Question],
-) -> Value:
-    slot, row = layout.slots[at], layout.row_of[at]
-    known = layout.known[at]
-    if known is not None:
-        return known_value(slot, known)
-    key = (slot.index, layout.rows[row].anchor if row >= 0 else -1)
-    _, text = taken.texts.get(key, (slot, None))
-    absent = Value(slot.minimal.encode(), True, absent_confidence=ABSENT)
-    if text is None:
-        return absent
-    if slot.index in selectors:
-        return Value(text.encode(), False, ABSENT, origin="chosen")
-    found = places[key]
-    if not found.span and any(named.text == text for named in asked[slot.index].named):
-        # The schema's description names this value and the document does not print it: it stands for absence.
+def _value(answered: Answered) -> Value:
+    """Returns an answered value of a server, with the confidence that its evidence gives it."""
+    slot, text, found = answered.slot, answered.text, answered.found
+    if text is None or found is None:
+        return Value(slot.minimal.encode(), True, absent_confidence=ABSENT)
+    if answered.default:
         return Value(text.encode(), False, ABSENT, round(1.0 - ABSENT, 4), origin="default")
-    origin: Origin = "chosen" if slot.options else "copied" if found.span else "generated"
-    return Value(
-        text.encode(),
-        False,
-        round(found.confidence, 4),
-        round(1.0 - found.confidence, 4),
-        (found.span,) if found.span else (),
-        origin,
-    )
+    sure = round(found.confidence, 4)
+    spans = (found.span,) if found.span else ()
+    return Value(text.encode(), False, sure, round(1.0 - found.confidence, 4), spans, answered.origin)
 
 
 def _values(writer: Writer) -> dict[str, str | None]:

@@ -63,7 +63,7 @@ def weights_fingerprint(name: str | Path) -> str:
 
 def stale_calibration(name: str | Path) -> str | None:
     """Says that a model's confidence was fitted with other rules than today's, None where it was not."""
-    path = model_folder(name) / CALIBRATION
+    path = (SHIPPED if str(name) == "default" else Path(name)) / CALIBRATION
     try:
         fitted = json.loads(path.read_text(encoding="utf-8"))["values_version"]
     except (OSError, ValueError, KeyError, TypeError):

@@ -130,7 +130,8 @@ class Backfill(BatchedRun):
     def _fill(self, number: int) -> Batch:
         from cinnabar.extraction.backfill.refilling import refill_batch
 
-        return refill_batch(*self._reader.read(number), self._whole_job())
+        job = self._whole_job()
+        return refill_batch(*self._reader.read(number), job)
 
     def _fill_all(self, supervisor: Supervisor) -> Iterator[Batch]:
         return supervisor.fill(self._reader.inputs, self._reader.known)

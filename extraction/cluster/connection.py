@@ -90,10 +90,11 @@ def check_cluster(
     address: str, model: Source, escalation: Escalation | None = None, *, gpu_limit: str | None = None
 ) -> None:
     """Raises UsageError if the address is malformed, nobody answers there, or other options conflict with it."""
-    if escalation is not None or isinstance(model, RemoteSource):
-        option = "--escalate-to" if escalation is not None else "--model"
+    upper = None if escalation is None else escalation.source
+    if isinstance(upper, RemoteSource) or isinstance(model, RemoteSource):
+        option = "--escalate-to" if isinstance(upper, RemoteSource) else "--model"
         raise UsageError(
-            f"--ray: expected only a local model, got {option} with one behind a server: its pace,"
+            f"--ray: expected only local models, got {option} with one behind a server: its pace,"
             " budget and journal belong to one process, and its limit is the server's, not this machine's;"
             " leave out one of the two"
         )

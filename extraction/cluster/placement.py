@@ -21,13 +21,13 @@ class Seat:
     gpus: int = 0
 
 
-def seats(machines: Sequence[Mapping[str, Any]], device: str = "auto") -> list[Seat]:
+def seats(machines: Sequence[Mapping[str, Any]], device: str = "auto", weights: int = 0) -> list[Seat]:
     """Returns the seats of a cluster's engines, taking machines in turn.
 
     machines: the value of `ray.nodes()`. A machine whose GPUs Ray offers gets one engine for each GPU and no other;
     `cpu` ignores GPUs, `cuda` ignores machines without. Any other machine gets one engine with one thread for each
-    processor, which yields most documents a second; with little memory it gets fewer engines with more threads. Raises
-    UsageError if there is no seat.
+    processor, which yields most documents a second; with little memory it gets fewer engines with more threads.
+    weights: bytes of weights that each engine holds beyond the default model's. Raises UsageError if there is no seat.
     """
     found: list[list[Seat]] = []
     for machine in machines:
@@ -36,7 +36,7 @@ def seats(machines: Sequence[Mapping[str, Any]], device: str = "auto") -> list[S
         if gpus and device != "cpu":
             found.append([Seat(machine["NodeID"], max(1, processors // gpus), 1)] * gpus)
         elif processors and device != "cuda":
-            room = int(offered.get("memory", _ENGINE_MEMORY)) // _ENGINE_MEMORY
+            room = int(offered.get("memory", 0)) // (_ENGINE_MEMORY + weights)
             engines = max(1, min(processors, room))
             found.append([Seat(machine["NodeID"], processors // engines)] * engines)
     turns = max(map(len, found), default=0)

@@ -18,7 +18,7 @@ from cinnabar.extraction.ingest.message import Sent
 from cinnabar.extraction.ingest.sandbox import MAX_FILE, name_of
 from cinnabar.extraction.ingest.worker import read_file
 from cinnabar.extraction.inputs import Input
-from cinnabar.extraction.sources import ModelSource, Named
+from cinnabar.extraction.sources import LanguageSource, ModelSource, Named
 from cinnabar.schemas.errors import DocumentError, ModelError
 
 if TYPE_CHECKING:
@@ -74,11 +74,24 @@ class Unpacking:
                 raise ModelError(f"{socket.gethostname()}: {error}") from error
 
 
+def needs(assignment: Assignment) -> tuple[str, int]:
+    """Returns the device that a run's models are to have, and the bytes of the weights of its language models."""
+    sources = [assignment.model, *([assignment.escalation.source] if assignment.escalation else [])]
+    memory = sum(source.memory for source in sources if isinstance(source, LanguageSource))
+    for source in sources:
+        if isinstance(source, LanguageSource):
+            return source.device, memory
+        if isinstance(source, ModelSource) and isinstance(source.load, Named):
+            return source.load.device, memory
+    return "auto", memory
+
+
 def outfit(assignment: Assignment, cloudpickle: Any) -> bytes:
     """Returns the assignment as bytes that any machine with Cinnabar can read.
 
     The bytes include the model's folder and the module of a user's Pydantic class. Other modules that this module
-    imports must be installed on the machine.
+    imports must be installed on the machine. A language model goes by its path, because its weights may be larger than
+    what a cluster carries: the machine must have the folder.
     """
     model = assignment.model
     if isinstance(model, ModelSource):

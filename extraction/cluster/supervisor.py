@@ -13,10 +13,10 @@ from cinnabar.extraction.batch_failure import batch_failure
 from cinnabar.extraction.cluster.connection import Cluster
 from cinnabar.extraction.cluster.heartbeat import Heartbeat
 from cinnabar.extraction.cluster.placement import Seat, parser_machines, seats
-from cinnabar.extraction.cluster.shipping import letters, outfit, size_of
+from cinnabar.extraction.cluster.shipping import letters, needs, outfit, size_of
 from cinnabar.extraction.cluster.workers import Filling, Parsing
 from cinnabar.extraction.inputs import Input
-from cinnabar.extraction.sources import ModelSource, Named, Place
+from cinnabar.extraction.sources import Place
 from cinnabar.schemas.errors import ModelError, RunError, UsageError
 
 if TYPE_CHECKING:
@@ -137,14 +137,13 @@ class Supervisor:
     def _hire(self, batches: int) -> None:
         """Starts as many engines as so many batches can use; running ones stay."""
         nodes = self._ray.nodes()
-        load = self._assignment.model.load if isinstance(self._assignment.model, ModelSource) else None
-        device = load.device if isinstance(load, Named) else "auto"
+        device, memory = needs(self._assignment)
         if self._outfit is None:
             self._outfit = self._ray.put(outfit(self._assignment, self._ray.cloudpickle))
             for machine in parser_machines(nodes):
                 self._take_on(Parsing, Seat(machine, 0))
         there = sum(hand.kind is Filling for hand in self._hands)
-        for seat in seats(nodes, device)[there:batches]:
+        for seat in seats(nodes, device, memory)[there:batches]:
             self._take_on(Filling, seat)
 
     def _take_on(self, kind: type[Parsing] | type[Filling], seat: Seat) -> None:

@@ -10,16 +10,22 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
+from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.identity import about, model_folder, weights_fingerprint
+from cinnabar.engine.filler import Filler
+from cinnabar.engine.models.identity import about, weights_fingerprint
+from cinnabar.engine.models.language.configuration import is_checkpoint
+from cinnabar.engine.models.language.identity import checkpoint_fingerprint
+from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.engine.models.loading import device_of, load_network
 from cinnabar.engine.models.reader.calibration import Calibration, Scale, load_calibration, save_calibration
 from cinnabar.engine.models.reader.model import Reader
@@ -36,6 +42,7 @@ from cinnabar.extraction.quality.calibration_data import (
 )
 from cinnabar.extraction.quality.evaluation import EvaluationSet
 from cinnabar.extraction.quality.scoring import calibration_error, coverage
+from cinnabar.extraction.sources import local_folder
 from cinnabar.schemas.errors import ModelError, UsageError
 
 #: The signs that each scale uses, the model's own probability first.
@@ -209,10 +216,8 @@ def calibrate(
     It uses at most `limit` documents of each set, and none that the weights were trained on. `cache` keeps the
     observations. A fine-tuned model starts from its own calibration. Raises UsageError if no labelled document is left.
     """
-    folder = model_folder(name)
-    said, recipe, weights = about(folder), load_recipe(), weights_fingerprint(name)
-    network, wordpieces = load_network(folder)
-    engine = Engine(Reader(network, wordpieces, weights, device_of(device), precision=reading_precision()))
+    engine, folder, weights, said = _uncalibrated(name, device)
+    recipe = load_recipe()
     seen: list[Observation] = []
     with ParserPool(workers) as pool:
         for one in sets:
@@ -237,6 +242,18 @@ def calibrate(
     fitted = fit(seen, weights, prior)
     save_calibration(folder, fitted.calibration)
     return Calibrated(seen, fitted, frozenset(name for name in said.get("sources", ()) if name))
+
+
+def _uncalibrated(name: str | Path, device: str) -> tuple[Filler, Path, str, Mapping[str, Any]]:
+    """Returns an engine whose probabilities are the model's own, the model's folder, the fingerprint of its weights,
+    and what its model.json says; a language model has none."""
+    folder = local_folder(name)
+    if is_checkpoint(folder):
+        return DiffusionEngine(load_language_model(folder, device)), folder, checkpoint_fingerprint(folder), {}
+    weights = weights_fingerprint(name)
+    network, wordpieces = load_network(folder)
+    reader = Reader(network, wordpieces, weights, device_of(device), precision=reading_precision())
+    return Engine(reader), folder, weights, about(folder)
 
 
 def _key(labelled: EvaluationSet, engine: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.filler import Filler
 from cinnabar.engine.models.reader.calibration import RecordSigns, Signs, signs_of
 from cinnabar.engine.request import Filled, Request
 from cinnabar.engine.training.recipe import Recipe
@@ -50,7 +50,7 @@ def unseen_files(labelled: EvaluationSet, about: Mapping[str, Any], recipe: Reci
 
 
 def observe(
-    labelled: EvaluationSet, engine: Engine, pool: ParserPool, done: Callable[[int], None] = lambda _: None
+    labelled: EvaluationSet, engine: Filler, pool: ParserPool, done: Callable[[int], None] = lambda _: None
 ) -> list[Observation]:
     """Returns the observations of a set's documents that fit one chunk, up to the limits above."""
     source = load_schema(labelled.folder / "schema.json")

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.base import Model
+from cinnabar.engine.filler import Filler
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.inputs import expand
@@ -51,9 +50,8 @@ def label(
     paths: Sequence[Path],
     source: SchemaSource,
     out: Path,
-    model: Model,
+    filler: Filler,
     count: int,
-    effort: str = "medium",
     progress: Progress | None = None,
 ) -> Drafted:
     """Drafts the records of at most `count` documents into the set `out`, which it creates if needed.
@@ -74,7 +72,7 @@ def label(
         (path for path in named if named[path] not in known), key=lambda path: _draw(named[path])
     )
     progress.begin(min(count, len(waiting)))
-    job = Job(compile_schema(source.schema), Engine(model, effort), Validator(source), "guess")
+    job = Job(compile_schema(source.schema), filler, Validator(source), "guess")
     drafts: list[Draft] = []
     unread: dict[str, str] = {}
     with ParserPool(_WORKERS) as pool:

@@ -144,9 +144,9 @@ def _moment(text: str, option: str, end: bool = False) -> datetime:
 
 def _fingerprint(model: str) -> str:
     """Returns the fingerprint of a model, or the given beginning of one."""
-    from cinnabar.engine.models.identity import fingerprint_of
+    from cinnabar.extraction.sources import local_fingerprint
 
-    return fingerprint_of(model) if model == "default" or Path(model).is_dir() else model
+    return local_fingerprint(model) if model == "default" or Path(model).is_dir() else model
 
 
 def _tell(found: BackfillEstimate, name: str, there: list[str]) -> None:

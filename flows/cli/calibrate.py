@@ -45,12 +45,12 @@ def calibrate(
       cinnabar calibrate my_set --model models/mine
       cinnabar calibrate sets --recipe --cache runs/calibration --diagram docs/model/reliability.svg
     """
-    from cinnabar.engine.models.identity import model_folder
+    from cinnabar.extraction.sources import local_folder
 
     workers = RunOptions(**said).workers
     if limit < 1:
         raise UsageError(f"--limit: expected at least 1, got {limit}")
-    _check_writable(model_folder(model) / "calibration.json", "--model")
+    _check_writable(local_folder(model) / "calibration.json", "--model")
     if diagram is not None:
         _check_writable(diagram, "--diagram")
     if cache is not None:
@@ -101,7 +101,7 @@ def calibrate(
         for when, f in both.items()
     ]
     standard_output().print(table(columns, rows))
-    print(f"written: {model_folder(model) / 'calibration.json'}")
+    print(f"written: {local_folder(model) / 'calibration.json'}")
 
 
 _SHOWN = ("error", "mean_error", "covered", "mean_covered")

@@ -127,7 +127,7 @@ def extract(
     settings = settings_of(server | {"context": options.context})
     check_models(model, escalate_to, below, options.steps, server)
     chosen = model_source(model, device, settings)
-    escalation = escalation_of(escalate_to, below, settings)
+    escalation = escalation_of(escalate_to, below, settings, device)
     if base_url is not None and is_plain(base_url):
         print(f"cinnabar: {base_url}: documents and the key are sent unencrypted", file=sys.stderr)
     # Standard output is for the result, but Ray prints lost workers there.

@@ -43,19 +43,21 @@ def label(
     """
     if documents < 1:
         raise UsageError(f"--documents: expected at least 1, got {documents}")
-    from cinnabar.engine.models.identity import fingerprint_of
+    from cinnabar.engine.models.remote.serving import is_remote
+    from cinnabar.extraction.sources import model_source
     from cinnabar.schemas import compile_schema, load_schema
 
     effort = RunOptions(**said).effort
     source = load_schema(schema)
     _ = compile_schema(source.schema).form
-    fingerprint_of(model)
-    from cinnabar.engine.models.loading import load_model
+    if is_remote(model):
+        raise UsageError(f"--model {model}: expected a local model")
+    drafting = model_source(model, device)
     from cinnabar.extraction.quality.labelling import label as draft
     from cinnabar.flows.cli.console import Bar, harmless
 
     with Bar() as bar:
-        done = draft(paths, source, out, load_model(model, device), documents, effort, bar)
+        done = draft(paths, source, out, drafting.filler(effort, None), documents, bar)
     if as_json:
         print(json.dumps(asdict(done) | {"out": str(out)}))
         return

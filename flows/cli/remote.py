@@ -7,9 +7,9 @@ from typing import Any
 
 
 def spent(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
-    """Returns the usage of a model behind a server as rows of the report."""
-    if not usage:
-        return []
+    """Returns the usage of a model behind a server, and the escalated fields, as rows of the report."""
+    if "cost" not in usage:
+        return _escalated(usage)
     cost = "not known" if usage["cost"] is None else f"${usage['cost']}"
     tokens = (
         f"{usage['input_tokens']:,} tokens in ({usage['cached_tokens']:,} cached),"
@@ -27,7 +27,11 @@ def spent(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
         if usage[name]:
             most = usage[f"{name}_cost_at_most"]
             rows.append((name, usage[name], said if most is None else f"{said}, ${most} at most"))
-    if "escalated_documents" in usage:
-        fields = f"{usage['escalated_fields']} fields were escalated to {usage['model']}"
-        rows.append(("escalated", usage["escalated_documents"], fields))
-    return rows
+    return rows + _escalated(usage)
+
+
+def _escalated(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
+    if "escalated_documents" not in usage:
+        return []
+    fields = f"{usage['escalated_fields']} fields were escalated to {usage['model']}"
+    return [("escalated", usage["escalated_documents"], fields)]

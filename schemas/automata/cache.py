@@ -1,10 +1,10 @@
-"""A cache of automata on disk, so that an automaton that takes long to build is built once on a machine.
+"""A cache of automata, and of arrays made from them, so that what takes long to build is built once on a machine.
 
 The name of an entry is a digest of its key and of the code that builds it, so a new release never reads an entry of
 an old one. An entry is written under a temporary name and renamed, so readers see a whole entry or none while others
-write. Each entry holds the fingerprint of its automaton; an entry that does not match its fingerprint is built again.
-The folder is `$CINNABAR_CACHE`, or `cinnabar` in the user's cache folder. An empty value switches the cache off, and
-a folder that cannot be written has the same effect.
+write. Each entry holds a digest of its arrays; an entry that does not match its digest is built again. The folder is
+`$CINNABAR_CACHE`, or `cinnabar` in the user's cache folder. An empty value switches the cache off, and a folder that
+cannot be written has the same effect.
 """
 
 from __future__ import annotations
@@ -17,29 +17,51 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from cinnabar.schemas.automata.automaton import Automaton
 
 #: An automaton that is built faster than this, in seconds, is not worth reading from a disk.
 WORTH = 0.02
 
+#: The content of an entry.
+Arrays = dict[str, npt.NDArray[Any]]
+
 
 def remembered(key: object, build: Callable[[], Automaton]) -> Automaton:
     """The automaton of this key, from disk or built; `repr(key)` must name everything that the automaton depends on."""
+    return automaton_of(remembered_arrays(key, lambda: arrays_of(build())))
+
+
+def remembered_arrays(key: object, build: Callable[[], Arrays]) -> Arrays:
+    """The arrays of this key, from disk or built, read-only."""
     folder = cache_folder()
-    if folder is None:
-        return build()
-    path = folder / f"{hashlib.sha256(f'{_code()}:{key!r}'.encode()).hexdigest()}.npz"
-    found = _read(path)
-    if found is not None:
-        return found
-    begun = time.perf_counter()
-    made = build()
-    if time.perf_counter() - begun >= WORTH:
-        _write(path, made)
-    return made
+    path = None if folder is None else folder / f"{hashlib.sha256(f'{_code()}:{key!r}'.encode()).hexdigest()}.npz"
+    found = None if path is None else _read(path)
+    if found is None:
+        begun = time.perf_counter()
+        found = build()
+        if path is not None and time.perf_counter() - begun >= WORTH:
+            _write(path, found)
+    for array in found.values():
+        array.setflags(write=False)
+    return found
+
+
+def arrays_of(automaton: Automaton) -> Arrays:
+    """An automaton as an entry holds it."""
+    return {name: getattr(automaton, name) for name in _FIELDS}
+
+
+def automaton_of(arrays: Arrays) -> Automaton:
+    """The automaton of these arrays of an entry."""
+    return Automaton(*(arrays[name] for name in _FIELDS))
+
+
+_FIELDS = ("transitions", "byte_class", "accepting")
 
 
 def cache_folder() -> Path | None:
@@ -63,33 +85,27 @@ def _code() -> str:
     return digest.hexdigest()
 
 
-def _read(path: Path) -> Automaton | None:
+def _read(path: Path) -> Arrays | None:
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
-            found = Automaton(
-                stored["transitions"].astype(np.int32),
-                stored["byte_class"].astype(np.int32),
-                stored["accepting"].astype(np.bool_),
-            )
-            whole = str(stored["fingerprint"]) == found.fingerprint
-    except Exception:  # A broken file makes its readers raise various exceptions; the automaton is built again.
+            found = {name: stored[name] for name in stored.files}
+            whole = str(found.pop("digest")) == _digest(found)
+    except Exception:  # A broken file makes its readers raise various exceptions; the entry is built again.
         return None
-    if not whole:
-        return None
-    for array in (found.transitions, found.byte_class, found.accepting):
-        array.setflags(write=False)
-    return found
+    return found if whole else None
 
 
-def _write(path: Path, automaton: Automaton) -> None:
+def _digest(arrays: Arrays) -> str:
+    digest = hashlib.sha256()
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name}:{array.dtype.str}:{array.shape}:".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def _write(path: Path, arrays: Arrays) -> None:
     buffer = io.BytesIO()
-    np.savez_compressed(
-        buffer,
-        transitions=automaton.transitions,
-        byte_class=automaton.byte_class,
-        accepting=automaton.accepting,
-        fingerprint=np.array(automaton.fingerprint),
-    )
+    np.savez_compressed(buffer, digest=np.array(_digest(arrays)), **arrays)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")

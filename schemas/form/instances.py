@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import count
+from typing import Any, Protocol
 
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.automata.boolean import difference, intersect
 from cinnabar.schemas.canonical import parse, scalar_text
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
-from cinnabar.schemas.judging.judge import Judge
+from cinnabar.schemas.judging.judge import Violation
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.reading.language import language
 from cinnabar.schemas.reading.shape import Number
@@ -27,6 +28,14 @@ from cinnabar.schemas.reading.shape import Number
 BUDGET = 1_500
 #: The number of texts tried for one slot, and of items that an array may get beyond its minimum.
 TEXTS, MORE_ITEMS = 12, 3
+
+
+class Rules(Protocol):
+    """Decides on whole records: a judge."""
+
+    def violation(self, value: Any) -> Violation | None:
+        """The first rule that a parsed record breaks."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +51,7 @@ class Decision:
 Decided = dict[tuple[str, str], int]
 
 
-def smallest_instance(form: Form, judge: Judge, budget: int = BUDGET) -> str | None:
+def smallest_instance(form: Form, judge: Rules, budget: int = BUDGET) -> str | None:
     """The canonical text of a record that the form holds and the judge accepts; None if none was found."""
     order = count()
     waiting: list[tuple[float, int, Decided]] = [(0.0, next(order), {})]

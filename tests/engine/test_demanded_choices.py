@@ -10,7 +10,8 @@ import pytest
 from random_model import request
 from scripted_model import Scripted, filled, form_of
 
-from cinnabar.engine.engine import Engine, _without_made_up_choices
+from cinnabar.engine.demanded import without_made_up_choices
+from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Candidate, Scores
 from cinnabar.engine.request import Filled, Leaf, Passage
 from cinnabar.schemas.form.form import Form
@@ -106,5 +107,5 @@ def test_the_schema_is_asked_once_for_all_rows_of_a_list(monkeypatch: pytest.Mon
     asked = []
     accepts = Judge.accepts
     monkeypatch.setattr(Judge, "accepts", lambda self, value: asked.append(value) or accepts(self, value))
-    assert _without_made_up_choices(form, Filled("x", record, leaves, {}, 1, 0)).leaves == leaves
+    assert without_made_up_choices(form, Filled("x", record, leaves, {}, 1, 0)).leaves == leaves
     assert len(asked) == 1 and asked[0] == {"a": [{}] * len(leaves)}

@@ -141,12 +141,24 @@ def test_an_empty_language_has_no_text() -> None:
 
 
 def test_columns_of_one_hash_are_told_apart() -> None:
-    # The generator draws the same weights for as many rows; each column takes the other's weight once.
-    one, other = np.random.default_rng(0).integers(1, 2**63, 2, dtype=np.uint64) | np.uint64(1)
-    zero = np.uint64(0)
-    columns = np.array([[other, zero, other], [zero, one, zero]])
-    first, kind = lifting._distinct(columns)
+    # The generator draws the same weights for as many states; each column takes the other's weight once.
+    one, other = (np.random.default_rng(0).integers(1, 2**63, 2, dtype=np.uint64) | np.uint64(1)).tolist()
+    begin, source = np.array([0, 1, 2, 3]), np.array([0, 1, 0])
+    columns = lifting._Columns(begin, source, np.array([other - 1, one - 1, other - 1]))
+    first, kind = columns.distinct()
     assert first.tolist() == [0, 1] and kind.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("schema", SCHEMAS, ids=str)
+def test_without_more_an_accepted_text_ends_with_the_end_token_alone(schema: dict[str, object]) -> None:
+    automaton, _ = automaton_of(schema)
+    slot, answer = lift(automaton, TOKENS), lift(automaton, Vocabulary([*TEXTS, None], len(TEXTS)))
+    more = slot.label == slot.classes - 1
+    for name in ("source", "target", "label"):
+        assert np.array_equal(getattr(answer, name), getattr(slot, name)[~more])
+    assert (answer.classes, len(answer.final)) == (slot.classes - 1, len(slot.final) - 1)
+    assert answer.token_class[len(TEXTS)] == answer.classes - 1
+    assert len(answer.states) == len(answer.final) - 1
 
 
 def test_a_vocabulary_needs_two_tokens_without_a_text() -> None:
@@ -155,6 +167,8 @@ def test_a_vocabulary_needs_two_tokens_without_a_text() -> None:
         Vocabulary([b"a", None, None], 1, 1)
     with pytest.raises(ModelError, match="PAD and MORE"):
         Vocabulary([b"a", None], 0, 1)
+    with pytest.raises(ModelError, match="PAD and MORE"):
+        Vocabulary([b"a", None], 0)
     with pytest.raises(ModelError, match="token 0"):
         Vocabulary([b"", None, None], 1, 2)
     assert BYTES.size == 258 and BYTES.longest == 1

@@ -47,6 +47,32 @@ class Cache:
             for layer, whole in enumerate(held):
                 held[layer] = None if whole is None else whole[:, :, : self.length][rows]
 
+    def copy(self, rows: torch.Tensor) -> Cache:
+        """Returns a cache of these rows ([K] int64); a row may come more than once."""
+        made = Cache(len(self._keys), 0, self.positions.device)
+        made.length, made.positions = self.length, self.positions
+        made._keys, made._values = [*self._keys], [*self._values]
+        made.select(rows)
+        return made
+
+    def forget(self, rows: torch.Tensor, begin: int) -> None:
+        """Empties the places from `begin` on in these rows ([K] int64)."""
+        self.positions[rows, begin:] = NOWHERE
+
+    def compact(self) -> None:
+        """Moves what each row holds to the left, in its order, and drops the places that no row needs."""
+        held = self.positions != NOWHERE
+        length = int(held.sum(1).max()) if self.rows else 0
+        # A stable sort keeps the order of the places that hold something.
+        order = (~held).to(torch.int8).argsort(dim=1, stable=True)[:, :length]
+        self.positions = self.positions.gather(1, order)
+        for kept in (self._keys, self._values):
+            for layer, whole in enumerate(kept):
+                if whole is not None:
+                    index = order[:, None, :, None].expand(-1, whole.shape[1], -1, whole.shape[3])
+                    kept[layer] = whole.gather(2, index)
+        self.length = length
+
     def bytes(self) -> int:
         """The bytes of memory that keys and values take."""
         held = [*self._keys, *self._values]

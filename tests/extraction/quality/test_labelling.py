@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tiny_network import tiny_model
 
+from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Origin
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest import parse
@@ -48,7 +49,7 @@ def inbox(tmp_path: Path) -> Path:
 
 
 def drafted(inbox: Path, out: Path, count: int = 30, schema: dict[str, Any] = SCHEMA) -> Drafted:
-    return label([inbox], load_schema(schema), out, MODEL, count)
+    return label([inbox], load_schema(schema), out, Engine(MODEL), count)
 
 
 def drafts(out: Path) -> list[dict[str, Any]]:

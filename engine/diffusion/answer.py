@@ -1,0 +1,202 @@
+"""Turns the record that a language model wrote into a filled form: evidence and confidence for every value.
+
+The evidence comes from the aligner that the answers of servers have too. The confidence comes from the model: each
+token was committed with a posterior, the share of the allowed texts that have it there. The probability of a value is
+the product over the tokens that carry it, because the value is right only if all of them are; tokens that follow from
+the others have a posterior near one, so a long value loses little. Tokens that the schema forces say nothing and do
+not count. A place that is left out was decided by the tokens that stand there instead: those of the next name, or of
+the closing brace.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import accumulate
+from typing import Any
+
+from cinnabar.engine.answers.alignment import ABSENT
+from cinnabar.engine.answers.reading import Taken
+from cinnabar.engine.answers.record import Answered, record_of
+from cinnabar.engine.diffusion.remaining import Remaining
+from cinnabar.engine.diffusion.value_places import Places, Span, places_of
+from cinnabar.engine.request import Filled, Request
+from cinnabar.engine.writing import Value
+from cinnabar.schemas.canonical import parse, scalar_text
+from cinnabar.schemas.errors import EngineFailure
+from cinnabar.schemas.form.fitting import branch_of
+from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
+from cinnabar.schemas.form.record_walk import RecordRow, walk_record
+from cinnabar.schemas.pointers import escape
+
+#: The least posterior that counts in a product.
+_LEAST = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A record's text as a model wrote it.
+
+    lengths: the bytes of each token; posteriors: that of each at its commit; chosen: False for a token that was
+    forced. `steps` counts forward passes, `reopened` the tokens that were masked again.
+    """
+
+    text: bytes
+    lengths: Sequence[int]
+    posteriors: Sequence[float]
+    chosen: Sequence[bool]
+    steps: int = 0
+    reopened: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sureness:
+    """The posteriors of the chosen tokens that carry a value: the product, the least, and that of the first."""
+
+    product: float
+    least: float
+    first: float
+
+
+class Certainty:
+    """Tells how sure a model was of any stretch of the text that it wrote."""
+
+    def __init__(self, written: Written) -> None:
+        self._text, self._written = written.text, written
+        self._ends = list(accumulate(written.lengths))
+
+    def of(self, span: Span, number: bool = False) -> Sureness | None:
+        """Returns the sureness of the bytes [start, end), None if all were forced.
+
+        With `number` the token behind it counts too, because that token says that the number has no more digits.
+        """
+        start, end = span
+        first = bisect_right(self._ends, start)
+        last = bisect_left(self._ends, end + (number and end < len(self._text)))
+        posteriors = [
+            max(self._written.posteriors[at], _LEAST)
+            for at in range(first, min(last + 1, len(self._ends)))
+            if self._written.chosen[at]
+        ]
+        if not posteriors:
+            return None
+        product = math.exp(math.fsum(map(math.log, posteriors)))
+        return Sureness(min(product, 1.0), min(posteriors), posteriors[0])
+
+
+def read_written(request: Request, remaining: Remaining, written: Written | None) -> Filled:
+    """Returns the record that the model wrote (None if there was nothing to ask) joined with the frozen values.
+
+    Raises EngineFailure if the values of the whole record break a rule of the schema that no other values near meet.
+    """
+    value: Any = None
+    decided: dict[str, Span] = {}
+    certainty = None
+    if written is not None and remaining.form is not None:
+        value, places = parse(written.text.decode()), places_of(written.text)
+        _decisions(remaining.form.root, value, "", places, decided)
+        certainty = Certainty(written)
+    taken, pointers = _taken(request, remaining.joined(value))
+    weigh = partial(_value, certainty=certainty, decided=decided, pointers=pointers)
+    found = record_of(request, taken, weigh, invented=True)
+    if not isinstance(found, Filled):
+        raise EngineFailure("invalid_answer", f"the record breaks a rule of the schema: {'; '.join(found)}")
+    return found if written is None else replace(found, steps=written.steps, reopened=written.reopened)
+
+
+def _taken(request: Request, record: Any) -> tuple[Taken, dict[tuple[int, int], str]]:
+    """Returns the rows and the texts of a whole record, and the pointer of each text."""
+    taken = Taken()
+    pointers: dict[tuple[int, int], str] = {}
+    for part in walk_record(request.form, record):
+        if isinstance(part, RecordRow):
+            taken.rows.append((part.array.index, part.parent))
+            continue
+        slot, key = part.slot, (part.slot.index, part.row)
+        text = None if isinstance(part.value, (dict, list)) or part.value is None else scalar_text(part.value)
+        if text is not None and (not slot.accepts(text.encode()) or (text == '""' and text not in slot.options)):
+            text = None
+        taken.texts[key] = slot, text
+        pointers[key] = part.pointer
+    return taken, pointers
+
+
+def _value(
+    answered: Answered,
+    certainty: Certainty | None,
+    decided: Mapping[str, Span],
+    pointers: Mapping[tuple[int, int], str],
+) -> Value:
+    """Returns an answered value with the probability that the model gave it."""
+    slot, text, found = answered.slot, answered.text, answered.found
+    span = decided.get(pointers.get(answered.key, ""))
+    number = text is not None and text[0] not in '"tfn'
+    sure = None if certainty is None or span is None else certainty.of(span, number)
+    if text is None:
+        absent = ABSENT if sure is None else round(sure.product, 4)
+        return Value(slot.minimal.encode(), True, 0.0, absent, demanded=answered.demanded)
+    if sure is None:
+        # If the schema allows other texts, only a lack of room forces a value, and it is none of the model's.
+        only = 1.0 if len(slot.automaton.shortest_texts(2)) == 1 else 0.0
+        sure = Sureness(only, only, only)
+    return Value(
+        text.encode(),
+        False,
+        round(sure.product, 4),
+        0.0 if answered.demanded and not slot.nullable else round(1.0 - sure.first, 4),
+        (found.span,) if found is not None and found.span else (),
+        answered.origin,
+        demanded=answered.demanded,
+        rival=round(1.0 - sure.least, 4),
+    )
+
+
+def _decisions(node: Node, value: Any, pointer: str, places: Places, found: dict[str, Span]) -> None:
+    """Notes for each slot the bytes that decide it: its text, or the text in place of one that is left out."""
+    own = places.values.get(pointer)
+    if isinstance(node, Slot):
+        if own is not None:
+            found[pointer] = own
+    elif value is None:
+        _closed(node, pointer, own, found)
+    elif isinstance(node, ObjectNode):
+        names = [place.name for place in node.properties]
+        for at, place in enumerate(node.properties):
+            below = f"{pointer}/{escape(place.name)}"
+            if place.name in value:
+                _decisions(place.node, value[place.name], below, places, found)
+            else:
+                _closed(place.node, below, places.gap(pointer, names[at + 1 :]), found)
+        for name in value.keys() - set(names):
+            below = f"{pointer}/{escape(name)}"
+            found |= {at: span for at, span in places.values.items() if _within(at, below)}
+    elif isinstance(node, ChoiceNode):
+        branch = branch_of(node, value)
+        if branch is not None:
+            _decisions(node.branches[branch], value, pointer, places, found)
+    elif isinstance(node, ArrayNode) and isinstance(value, list):
+        for at, item in enumerate(value):
+            part = node.prefix[at] if at < len(node.prefix) else node.item
+            if part is not None:
+                _decisions(part, item, f"{pointer}/{at}", places, found)
+
+
+def _closed(node: Node, pointer: str, span: Span | None, found: dict[str, Span]) -> None:
+    """Notes for the slots of a place that is null or left out, outside of lists, the bytes that decided so."""
+    if span is None:
+        return
+    if isinstance(node, Slot):
+        found[pointer] = span
+    elif isinstance(node, ObjectNode):
+        for place in node.properties:
+            _closed(place.node, f"{pointer}/{escape(place.name)}", span, found)
+    elif isinstance(node, ChoiceNode):
+        for branch in node.branches:
+            _closed(branch, pointer, span, found)
+
+
+def _within(pointer: str, above: str) -> bool:
+    return pointer == above or pointer.startswith(f"{above}/")

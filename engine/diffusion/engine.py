@@ -1,0 +1,249 @@
+"""The engine over a language model: it writes records under a form's exact constraint, several requests at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from cinnabar.engine.diffusion.denoiser import Decoded, Denoiser, Undecoded
+from cinnabar.engine.diffusion.sequences import Task
+from cinnabar.engine.diffusion.settings import settings_of
+
+from cinnabar.engine.demanded import without_made_up_choices
+from cinnabar.engine.diffusion.answer import Written, read_written
+from cinnabar.engine.diffusion.prompt import messages
+from cinnabar.engine.diffusion.record_graph import RecordGraph, record_graph
+from cinnabar.engine.diffusion.remaining import Remaining
+from cinnabar.engine.diffusion.value_places import spaced
+from cinnabar.engine.effort import Effort, effort_of
+from cinnabar.engine.engine import Observer
+from cinnabar.engine.fingerprint import engine_fingerprint
+from cinnabar.engine.models.language.language_model import LanguageModel
+from cinnabar.engine.models.reader.calibration import Calibration
+from cinnabar.engine.request import Failed, Passage, Request, Result
+from cinnabar.engine.scheduler import run
+from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.errors import EngineFailure, NotAccepted, RunError, TooLarge, UsageError
+from cinnabar.schemas.form.fitting import fit
+from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.form.instances import smallest_instance
+from cinnabar.schemas.judging.judge import Judge, Violation
+
+#: Divisors of the model's window: for an answer, and for the task and the form in words.
+ANSWER, TASK = 4, 8
+#: Tokens of an answer for each slot of the form, and for each token of the document: a record says no more.
+SLOT, COPIES = 64, 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A request, what is left to fill of its form, and the task to decode; None if nothing is left."""
+
+    request: Request
+    remaining: Remaining
+    task: Task | None
+
+
+class DiffusionEngine:
+    """Fills forms with a language model and enforces the schema in every denoising step.
+
+    token_budget: tokens of one batch, prompts and answers together. steps: the most passes of a block, instead of
+    those of `effort`. `timings` has the seconds spent so far in each stage. Raises UsageError for an unknown effort or
+    a budget below one token.
+    """
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        effort: Effort | str = "medium",
+        token_budget: int = 32_768,
+        *,
+        steps: int | None = None,
+        calibration: Calibration | None = None,
+    ) -> None:
+        if token_budget < 1:
+            raise UsageError(f"token budget: expected at least 1, got {token_budget}")
+        self.model, self.token_budget, self.calibration = model, token_budget, calibration
+        self.effort = effort_of(effort, steps)
+        self.timings = dict.fromkeys(("prepare", "decode", "read"), 0.0)
+        self._decoder = Denoiser(model.decoder, model.tokenizer, settings_of(self.effort.name, steps))
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the model and of everything in the engine that a record depends on."""
+        return engine_fingerprint(self.model.fingerprint, self.effort)
+
+    @cached_property
+    def context_tokens(self) -> int:
+        """The most tokens of one passage beside the task, the form in words and the answer."""
+        window = self.model.traits.window
+        return window - window // ANSWER - window // TASK
+
+    def count_tokens(self, text: str) -> int:
+        """Returns the number of tokens of this text, for chunking."""
+        return len(self.model.tokenizer.encode(text))
+
+    def windows(self, _: Passage) -> list[tuple[int, int]]:
+        """Returns no windows: a passage is read as a whole."""
+        return []
+
+    def fill(self, requests: Sequence[Request], observer: Observer | None = None) -> list[Result]:
+        """Returns exactly one result for each request, in their order; no result depends on the other requests.
+
+        Raises RunError if the observer fails. A failure within a request becomes its `Failed`.
+        """
+        with self._timed("prepare"):
+            plans = [self._planned(request) for request in requests]
+        found = {at: plan for at, plan in enumerate(plans) if isinstance(plan, Failed)}
+        able = [(at, plan) for at, plan in enumerate(plans) if isinstance(plan, _Plan)]
+        by_id = {id(plan.request): plan for _, plan in able}
+        costs = [0 if plan.task is None else len(plan.task.prompt) + plan.task.budget // ANSWER for _, plan in able]
+        with torch.inference_mode():
+            filled = run(
+                [plan.request for _, plan in able],
+                costs,
+                self.token_budget,
+                lambda batch: self._fill_batch([by_id[id(request)] for request in batch], observer),
+            )
+        results: dict[int, Result] = {at: result for (at, _), result in zip(able, filled, strict=True)}
+        return [found.get(at) or results[at] for at in range(len(requests))]
+
+    def _planned(self, request: Request) -> _Plan | Failed:
+        try:
+            remaining = Remaining(request)
+            return _Plan(request, remaining, None if remaining.form is None else self._task(request, remaining))
+        except TooLarge as error:
+            return Failed(request.id, "schema_too_large", str(error))
+        except EngineFailure as failure:
+            return Failed(request.id, failure.code, failure.detail)
+        except Exception as error:
+            return Failed(request.id, "engine_error", f"{type(error).__name__}: {error}"[:2000])
+
+    def _task(self, request: Request, remaining: Remaining) -> Task:
+        form = remaining.form
+        assert form is not None
+        graph = self._graph(form)
+        prompt = self.model.chat.render(messages(form, request.known, request.passage.text))
+        window, least = self.model.traits.window, int(graph.distance[0])
+        room = window - len(prompt)
+        if room < least:
+            raise EngineFailure(
+                "too_long",
+                f"prompt and smallest answer take {len(prompt) + least} tokens, the model holds {window};"
+                " use a smaller --context, or a smaller schema",
+            )
+        said = COPIES * self.count_tokens(request.passage.text) + SLOT * len(form.slots)
+        return Task(
+            prompt=prompt,
+            shared=_common(prompt, self._beginning(form)),
+            graph=graph,
+            budget=max(least, min(room, said)),
+            judge=lambda text: _accepted(request.form, remaining, text),
+            minimal=_minimal(request.form, remaining, form),
+        )
+
+    def _graph(self, form: Form) -> RecordGraph:
+        tokenizer = self.model.tokenizer
+        return record_graph(form, tokenizer.vocabulary, tokenizer.fingerprint)
+
+    def _beginning(self, form: Form) -> list[int]:
+        return self.model.chat.render(messages(form, {}, ""))
+
+    def _fill_batch(self, plans: Sequence[_Plan], observer: Observer | None) -> list[Result]:
+        tasks = [plan.task for plan in plans if plan.task is not None]
+        shown = _Shown(plans, observer)
+        with self._timed("decode"):
+            decoded = iter(self._decoder.decode(tasks, None if observer is None else shown))
+        with self._timed("read"):
+            return [self._read(plan, None if plan.task is None else next(decoded)) for plan in plans]
+
+    def _read(self, plan: _Plan, decoded: Decoded | Undecoded | None) -> Result:
+        request = plan.request
+        if isinstance(decoded, Undecoded):
+            return Failed(request.id, decoded.code, decoded.detail)
+        try:
+            filled = read_written(request, plan.remaining, None if decoded is None else self._written(decoded))
+        except EngineFailure as failure:
+            return Failed(request.id, failure.code, failure.detail)
+        if self.calibration is not None:
+            filled = self.calibration.calibrated(request.form, request.passage, filled)
+        # A demanded value that the document does not print is made up if the model itself rather doubts it.
+        return without_made_up_choices(request.form, filled, ("chosen", "generated"))
+
+    def _written(self, decoded: Decoded) -> Written:
+        tokenizer = self.model.tokenizer
+        lengths = [len(tokenizer.decode([token])) for token in decoded.tokens]
+        return Written(decoded.text, lengths, decoded.posteriors, decoded.chosen, decoded.passes, decoded.reopened)
+
+    @contextmanager
+    def _timed(self, stage: str) -> Iterator[None]:
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.timings[stage] += time.perf_counter() - begin
+
+
+class _Shown:
+    """Hands the records of a batch to an observer: whole, with their frozen values, as canonical texts."""
+
+    def __init__(self, plans: Sequence[_Plan], observer: Observer | None) -> None:
+        self._plans, self._observer = plans, observer
+        self._last = [""] * len(plans)
+
+    def __call__(self, step: int, states: Sequence[bytes]) -> None:
+        """Receives the states of the plans that have a task. Raises RunError if the observer fails."""
+        if self._observer is None:
+            return
+        texts = iter(states)
+        for at, plan in enumerate(self._plans):
+            state = None if plan.task is None else next(texts)
+            try:
+                record = plan.remaining.joined(None if state is None else parse(state.decode()))
+                self._last[at] = fit(plan.request.form, record).text
+            except NotAccepted:
+                self._last[at] = self._last[at] or plan.request.form.instance
+        try:
+            self._observer(step, list(self._last))
+        except Exception as error:
+            raise RunError(f"the observer failed at step {step}: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """Judges a record of a remaining form together with the frozen values."""
+
+    judge: Judge
+    remaining: Remaining
+
+    def violation(self, value: Any) -> Violation | None:
+        """Returns the first rule that the whole record breaks."""
+        return self.judge.violation(self.remaining.joined(value))
+
+
+def _accepted(form: Form, remaining: Remaining, text: bytes) -> bool:
+    """Returns whether the schema accepts the record of this text with the frozen values."""
+    record = remaining.joined(parse(text.decode()))
+    return form.judge is None or form.judge.accepts(record)
+
+
+def _minimal(whole: Form, remaining: Remaining, form: Form) -> bytes:
+    """Returns a smallest text of the remaining form with which the schema accepts the whole record."""
+    if form is whole:
+        return spaced(whole.instance).encode()
+    assert whole.judge is not None
+    found = smallest_instance(form, _Whole(whole.judge, remaining))
+    if found is None:
+        raise EngineFailure("known", "no record that the schema allows has the known values")
+    return spaced(found).encode()
+
+
+def _common(first: Sequence[int], second: Sequence[int]) -> int:
+    """Returns the length of the common beginning of two lists of tokens."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(first), len(second)))

@@ -1,0 +1,146 @@
+"""Posterior and witness of the positions of a block under the graph of a record."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cinnabar.engine.diffusion.class_scores import ClassScores, TokenClasses
+from cinnabar.engine.diffusion.record_graph import GraphPart, RecordGraph
+from cinnabar.kernels.block_scan import PartTables, block_scan, part_tables
+from cinnabar.kernels.tables import FLOOR, POSSIBLE
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+Bools = npt.NDArray[np.bool_]
+
+#: Parts whose tables are kept.
+KEPT = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """L positions to scan: the graph's state before them, their tokens (-1 where open), and the tokens that may follow.
+
+    scored: [K] int64, the positions that have scores; all open ones are among them.
+    """
+
+    state: int
+    tokens: Ints
+    scored: Ints
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """The tokens of a span under the constraint.
+
+    log_mass: log share of the allowed texts. complete: whether a text is possible at all; if not, the rest means
+    nothing. witness: [L] int64, the most probable text; it agrees with all committed tokens. posterior: [L] float32,
+    of the witness's token given the committed tokens at all *other* positions, 1 where there are no scores.
+    runner_up: [L] float32, of the likeliest token. choices: [L] int64, how many tokens are possible.
+    """
+
+    log_mass: float
+    complete: bool
+    witness: Ints
+    posterior: Floats
+    runner_up: Floats
+    choices: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    cut: GraphPart
+    tables: PartTables
+    start: int
+    local: Ints
+    size: Ints
+
+
+class Constraint:
+    """The constraint of one graph; it keeps the tables of the parts that blocks met."""
+
+    def __init__(self, graph: RecordGraph) -> None:
+        self.graph = graph
+        self.classes = TokenClasses(graph.token_class, graph.classes)
+        self._parts: OrderedDict[tuple[int, int], _Part] = OrderedDict()
+
+    def outlook(self, span: Span, scores: ClassScores) -> Outlook:
+        """Returns the posterior and the witness of a span; `scores` has a row for each of its scored positions."""
+        graph, tokens = self.graph, span.tokens
+        # A power of two of positions: fewer different parts, and more of them met again.
+        part = self._part(span.state, 1 << (len(tokens) - 1).bit_length())
+        kinds, cut = part.cut.classes, part.cut
+        free, best = scores.total[:, kinds], scores.best[:, kinds]
+        fixed = np.full((len(tokens), len(kinds)), FLOOR, np.float32)
+        fixed[span.scored] = free
+        sharp = np.full_like(fixed, FLOOR)
+        sharp[span.scored] = best
+        held = np.flatnonzero(tokens >= 0)
+        own = part.local[graph.token_class[tokens[held]]]
+        fixed[held], sharp[held] = FLOOR, FLOOR
+        possible = own >= 0
+        fixed[held[possible], own[possible]] = sharp[held[possible], own[possible]] = 0.0
+        final = np.where((cut.distance >= 0) & (cut.distance <= span.left), 0.0, FLOOR).astype(np.float32)
+        found = block_scan(part.tables, part.start, final, fixed, free, sharp, span.scored)
+
+        witness, posterior = tokens.copy(), np.ones(len(tokens), np.float32)
+        runner_up, choices = np.zeros(len(tokens), np.float32), np.ones(len(tokens), np.int64)
+        row, at = np.arange(len(span.scored)), span.scored
+        kind = found.path[at]
+        opened = tokens[at] < 0
+        witness[at[opened]] = scores.token[row, kinds[kind]][opened]
+        # The share of a token is that of its class times its share within the class.
+        within = np.where(opened, best[row, kind], scores.own) - free[row, kind]
+        posterior[at] = np.minimum(np.exp(found.posterior[row, kind] + within), 1.0)
+        runner_up[at] = np.minimum(np.exp((found.posterior + (best - free)).max(1)), 1.0)
+        choices[at] = np.where(found.posterior > POSSIBLE, part.size, 0).sum(1)
+        return Outlook(found.log_mass, found.best > POSSIBLE, witness, posterior, runner_up, choices)
+
+    def _part(self, state: int, positions: int) -> _Part:
+        key = (state, positions)
+        found = self._parts.get(key)
+        if found is None:
+            while len(self._parts) >= KEPT:
+                self._parts.popitem(last=False)
+            found = self._parts[key] = self._build(state, positions)
+        self._parts.move_to_end(key)
+        return found
+
+    def _build(self, state: int, positions: int) -> _Part:
+        cut = self.graph.cut(state, positions)
+        local = np.full(self.graph.classes + 1, -1, np.int64)
+        local[cut.classes] = np.arange(len(cut.classes))
+        return _Part(
+            cut,
+            part_tables(len(cut.states), len(cut.classes), cut.source, cut.target, cut.label),
+            int(np.flatnonzero(cut.states == state)[0]),
+            local,
+            self.classes.size[cut.classes],
+        )
+
+
+class Unconstrained:
+    """No constraint at all, to compare with: the best token of each position by itself."""
+
+    def __init__(self, vocabulary: int, mask: int | None) -> None:
+        kind = np.zeros(vocabulary, np.int64)
+        if mask is not None:
+            kind[mask] = -1
+        self.classes = TokenClasses(kind, 1)
+
+    def outlook(self, span: Span, scores: ClassScores) -> Outlook:
+        """Returns each position's best token and its probability."""
+        witness, posterior = span.tokens.copy(), np.ones(len(span.tokens), np.float32)
+        runner_up, at = np.zeros(len(span.tokens), np.float32), span.scored
+        opened = span.tokens[at] < 0
+        witness[at[opened]] = scores.token[opened, 0]
+        own = np.where(opened, scores.best[:, 0], scores.own)
+        posterior[at] = np.minimum(np.exp(own - scores.total[:, 0]), 1.0)
+        runner_up[at] = np.minimum(np.exp(scores.best[:, 0] - scores.total[:, 0]), 1.0)
+        choices = np.where(span.tokens < 0, len(self.classes.order), 1)
+        return Outlook(0.0, True, witness, posterior, runner_up, choices)

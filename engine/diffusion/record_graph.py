@@ -1,0 +1,205 @@
+"""The automaton of a record's text over the tokens of a language model, and the part of it that a block can reach.
+
+A graph is made once for a form and a tokenizer, and kept on disk. A block of some positions reaches only a part of it;
+the scan of a block runs over that part alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from cinnabar.engine import lifting
+from cinnabar.engine.lifting import Ints, Vocabulary, lift
+from cinnabar.schemas.automata.automaton import Automaton
+from cinnabar.schemas.automata.cache import Arrays, arrays_of, automaton_of, remembered_arrays
+from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.form.record_language import left_to_judge, record_language
+
+#: Parts that a graph keeps; a part has up to all edges of the graph.
+PARTS = 64
+#: Graphs that are kept in memory.
+GRAPHS = 32
+
+
+@dataclass(frozen=True, eq=False)
+class GraphPart:
+    """The part of a graph that some tokens reach from a state.
+
+    states: [N] int64, their numbers in the graph; the first one is the state itself. source, target, label: [E] int64,
+    edges in the part's own numbers, sources ascending. classes: [C] int64, their numbers in the graph. distance: [N]
+    int64, the fewest tokens from each state to the end of the record.
+    """
+
+    states: Ints
+    source: Ints
+    target: Ints
+    label: Ints
+    classes: Ints
+    distance: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class RecordGraph:
+    """A record's automaton over V tokens, with N states.
+
+    automaton: the automaton over bytes; its states are the graph's states 0 to N - 2. The last state is `done`.
+    source, target, label: [E] int64, edges by token class, sources ascending. The end token leads from accepting states
+        to done, and from done to done.
+    distance: [N] int64, the fewest tokens from each state to done, with the end token; -1 if there are none, and then
+        no edge leads there.
+    tokens: [T] int64, the allowed tokens by class. token_class: [V] int64, -1 for a token that is never allowed.
+        The end token's class is `end_class`.
+    left_to_judge: the bounds that the automaton leaves out, each as a pointer and words.
+    """
+
+    automaton: Automaton
+    source: Ints
+    target: Ints
+    label: Ints
+    distance: Ints
+    tokens: Ints
+    token_class: Ints
+    classes: int
+    end_class: int
+    left_to_judge: tuple[str, ...] = ()
+
+    @property
+    def states(self) -> int:
+        """The number of states, N."""
+        return len(self.distance)
+
+    @property
+    def done(self) -> int:
+        """The state after the end token."""
+        return len(self.distance) - 1
+
+    @cached_property
+    def _begin(self) -> Ints:
+        """[N + 1] int64, where the edges of each state begin."""
+        return np.searchsorted(self.source, np.arange(self.states + 1))
+
+    @cached_property
+    def _key(self) -> Ints:
+        """[E] int64, ascending: state and class of each edge as one number."""
+        return self.source * self.classes + self.label
+
+    @cached_property
+    def _parts(self) -> Callable[[int, int], GraphPart]:
+        return lru_cache(maxsize=PARTS)(self._cut)
+
+    def cut(self, state: int, positions: int) -> GraphPart:
+        """Returns the part that this many tokens, one or more, reach from a state."""
+        return self._parts(state, positions)
+
+    def _cut(self, state: int, positions: int) -> GraphPart:
+        number = np.full(self.states, -1, np.int64)
+        number[state] = 0
+        reached, edges = [np.array([state])], [np.zeros(0, np.int64)]
+        count = 1
+        for _ in range(positions):
+            begin = self._begin[reached[-1]]
+            sizes = self._begin[reached[-1] + 1] - begin
+            edges.append(np.repeat(begin - np.cumsum(sizes) + sizes, sizes) + np.arange(int(sizes.sum())))
+            fresh = np.zeros(self.states, np.bool_)
+            fresh[self.target[edges[-1]]] = True
+            fresh[number >= 0] = False
+            found = np.flatnonzero(fresh)
+            if not len(found):
+                break
+            number[found] = np.arange(count, count + len(found))
+            count += len(found)
+            reached.append(found)
+        states, every = np.concatenate(reached), np.concatenate(edges)
+        met = np.zeros(self.classes, np.bool_)
+        met[self.label[every]] = True
+        return GraphPart(
+            states,
+            number[self.source[every]],
+            number[self.target[every]],
+            (np.cumsum(met) - 1)[self.label[every]],
+            np.flatnonzero(met),
+            self.distance[states],
+        )
+
+    def run(self, token_ids: Iterable[int], state: int = 0) -> int:
+        """Returns the state after these tokens, -1 if a token is not allowed where it stands."""
+        for token in token_ids:
+            kind = int(self.token_class[token])
+            if kind < 0 or state < 0:
+                return -1
+            wanted = state * self.classes + kind
+            at = int(self._key.searchsorted(wanted))
+            state = int(self.target[at]) if at < len(self._key) and self._key[at] == wanted else -1
+        return state
+
+
+@lru_cache(maxsize=GRAPHS)
+def record_graph(form: Form, tokenizer_vocabulary: Vocabulary, name: str) -> RecordGraph:
+    """Returns the graph of a form over a tokenizer's vocabulary, from memory, from disk or built.
+
+    `name` is the tokenizer's fingerprint. Whatever no automaton expresses is left to the form's judge.
+    Raises TooLarge if the form's records need too many states.
+    """
+
+    def build() -> Arrays:
+        made = graph_of(record_language(form), tokenizer_vocabulary)
+        numbers = {field: getattr(made, field).astype(np.int32) for field in _NUMBERS}
+        sizes = np.array([made.classes, made.end_class])
+        return {**arrays_of(made.automaton), **numbers, "sizes": sizes, "left": np.array(left_to_judge(form), str)}
+
+    found = remembered_arrays(("record", form.fingerprint, name, _code()), build)
+    classes, end_class = found["sizes"].tolist()
+    numbers = {field: found[field].astype(np.int64) for field in _NUMBERS}
+    left = tuple(found["left"].tolist())
+    return RecordGraph(
+        automaton_of(found), **numbers, classes=classes, end_class=end_class, left_to_judge=left
+    )
+
+
+#: The fields of a graph that are arrays of numbers.
+_NUMBERS = ("source", "target", "label", "distance", "tokens", "token_class")
+
+
+@cache
+def _code() -> str:
+    """A digest of the code that makes graphs; that of the automata is part of every entry's name."""
+    files = (Path(__file__), Path(lifting.__file__))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+
+
+def graph_of(automaton: Automaton, vocabulary: Vocabulary) -> RecordGraph:
+    """Returns the graph of an automaton over a vocabulary, the end token being the vocabulary's PAD."""
+    lifted = lift(automaton, vocabulary, more=False)
+    # A state that no token reaches stays a state of the graph, without edges.
+    number = np.append(lifted.states, automaton.states)
+    source, target = number[lifted.source], number[lifted.target]
+    order = np.lexsort((lifted.label, source))
+    source, target, label = source[order], target[order], lifted.label[order]
+    distance = _distance(automaton.states + 1, source, target)
+    return RecordGraph(
+        automaton, source, target, label, distance, lifted.tokens, lifted.token_class,
+        lifted.classes, lifted.classes - 1,
+    )  # fmt: skip
+
+
+def _distance(states: int, source: Ints, target: Ints) -> Ints:
+    """Returns the fewest edges from each state to the last one, -1 if there is no way."""
+    distance = np.full(states, -1, np.int64)
+    distance[-1] = 0
+    order = np.argsort(target, kind="stable")
+    source, begin = source[order], np.searchsorted(target[order], np.arange(states + 1))
+    reached, steps = np.array([states - 1]), 0
+    while len(reached):
+        steps += 1
+        before = np.unique(
+            np.concatenate([source[begin[state] : begin[state + 1]] for state in reached.tolist()])
+        )
+        reached = before[distance[before] < 0]
+        distance[reached] = steps
+    return distance

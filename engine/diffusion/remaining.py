@@ -1,0 +1,132 @@
+"""The part of a form that is left to fill when some of its values are frozen.
+
+A language model writes a record from left to right, and every value costs it passes. So it is asked for the record of
+a smaller form without the frozen places; the frozen values stand in its prompt. Documents with the same open fields
+share one graph, whatever their frozen values are. Afterwards the frozen values join the answer, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from cinnabar.engine.answers.reading import slot_pointers
+from cinnabar.engine.request import Request
+from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot, walk
+from cinnabar.schemas.pointers import above, escape
+
+#: Marks a property that is left out.
+OUT = object()
+
+
+class Remaining:
+    """What is left to fill of a request's form.
+
+    `form` is the form without the frozen places, the request's own one if nothing is frozen, None if nothing is left.
+    Its slots and arrays keep their numbers, and its places their pointers, except that an item with nothing to ask is
+    an empty object. A list with frozen items has as many items as are frozen.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self._whole, self._known, self._counted = request.form, request.known, request.counted
+        self._above = {place for pointer in request.known for place in above(pointer)}
+        there = (pointer for pointer, text in request.known.items() if text is not None)
+        self._there = {place for pointer in there for place in above(pointer)}
+        self.form: Form | None = request.form
+        if request.known or request.counted:
+            root = self._node(request.form.root, "")
+            self.form = None if root is None else replace(request.form, root=root, judge=None, instance="")
+
+    def joined(self, value: Any) -> Any:
+        """Returns the record of this value of the remaining form, parsed, with the frozen values."""
+        if not self._known:
+            return value
+        found = self._join(self._whole.root, value, "")
+        return None if found is OUT else found
+
+    def _node(self, node: Node, pointer: str) -> Node | None:
+        """Returns the part of a node that is left to fill, None if there is none."""
+        if isinstance(node, Slot):
+            return None if pointer in self._known else node
+        frozen = pointer in self._above
+        if not frozen and not self._counts(node):
+            return node
+        if isinstance(node, ObjectNode):
+            return self._object(node, pointer)
+        if isinstance(node, ChoiceNode):
+            return None  # either all of a choice's values are frozen, or it holds lists that nobody asks for
+        return self._array(node, pointer) if frozen else None
+
+    def _counts(self, node: Node) -> bool:
+        """Returns whether a list within this node has counted rows."""
+        return bool(self._counted) and any(
+            isinstance(part, ArrayNode) and part.index in self._counted for part in walk(node)
+        )
+
+    def _object(self, node: ObjectNode, pointer: str) -> ObjectNode | None:
+        properties = []
+        for place in node.properties:
+            below = f"{pointer}/{escape(place.name)}"
+            part = self._node(place.node, below)
+            if part is not None:
+                properties.append(Property(place.name, part, place.required or below in self._there))
+        rest = tuple(part for part in node.rest if part.index not in self._counted)
+        if not properties and not rest:
+            return None
+        nullable = node.nullable and pointer not in self._there
+        return replace(node, properties=tuple(properties), rest=rest, nullable=nullable)
+
+    def _array(self, node: ArrayNode, pointer: str) -> ArrayNode | None:
+        parts = [self._node(part, f"{pointer}/{at}") for at, part in enumerate(self._items(node, pointer))]
+        if not any(part is not None for part in parts):
+            return None
+        empty = ObjectNode(-1, f"{node.path}/*", ())
+        items = [empty if part is None else part for part in parts]
+        fixed = replace(
+            node, nullable=False, unique=False, contained=None, min_contained=0, prefix=(),
+            min_items=len(items), max_items=len(items),
+        )  # fmt: skip
+        if all(item == items[0] for item in items):
+            return replace(fixed, item=items[0])
+        return replace(fixed, item=None, prefix=tuple(items))
+
+    def _items(self, node: ArrayNode, pointer: str) -> list[Node]:
+        """Returns the nodes of the items that are frozen, at least in part."""
+        start = len(pointer) + 1
+        heads = {at[start:].split("/", 1)[0] for at in self._above if at.startswith(f"{pointer}/")}
+        size = max((int(head) + 1 for head in heads if head.isdecimal()), default=0)
+        parts = [node.prefix[at] if at < len(node.prefix) else node.item for at in range(size)]
+        return [part for part in parts if part is not None]
+
+    def _join(self, node: Node, value: Any, pointer: str) -> Any:
+        if pointer not in self._above:
+            return value
+        if isinstance(node, Slot):
+            text = self._known[pointer]
+            return OUT if text is None else parse(text)
+        if isinstance(node, ChoiceNode):
+            return self._branch(node, pointer)
+        if isinstance(node, ArrayNode):
+            asked = value if isinstance(value, list) else []
+            parts = enumerate(self._items(node, pointer))
+            items = (self._join(part, asked[at] if at < len(asked) else OUT, f"{pointer}/{at}") for at, part in parts)
+            return [{} if item is OUT else item for item in items]
+        if not isinstance(value, Mapping) and pointer not in self._there:
+            return value
+        members = value if isinstance(value, Mapping) else {}
+        found: dict[str, Any] = {}
+        for place in node.properties:
+            part = self._join(place.node, members.get(place.name, OUT), f"{pointer}/{escape(place.name)}")
+            if part is not OUT:
+                found[place.name] = part
+        return found | {name: part for name, part in members.items() if name not in found}
+
+    def _branch(self, node: ChoiceNode, pointer: str) -> Any:
+        """Returns the frozen value of a choice: that of the branch with the frozen places."""
+        known = {at for at in self._known if at == pointer or at.startswith(f"{pointer}/")}
+        for branch in node.branches:
+            if known == set(slot_pointers(branch, pointer)):
+                return self._join(branch, OUT, pointer)
+        return OUT

@@ -1,0 +1,138 @@
+"""The token sequence of one request while its answer is denoised: prompt, committed blocks, open block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cinnabar.engine.diffusion.record_graph import RecordGraph
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One request: a prompt, and the graph of the records that may answer it.
+
+    shared: how many of the prompt's tokens all requests of the run share, 0 for none. budget: the most tokens of the
+    answer, the end token included. judge: whether a record's text fulfils all demands, also those that the graph does
+    not know; None if the graph knows all. minimal: the text of a smallest valid record.
+    """
+
+    prompt: Sequence[int]
+    shared: int
+    graph: RecordGraph
+    budget: int
+    judge: Callable[[bytes], bool] | None
+    minimal: bytes
+
+
+@dataclass(slots=True)
+class Block:
+    """A block of the answer: positions `begin` to `end` of the sequence, all absolute, ends exclusive.
+
+    `first` is its first position of the answer (the prompt's tail may lie before), `stop` the end of those that the
+    budget allows, and `state` the graph's state at `first`. `passes` counts its passes since it was opened or
+    re-masked last, `rounds` how often it was re-masked. `front` is its first open position, `ahead` the state there.
+    """
+
+    begin: int
+    end: int
+    first: int
+    stop: int
+    state: int
+    passes: int = 0
+    rounds: int = 0
+    front: int = 0
+    ahead: int = 0
+
+    def __post_init__(self) -> None:
+        self.rewind()
+
+    def rewind(self) -> None:
+        """Sets the front back to the first position."""
+        self.front, self.ahead = self.first, self.state
+
+
+class OpenSequence:
+    """The tokens of a request and the blocks of its answer.
+
+    tokens: [T] int64, -1 where open. chosen: [T] bool, tokens that the model chose; the others are forced. witness: [T]
+    int64, of the open block, -1 where it was not scanned. posterior: [T] float32, of each token at its commit, and of
+    the witness's tokens where the block is open. `block` is the open block, None if the answer is whole;
+    `checked` is a full block whose tokens the next pass scores again.
+    """
+
+    def __init__(self, task: Task, size: int, origin: int, end: int, constrained: bool) -> None:
+        self.task, self.size, self.end, self.constrained = task, size, end, constrained
+        self.begin = len(task.prompt)
+        self.limit = self.begin + task.budget
+        length = self.limit + size
+        self.tokens: Ints = np.full(length, -1, np.int64)
+        self.tokens[: self.begin] = task.prompt
+        self.chosen: Bools = np.zeros(length, np.bool_)
+        self.posterior: Floats = np.ones(length, np.float32)
+        self.witness: Ints = np.full(length, -1, np.int64)
+        self.passes = self.reopened = 0
+        self.log_mass = 0.0
+        at = origin + (self.begin - origin) // size * size
+        self.block: Block | None = self._block(at, self.begin, 0)
+        self.checked: Block | None = None
+
+    def _block(self, begin: int, first: int, state: int) -> Block:
+        return Block(begin, begin + self.size, first, min(begin + self.size, self.limit), state)
+
+    def advance(self) -> None:
+        """Moves the open block's front over its committed tokens."""
+        block = self.block
+        assert block is not None
+        graph = self.task.graph
+        while block.front < block.stop and (token := int(self.tokens[block.front])) >= 0:
+            if self.constrained:
+                block.ahead = graph.run([token], block.ahead)
+            block.front += 1
+            if token == self.end:
+                break
+
+    @property
+    def over(self) -> bool:
+        """Whether the answer is whole: its end token, or the last token of its budget, is behind the front."""
+        block = self.block
+        if block is None:
+            return True
+        ended = block.front > block.first and self.tokens[block.front - 1] == self.end
+        return bool(ended) or block.front == self.limit
+
+    def open_next(self) -> None:
+        """Opens the block behind the full one."""
+        assert self.block is not None
+        self.block = self._block(self.block.end, self.block.end, self.block.ahead)
+
+    def commit(self, at: Ints, tokens: Ints, posterior: Floats, chosen: bool) -> None:
+        """Commits tokens at these positions."""
+        self.tokens[at], self.posterior[at], self.chosen[at] = tokens, posterior, chosen
+
+    def reopen(self, block: Block, at: Ints) -> None:
+        """Masks positions of a block again and drops all that follows the block."""
+        ends = np.flatnonzero(self.tokens[block.first : block.stop] == self.end)
+        # Behind the first end token there are only end tokens, which fill the block.
+        last = block.first + int(ends[0]) + 1 if len(ends) else block.stop
+        for places in (at, slice(last, None)):
+            self.tokens[places] = self.witness[places] = -1
+            self.chosen[places], self.posterior[places] = False, 1.0
+        self.reopened += len(at)
+        block.rounds += 1
+        block.passes = 0
+        block.rewind()
+        self.block, self.checked = block, None
+
+    def answer(self) -> Ints:
+        """Returns the committed tokens of the answer up to its end token or its first open position."""
+        tokens = self.tokens[self.begin : self.limit]
+        stop = np.flatnonzero((tokens < 0) | (tokens == self.end))
+        return tokens[: stop[0]] if len(stop) else tokens

@@ -1,0 +1,70 @@
+"""The meaning of a level of effort for a language model that denoises blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from cinnabar.engine.effort import EFFORTS
+from cinnabar.schemas.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of the denoising loop."""
+
+    #: The name of the effort, part of the engine's fingerprint.
+    name: str
+    #: The least posterior at which a token is committed before its turn.
+    threshold: float
+    #: The most passes of one block before its re-masking; the last one commits all that is open.
+    passes: int
+    #: How often a full block may be re-masked.
+    rounds: int
+    #: A committed token is masked again if its posterior, given all others, falls below this ...
+    doubt: float = 0.3
+    #: ... and another token's is higher by at least this.
+    margin: float = 0.2
+    #: Positions of a block of a model with full attention.
+    block: int = 32
+    #: Positions of the answer that such a model is shown at least, most of them masked: its recipe.
+    canvas: int = 128
+
+    def __post_init__(self) -> None:
+        for field in ("threshold", "doubt", "margin"):
+            if not 0.0 <= getattr(self, field) <= 1.0:
+                raise UsageError(f"effort {self.name}: expected {field} from 0 to 1, got {getattr(self, field)}")
+        for field in ("passes", "block", "canvas"):
+            if getattr(self, field) < 1:
+                raise UsageError(f"effort {self.name}: expected {field} of 1 or more, got {getattr(self, field)}")
+        if self.rounds < 0:
+            raise UsageError(f"effort {self.name}: expected rounds of 0 or more, got {self.rounds}")
+
+
+#: No block is longer than this, so a level with as many passes commits one token a pass where all are unsure.
+MOST = 64
+SETTINGS = {
+    settings.name: settings
+    for settings in (
+        Settings("instant", threshold=0.0, passes=1, rounds=0),
+        Settings("low", threshold=0.7, passes=4, rounds=0),
+        Settings("medium", threshold=0.9, passes=MOST, rounds=1),
+        Settings("high", threshold=0.97, passes=MOST, rounds=2),
+    )
+}
+assert SETTINGS.keys() == EFFORTS.keys()
+
+
+def settings_of(effort: Settings | str, passes: int | None = None, threshold: float | None = None) -> Settings:
+    """Returns the settings of the effort of this name, with `passes` and `threshold` replaced if given.
+
+    Raises UsageError for an unknown name.
+    """
+    if isinstance(effort, str):
+        if effort not in SETTINGS:
+            raise UsageError(f"effort: expected one of {', '.join(SETTINGS)}, got {effort!r}")
+        effort = SETTINGS[effort]
+    if passes is not None:
+        effort = replace(effort, passes=passes)
+    if threshold is not None:
+        effort = replace(effort, threshold=threshold)
+    return effort

@@ -1,0 +1,71 @@
+"""The text of a record as a language model writes it, and the place of each of its values in that text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.pointers import escape
+
+Span = tuple[int, int]
+_PARTS = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
+_STRING_OR_MARK = re.compile(r'"(?:[^"\\]|\\.)*"|[:,]')
+
+
+def spaced(canonical: str) -> str:
+    """Returns a canonical JSON text with a blank behind each comma and colon, as `json.dumps` writes it."""
+    return _STRING_OR_MARK.sub(lambda part: f"{part[0]} " if part[0] in ":," else part[0], canonical)
+
+
+@dataclass(slots=True)
+class Places:
+    """The places of a record's values in its text, as [start, end) in bytes.
+
+    `values` has every value by its pointer. `gaps` has for each object its names as written, each with the bytes from
+    the end of the value before it to the end of the name, and at last ("", …) with those up to the closing brace: a
+    property that is left out was decided against there.
+    """
+
+    values: dict[str, Span] = field(default_factory=dict)
+    gaps: dict[str, list[tuple[str, Span]]] = field(default_factory=dict)
+
+    def gap(self, pointer: str, later: Collection[str]) -> Span | None:
+        """Returns the place where an object lacks a property; `later` are the names that would follow it."""
+        gaps = self.gaps.get(pointer, [])
+        return next((span for name, span in gaps[:-1] if name in later), gaps[-1][1] if gaps else None)
+
+
+def places_of(text: bytes) -> Places:
+    """Returns the places of all values of a record's text, which is valid JSON."""
+    found = Places()
+    parts = _PARTS.finditer(text)
+    _read(next(parts), parts, "", found)
+    return found
+
+
+def _read(part: re.Match[bytes], parts: Iterator[re.Match[bytes]], pointer: str, found: Places) -> int:
+    """Notes the value that begins with this part, and all values below it; returns its end."""
+    start, end = part.span()
+    found.values[pointer] = start, end
+    if part[0] == b"[":
+        last, at = next(parts), 0
+        while last[0] != b"]":
+            _read(last if last[0] != b"," else next(parts), parts, f"{pointer}/{at}", found)
+            last, at = next(parts), at + 1
+        end = last.end()
+    elif part[0] == b"{":
+        gaps = found.gaps[pointer] = []
+        last, before = next(parts), end
+        while last[0] != b"}":
+            key = last if last[0] != b"," else next(parts)
+            name = parse(key[0].decode())
+            gaps.append((name, (before, key.end())))
+            next(parts)  # the colon
+            before = _read(next(parts), parts, f"{pointer}/{escape(name)}", found)
+            last = next(parts)
+        end = last.end()
+        gaps.append(("", (before, end)))
+    found.values[pointer] = start, end
+    return end

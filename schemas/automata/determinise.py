@@ -1,0 +1,94 @@
+"""The subset construction, done only at the states where a byte leads to several places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from cinnabar.schemas.automata.automaton import MAX_STATES, Automaton, from_dfa
+from cinnabar.schemas.automata.minimise import Bools, Ints
+from cinnabar.schemas.errors import TooLarge
+
+
+def determinise(
+    table: Ints, byte_class: Ints, accepting: Bools, silent: Mapping[int, Sequence[int]], start: int = 0
+) -> Automaton:
+    """The automaton of a deterministic table with silent edges, which read no byte.
+
+    table: [S, C] int32, -1 for no transition; accepting: [S]. `silent` leads from a state to others. States that
+    no silent edge leaves keep their rows, so the work grows with the places where parts meet, and sets of states
+    arise only where several parts begin with the same byte.
+    Raises TooLarge if there are more than `MAX_STATES` sets or states.
+    """
+    counts = accepting | (table >= 0).any(1)
+    sets = _Sets(len(table), counts.tolist(), silent)
+    targets = np.unique(table[table >= 0]).tolist()
+    number = np.full(len(table) + 1, -1, np.int32)
+    for state in targets:
+        number[state] = sets.number_of(sets.closure(state))
+    begin = sets.number_of(sets.closure(start))
+    # Column by column the number of the set that a byte leads to; a set of one state has that state's number.
+    table = number[table]
+    rows: list[Ints] = []
+    # New sets join the list while their rows are made.
+    for members in sets.large:
+        rows.append(_row(table, members, sets))
+    whole = np.concatenate([table, np.array(rows, np.int32).reshape(-1, table.shape[1])])
+    final = [bool(accepting[list(members)].any()) for members in sets.large]
+    if begin < 0:
+        whole = np.concatenate([whole, np.full((1, table.shape[1]), -1, np.int32)])
+        begin, final = len(whole) - 1, [*final, False]
+    return from_dfa(whole, byte_class, np.concatenate([accepting, np.array(final, np.bool_)]), begin)
+
+
+class _Sets:
+    """The sets of states that are met; `large` are those of several states, numbered behind the single states."""
+
+    def __init__(self, states: int, counts: Sequence[bool], silent: Mapping[int, Sequence[int]]) -> None:
+        self._states, self._counts, self._silent = states, counts, silent
+        self._numbers: dict[frozenset[int], int] = {}
+        self.large: list[tuple[int, ...]] = []
+
+    def closure(self, state: int) -> frozenset[int]:
+        """The states that silent edges reach and that read a byte or accept."""
+        if state not in self._silent:
+            return frozenset((state,)) if self._counts[state] else frozenset()
+        seen, waiting = {state}, [state]
+        for one in waiting:
+            fresh = [other for other in self._silent.get(one, ()) if other not in seen]
+            seen.update(fresh)
+            waiting.extend(fresh)
+        return frozenset(one for one in waiting if self._counts[one])
+
+    def number_of(self, members: frozenset[int]) -> int:
+        """The number of a set: -1 for none, the state itself for one state."""
+        if len(members) < 2:
+            return next(iter(members), -1)
+        number = self._numbers.get(members)
+        if number is None:
+            number = self._numbers[members] = self._states + len(self.large)
+            self.large.append(tuple(sorted(members)))
+            if len(self.large) > MAX_STATES:
+                raise TooLarge(len(self.large), MAX_STATES)
+        return number
+
+    def together(self, numbers: Sequence[int]) -> int:
+        """The number of the union of these sets."""
+        parts = [self.large[n - self._states] if n >= self._states else (n,) for n in numbers if n >= 0]
+        return self.number_of(frozenset().union(*parts))
+
+
+def _row(table: Ints, members: tuple[int, ...], sets: _Sets) -> Ints:
+    """The row of a set of states."""
+    rows = table[list(members)]
+    highest = rows.max(0)
+    lowest = np.where(rows < 0, highest, rows).min(0)
+    found: dict[bytes, int] = {}
+    for column in np.flatnonzero(lowest < highest).tolist():
+        targets = rows[:, column]
+        key = targets.tobytes()
+        if key not in found:
+            found[key] = sets.together(targets.tolist())
+        highest[column] = found[key]
+    return highest

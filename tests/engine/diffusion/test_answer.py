@@ -1,0 +1,148 @@
+"""A written record becomes a filled form: evidence, and a confidence from the tokens that the model chose."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from remote_forms import form_of, request
+
+from cinnabar.engine.diffusion.answer import Written, read_written
+from cinnabar.engine.diffusion.remaining import Remaining
+from cinnabar.engine.request import Filled, Request
+
+TEXT = "Invoice no. R-77\nDate: 14 March 2026\napples 2,00\npears 3,00\n"
+NOTE: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "number": {"type": "string"},
+        "day": {"type": ["string", "null"], "format": "date"},
+        "note": {"type": "string"},
+        "amount": {"type": "number"},
+        "lines": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"what": {"type": "string"}, "price": {"type": "number"}},
+                "required": ["what"],
+            },
+        },
+    },
+    "required": ["number", "day", "lines"],
+}
+# Tokens of the fake model: words, runs of digits, and single other signs.
+TOKEN = re.compile(rb"\w+|\W")
+
+
+def written(record: Any, sure: dict[str, float] | None = None, forced: str = "") -> Written:
+    """Returns a text all of whose tokens are sure, except these; those of `forced` are not chosen."""
+    text = json.dumps(record, ensure_ascii=False).encode()
+    tokens = TOKEN.findall(text)
+    posteriors = [(sure or {}).get(token.decode(), 1.0) for token in tokens]
+    chosen = [token.decode() not in forced.split() for token in tokens]
+    return Written(text, [len(token) for token in tokens], posteriors, chosen, steps=4, reopened=1)
+
+
+def answered(record: Any, sure: dict[str, float] | None = None, forced: str = "", **known: str | None) -> Filled:
+    asked = request(form_of(NOTE), TEXT, {f"/{at.replace('__', '/')}": text for at, text in known.items()})
+    return read_written(asked, Remaining(asked), written(record, sure, forced))
+
+
+def note(**changed: Any) -> dict[str, Any]:
+    values = {"number": "R-77", "day": None, "lines": []} | changed
+    return {name: values[name] for name in NOTE["properties"] if name in values}
+
+
+def words(found: Filled, pointer: str) -> list[str]:
+    return [TEXT[slice(*span)] for span in found.leaves[pointer].spans]
+
+
+def test_a_record_has_evidence_for_every_value() -> None:
+    rows = [{"what": "apples", "price": 2}, {"what": "pears", "price": 3}]
+    found = answered(note(day="2026-03-14", lines=rows))
+    assert json.loads(found.record) == note(day="2026-03-14", lines=rows)
+    assert (found.steps, found.reopened) == (4, 1)
+    assert words(found, "/number") == ["R-77"] and words(found, "/day") == ["14 March 2026"]
+    assert words(found, "/lines/1/price") == ["3,00"]
+    assert [found.rows[f"/lines/{at}"][0] for at in range(2)] == [TEXT.index("apples"), TEXT.index("pears")]
+
+
+def test_the_confidence_of_a_value_is_the_product_over_its_chosen_tokens() -> None:
+    leaf = answered(note(), {"R": 0.5, "77": 0.8}).leaves["/number"]
+    assert (leaf.confidence, leaf.posterior) == (0.4, 0.4)
+    assert leaf.rival == 0.5  # what the least sure token left to others
+
+
+def test_forced_tokens_do_not_count() -> None:
+    leaf = answered(note(), {"R": 0.5, "77": 0.8}, forced="77").leaves["/number"]
+    assert leaf.confidence == 0.5
+
+
+def test_a_value_that_only_a_lack_of_room_forced_is_none_of_the_models() -> None:
+    leaf = answered(note(amount=7), forced="7 : , ").leaves["/amount"]
+    assert leaf.confidence == 0.0
+
+
+def test_the_end_of_a_number_is_part_of_it() -> None:
+    found = answered(note(amount=12, lines=[{"what": "figs", "price": 3}]), {",": 0.7, "}": 0.6})
+    assert found.leaves["/amount"].confidence == 0.7
+    assert found.leaves["/lines/0/price"].confidence == 0.6
+    assert found.leaves["/number"].confidence == 1.0
+
+
+def test_absence_is_as_sure_as_the_tokens_that_stand_in_its_place() -> None:
+    found = answered(note(amount=1), {"null": 0.7, "amount": 0.9})
+    day, left_out = found.leaves["/day"], found.leaves["/note"]
+    assert (day.text, day.origin, day.confidence) == ("null", "absent", 0.7)
+    assert (left_out.text, left_out.confidence, left_out.absence) == (None, 0.9, 0.9)
+
+
+def test_a_value_that_the_document_does_not_print_has_no_evidence() -> None:
+    leaf = answered(note(number="Quentin Zyx")).leaves["/number"]
+    assert (leaf.origin, leaf.spans, leaf.demanded) == ("generated", (), True)
+
+
+def test_an_empty_text_is_no_value_and_a_demanded_one_is_missing() -> None:
+    found = answered(note(number="", note=""))
+    assert found.leaves["/number"].missing and found.leaves["/note"].text is None
+    assert json.loads(found.record) == note(number="")
+
+
+def test_frozen_values_join_the_record_as_they_are() -> None:
+    found = answered({"day": None, "lines": [{"price": 2}]}, number='"frozen"', note=None, lines__0__what='"apples"')
+    assert json.loads(found.record) == note(number="frozen", lines=[{"what": "apples", "price": 2}])
+    assert found.leaves["/number"].origin == found.leaves["/lines/0/what"].origin == "known"
+    assert words(found, "/lines/0/price") == ["2,00"]
+
+
+def test_a_form_with_nothing_to_ask_is_filled_without_a_model() -> None:
+    form = form_of({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]})
+    asked = Request("r", form, request(form, TEXT).passage, {"/a": '"x"'})
+    assert read_written(asked, Remaining(asked), None).record == '{"a":"x"}'
+
+
+@pytest.mark.parametrize("value", ["text", 12, {"what": "apples", "price": 1}])
+def test_every_branch_of_a_choice_is_read(value: Any) -> None:
+    line = NOTE["properties"]["lines"]["items"]
+    schema = {
+        "type": "object",
+        "properties": {"u": {"anyOf": [{"type": ["string", "integer"]}, line]}},
+        "required": ["u"],
+    }
+    asked = request(form_of(schema), TEXT)
+    found = read_written(asked, Remaining(asked), written({"u": value}))
+    assert json.loads(found.record) == {"u": value} and all(leaf.confidence == 1.0 for leaf in found.leaves.values())
+
+
+def test_open_properties_are_read_with_their_names() -> None:
+    schema = {"type": "object", "additionalProperties": {"type": "number"}}
+    asked = request(form_of(schema), TEXT)
+    found = read_written(asked, Remaining(asked), written({"apples": 2, "pears": 3}, {"3": 0.5}))
+    assert json.loads(found.record) == {"apples": 2, "pears": 3}
+    assert found.leaves["/pears"].confidence == 0.5 and words_of(found, "/pears") == "3,00"
+
+
+def words_of(found: Filled, pointer: str) -> str:
+    return TEXT[slice(*found.leaves[pointer].spans[0])]

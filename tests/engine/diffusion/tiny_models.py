@@ -1,0 +1,77 @@
+"""Tiny random decoders of all three kinds of attention, a small tokenizer, and graphs of small records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from cinnabar.engine.lifting import Vocabulary
+from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.engine.models.language.traits import Traits
+from cinnabar.schemas import compile_schema
+from cinnabar.schemas.automata.automaton import Automaton
+from cinnabar.schemas.automata.concatenation import concat
+from cinnabar.schemas.automata.literals import literal
+
+#: Texts of more than a byte: such as bridge the borders of values, and pieces of names.
+PIECES = [
+    '",', '", ', '", "', '":', '": ', '": "', '{"', '"}', ' "', "na", "name", "total", "da", "date", "20", "2024", "-0",
+    "-1", "tr", "true", "fal", "false", "null", "nu", "ll", "ab", "the", "kind", "é", "1.", "00", ": ", ", ",
+]  # fmt: skip
+TEXTS: list[bytes | None] = [*(bytes([byte]) for byte in range(256)), *(piece.encode() for piece in PIECES)]
+END, MASK = len(TEXTS), len(TEXTS) + 1
+VOCABULARY = Vocabulary([*TEXTS, None, None], END, MASK)
+
+
+class TinyTokenizer:
+    """Takes the longest piece at each place."""
+
+    vocabulary, end = VOCABULARY, END
+
+    def encode(self, text: str) -> list[int]:
+        """The tokens of a text."""
+        left, found = text.encode(), list[int]()
+        while left:
+            fitting = [token for token, piece in enumerate(TEXTS) if piece and left.startswith(piece)]
+            found.append(max(fitting, key=lambda token: len(TEXTS[token] or b"")))
+            left = left[len(TEXTS[found[-1]] or b"") :]
+        return found
+
+
+TOKENIZER = TinyTokenizer()
+BLOCK = Traits(
+    family="tiny", vocabulary=VOCABULARY.size, width=32, layers=2, heads=4, key_heads=2, head_width=8, inner=48,
+    epsilon=1e-6, window=4096, visibility="block_causal", block=8, mask=MASK, qk_norm=True,
+)  # fmt: skip
+REVISING = replace(BLOCK, revises=True)
+CAUSAL = replace(BLOCK, visibility="causal", block=1, mask=None, shift=True)
+FULL = replace(BLOCK, visibility="full")
+SHIFTED = replace(FULL, shift=True)
+KINDS = {"block": BLOCK, "revising": REVISING, "causal": CAUSAL, "full": FULL, "full with shift": SHIFTED}
+
+
+def decoder(traits: Traits, seed: int = 0, scale: float = 6.0) -> Decoder:
+    """A random decoder; a larger scale makes it surer."""
+    torch.manual_seed(seed)
+    made = Decoder(traits)
+    made.lm_head.weight.data *= scale
+    return made.eval()
+
+
+def record(properties: dict[str, Any]) -> tuple[Automaton, Callable[[bytes], bool], bytes]:
+    """The automaton of records with these properties, all required; whether a text is such a record; a smallest one."""
+    schema = {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+    form = compile_schema(schema).form
+    parts: list[Automaton] = []
+    for at, (name, slot) in enumerate(zip(properties, form.slots, strict=True)):
+        parts += [literal(f"{', ' if at else '{'}{json.dumps(name)}: ".encode()), slot.automaton]
+    automaton = concat(*parts, literal(b"}"))
+
+    def judge(text: bytes) -> bool:
+        return form.judge is None or form.judge.accepts(json.loads(text))
+
+    return automaton, judge, automaton.shortest() or b""
