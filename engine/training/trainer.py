@@ -65,7 +65,7 @@ class TrainingConfig:
         return self.minutes * 60 if self.steps is None else float(self.steps)
 
 
-def _trains_in_bfloat16(device: torch.device) -> bool:
+def trains_in_bfloat16(device: torch.device) -> bool:
     """Returns whether training computes matrix products in bfloat16: as asked, else if the device supports it.
 
     A processor without instructions for bfloat16 emulates it and takes four times as long as in float32.
@@ -78,9 +78,14 @@ def _trains_in_bfloat16(device: torch.device) -> bool:
 
 def rate_at(share: float, config: TrainingConfig) -> float:
     """Returns the factor on the learning rates after this share of the schedule: a rise, a plateau, a linear fall."""
-    if share < config.warmup:
-        return max(0.02, share / config.warmup)
-    return min(1.0, max(0.0, (1.0 - share) / config.decay))
+    return rate_schedule(share, config.warmup, config.decay)
+
+
+def rate_schedule(share: float, warmup: float, decay: float) -> float:
+    """Returns the factor on learning rates after this share of a schedule that rises for `warmup`, falls for `decay`."""
+    if share < warmup:
+        return max(0.02, share / warmup)
+    return min(1.0, max(0.0, (1.0 - share) / decay))
 
 
 def optimizer_for(network: Network, config: TrainingConfig) -> torch.optim.AdamW:
@@ -154,7 +159,7 @@ def train(
     def save() -> None:
         save_checkpoint(checkpoint, network, optimizer, spent, step, **kept_so_far())
 
-    with _saved_when_interrupted(save):
+    with saved_when_interrupted(save):
         while (now := gone()) < length:
             if stopping is not None and now >= stopping.due:
                 measured()
@@ -165,7 +170,7 @@ def train(
                 group["lr"] = group["base"] * factor
             drawn = mix.draw(config.sources, config.each, config.budget)
             batch = _moved(collate(drawn, wordpieces, rng), device)
-            with torch.autocast(device.type, torch.bfloat16, enabled=_trains_in_bfloat16(device)):
+            with torch.autocast(device.type, torch.bfloat16, enabled=trains_in_bfloat16(device)):
                 parts = losses(network, batch)
                 loss = total(parts)
             optimizer.zero_grad(set_to_none=True)
@@ -191,7 +196,8 @@ def train(
 
 
 @contextmanager
-def _saved_when_interrupted(save: Callable[[], None]) -> Iterator[None]:
+def saved_when_interrupted(save: Callable[[], None]) -> Iterator[None]:
+    """Saves if the block is interrupted from the keyboard."""
     try:
         yield
     except KeyboardInterrupt:

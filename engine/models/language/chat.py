@@ -42,7 +42,7 @@ class Template:
         """Returns the prompt of messages with these roles: the template's texts, and the numbers of the messages.
 
         With `answer_begins` the prompt ends with the beginning of the answer. Raises ModelError if the template fails
-        or leaves a message out.
+        or leaves out a message that is not the system's.
         """
         messages = [{"role": role, "content": f"\ue000{place}\ue001"} for place, role in enumerate(roles)]
         try:
@@ -55,7 +55,9 @@ class Template:
                 " of an instruct or chat release"
             ) from error
         found = _PLACEHOLDER.split(made)
-        if sorted(found[1::2]) != sorted(str(place) for place in range(len(roles))):
+        # Models that were trained without instructions leave those of the system out.
+        needed = {str(place) for place, role in enumerate(roles) if role != "system"}
+        if len(set(found[1::2])) < len(found[1::2]) or not needed <= set(found[1::2]):
             raise ModelError(f"{self.path}: the chat template leaves out or repeats a message of {', '.join(roles)}")
         return [int(part) if place % 2 else part for place, part in enumerate(found)]
 

@@ -8,6 +8,8 @@ position sees all positions up to the end of its own block. The names of the par
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -15,6 +17,9 @@ from torch import nn
 from cinnabar.engine.models.language.cache import NOWHERE, Cache
 from cinnabar.engine.models.language.rotary import Rotary
 from cinnabar.engine.models.language.traits import Traits
+
+#: Attention of queries, keys and values, each [R, H, T or S, W] with equally many heads; returns [R, H, T, W].
+Attend = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 class RmsNorm(nn.Module):
@@ -52,11 +57,11 @@ class Attention(nn.Module):
         self,
         x: torch.Tensor,
         turn: tuple[torch.Tensor, torch.Tensor],
-        visible: torch.Tensor,
+        attend: Attend,
         cache: Cache | None,
         layer: int,
     ) -> torch.Tensor:
-        """x: [R, T, D]; turn: cosines and sines [R, 1, T, W]; visible: [R, 1, T, S] bool; returns [R, T, D]."""
+        """x: [R, T, D]; turn: cosines and sines [R, 1, T, W]; returns [R, T, D]."""
         rows, length, _ = x.shape
         q = self.q_proj(x).view(rows, length, self.heads, self.head_width)
         k = self.k_proj(x).view(rows, length, self.key_heads, self.head_width)
@@ -66,9 +71,10 @@ class Attention(nn.Module):
         q, k = _turned(q.transpose(1, 2), turn), _turned(k.transpose(1, 2), turn)
         if cache is not None:
             k, v = cache.put(layer, k, v)
-        out = F.scaled_dot_product_attention(
-            q, k, v, attn_mask=visible, enable_gqa=self.heads != self.key_heads
-        )
+        if self.heads != self.key_heads:
+            shared = self.heads // self.key_heads
+            k, v = k.repeat_interleave(shared, 1), v.repeat_interleave(shared, 1)
+        out = attend(q, k, v)
         made: torch.Tensor = self.o_proj(out.transpose(1, 2).reshape(rows, length, -1))
         return made
 
@@ -108,12 +114,12 @@ class DecoderLayer(nn.Module):
         self,
         x: torch.Tensor,
         turn: tuple[torch.Tensor, torch.Tensor],
-        visible: torch.Tensor,
+        attend: Attend,
         cache: Cache | None,
         layer: int,
     ) -> torch.Tensor:
         """The arguments are those of `Attention`."""
-        x = x + self.self_attn(self.input_layernorm(x), turn, visible, cache, layer)
+        x = x + self.self_attn(self.input_layernorm(x), turn, attend, cache, layer)
         added: torch.Tensor = x + self.mlp(self.post_attention_layernorm(x))
         return added
 
@@ -155,21 +161,25 @@ class Decoder(nn.Module):
         if cache is not None:
             cache.place(positions)
             keys = cache.positions
-        return self.hidden(tokens, positions, visible(self.traits, positions, keys), cache)
+        seen = visible(self.traits, positions, keys).unsqueeze(1)
+
+        def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=seen)
+
+        return self.hidden(tokens, positions, attend, cache)
 
     def hidden(
         self,
         tokens: torch.Tensor,
         positions: torch.Tensor,
-        seen: torch.Tensor,
+        attend: Attend,
         cache: Cache | None = None,
     ) -> torch.Tensor:
-        """Returns the hidden states [R, T, D]; `seen` [R, T, S] bool says which of S places each token sees."""
+        """Returns the hidden states [R, T, D]; `attend` decides which places each token sees."""
         x = self.model.embed_tokens(tokens)
         turn = self.rotary(positions.clamp_min(0), x.dtype)
-        mask = seen.unsqueeze(1)
         for layer, part in enumerate(self.model.layers):
-            x = part(x, turn, mask, cache, layer)
+            x = part(x, turn, attend, cache, layer)
         if cache is not None:
             cache.length = cache.positions.shape[1]
         normed: torch.Tensor = self.model.norm(x)

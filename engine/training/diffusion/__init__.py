@@ -1,0 +1,1 @@
+"""Training of diffusion language models, by labelled sets or by generated pages."""

@@ -1,0 +1,180 @@
+"""Training examples of a diffusion language model: a prompt and its answer, and noisy copies of the answer.
+
+A row of a batch is the clean text and two noisy copies of its answer's blocks. A noisy block sees the clean blocks
+before it and itself, as in decoding (block diffusion, arXiv 2503.09573). What one copy hides the other one mostly
+shows (complementary masks, Fast-dLLM v2, 2509.26328).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+
+#: The label of a position that has no loss.
+NO_LOSS = -100
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """The tokens of a prompt and of its answer; the answer includes the end token."""
+
+    prompt: tuple[int, ...]
+    answer: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """How much of an answer's block is hidden or wrong.
+
+    tail: share of the blocks that hide everything from some position on, as decoding mostly sees them. wrong: share of
+    the visible tokens that are replaced by others.
+    """
+
+    tail: float = 0.5
+    wrong: float = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """R rows: C places of clean text, then two noisy copies of N blocks of B places each.
+
+    tokens, positions, labels: [R, C + 2·N·B] int64; labels are NO_LOSS where there is no loss. corrupted: of the same
+    shape, bool, labels at visible tokens. sight: how the places see each other.
+    """
+
+    tokens: torch.Tensor
+    positions: torch.Tensor
+    labels: torch.Tensor
+    corrupted: torch.Tensor
+    sight: Sight
+
+    def to(self, device: torch.device) -> Batch:
+        """Returns the batch on this device."""
+        moved = (part.to(device) for part in (self.tokens, self.positions, self.labels, self.corrupted))
+        return Batch(*moved, self.sight.to(device))
+
+
+class Sight:
+    """Attention over a batch: clean places see clean blocks up to their own, noisy ones those before and their block.
+
+    A third of the cost of one masked attention over all places, of which noisy copies see few.
+    """
+
+    def __init__(self, positions: torch.Tensor, real: torch.Tensor, clean: int, block: int) -> None:
+        """positions, real: [R, T]; `real` is False for padding. clean: places of clean text, a multiple of `block`."""
+        self.clean, self.block = clean, block
+        number = positions // block
+        keys, held = number[:, None, :clean], real[:, None, :clean]
+        # Padding sees the first block, so that its softmax is over something.
+        own = number[:, :clean, None]
+        self._among = (((keys <= own) & held) | (keys == 0)).unsqueeze(1)
+        before = (keys < number[:, clean:, None]) & held
+        self._before = torch.where(before, 0.0, float("-inf")).unsqueeze(1)
+
+    def to(self, device: torch.device) -> Sight:
+        """Moves the masks to this device."""
+        self._among, self._before = self._among.to(device), self._before.to(device)
+        return self
+
+    def __call__(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        """q, k, v: [R, H, T, W]; returns the same shape."""
+        clean, block = self.clean, self.block
+        rows, heads, length, width = q.shape
+        text = F.scaled_dot_product_attention(
+            q[:, :, :clean], k[:, :, :clean], v[:, :, :clean], attn_mask=self._among
+        )
+        asking = q[:, :, clean:] * width**-0.5
+        shape = (rows, heads, (length - clean) // block, block, width)
+        local_keys, local_values = (x[:, :, clean:].reshape(shape) for x in (k, v))
+        earlier = asking @ k[:, :, :clean].transpose(-1, -2) + self._before.to(q.dtype)
+        local = asking.reshape(shape) @ local_keys.transpose(-1, -2)
+        shares = torch.cat([earlier, local.flatten(2, 3)], -1).softmax(-1).to(v.dtype)
+        found = shares[..., :clean] @ v[:, :, :clean]
+        found = found + (shares[..., clean:].reshape(*shape[:-1], block) @ local_values).flatten(2, 3)
+        return torch.cat([text, found], 2)
+
+
+def make_batch(
+    examples: Sequence[Example], block: int, mask: int, end: int, rng: random.Random, noise: Noise
+) -> Batch:
+    """Returns these examples as one batch; after its answer a text goes on with end tokens up to the block's border."""
+    texts = [[*example.prompt, *example.answer] for example in examples]
+    texts = [text + [end] * (-len(text) % block) for text in texts]
+    begins = [len(example.prompt) for example in examples]
+    first = [begin // block * block for begin in begins]
+    clean = max(map(len, texts))
+    noisy = max(len(text) - start for text, start in zip(texts, first, strict=True))
+    length = clean + 2 * noisy
+    tokens = torch.full((len(texts), length), end)
+    positions = torch.zeros(len(texts), length, dtype=torch.long)
+    labels = torch.full((len(texts), length), NO_LOSS)
+    corrupted = torch.zeros(len(texts), length, dtype=torch.bool)
+    real = torch.zeros(len(texts), length, dtype=torch.bool)
+    for row, (text, begin, start) in enumerate(zip(texts, begins, first, strict=True)):
+        size = len(text)
+        tokens[row, :size] = torch.tensor(text)
+        positions[row, :size] = torch.arange(size)
+        real[row, :size] = True
+        hidden: set[int] = set()
+        for copy in range(2):
+            hidden = _hidden(begin, size, block, hidden, rng, noise)
+            at = clean + copy * noisy
+            shown, wanted, wrong = _noisy(text, begin, start, hidden, mask, rng, noise)
+            places = slice(at, at + size - start)
+            tokens[row, places] = torch.tensor(shown)
+            positions[row, places] = torch.arange(start, size)
+            labels[row, places] = torch.tensor(wanted)
+            corrupted[row, places] = torch.tensor(wrong)
+            real[row, places] = True
+    return Batch(tokens, positions, labels, corrupted, Sight(positions, real, clean, block))
+
+
+def _noisy(
+    text: Sequence[int],
+    begin: int,
+    start: int,
+    hidden: set[int],
+    mask: int,
+    rng: random.Random,
+    noise: Noise,
+) -> tuple[list[int], list[int], list[bool]]:
+    """Returns (tokens, labels, labels at visible tokens) of a noisy copy of a text from `start` on."""
+    shown: list[int] = []
+    wanted: list[int] = []
+    wrong: list[bool] = []
+    for at in range(start, len(text)):
+        token, label, visible = text[at], NO_LOSS, False
+        if at in hidden:
+            token, label = mask, text[at]
+        elif at >= begin:
+            chance = rng.random()
+            if chance < noise.wrong:
+                token = rng.choice(text)
+            # Right tokens have a loss as often as wrong ones, so that the model says how likely each is.
+            if chance < 2 * noise.wrong:
+                label, visible = text[at], True
+        shown.append(token)
+        wanted.append(label)
+        wrong.append(visible)
+    return shown, wanted, wrong
+
+
+def _hidden(
+    begin: int, end: int, block: int, other: set[int], rng: random.Random, noise: Noise
+) -> set[int]:
+    """Returns the hidden positions of a copy; `other` are those of the first copy, empty for that one."""
+    hidden: set[int] = set()
+    for start in range(begin // block * block, end, block):
+        places = range(max(start, begin), min(start + block, end))
+        if rng.random() < noise.tail:
+            hidden.update(places[rng.randrange(len(places)) :])
+        elif other:
+            hidden.update(at for at in places if at not in other)
+        else:
+            share = rng.random()
+            hidden.update(at for at in places if rng.random() < share)
+    return hidden

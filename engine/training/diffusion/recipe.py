@@ -1,0 +1,65 @@
+"""Trains the small diffusion model from nothing, on generated pages."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+
+from cinnabar.engine.models.language.checkpoint import save_decoder
+from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
+from cinnabar.engine.training.diffusion.examples import Example
+from cinnabar.engine.training.diffusion.pages import Pages, page_messages
+from cinnabar.engine.training.diffusion.small_model import make_small_model
+from cinnabar.engine.training.diffusion.trainer import DiffusionTraining, train_diffusion
+
+#: Fields of a page at first and at last, and the share of the schedule in which they rise: short pages are learned
+#: first.
+_FEWEST, _MOST, _RISE = 3, 12, 0.4
+
+
+def train_small_model(
+    folder: Path,
+    minutes: float,
+    device: torch.device | str = "cpu",
+    report: Callable[[dict[str, float]], None] = lambda _: None,
+    seed: int = 0,
+    steps: int | None = None,
+) -> Path:
+    """Trains the model in `folder`/model, or goes on with it; returns that folder.
+
+    minutes: wall time of the schedule over all parts; steps: its length in steps, in place of minutes.
+    """
+    made = folder / "model"
+    if not (made / "config.json").is_file():
+        make_small_model(made, seed)
+    model = load_language_model(made, "cpu", "float32")
+    decoder = model.decoder.requires_grad_(True)
+
+    def draw(count: int, share: float, rng: random.Random) -> Sequence[Example]:
+        most = round(_FEWEST + (_MOST - _FEWEST) * min(1.0, share / _RISE))
+        return page_examples(model, Pages(most=most), count, rng)
+
+    config = DiffusionTraining(minutes=minutes, steps=steps, seed=seed)
+    train_diffusion(decoder, draw, model.tokenizer.end, config, folder, report, device)
+    save_decoder(made, decoder.to(torch.bfloat16))
+    return made
+
+
+def page_examples(model: LanguageModel, pages: Pages, count: int, rng: random.Random) -> list[Example]:
+    """Returns examples of freshly drawn pages."""
+    found = []
+    for _ in range(count):
+        page = pages.draw(rng)
+        record = json.dumps(page.record, ensure_ascii=False)
+        found.append(answered(model, page_messages(page), record))
+    return found
+
+
+def answered(model: LanguageModel, messages: Sequence[dict[str, str]], record: str) -> Example:
+    """Returns the example of messages and the record's text that answers them."""
+    prompt = model.chat.render(messages)
+    return Example(tuple(prompt), (*model.tokenizer.encode(record), model.tokenizer.end))

@@ -1,0 +1,196 @@
+"""The training loop of diffusion language models: resumable, on the CPU or one GPU."""
+
+from __future__ import annotations
+
+import csv
+import math
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.engine.training.diffusion.examples import NO_LOSS, Batch, Example, Noise, make_batch
+from cinnabar.engine.training.trainer import CHECKPOINT, rate_schedule, saved_when_interrupted, trains_in_bfloat16
+
+#: Draws so many examples at a share (0 to 1) of the schedule, with this generator.
+Draw = Callable[[int, float, random.Random], Sequence[Example]]
+#: Batches that are drawn at once, sorted by length: rows of like length have little padding.
+_TOGETHER = 4
+_COLUMNS = ("step", "minutes", "rate", "hidden", "right", "visible")
+
+
+@dataclass(frozen=True, slots=True)
+class DiffusionTraining:
+    """Settings of a training run.
+
+    minutes: wall time of the whole schedule, over all resumed parts. steps: its length in steps, in place of minutes.
+    batch: the most places of a batch, clean text and noisy copies together. matrix_rate: learning rate of the
+    matrices of the layers, by Muon; rate: of everything else, by AdamW. With `matrix_rate` None AdamW has all.
+    warmup, decay: shares of the schedule in which the rates rise and fall. visible: weight of the loss at visible
+    tokens, right ones and wrong ones. save_every: seconds between checkpoints.
+    """
+
+    minutes: float = 60.0
+    steps: int | None = None
+    batch: int = 4096
+    matrix_rate: float | None = 0.02
+    rate: float = 3e-3
+    warmup: float = 0.02
+    decay: float = 0.5
+    visible: float = 0.3
+    noise: Noise = Noise()
+    save_every: float = 120.0
+    seed: int = 0
+
+
+def train_diffusion(
+    decoder: Decoder,
+    draw: Draw,
+    end: int,
+    config: DiffusionTraining,
+    folder: Path,
+    report: Callable[[dict[str, float]], None] = lambda _: None,
+    device: torch.device | str = "cpu",
+) -> None:
+    """Trains a block-causal or fully attentive model until the schedule ends; resumes from the checkpoint in `folder`.
+
+    end: the end token. Only parameters that require a gradient are trained and kept in the checkpoint. `folder` also
+    holds `progress.csv`: loss and share of right tokens at hidden positions, loss at visible ones. Raises ValueError
+    for a model without a mask token.
+    """
+    traits, device = decoder.traits, torch.device(device)
+    if traits.mask is None:
+        raise ValueError(f"{traits.family}: expected a model with a mask token")
+    decoder.to(device).train()
+    trained = [weight for weight in decoder.parameters() if weight.requires_grad]
+    optimizers = _optimizers(decoder, config)
+    bases = [[group["lr"] for group in one.param_groups] for one in optimizers]
+    folder.mkdir(parents=True, exist_ok=True)
+    checkpoint = folder / CHECKPOINT
+    spent, step = 0.0, 0
+    if checkpoint.exists():
+        kept = torch.load(checkpoint, map_location=device, weights_only=True)
+        for weight, stored in zip(trained, kept["weights"], strict=True):
+            weight.data.copy_(stored)
+        for one, stored in zip(optimizers, kept["optimizers"], strict=True):
+            one.load_state_dict(stored)
+        spent, step = kept["spent"], kept["step"]
+    begun = saved = time.monotonic()
+    before = spent
+    rng = random.Random(config.seed * 1_000_003 + step)
+    length = config.minutes * 60 if config.steps is None else float(config.steps)
+    means: dict[str, float] = {}
+
+    def save() -> None:
+        state = {
+            "weights": [weight.data for weight in trained],
+            "optimizers": [one.state_dict() for one in optimizers],
+            "spent": spent,
+            "step": step,
+        }
+        temporary = checkpoint.with_suffix(".tmp")
+        torch.save(state, temporary)
+        temporary.replace(checkpoint)
+
+    waiting: list[Sequence[Example]] = []
+    with saved_when_interrupted(save):
+        while (gone := (spent if config.steps is None else float(step)) / length) < 1.0:
+            if not waiting:
+                waiting = _batches(draw, gone, config, rng)
+            factor = rate_schedule(gone, config.warmup, config.decay)
+            for one, base in zip(optimizers, bases, strict=True):
+                for group, rate in zip(one.param_groups, base, strict=True):
+                    group["lr"] = rate * factor
+            batch = make_batch(waiting.pop(), traits.block, traits.mask, end, rng, config.noise)
+            found = _step(decoder, batch.to(device), optimizers, trained, config, device)
+            step += 1
+            spent = before + time.monotonic() - begun
+            for name, value in found.items():
+                means[name] = 0.95 * means.get(name, value) + 0.05 * value
+            if step % 20 == 0:
+                row = {"step": step, "minutes": spent / 60, "rate": factor, **means}
+                _log(folder / "progress.csv", row)
+                report(row)
+            if time.monotonic() - saved > config.save_every:
+                save()
+                saved = time.monotonic()
+        save()
+    decoder.eval()
+
+
+def _optimizers(decoder: Decoder, config: DiffusionTraining) -> list[torch.optim.Optimizer]:
+    """Returns Muon for the matrices of the layers, and AdamW for the rest; or AdamW alone."""
+    named = [(name, weight) for name, weight in decoder.named_parameters() if weight.requires_grad]
+    matrices = [w for name, w in named if w.dim() == 2 and ".layers." in name and config.matrix_rate is not None]
+    chosen = {id(weight) for weight in matrices}
+    rest = [weight for _, weight in named if id(weight) not in chosen]
+    found: list[torch.optim.Optimizer] = []
+    if matrices and config.matrix_rate is not None:
+        found.append(torch.optim.Muon(matrices, lr=config.matrix_rate, weight_decay=0.01, momentum=0.95))
+    if rest:
+        found.append(torch.optim.AdamW(rest, lr=config.rate, betas=(0.9, 0.98), weight_decay=0.0))
+    return found
+
+
+def _batches(
+    draw: Draw, gone: float, config: DiffusionTraining, rng: random.Random
+) -> list[Sequence[Example]]:
+    """Returns some batches of at most `config.batch` places, each of examples of like length, in any order."""
+    examples: list[Example] = []
+    while sum(map(_places, examples)) < _TOGETHER * config.batch:
+        examples += draw(8, gone, rng)
+    examples.sort(key=_places)
+    found: list[Sequence[Example]] = [[]]
+    for example in examples:
+        if found[-1] and (len(found[-1]) + 1) * _places(example) > config.batch:
+            found.append([])
+        found[-1] = [*found[-1], example]
+    rng.shuffle(found)
+    return found
+
+
+def _places(example: Example) -> int:
+    return len(example.prompt) + 3 * len(example.answer)
+
+
+def _step(
+    decoder: Decoder,
+    batch: Batch,
+    optimizers: Sequence[torch.optim.Optimizer],
+    trained: Sequence[nn.Parameter],
+    config: DiffusionTraining,
+    device: torch.device,
+) -> dict[str, float]:
+    """Takes one step; returns the losses and the share of right tokens."""
+    at = batch.labels != NO_LOSS
+    with torch.autocast(device.type, torch.bfloat16, enabled=trains_in_bfloat16(device)):
+        hidden = decoder.hidden(batch.tokens, batch.positions, batch.sight)
+        logits = decoder.logits(hidden[at]).float()
+    wanted, visible = batch.labels[at], batch.corrupted[at]
+    loss = F.cross_entropy(logits, wanted, reduction="none")
+    weight = torch.where(visible, config.visible, 1.0)
+    for one in optimizers:
+        one.zero_grad(set_to_none=True)
+    ((loss * weight).sum() / weight.sum()).backward()  # type: ignore[no-untyped-call]
+    norm = float(torch.nn.utils.clip_grad_norm_(trained, 1.0))
+    if math.isfinite(norm):
+        for one in optimizers:
+            one.step()
+    right = (logits.argmax(-1) == wanted)[~visible].float()
+    found = {"hidden": float(loss.detach()[~visible].mean()), "right": float(right.mean())}
+    return found | ({"visible": float(loss.detach()[visible].mean())} if bool(visible.any()) else {})
+
+
+def _log(path: Path, row: dict[str, float]) -> None:
+    fresh = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, _COLUMNS, restval="", extrasaction="ignore")
+        if fresh:
+            writer.writeheader()
+        writer.writerow({name: round(value, 4) for name, value in row.items()})
