@@ -116,12 +116,21 @@ def _taken(request: Request, record: Any) -> tuple[Taken, dict[tuple[int, int], 
             taken.rows.append((part.array.index, part.parent))
             continue
         slot, key = part.slot, (part.slot.index, part.row)
-        text = None if isinstance(part.value, (dict, list)) or part.value is None else scalar_text(part.value)
-        if text is not None and (not slot.accepts(text.encode()) or (text == '""' and text not in slot.options)):
-            text = None
-        taken.texts[key] = slot, text
+        taken.texts[key] = slot, _text(slot, part.value)
         pointers[key] = part.pointer
     return taken, pointers
+
+
+def _text(slot: Slot, value: Any) -> str | None:
+    """Returns the canonical text of a slot's value; None for no value, for an empty text, and for one not allowed."""
+    if value is None or isinstance(value, (dict, list)):
+        return None
+    try:
+        text = scalar_text(value)
+    except ValueError:  # a number of too many digits
+        return None
+    empty = text == '""' and text not in slot.options
+    return None if empty or not slot.accepts(text.encode()) else text
 
 
 def _value(

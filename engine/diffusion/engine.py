@@ -10,15 +10,16 @@ from functools import cached_property
 from typing import Any
 
 import torch
-from cinnabar.engine.diffusion.denoiser import Decoded, Denoiser, Undecoded
-from cinnabar.engine.diffusion.sequences import Task
-from cinnabar.engine.diffusion.settings import settings_of
 
 from cinnabar.engine.demanded import without_made_up_choices
 from cinnabar.engine.diffusion.answer import Written, read_written
+from cinnabar.engine.diffusion.budget import answer_budget
+from cinnabar.engine.diffusion.denoiser import Decoded, Denoiser, Undecoded
 from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.diffusion.record_graph import RecordGraph, record_graph
 from cinnabar.engine.diffusion.remaining import Remaining
+from cinnabar.engine.diffusion.sequences import Task
+from cinnabar.engine.diffusion.settings import settings_of
 from cinnabar.engine.diffusion.value_places import spaced
 from cinnabar.engine.effort import Effort, effort_of
 from cinnabar.engine.engine import Observer
@@ -36,8 +37,6 @@ from cinnabar.schemas.judging.judge import Judge, Violation
 
 #: Divisors of the model's window: for an answer, and for the task and the form in words.
 ANSWER, TASK = 4, 8
-#: Tokens of an answer for each slot of the form, and for each token of the document: a record says no more.
-SLOT, COPIES = 64, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +136,12 @@ class DiffusionEngine:
                 f"prompt and smallest answer take {len(prompt) + least} tokens, the model holds {window};"
                 " use a smaller --context, or a smaller schema",
             )
-        said = COPIES * self.count_tokens(request.passage.text) + SLOT * len(form.slots)
+        most = answer_budget(form, request.passage.text, self.count_tokens)
         return Task(
             prompt=prompt,
             shared=_common(prompt, self._beginning(form)),
             graph=graph,
-            budget=max(least, min(room, said)),
+            budget=min(room, least + most),
             judge=lambda text: _accepted(request.form, remaining, text),
             minimal=_minimal(request.form, remaining, form),
         )
@@ -168,12 +167,14 @@ class DiffusionEngine:
             return Failed(request.id, decoded.code, decoded.detail)
         try:
             filled = read_written(request, plan.remaining, None if decoded is None else self._written(decoded))
+            if self.calibration is not None:
+                filled = self.calibration.calibrated(request.form, request.passage, filled)
+            # A demanded value that the document does not print is made up if the model itself rather doubts it.
+            return without_made_up_choices(request.form, filled, ("chosen", "generated"))
         except EngineFailure as failure:
             return Failed(request.id, failure.code, failure.detail)
-        if self.calibration is not None:
-            filled = self.calibration.calibrated(request.form, request.passage, filled)
-        # A demanded value that the document does not print is made up if the model itself rather doubts it.
-        return without_made_up_choices(request.form, filled, ("chosen", "generated"))
+        except Exception as error:  # the batch's other records need no second decoding
+            return Failed(request.id, "engine_error", f"{type(error).__name__}: {error}"[:2000])
 
     def _written(self, decoded: Decoded) -> Written:
         tokenizer = self.model.tokenizer
@@ -206,7 +207,7 @@ class _Shown:
             try:
                 record = plan.remaining.joined(None if state is None else parse(state.decode()))
                 self._last[at] = fit(plan.request.form, record).text
-            except NotAccepted:
+            except (NotAccepted, ValueError):
                 self._last[at] = self._last[at] or plan.request.form.instance
         try:
             self._observer(step, list(self._last))
@@ -227,8 +228,12 @@ class _Whole:
 
 
 def _accepted(form: Form, remaining: Remaining, text: bytes) -> bool:
-    """Returns whether the schema accepts the record of this text with the frozen values."""
-    record = remaining.joined(parse(text.decode()))
+    """Returns whether the schema accepts the record of this text with the frozen values, and can write its numbers."""
+    try:
+        record = remaining.joined(parse(text.decode()))
+        fit(form, record)
+    except (NotAccepted, ValueError):
+        return False
     return form.judge is None or form.judge.accepts(record)
 
 
