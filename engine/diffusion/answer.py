@@ -12,20 +12,20 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
 from typing import Any
 
-from cinnabar.engine.answers.alignment import ABSENT
+from cinnabar.engine.answers.alignment import ABSENT, Aligner
 from cinnabar.engine.answers.reading import Taken
 from cinnabar.engine.answers.record import Answered, record_of
 from cinnabar.engine.diffusion.remaining import Remaining
 from cinnabar.engine.diffusion.value_places import Places, Span, places_of
-from cinnabar.engine.request import Filled, Request
+from cinnabar.engine.request import Filled, Leaf, Origin, Request
 from cinnabar.engine.writing import Value
-from cinnabar.schemas.canonical import parse, scalar_text
+from cinnabar.schemas.canonical import json_text, parse, scalar_text
 from cinnabar.schemas.errors import EngineFailure
 from cinnabar.schemas.form.fitting import branch_of
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
@@ -90,7 +90,8 @@ class Certainty:
 def read_written(request: Request, remaining: Remaining, written: Written | None) -> Filled:
     """Returns the record that the model wrote (None if there was nothing to ask) joined with the frozen values.
 
-    Raises EngineFailure if the values of the whole record break a rule of the schema that no other values near meet.
+    Empty texts, and rows without any value, count as absent, as in the records of other models. If the schema demands
+    them, the record stays as it was written. Raises EngineFailure if the schema refuses that, too.
     """
     value: Any = None
     decided: dict[str, Span] = {}
@@ -99,11 +100,14 @@ def read_written(request: Request, remaining: Remaining, written: Written | None
         value, places = parse(written.text.decode()), places_of(written.text)
         _decisions(remaining.form.root, value, "", places, decided)
         certainty = Certainty(written)
-    taken, pointers = _taken(request, remaining.joined(value))
+    record = remaining.joined(value)
+    taken, pointers = _taken(request, record)
     weigh = partial(_value, certainty=certainty, decided=decided, pointers=pointers)
-    found = record_of(request, taken, weigh, invented=True)
+    found = record_of(request, taken, weigh)
     if not isinstance(found, Filled):
-        raise EngineFailure("invalid_answer", f"the record breaks a rule of the schema: {'; '.join(found)}")
+        if request.form.judge is None or not request.form.judge.accepts(record):
+            raise EngineFailure("invalid_answer", f"the record breaks a rule of the schema: {'; '.join(found)}")
+        found = _as_written(request, record, taken, weigh)
     return found if written is None else replace(found, steps=written.steps, reopened=written.reopened)
 
 
@@ -119,6 +123,44 @@ def _taken(request: Request, record: Any) -> tuple[Taken, dict[tuple[int, int], 
         taken.texts[key] = slot, _text(slot, part.value)
         pointers[key] = part.pointer
     return taken, pointers
+
+
+def _as_written(request: Request, record: Any, taken: Taken, weigh: Callable[[Answered], Value]) -> Filled:
+    """Returns a record that the schema allows as it is."""
+    form, offset = request.form, request.passage.offset
+    # Selectors and names of open properties have the pointer of their value.
+    unwritten = {choice.selector.index for choice in form.choices}
+    unwritten |= {array.key.index for array in form.arrays if array.key is not None}
+    written = {key: pair for key, pair in taken.texts.items() if key[0] not in unwritten}
+    places = Aligner(request.passage.text).place({k: (slot, text) for k, (slot, text) in written.items() if text})
+    leaves: dict[str, Leaf] = {}
+    rows: dict[str, tuple[int, float]] = {}
+    for part in walk_record(form, record):
+        if isinstance(part, RecordRow):
+            rows[part.pointer] = offset, ABSENT
+        elif part.slot.index not in unwritten:
+            key, slot = (part.slot.index, part.row), part.slot
+            value = weigh(Answered(key, slot, written[key][1], places.get(key), False, False))
+            text = None if part.value is None and not slot.nullable else scalar_text(part.value)
+            spans = tuple((start + offset, end + offset) for start, end in value.spans)
+            sure = value.absent_confidence if value.absent else value.confidence
+            origin: Origin = "absent" if part.value is None else value.origin
+            leaves[part.pointer] = Leaf(
+                text,
+                sure,
+                spans,
+                origin,
+                False,
+                0.0,
+                value.absent_confidence,
+                value.confidence,
+                value.rival,
+                slot.index,
+            )
+    for pointer, text in request.known.items():
+        if text is not None:
+            leaves[pointer] = replace(leaves[pointer], text=text, confidence=1.0, spans=(), origin="known")
+    return Filled(request.id, json_text(record), leaves, rows, 0, 0)
 
 
 def _text(slot: Slot, value: Any) -> str | None:

@@ -144,5 +144,20 @@ def test_open_properties_are_read_with_their_names() -> None:
     assert found.leaves["/pears"].confidence == 0.5 and words_of(found, "/pears") == "3,00"
 
 
+def test_a_record_whose_empty_values_the_schema_demands_stays_as_it_was_written() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "string"}},
+        "additionalProperties": {"type": ["string", "null"]},
+        "minProperties": 3,
+    }
+    asked = request(form_of(schema), TEXT)
+    found = read_written(asked, Remaining(asked), written({"a": "R-77", "b": None, "c": ""}, {"77": 0.5}))
+    assert json.loads(found.record) == {"a": "R-77", "b": None, "c": ""}
+    leaf = found.leaves["/a"]
+    assert (leaf.origin, leaf.confidence) == ("copied", 0.5) and words_of(found, "/a") == "R-77"
+    assert found.leaves["/b"].origin == "absent" and set(found.rows) == {"/b", "/c"}
+
+
 def words_of(found: Filled, pointer: str) -> str:
     return TEXT[slice(*found.leaves[pointer].spans[0])]
