@@ -22,7 +22,7 @@ from cinnabar.engine.answers.alignment import ABSENT, Aligner
 from cinnabar.engine.answers.reading import Taken
 from cinnabar.engine.answers.record import Answered, record_of
 from cinnabar.engine.diffusion.remaining import Remaining
-from cinnabar.engine.diffusion.value_places import Places, Span, places_of
+from cinnabar.engine.diffusion.value_places import ByteSpan, Places, places_of
 from cinnabar.engine.request import Filled, Leaf, Origin, Request
 from cinnabar.engine.writing import Value
 from cinnabar.schemas.canonical import json_text, parse, scalar_text
@@ -68,7 +68,7 @@ class Certainty:
         self._text, self._written = written.text, written
         self._ends = list(accumulate(written.lengths))
 
-    def of(self, span: Span, number: bool = False) -> Sureness | None:
+    def of(self, span: ByteSpan, number: bool = False) -> Sureness | None:
         """Returns the sureness of the bytes [start, end), None if all were forced.
 
         With `number` the token behind it counts too, because that token says that the number has no more digits.
@@ -94,7 +94,7 @@ def read_written(request: Request, remaining: Remaining, written: Written | None
     them, the record stays as it was written. Raises EngineFailure if the schema refuses that, too.
     """
     value: Any = None
-    decided: dict[str, Span] = {}
+    decided: dict[str, ByteSpan] = {}
     certainty = None
     if written is not None and remaining.form is not None:
         value, places = parse(written.text.decode()), places_of(written.text)
@@ -145,18 +145,8 @@ def _as_written(request: Request, record: Any, taken: Taken, weigh: Callable[[An
             spans = tuple((start + offset, end + offset) for start, end in value.spans)
             sure = value.absent_confidence if value.absent else value.confidence
             origin: Origin = "absent" if part.value is None else value.origin
-            leaves[part.pointer] = Leaf(
-                text,
-                sure,
-                spans,
-                origin,
-                False,
-                0.0,
-                value.absent_confidence,
-                value.confidence,
-                value.rival,
-                slot.index,
-            )
+            leaf = Leaf(text, sure, spans, origin, posterior=value.confidence, rival=value.rival, slot=slot.index)
+            leaves[part.pointer] = replace(leaf, absence=value.absent_confidence)
     for pointer, text in request.known.items():
         if text is not None:
             leaves[pointer] = replace(leaves[pointer], text=text, confidence=1.0, spans=(), origin="known")
@@ -178,7 +168,7 @@ def _text(slot: Slot, value: Any) -> str | None:
 def _value(
     answered: Answered,
     certainty: Certainty | None,
-    decided: Mapping[str, Span],
+    decided: Mapping[str, ByteSpan],
     pointers: Mapping[tuple[int, int], str],
 ) -> Value:
     """Returns an answered value with the probability that the model gave it."""
@@ -205,7 +195,7 @@ def _value(
     )
 
 
-def _decisions(node: Node, value: Any, pointer: str, places: Places, found: dict[str, Span]) -> None:
+def _decisions(node: Node, value: Any, pointer: str, places: Places, found: dict[str, ByteSpan]) -> None:
     """Notes for each slot the bytes that decide it: its text, or the text in place of one that is left out."""
     own = places.values.get(pointer)
     if isinstance(node, Slot):
@@ -235,7 +225,7 @@ def _decisions(node: Node, value: Any, pointer: str, places: Places, found: dict
                 _decisions(part, item, f"{pointer}/{at}", places, found)
 
 
-def _closed(node: Node, pointer: str, span: Span | None, found: dict[str, Span]) -> None:
+def _closed(node: Node, pointer: str, span: ByteSpan | None, found: dict[str, ByteSpan]) -> None:
     """Notes for the slots of a place that is null or left out, outside of lists, the bytes that decided so."""
     if span is None:
         return
