@@ -52,8 +52,9 @@ class DiffusionEngine:
     """Fills forms with a language model and enforces the schema in every denoising step.
 
     token_budget: tokens of one batch, prompts and answers together. steps: the most passes of a block, instead of
-    those of `effort`. `timings` has the seconds spent so far in each stage. Raises UsageError for an unknown effort or
-    a budget below one token.
+    those of `effort`. `timings` has the seconds spent so far in each stage; `counts` the records so far, their passes,
+    their tokens, and how many of these the model chose. Raises UsageError for an unknown effort or a budget below one
+    token.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class DiffusionEngine:
         self.model, self.token_budget, self.calibration = model, token_budget, calibration
         self.effort = effort_of(effort, steps)
         self.timings = dict.fromkeys(("prepare", "decode", "read"), 0.0)
+        self.counts = dict.fromkeys(("records", "passes", "tokens", "chosen"), 0)
         self._decoder = Denoiser(model.decoder, model.tokenizer, settings_of(self.effort.name, steps))
 
     @property
@@ -178,6 +180,13 @@ class DiffusionEngine:
 
     def _written(self, decoded: Decoded) -> Written:
         tokenizer = self.model.tokenizer
+        for name, more in (
+            ("records", 1),
+            ("passes", decoded.passes),
+            ("tokens", len(decoded.tokens)),
+            ("chosen", sum(decoded.chosen)),
+        ):
+            self.counts[name] += more
         lengths = [len(tokenizer.decode([token])) for token in decoded.tokens]
         return Written(decoded.text, lengths, decoded.posteriors, decoded.chosen, decoded.passes, decoded.reopened)
 

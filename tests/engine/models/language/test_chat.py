@@ -53,10 +53,10 @@ def test_special_tokens_in_a_message_are_plain_text(tmp_path: Path) -> None:
 
 def test_parts_of_a_content_are_encoded_apart(tmp_path: Path) -> None:
     tokenizer, chat = texts(tmp_path)
-    shared = "Document:\n"
+    shared = "Document:\nInvoice num"
     begin = chat.render([{"role": "user", "content": (shared, "")}])
     common = begin.index(302)
-    for document in ("\n\nx", " y", "Invoice number: 3", ""):
+    for document in ("ber: A-17", "\n\nx", " y", ""):
         tokens = chat.render([{"role": "user", "content": (shared, document)}])
         assert tokens[:common] == begin[:common]
         assert tokenizer.decode(tokens[:common]).endswith(shared.encode())

@@ -35,6 +35,7 @@ def sentencepiece(folder: Path) -> TokenizerFile:
     pieces = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256))]
     pieces += ["▁", *"abcdefghijklmnopqrstuvwxyz</>", "▁a", "ab", "</", "s>", "▁ab"]
     merges = [("▁", "a"), ("a", "b"), ("<", "/"), ("s", ">"), ("▁a", "b"), ("</", "s>")]
+    # The last merge spells the special token </s>.
     vocabulary = {piece: token for token, piece in enumerate(pieces)}
     model = models.BPE(vocabulary, merges, unk_token="<unk>", fuse_unk=True, byte_fallback=True)
     tokenizer = tokenizers.Tokenizer(model)
@@ -97,6 +98,13 @@ def test_a_stretch_of_a_prompt_is_cut_as_published(both: dict[str, Tokenizer], f
         for text in ("ab ab", "e\u0301 x", "  a"):
             assert both[kind].encode_run(text) == published.encode(text, add_special_tokens=False).ids
     assert both["pieces"].decode(both["pieces"].encode_run("ab")) == b" ab"
+
+
+def test_no_text_becomes_a_special_token_that_the_vocabulary_could_spell(both: dict[str, Tokenizer]) -> None:
+    tokenizer = both["pieces"]
+    for tokens in (tokenizer.encode("a</s>b"), tokenizer.encode_run("a</s>b")):
+        assert tokenizer.added["</s>"].id not in tokens
+        assert tokenizer.decode(tokens).strip() == b"a</s>b"
 
 
 def test_the_vocabulary_has_the_bytes_of_every_plain_token(both: dict[str, Tokenizer]) -> None:
