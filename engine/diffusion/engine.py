@@ -14,7 +14,8 @@ import torch
 from cinnabar.engine.demanded import without_made_up_choices
 from cinnabar.engine.diffusion.answer import Written, read_written
 from cinnabar.engine.diffusion.budget import answer_budget
-from cinnabar.engine.diffusion.denoiser import Decoded, Denoiser, Undecoded
+from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
+from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.diffusion.record_graph import RecordGraph, record_graph
 from cinnabar.engine.diffusion.remaining import Remaining
