@@ -41,7 +41,8 @@ class Written:
     """A record's text as a model wrote it.
 
     lengths: the bytes of each token; posteriors: that of each at its commit; chosen: False for a token that was
-    forced. `steps` counts forward passes, `reopened` the tokens that were masked again.
+    forced. `steps` counts forward passes, `reopened` the tokens that were masked again. log_mass: the natural logarithm
+    of the model's share on allowed texts, of the whole record.
     """
 
     text: bytes
@@ -50,6 +51,7 @@ class Written:
     chosen: Sequence[bool]
     steps: int = 0
     reopened: int = 0
+    log_mass: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ class Certainty:
 
     def __init__(self, written: Written) -> None:
         self._text, self._written = written.text, written
+        self.log_mass = round(written.log_mass, 4)
         self._ends = list(accumulate(written.lengths))
 
     def of(self, span: ByteSpan, number: bool = False) -> Sureness | None:
@@ -176,9 +179,10 @@ def _value(
     span = decided.get(pointers.get(answered.key, ""))
     number = text is not None and text[0] not in '"tfn'
     sure = None if certainty is None or span is None else certainty.of(span, number)
+    mass = 0.0 if certainty is None else certainty.log_mass
     if text is None:
         absent = ABSENT if sure is None else round(sure.product, 4)
-        return Value(slot.minimal.encode(), True, 0.0, absent, demanded=answered.demanded)
+        return Value(slot.minimal.encode(), True, 0.0, absent, demanded=answered.demanded, allowed_mass=mass)
     if sure is None:
         # If the schema allows other texts, only a lack of room forces a value, and it is none of the model's.
         only = 1.0 if len(slot.automaton.shortest_texts(2)) == 1 else 0.0
@@ -191,6 +195,7 @@ def _value(
         (found.span,) if found is not None and found.span else (),
         answered.origin,
         demanded=answered.demanded,
+        allowed_mass=mass,
         rival=round(1.0 - sure.least, 4),
     )
 

@@ -42,7 +42,7 @@ def written(record: Any, sure: dict[str, float] | None = None, forced: str = "")
     tokens = TOKEN.findall(text)
     posteriors = [(sure or {}).get(token.decode(), 1.0) for token in tokens]
     chosen = [token.decode() not in forced.split() for token in tokens]
-    return Written(text, [len(token) for token in tokens], posteriors, chosen, steps=4, reopened=1)
+    return Written(text, [len(token) for token in tokens], posteriors, chosen, 4, 1, log_mass=-2.5)
 
 
 def answered(record: Any, sure: dict[str, float] | None = None, forced: str = "", **known: str | None) -> Filled:
@@ -72,6 +72,7 @@ def test_a_record_has_evidence_for_every_value() -> None:
 def test_the_confidence_of_a_value_is_the_product_over_its_chosen_tokens() -> None:
     leaf = answered(note(), {"R": 0.5, "77": 0.8}).leaves["/number"]
     assert (leaf.confidence, leaf.posterior) == (0.4, 0.4)
+    assert leaf.allowed_mass == -2.5
     assert leaf.rival == 0.5  # what the least sure token left to others
 
 
