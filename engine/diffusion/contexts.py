@@ -20,6 +20,8 @@ Ints = npt.NDArray[np.int64]
 
 #: Tokens of a prompt that are read in one pass, at most; shared prefixes that are kept.
 PREFILL, PREFIXES = 512, 2
+#: Padding tokens that are worth a pass of their own.
+SPARED = 16
 
 
 class Context(Protocol):
@@ -29,8 +31,8 @@ class Context(Protocol):
         """Returns [N, D], after one pass: the hidden states that score each row's `wanted` positions (absolute)."""
         ...
 
-    def reject(self, row: int) -> None:
-        """Takes back what the last pass kept of the blocks that it wrote for this row."""
+    def rewind(self, row: int, begin: int) -> None:
+        """Takes back what is kept of this row from this border of blocks on."""
         ...
 
     def select(self, rows: Ints) -> None:
@@ -60,7 +62,7 @@ class FullContext:
         shift = int(self._decoder.traits.shift)
         return _picked(made, [at - shift for at in wanted])
 
-    def reject(self, row: int) -> None:
+    def rewind(self, row: int, begin: int) -> None:
         """Nothing is kept."""
 
     def select(self, rows: Ints) -> None:
@@ -70,48 +72,57 @@ class FullContext:
 class CachedContext:
     """Causal and block-causal attention: finished blocks are read once, with the next block's first pass.
 
-    `cached` [R] is the position of each row up to which its keys are kept.
+    The cache holds each row's finished blocks.
     """
 
-    def __init__(self, decoder: Decoder, cache: Cache, cached: Ints) -> None:
-        self._decoder, self._cache, self._cached = decoder, cache, cached
-        self._before, self._began = cached, cache.length
+    def __init__(self, decoder: Decoder, cache: Cache) -> None:
+        self._decoder, self._cache = decoder, cache
 
     def hidden(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> torch.Tensor:
         """See `Context`."""
         traits = self._decoder.traits
-        masked = traits.mask is not None
-        borders = np.array([_border(s) for s in sequences], np.int64)
-        behind = int((borders - self._cached).max())
-        opened = traits.block if masked and any(s.block is not None for s in sequences) else 0
-        tokens = np.zeros((len(sequences), behind + opened), np.int64)
-        positions = np.full_like(tokens, NOWHERE)
-        for row, (sequence, border) in enumerate(zip(sequences, borders.tolist(), strict=True)):
-            begin = int(self._cached[row])
-            end = border + (opened if sequence.block is not None else 0)
-            place = slice(behind - (border - begin), behind + end - border)
-            tokens[row, place] = _shown(sequence.tokens[begin:end], traits)
-            positions[row, place] = np.arange(begin, end)
-        made = _read(self._decoder, self._cache, tokens, positions)
-        self._began = self._cache.length - behind - opened
-        self._cache.keep(self._began + behind)
-        self._before, self._cached = self._cached, borders
-        shift = int(traits.shift)
-        return _picked(made, [at - border + behind - shift for at, border in zip(wanted, borders, strict=True)])
+        opened = traits.block if traits.mask is not None else 0
+        begins = self._cache.lengths.tolist()
+        borders = [_border(sequence) for sequence in sequences]
+        ends = [
+            border + (opened if sequence.block is not None else 0)
+            for sequence, border in zip(sequences, borders, strict=True)
+        ]
+        parts: dict[int, torch.Tensor] = {}
+        for rows in self._groups(np.subtract(ends, begins)):
+            self._cache.narrow(torch.from_numpy(rows))
+            inputs = [_shown(sequences[row].tokens[begins[row] : ends[row]], traits) for row in rows]
+            made = _read(self._decoder, self._cache, *_aligned(inputs, [begins[row] for row in rows]))
+            # The rows end alike, at the right.
+            first = [ends[row] - made.shape[1] + int(traits.shift) for row in rows]
+            for row, states, shift in zip(rows.tolist(), made, first, strict=True):
+                parts[row] = states[torch.from_numpy(wanted[row] - shift).to(states.device)]
+        self._cache.keep(torch.tensor(borders))
+        return torch.cat([parts[row] for row in range(len(sequences))])
 
-    def reject(self, row: int) -> None:
+    def _groups(self, widths: Ints) -> list[Ints]:
+        """Returns the rows in one group, or in two if that spares many padding tokens."""
+        order = np.argsort(widths, kind="stable")
+        placed = widths[order]
+        count = np.arange(1, len(placed))
+        spared = count * (placed[-1] - placed[:-1])
+        # An accelerator computes padding beside the rest, while a second pass takes as long as the first.
+        if not len(spared) or spared.max() < SPARED or self._decoder.device.type != "cpu":
+            return [np.arange(len(widths))]
+        cut = int(spared.argmax()) + 1
+        return [np.sort(order[:cut]), np.sort(order[cut:])]
+
+    def rewind(self, row: int, begin: int) -> None:
         """See `Context`."""
-        self._cache.forget(torch.tensor([row], device=self._decoder.device), self._began)
-        self._cached[row] = self._before[row]
+        lengths = self._cache.lengths.clone()
+        # With the shift the last token before the border scores the first one behind it.
+        lengths[row] = min(int(lengths[row]), begin - int(self._decoder.traits.shift))
+        self._cache.keep(lengths)
 
     def select(self, rows: Ints) -> None:
-        """See `Context`; it also drops places of the cache that no row needs."""
+        """See `Context`."""
         if len(rows) < self._cache.rows:
-            self._cache.select(torch.from_numpy(rows).to(self._decoder.device))
-            self._cached = self._cached[rows]
-        # Rows whose blocks begin in different passes leave holes in each other's places.
-        if len(rows) and self._cache.length > 2 * int(self._cached.max()) + 64:
-            self._cache.compact()
+            self._cache.select(torch.from_numpy(rows))
 
 
 class Prefill:
@@ -123,21 +134,13 @@ class Prefill:
 
     def __call__(self, sequences: Sequence[OpenSequence], prefix: tuple[int, ...]) -> CachedContext:
         """Returns the context of sequences whose prompts begin with this prefix, which ends at a border of blocks."""
-        decoder, traits = self._decoder, self._decoder.traits
-        rows = torch.zeros(len(sequences), dtype=torch.long, device=decoder.device)
-        cache = self._prefix(prefix).copy(rows)
+        decoder, begin = self._decoder, len(prefix)
+        cache = self._prefix(prefix).copy(torch.zeros(len(sequences), dtype=torch.long))
         # With the shift the last token of the prompt scores the first one of the answer.
-        ends = np.array([_border(s) - int(traits.shift) for s in sequences], np.int64)
-        ends = np.maximum(ends, len(prefix))
-        longest = int(ends.max()) - len(prefix)
-        tokens = np.zeros((len(sequences), longest), np.int64)
-        positions = np.full_like(tokens, NOWHERE)
-        for row, (sequence, end) in enumerate(zip(sequences, ends.tolist(), strict=True)):
-            place = slice(longest - (end - len(prefix)), longest)
-            tokens[row, place] = sequence.tokens[len(prefix) : end]
-            positions[row, place] = np.arange(len(prefix), end)
-        self._fill(cache, tokens, positions)
-        return CachedContext(decoder, cache, ends)
+        ends = [max(_border(sequence) - int(decoder.traits.shift), begin) for sequence in sequences]
+        parts = [sequence.tokens[begin:end] for sequence, end in zip(sequences, ends, strict=True)]
+        self._fill(cache, *_aligned(parts, [begin] * len(parts)))
+        return CachedContext(decoder, cache)
 
     def _prefix(self, prefix: tuple[int, ...]) -> Cache:
         found = self._kept.get(prefix)
@@ -172,6 +175,17 @@ def _read(decoder: Decoder, cache: Cache, tokens: Ints, positions: Ints) -> torc
         cache,
     )
     return made
+
+
+def _aligned(texts: Sequence[Ints], begins: Sequence[int]) -> tuple[Ints, Ints]:
+    """Returns (tokens, positions), each [R, T]: texts that begin at these positions, padded on the left."""
+    width = max(map(len, texts))
+    tokens = np.zeros((len(texts), width), np.int64)
+    positions = np.full_like(tokens, NOWHERE)
+    for row, (text, begin) in enumerate(zip(texts, begins, strict=True)):
+        place = slice(width - len(text), width)
+        tokens[row, place], positions[row, place] = text, np.arange(begin, begin + len(text))
+    return tokens, positions
 
 
 def _border(sequence: OpenSequence) -> int:

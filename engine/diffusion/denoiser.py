@@ -7,7 +7,6 @@ tokens of the witness are committed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +15,10 @@ import torch
 from cinnabar.engine.denoising import GRAIN
 from cinnabar.engine.diffusion.class_scores import ClassScores
 from cinnabar.engine.diffusion.contexts import Context, FullContext, Prefill
+from cinnabar.engine.diffusion.decoded import Decoded, Run, Undecoded
 from cinnabar.engine.diffusion.forced import ForcedText, Spelling, TokenTexts
 from cinnabar.engine.diffusion.outlook import Constraint, Outlook, Span, Unconstrained
 from cinnabar.engine.diffusion.record_graph import RecordGraph
-from cinnabar.engine.diffusion.record_text import whole_record
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence, Task
 from cinnabar.engine.diffusion.settings import Settings, settings_of
 from cinnabar.engine.models.language.decoder import Decoder
@@ -30,58 +29,13 @@ Floats = npt.NDArray[np.float32]
 
 #: Graphs whose tables are kept.
 KEPT = 16
+#: How often an answer that the judge refuses goes back to the block in which it left the accepted states.
+REPAIRS = 4
 
 #: Gets the number of the step and, for each task, a whole valid record.
 Observer = Callable[[int, list[bytes]], None]
-#: May change committed tokens of the open blocks after a step, such as to put wrong ones in (`OpenSequence.commit`).
+#: May change the sequences after a step, such as to put wrong tokens in (`OpenSequence.replace`).
 Edit = Callable[[int, Sequence[OpenSequence]], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Decoded:
-    """The answer to a task.
-
-    text: the record. tokens: those that spell it. posteriors: of each token at its commit. chosen: whether the model
-    chose it; else it was forced. passes: forward passes that the request took part in, those of its prompt apart.
-    reopened: tokens that were masked again. log_mass: log share of the model's mass that the constraint left, summed
-    over the first passes of the blocks. accepted: whether the record is the decoded one; if not, the judge refused
-    that, and this is the last state that it accepts.
-    """
-
-    text: bytes
-    tokens: tuple[int, ...]
-    posteriors: tuple[float, ...]
-    chosen: tuple[bool, ...]
-    passes: int
-    reopened: int
-    log_mass: float
-    accepted: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Undecoded:
-    """A task without an answer: a reason code and a detail."""
-
-    code: str
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """The state of an answer after a step: the committed tokens and the witness, all that is spelled so far."""
-
-    tokens: Ints
-    posterior: Floats
-    chosen: npt.NDArray[np.bool_]
-
-
-class Run:
-    """One task while it is decoded: its sequence and the states that were shown."""
-
-    def __init__(self, index: int, sequence: OpenSequence) -> None:
-        self.index, self.sequence = index, sequence
-        self.shown: list[Shown] = []
-        self.failed: Undecoded | None = None
 
 
 class Denoiser:
@@ -131,32 +85,31 @@ class Denoiser:
                 continue
             origin = len(task.prompt) if self.decoder.traits.visibility == "full" else 0
             sequence = OpenSequence(task, self.block, origin, self.end, self.constrained)
-            groups.setdefault(self._prefix(sequence), []).append(Run(index, sequence))
+            groups.setdefault(self._prefix(sequence), []).append(Run(index, sequence, self.texts, self.constrained))
         steps = 0
         if observer is not None:
             observer(0, [*states])
         for prefix, runs in groups.items():
-            context = self._context([run.sequence for run in runs], prefix)
+            context: Context | None = None
             while True:
-                for run in runs:
-                    self._proceed(run.sequence)
-                kept = [run.failed is None and _reads(run.sequence) for run in runs]
+                kept = [self._proceeds(run, row, context) for row, run in enumerate(runs)]
                 for run, stays in zip(runs, kept, strict=True):
                     if not stays:
-                        results[run.index] = run.failed or self._result(run)
+                        results[run.index] = run.failed or run.result()
                 runs = [run for run, stays in zip(runs, kept, strict=True) if stays]
                 if not runs:
                     break
-                context.select(np.flatnonzero(kept))
+                if context is None:
+                    context = self._context([run.sequence for run in runs], prefix)
+                else:
+                    context.select(np.flatnonzero(kept))
                 self._step(context, runs)
                 steps += 1
                 if edit is not None:
                     edit(steps, [run.sequence for run in runs])
-                for run in runs:
-                    self._note(run)
                 if observer is not None:
                     for run in runs:
-                        states[run.index] = self._state(run, states[run.index])
+                        states[run.index] = run.shown(states[run.index])
                     observer(steps, [*states])
         return [result for result in results if result is not None]
 
@@ -179,6 +132,23 @@ class Denoiser:
                 self._graphs.pop(next(iter(self._graphs)))
             self._graphs[graph] = (Constraint(graph), ForcedText(graph, self.tokenizer, self.texts))
         return self._graphs[graph]
+
+    def _proceeds(self, run: Run, row: int, context: Context | None) -> bool:
+        """Writes forced text and closes full blocks; returns whether the run needs another pass."""
+        if run.failed is not None:
+            return False
+        self._proceed(run.sequence)
+        while run.sequence.done:
+            # A rule that no automaton knows can be broken by the whole record alone.
+            fault = run.fault() if run.repairs < REPAIRS else None
+            if fault is None:
+                return False
+            run.repairs += 1
+            begin = run.sequence.repair(*fault)
+            if context is not None:
+                context.rewind(row, begin)
+            self._proceed(run.sequence)
+        return True
 
     def _proceed(self, sequence: OpenSequence) -> None:
         """Writes forced text and closes full blocks, up to the next position that needs a pass."""
@@ -244,9 +214,9 @@ class Denoiser:
         return self.block > 1 and block.rounds < self.settings.rounds
 
     def _step(self, context: Context, runs: Sequence[Run]) -> None:
-        """Scores the open and the checked positions of all runs in one pass, and commits or re-masks tokens."""
-        checked, opened = [_checked(run.sequence) for run in runs], [_opened(run.sequence) for run in runs]
-        wanted = [np.concatenate(pair) for pair in zip(checked, opened, strict=True)]
+        """Scores the open and the doubtable positions of all runs in one pass, and commits or re-masks tokens."""
+        checked, scored = [_checked(run.sequence) for run in runs], [self._scored(run.sequence) for run in runs]
+        wanted = [np.concatenate(pair) for pair in zip(checked, scored, strict=True)]
         hidden = context.hidden([run.sequence for run in runs], wanted)
         for row, (run, scores) in enumerate(zip(runs, self._scores(runs, hidden, wanted), strict=True)):
             sequence, many = run.sequence, len(checked[row])
@@ -254,15 +224,30 @@ class Denoiser:
             if not scores.finite.all():
                 run.failed = Undecoded("model", "expected finite scores, got NaN or infinity")
                 continue
-            if sequence.checked is not None:
-                at = self._doubted(sequence, sequence.checked, checked[row], scores.at(slice(many)))
+            block = sequence.checked
+            if block is not None:
+                at, first = checked[row], block.first
+                # What is forced behind the last chosen token would be another text for another token.
+                outlook = self._outlook(sequence, first, int(at[-1]) + 1, at, scores.at(slice(many)))
+                at = self._doubted(outlook, at, first)
                 if len(at):
-                    sequence.reopen(sequence.checked, at)
-                    context.reject(row)
+                    sequence.reopen(block, at)
+                    context.rewind(row, block.begin)
                     continue
                 sequence.checked = None
             if sequence.block is not None:
-                run.failed = self._commit(sequence, sequence.block, opened[row], scores.at(slice(many, None)))
+                run.failed = self._commit(sequence, sequence.block, scored[row], scores.at(slice(many, None)))
+
+    def _scored(self, sequence: OpenSequence) -> Ints:
+        """Returns the positions of the open block to score: the open ones, and committed ones that may be doubted."""
+        block = sequence.block
+        if block is None:
+            return np.zeros(0, np.int64)
+        part = slice(block.first, block.stop)
+        scored = sequence.tokens[part] < 0
+        if self.decoder.traits.revises:
+            scored |= sequence.chosen[part] & (sequence.doubts[part] < self.settings.rounds)
+        return block.first + np.flatnonzero(scored)
 
     def _scores(self, runs: Sequence[Run], hidden: torch.Tensor, wanted: Sequence[Ints]) -> list[ClassScores]:
         """Returns the scores of each run's wanted positions; those of one graph are computed together."""
@@ -277,7 +262,12 @@ class Denoiser:
             part = hidden
             if len(graphs) > 1:
                 part = torch.cat([hidden[cuts[row] : cuts[row + 1]] for row in rows])
-            scores = classes.scores(self.decoder, part, np.concatenate([held[row] for row in rows]))
+            bans, begin = list[tuple[int, int]](), 0
+            for row in rows:
+                for at, token in runs[row].sequence.bans:
+                    bans += [(begin + int(place), token) for place in np.flatnonzero(wanted[row] == at)]
+                begin += len(held[row])
+            scores = classes.scores(self.decoder, part, np.concatenate([held[row] for row in rows]), bans)
             begin = 0
             for row in rows:
                 found[row] = scores.at(slice(begin, begin + len(held[row])))
@@ -290,32 +280,47 @@ class Denoiser:
         assert self._free is not None
         return self._free
 
-    def _outlook(self, sequence: OpenSequence, span: Span, scores: ClassScores) -> Outlook:
-        return self._constraint(sequence.task.graph if self.constrained else None).outlook(span, scores)
+    def _outlook(
+        self, sequence: OpenSequence, begin: int, stop: int, scored: Ints, scores: ClassScores
+    ) -> Outlook:
+        """Returns the outlook of the positions [begin, stop) of a block."""
+        block = sequence.checked or sequence.block
+        assert block is not None
+        state = block.ahead if begin == block.front else block.state
+        span = Span(state, sequence.tokens[begin:stop], scored - begin, sequence.limit - stop)
+        constraint = self._constraint(sequence.task.graph if self.constrained else None)
+        return constraint.outlook(span, scores)
 
-    def _doubted(self, sequence: OpenSequence, block: Block, at: Ints, scores: ClassScores) -> Ints:
-        """Returns the positions of a full block whose tokens the model no longer believes."""
-        stop = int(at[-1]) + 1
-        # The text behind the last chosen token is forced by it, and would be another one for another token.
-        span = Span(block.state, sequence.tokens[block.first : stop], at - block.first, sequence.limit - stop)
-        outlook = self._outlook(sequence, span, scores)
-        now, other = _grade(outlook.posterior[span.scored]), _grade(outlook.runner_up[span.scored])
+    def _doubted(self, outlook: Outlook, at: Ints, begin: int) -> Ints:
+        """Returns those of the positions `at` whose tokens the model no longer believes, given all others."""
+        now, other = _grade(outlook.posterior[at - begin]), _grade(outlook.runner_up[at - begin])
         low, apart = self.settings.doubt * GRAIN, self.settings.margin * GRAIN
         return at[(now < low) & (other - now >= apart)]
 
     def _commit(self, sequence: OpenSequence, block: Block, at: Ints, scores: ClassScores) -> Undecoded | None:
-        """Commits the certain tokens of the witness of the open block, or the most certain one."""
-        tokens = sequence.tokens[block.front : block.stop]
-        span = Span(block.ahead, tokens, at - block.front, sequence.limit - block.stop)
-        outlook = self._outlook(sequence, span, scores)
+        """Commits the certain tokens of the witness of the open block, or the most certain one; masks doubted ones."""
+        block.passes += 1
+        begin = min(int(at[0]), block.front)
+        begin = block.front if begin == block.front else block.first
+        outlook = self._outlook(sequence, begin, block.stop, at, scores)
+        held = at[sequence.tokens[at] >= 0]
+        doubted = self._doubted(outlook, held, begin) if block.passes < self.settings.passes else held[:0]
+        if len(doubted):
+            sequence.mask(doubted)
+            sequence.doubts[doubted] += 1
+            # The tokens beside it are weighed without it.
+            outlook = self._outlook(sequence, begin, block.stop, at, scores)
         if not outlook.complete:
             return Undecoded("model", "expected committed tokens that a record can go on from")
-        if not block.passes and not block.rounds:
+        if block.passes == 1 and not block.rounds:
             sequence.log_mass += outlook.log_mass
-        block.passes += 1
-        sequence.witness[block.front : block.stop] = outlook.witness
-        sequence.posterior[block.front + span.scored] = outlook.posterior[span.scored]
+        tokens = sequence.tokens[begin : block.stop]
+        opened = np.flatnonzero(tokens < 0)
+        sequence.witness[begin + opened] = outlook.witness[opened]
+        sequence.posterior[begin + opened] = outlook.posterior[opened]
         eligible = (tokens < 0) & ~_tail(tokens, outlook.witness, self.end)
+        # A doubted token is scored again when it is no longer visible.
+        eligible[doubted - begin] = False
         alone = eligible & (outlook.choices == 1)
         eligible &= ~alone
         grade = np.where(eligible, _grade(outlook.posterior), -1)
@@ -325,80 +330,11 @@ class Denoiser:
         elif not picked.any() and eligible.any():
             picked[grade.argmax()] = True
         for places, chosen in ((alone, False), (picked, True)):
-            where = block.front + np.flatnonzero(places)
+            where = begin + np.flatnonzero(places)
             sequence.commit(where, outlook.witness[places], outlook.posterior[places], chosen)
+        if len(doubted):
+            block.rewind()
         return None
-
-    def _note(self, run: Run) -> None:
-        """Keeps the state of the answer: the committed tokens and the witness."""
-        sequence, judge = run.sequence, run.sequence.task.judge
-        block = sequence.block
-        stop = sequence.limit if block is None else block.stop
-        tokens = sequence.tokens[sequence.begin : stop]
-        tokens = np.where(tokens < 0, sequence.witness[sequence.begin : stop], tokens)
-        ended = np.flatnonzero(tokens == self.end)
-        tokens = tokens[: ended[0]] if len(ended) else tokens
-        if run.failed is not None or (tokens < 0).any():
-            return  # A block that was just masked again has no witness yet.
-        part = slice(sequence.begin, sequence.begin + len(tokens))
-        shown = Shown(tokens, sequence.posterior[part].copy(), sequence.chosen[part] | (sequence.tokens[part] < 0))
-        run.shown = [*run.shown, shown] if judge is not None else [shown]
-
-    def _record(self, run: Run, shown: Shown) -> bytes:
-        text = self.texts.text(shown.tokens.tolist())
-        return whole_record(run.sequence.task.graph, text) if self.constrained else text
-
-    def _state(self, run: Run, before: bytes) -> bytes:
-        """Returns the whole record to show now: that of the last step, or `before` if the judge refuses it."""
-        judge = run.sequence.task.judge if self.constrained else None
-        if not run.shown:
-            return before
-        text = self._record(run, run.shown[-1])
-        return text if judge is None or judge(text) else before
-
-    def _result(self, run: Run) -> Decoded:
-        sequence, task = run.sequence, run.sequence.task
-        tokens = sequence.answer()
-        part = slice(sequence.begin, sequence.begin + len(tokens))
-        posterior, chosen = sequence.posterior[part], sequence.chosen[part]
-        text, accepted = self.texts.text(tokens.tolist()), True
-        if self.constrained and task.judge is not None and not task.judge(text):
-            accepted = False
-            text, tokens, posterior, chosen = self._last_accepted(run, task.judge)
-        return Decoded(
-            text=text,
-            tokens=tuple(tokens.tolist()),
-            posteriors=tuple(posterior.tolist()),
-            chosen=tuple(chosen.tolist()),
-            passes=sequence.passes,
-            reopened=sequence.reopened,
-            log_mass=sequence.log_mass,
-            accepted=accepted,
-        )
-
-    def _last_accepted(
-        self, run: Run, judge: Callable[[bytes], bool]
-    ) -> tuple[bytes, Ints, Floats, npt.NDArray[np.bool_]]:
-        """Returns the last state that the judge accepts; what completes it has the posterior 0."""
-        nothing = Shown(np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(0, np.bool_))
-        shown, text = nothing, run.sequence.task.minimal
-        for earlier in reversed(run.shown):
-            record = self._record(run, earlier)
-            if judge(record):
-                shown, text = earlier, record
-                break
-        rest = self.texts.spell(text[len(self.texts.text(shown.tokens.tolist())) :])
-        return (
-            text,
-            np.concatenate([shown.tokens, np.array(rest, np.int64)]),
-            np.concatenate([shown.posterior, np.zeros(len(rest), np.float32)]),
-            np.concatenate([shown.chosen, np.ones(len(rest), np.bool_)]),
-        )
-
-
-def _reads(sequence: OpenSequence) -> bool:
-    """Whether a sequence needs another pass."""
-    return sequence.block is not None or sequence.checked is not None
 
 
 def _checked(sequence: OpenSequence) -> Ints:
@@ -407,14 +343,6 @@ def _checked(sequence: OpenSequence) -> Ints:
     if block is None:
         return np.zeros(0, np.int64)
     return block.first + np.flatnonzero(sequence.chosen[block.first : block.stop])
-
-
-def _opened(sequence: OpenSequence) -> Ints:
-    """Returns the open positions of the open block."""
-    block = sequence.block
-    if block is None:
-        return np.zeros(0, np.int64)
-    return block.front + np.flatnonzero(sequence.tokens[block.front : block.stop] < 0)
 
 
 def _tail(tokens: Ints, witness: Ints, end: int) -> npt.NDArray[np.bool_]:

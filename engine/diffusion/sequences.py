@@ -65,7 +65,8 @@ class OpenSequence:
     tokens: [T] int64, -1 where open. chosen: [T] bool, tokens that the model chose; the others are forced. witness: [T]
     int64, of the open block, -1 where it was not scanned. posterior: [T] float32, of each token at its commit, and of
     the witness's tokens where the block is open. `block` is the open block, None if the answer is whole;
-    `checked` is a full block whose tokens the next pass scores again.
+    `checked` is a full block whose tokens the next pass scores again. doubts: [T] int64, how often each position was
+    masked again while its block was open. bans: positions with a token that they must not have.
     """
 
     def __init__(self, task: Task, size: int, origin: int, end: int, constrained: bool) -> None:
@@ -78,6 +79,9 @@ class OpenSequence:
         self.chosen: Bools = np.zeros(length, np.bool_)
         self.posterior: Floats = np.ones(length, np.float32)
         self.witness: Ints = np.full(length, -1, np.int64)
+        self.doubts: Ints = np.zeros(length, np.int64)
+        self.bans: list[tuple[int, int]] = []
+        self._blocks: list[Block] = []
         self.passes = self.reopened = 0
         self.log_mass = 0.0
         at = origin + (self.begin - origin) // size * size
@@ -85,7 +89,9 @@ class OpenSequence:
         self.checked: Block | None = None
 
     def _block(self, begin: int, first: int, state: int) -> Block:
-        return Block(begin, begin + self.size, first, min(begin + self.size, self.limit), state)
+        made = Block(begin, begin + self.size, first, min(begin + self.size, self.limit), state)
+        self._blocks.append(made)
+        return made
 
     def advance(self) -> None:
         """Moves the open block's front over its committed tokens."""
@@ -108,6 +114,11 @@ class OpenSequence:
         ended = block.front > block.first and self.tokens[block.front - 1] == self.end
         return bool(ended) or block.front == self.limit
 
+    @property
+    def done(self) -> bool:
+        """Whether no position is left to score."""
+        return self.block is None and self.checked is None
+
     def open_next(self) -> None:
         """Opens the block behind the full one."""
         assert self.block is not None
@@ -117,19 +128,52 @@ class OpenSequence:
         """Commits tokens at these positions."""
         self.tokens[at], self.posterior[at], self.chosen[at] = tokens, posterior, chosen
 
+    def alternatives(self, at: int) -> Ints:
+        """Returns the other tokens that a record could have at a committed position, all else equal.
+
+        They are those of its class: these lead from every state to the same one.
+        """
+        kinds = self.task.graph.token_class
+        same = np.flatnonzero(kinds == kinds[self.tokens[at]])
+        others: Ints = same[same != self.tokens[at]]
+        return others
+
+    def replace(self, at: int, token: int) -> None:
+        """Puts another token in the place of a committed one; `alternatives` tells which ones a record allows."""
+        self.tokens[at] = token
+
     def reopen(self, block: Block, at: Ints) -> None:
         """Masks positions of a block again and drops all that follows the block."""
         ends = np.flatnonzero(self.tokens[block.first : block.stop] == self.end)
         # Behind the first end token there are only end tokens, which fill the block.
-        last = block.first + int(ends[0]) + 1 if len(ends) else block.stop
-        for places in (at, slice(last, None)):
-            self.tokens[places] = self.witness[places] = -1
-            self.chosen[places], self.posterior[places] = False, 1.0
-        self.reopened += len(at)
+        self._drop(block.first + int(ends[0]) + 1 if len(ends) else block.stop)
+        self._blocks = [earlier for earlier in self._blocks if earlier.begin <= block.begin]
+        self.mask(at)
         block.rounds += 1
         block.passes = 0
         block.rewind()
         self.block, self.checked = block, None
+
+    def mask(self, at: Ints) -> None:
+        """Masks committed positions again."""
+        self.tokens[at] = self.witness[at] = -1
+        self.chosen[at], self.posterior[at] = False, 1.0
+        self.reopened += len(at)
+
+    def repair(self, at: int, token: int) -> int:
+        """Goes back to this position, which must not have this token again; returns the begin of its block."""
+        self.bans.append((at, token))
+        block = next(block for block in reversed(self._blocks) if block.first <= at)
+        self._blocks = [earlier for earlier in self._blocks if earlier.begin < block.begin]
+        self.reopened += int(self.chosen[at:].sum())
+        self._drop(at)
+        self.block, self.checked = self._block(block.begin, block.first, block.state), None
+        return block.begin
+
+    def _drop(self, begin: int) -> None:
+        part = slice(begin, None)
+        self.tokens[part] = self.witness[part] = -1
+        self.chosen[part], self.posterior[part], self.doubts[part] = False, 1.0, 0
 
     def answer(self) -> Ints:
         """Returns the committed tokens of the answer up to its end token or its first open position."""

@@ -180,8 +180,6 @@ class Decoder(nn.Module):
         turn = self.rotary(positions.clamp_min(0), x.dtype)
         for layer, part in enumerate(self.model.layers):
             x = part(x, turn, attend, cache, layer)
-        if cache is not None:
-            cache.length = cache.positions.shape[1]
         normed: torch.Tensor = self.model.norm(x)
         return normed
 
@@ -194,7 +192,7 @@ class Decoder(nn.Module):
 def visible(traits: Traits, queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
     """[R, T, S] bool, whether the query at each of [R, T] positions sees the key at each of [R, S] positions.
 
-    A padding query sees the last T places, so that its softmax is over something.
+    A padding query sees all places, so that its softmax is over something.
     """
     at, of = queries.unsqueeze(2), keys.unsqueeze(1)
     held = of != NOWHERE

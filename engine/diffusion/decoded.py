@@ -1,0 +1,136 @@
+"""The states of an answer while it is decoded, and its result.
+
+A state is a whole record: the committed tokens, the witness of the open block, and a smallest rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cinnabar.engine.diffusion.forced import TokenTexts
+from cinnabar.engine.diffusion.record_text import whole_record
+from cinnabar.engine.diffusion.sequences import OpenSequence
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """The answer to a task.
+
+    text: the record. tokens: those that spell it. posteriors: of each token at its commit. chosen: whether the model
+    chose it; else it was forced. passes: forward passes that the request took part in, those of its prompt apart.
+    reopened: tokens that were masked again. log_mass: log share of the model's mass that the constraint left, summed
+    over the first passes of the blocks. accepted: whether the record is the decoded one; if not, the judge refused
+    that, and this is the longest beginning that it accepts, with a smallest rest.
+    """
+
+    text: bytes
+    tokens: tuple[int, ...]
+    posteriors: tuple[float, ...]
+    chosen: tuple[bool, ...]
+    passes: int
+    reopened: int
+    log_mass: float
+    accepted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Undecoded:
+    """A task without an answer: a reason code and a detail."""
+
+    code: str
+    detail: str
+
+
+class Run:
+    """One task while it is decoded: its sequence, and its last state.
+
+    `index` is the task's place, `failed` the reason for which it cannot be decoded, `repairs` how often it went back.
+    Without `constrained` no state is completed or judged.
+    """
+
+    def __init__(self, index: int, sequence: OpenSequence, texts: TokenTexts, constrained: bool) -> None:
+        self.index, self.sequence = index, sequence
+        self.failed: Undecoded | None = None
+        self.repairs = 0
+        self._texts, self._constrained = texts, constrained
+        self._judge = sequence.task.judge if constrained else None
+
+    def shown(self, before: bytes) -> bytes:
+        """Returns the record of the present state, or `before` if the judge refuses it or there is none.
+
+        A block that was just masked again has no witness yet.
+        """
+        sequence = self.sequence
+        stop = sequence.limit if sequence.block is None else sequence.block.stop
+        tokens = sequence.tokens[sequence.begin : stop]
+        tokens = np.where(tokens < 0, sequence.witness[sequence.begin : stop], tokens)
+        ended = np.flatnonzero(tokens == sequence.end)
+        tokens = tokens[: ended[0]] if len(ended) else tokens
+        if self.failed is not None or (tokens < 0).any():
+            return before
+        text = self._record(tokens)
+        return text if self._accepts(text) else before
+
+    def fault(self) -> tuple[int, int] | None:
+        """Returns the position and the token with which the answer left the records that the judge accepts.
+
+        None if the judge accepts the whole answer, or no beginning of it.
+        """
+        tokens, chosen = self._part()
+        if self._accepts(self._texts.text(tokens.tolist())):
+            return None
+        at = self._accepted_tokens(tokens)
+        # A forced token follows from one that the model chose.
+        while at >= 0 and not chosen[at]:
+            at -= 1
+        return None if at < 0 else (self.sequence.begin + at, int(tokens[at]))
+
+    def result(self) -> Decoded:
+        """Returns the whole answer, or the longest beginning of it that the judge accepts, with a smallest rest.
+
+        What completes a beginning has the posterior 0.
+        """
+        sequence = self.sequence
+        tokens, chosen = self._part()
+        text, many, rest = self._texts.text(tokens.tolist()), len(tokens), list[int]()
+        accepted = self._accepts(text)
+        if not accepted:
+            many = max(self._accepted_tokens(tokens), 0)
+            text = self._record(tokens[:many])
+            text = text if self._accepts(text) else sequence.task.minimal
+            while not text.startswith(self._texts.text(tokens[:many].tolist())):
+                many -= 1
+            rest = self._texts.spell(text[len(self._texts.text(tokens[:many].tolist())) :])
+        posterior = sequence.posterior[sequence.begin : sequence.begin + many]
+        return Decoded(
+            text=text,
+            tokens=(*tokens[:many].tolist(), *rest),
+            posteriors=(*posterior.tolist(), *(0.0 for _ in rest)),
+            chosen=(*chosen[:many].tolist(), *(True for _ in rest)),
+            passes=sequence.passes,
+            reopened=sequence.reopened,
+            log_mass=sequence.log_mass,
+            accepted=accepted,
+        )
+
+    def _part(self) -> tuple[Ints, npt.NDArray[np.bool_]]:
+        """Returns the committed tokens of the answer, and which of them were chosen."""
+        tokens = self.sequence.answer()
+        return tokens, self.sequence.chosen[self.sequence.begin : self.sequence.begin + len(tokens)]
+
+    def _accepts(self, text: bytes) -> bool:
+        return self._judge is None or self._judge(text)
+
+    def _record(self, tokens: Ints) -> bytes:
+        text = self._texts.text(tokens.tolist())
+        return whole_record(self.sequence.task.graph, text) if self._constrained else text
+
+    def _accepted_tokens(self, tokens: Ints) -> int:
+        """Returns how many of the tokens begin a record that the judge accepts, at most all but one; -1 for none."""
+        counts = reversed(range(len(tokens)))
+        return next((count for count in counts if self._accepts(self._record(tokens[:count]))), -1)

@@ -1,0 +1,50 @@
+"""A decoder that says given logits at each position, whatever its weights would say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from tiny_models import MASK, VOCABULARY
+
+from cinnabar.engine.models.language.cache import NOWHERE, Cache
+from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.engine.models.language.traits import Traits
+
+#: Returns the logits at a position [V], given the row's visible tokens by position.
+Script = Callable[[int, dict[int, int]], torch.Tensor]
+
+
+def favour(token: int, logit: float = 12.0) -> torch.Tensor:
+    """Logits that prefer one token."""
+    logits = torch.zeros(VOCABULARY.size)
+    logits[token] = logit
+    return logits
+
+
+class ScriptedDecoder(Decoder):
+    """Counts its passes and the positions that it reads; `read` has the positions of each pass, by row."""
+
+    def __init__(self, traits: Traits, script: Script) -> None:
+        super().__init__(traits)
+        self._script, self._said = script, list[torch.Tensor]()
+        self._visible: list[dict[int, int]] = []
+        self.read: list[list[list[int]]] = []
+
+    def forward(self, tokens: torch.Tensor, positions: torch.Tensor, cache: Cache | None = None) -> torch.Tensor:
+        """Returns in place of hidden states the numbers of what `logits` will say."""
+        if cache is not None:
+            cache.place(positions)
+        self.read.append([[p for p in row if p != NOWHERE] for row in positions.tolist()])
+        hidden = torch.zeros(*tokens.shape, 1)
+        for row, (line, places) in enumerate(zip(tokens.tolist(), positions.tolist(), strict=True)):
+            seen = {place: token for place, token in zip(places, line, strict=True) if token != MASK and place >= 0}
+            for at, place in enumerate(places):
+                self._said.append(self._script(place + int(self.traits.shift), seen))
+                hidden[row, at, 0] = len(self._said) - 1
+        return hidden
+
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Returns what the script said."""
+        return torch.stack([self._said[int(at)] for at in np.asarray(hidden[..., 0])])

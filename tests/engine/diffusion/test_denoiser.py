@@ -1,0 +1,371 @@
+"""Denoising: every state and every record is valid, no request depends on another, errors are mended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from effort import first
+from random_schemas import forms
+from scripted_decoder import ScriptedDecoder, favour
+from tiny_models import BLOCK, CAUSAL, END, FULL, KINDS, REVISING, TOKENIZER, VOCABULARY, decoder
+
+from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
+from cinnabar.engine.diffusion.denoiser import Denoiser
+from cinnabar.engine.diffusion.record_graph import RecordGraph, record_graph
+from cinnabar.engine.diffusion.sequences import OpenSequence, Task
+from cinnabar.engine.diffusion.settings import SETTINGS, settings_of
+from cinnabar.engine.diffusion.value_places import spaced
+from cinnabar.engine.lifting import Vocabulary
+from cinnabar.schemas import compile_schema
+from cinnabar.schemas.errors import ModelError, TooLarge, UsageError
+from cinnabar.schemas.form.form import Form
+
+INVOICE: dict[str, Any] = {
+    "name": {"type": "string", "maxLength": 9},
+    "date": {"type": "string", "format": "date"},
+    "total": {"type": ["number", "null"]},
+    "lines": {
+        "type": "array",
+        "maxItems": 3,
+        "items": {"type": "object", "properties": {"kind": {"enum": ["ab", "the", None]}}, "required": ["kind"]},
+    },
+}
+
+
+def form_of(properties: dict[str, Any], required: Sequence[str] | None = None) -> Form:
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": [*properties] if required is None else [*required],
+        "additionalProperties": False,
+    }
+    return compile_schema(schema).form
+
+
+@cache
+def graph_of_form(form: Form) -> RecordGraph:
+    return record_graph(form, VOCABULARY, "tiny")
+
+
+def accepted(form: Form, text: bytes) -> bool:
+    return form.judge is None or form.judge.accepts(json.loads(text))
+
+
+def task(form: Form, prompt: str = "Document: name", budget: int = 90, shared: int = 0) -> Task:
+    minimal = spaced(form.instance).encode()
+    tokens = TOKENIZER.encode(prompt)
+    return Task(tokens, shared, graph_of_form(form), budget, lambda text: accepted(form, text), minimal)
+
+
+def decoded(denoiser: Denoiser, *tasks: Task) -> list[Decoded]:
+    found = denoiser.decode(tasks)
+    assert all(isinstance(one, Decoded) for one in found), found
+    return [one for one in found if isinstance(one, Decoded)]
+
+
+def check_states(form: Form, kind: str, effort: str, seed: int) -> list[Decoded]:
+    """Decodes three requests; every state shown and every result must be a record."""
+    least = int(graph_of_form(form).distance[0])
+    tasks = [task(form, "Document" + " name" * n, least + extra) for n, extra in enumerate((0, 7, 60), 1)]
+    shown: list[list[bytes]] = []
+    denoiser = Denoiser(decoder(KINDS[kind], seed), TOKENIZER, effort)
+    found = denoiser.decode(tasks, lambda _, states: shown.append(states))
+    results = [one for one in found if isinstance(one, Decoded)]
+    assert len(results) == len(tasks), found
+    for result, one in zip(results, tasks, strict=True):
+        assert b"".join(VOCABULARY_TEXTS[token] for token in result.tokens) == result.text
+        assert len(result.tokens) == len(result.posteriors) == len(result.chosen)
+        assert len(result.tokens) < one.budget or not result.accepted
+    for state in [*(state for step in shown for state in step), *(result.text for result in results)]:
+        assert graph_of_form(form).automaton.accepts(state), state
+        assert accepted(form, state), state
+    assert len(shown) == max(result.passes for result in results) + 1
+    return results
+
+
+VOCABULARY_TEXTS = {
+    int(token): VOCABULARY.bytes[row, :size].tobytes()
+    for row, (token, size) in enumerate(zip(VOCABULARY.tokens, VOCABULARY.lengths, strict=True))
+}
+
+
+@pytest.mark.parametrize("effort", SETTINGS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_state_shown_is_a_record(kind: str, effort: str) -> None:
+    results = check_states(form_of(INVOICE, ["name", "lines"]), kind, effort, 1)
+    assert all(result.accepted for result in results)
+
+
+@pytest.mark.parametrize("seed", first(4, range(40)))
+def test_every_state_of_random_forms_is_a_record(seed: int) -> None:
+    kinds, efforts = [*KINDS], [*SETTINGS]
+    for compiled in forms(seed, 2):
+        try:
+            graph_of_form(compiled.form)
+        except TooLarge:
+            continue
+        check_states(compiled.form, kinds[seed % len(kinds)], efforts[seed % 3], seed)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_request_alone_gives_what_it_gives_in_a_batch(kind: str) -> None:
+    short, long = form_of({"kind": {"enum": ["ab", "the"]}}), form_of(INVOICE)
+    tasks = [task(long, "name " * n) for n in (1, 4, 9)] + [task(short, "one"), task(short, "name " * 5)]
+    denoiser = Denoiser(decoder(KINDS[kind], 3), TOKENIZER, "medium")
+    together = decoded(denoiser, *tasks)
+    for one, result in zip(tasks, together, strict=True):
+        (alone,) = decoded(denoiser, one)
+        assert (alone.text, alone.tokens, alone.chosen) == (result.text, result.tokens, result.chosen)
+        assert alone.passes == result.passes
+        assert alone.posteriors == pytest.approx(result.posteriors, abs=1e-3)
+
+
+def certain(text: str, prompt: int, traits: Any = BLOCK) -> ScriptedDecoder:
+    """A decoder that is sure of this answer behind a prompt of some tokens."""
+    answer = [*TOKENIZER.encode(text), END]
+
+    def script(position: int, _: dict[int, int]) -> torch.Tensor:
+        at = position - prompt
+        return favour(answer[at] if 0 <= at < len(answer) else END)
+
+    return ScriptedDecoder(traits, script)
+
+
+RECORD = '{"name": "Ann", "date": "2024-05-06", "total": 12.5, "lines": [{"kind": "ab"}, {"kind": null}]}'
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_certain_model_writes_its_answer_in_one_pass_a_block(kind: str) -> None:
+    traits, one = KINDS[kind], task(form_of(INVOICE))
+    model = certain(RECORD, len(one.prompt), traits)
+    (found,) = decoded(Denoiser(model, TOKENIZER, replace(settings_of("medium"), rounds=0, block=8)), one)
+    assert found.text.decode() == RECORD
+    begin, answer = len(one.prompt), [*found.tokens, END]
+    chosen = [begin + at for at, by_choice in enumerate(found.chosen) if by_choice]
+    if kind == "causal":
+        assert found.passes == len(chosen)
+    elif traits.visibility == "block_causal":
+        assert found.passes == len({at // traits.block for at in chosen})
+    else:
+        assert found.passes == len({(at - begin) // 8 for at in chosen})
+    assert len(answer) - 1 == len(TOKENIZER.encode(RECORD))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_forced_text_needs_no_pass(kind: str) -> None:
+    form = form_of({"name": {"const": "always the same"}, "kind": {"const": 12}})
+    (found,) = decoded(Denoiser(decoder(KINDS[kind]), TOKENIZER), task(form))
+    assert found.text == b'{"name": "always the same", "kind": 12}'
+    assert found.passes == 0
+    assert not any(found.chosen)
+
+
+@pytest.mark.parametrize("kind", ["block", "causal"])
+def test_a_shared_prefix_is_read_once(kind: str) -> None:
+    form, prefix = form_of({"kind": {"enum": ["ab", "the"]}}), "instructions and fields: "
+    shared = len(TOKENIZER.encode(prefix))
+    model = certain('{"kind": "ab"}', shared, KINDS[kind])
+    denoiser = Denoiser(model, TOKENIZER)
+    whole = shared // KINDS[kind].block * KINDS[kind].block
+    for _ in range(2):
+        denoiser.decode([task(form, prefix + text, shared=shared) for text in ("one", "another text", "three")])
+    times = np.zeros(whole, np.int64)
+    for row in (row for step in model.read for row in step):
+        for position in row:
+            if position < whole:
+                times[position] += 1
+    assert times.tolist() == [1] * whole
+
+
+@pytest.mark.parametrize("kind", ["block", "revising"])
+def test_each_finished_block_is_read_once_more_for_its_keys(kind: str) -> None:
+    one = task(form_of(INVOICE))
+    model = certain(RECORD, len(one.prompt), KINDS[kind])
+    settings = replace(settings_of("medium"), rounds=int(kind == "revising"))
+    (found,) = decoded(Denoiser(model, TOKENIZER, settings), one)
+    reads = [row for (row,) in model.read]
+    block = BLOCK.block
+    blocks = [sorted({at // block for at in row}) for row in reads]
+    written = [number for row in blocks for number in row[:-1]]
+    prompt = len(one.prompt) // block
+    assert written == [*range(max(prompt - 1, 0)), *range(prompt, max(written) + 1)]
+    # The revising model checks its last block, too: that pass reads it alone.
+    assert found.passes == len(reads) - 1
+
+
+def injected(kind: str, effort: str, at: int = 3) -> tuple[Decoded, list[tuple[int, int]]]:
+    """Puts another token of the same class at the first chosen letter of the first open block, after its first pass."""
+    one = task(form_of(INVOICE))
+    wrong = [*TOKENIZER.encode(RECORD)]
+    denoiser = Denoiser(certain(RECORD, len(one.prompt), KINDS[kind]), TOKENIZER, effort)
+    put: list[tuple[int, int]] = []
+
+    def edit(_: int, sequences: Sequence[OpenSequence]) -> None:
+        (sequence,) = sequences
+        letter = TOKENIZER.encode("A")[0]
+        places = np.flatnonzero((sequence.tokens == letter) & sequence.chosen)
+        if not put and len(places):
+            other = sequence.alternatives(int(places[0]))
+            sequence.replace(int(places[0]), int(other[at]))
+            put.append((int(places[0]), int(other[at])))
+
+    (found,) = [result for result in denoiser.decode([one], edit=edit) if isinstance(result, Decoded)]
+    assert put and len(wrong) == len(found.tokens)
+    return found, put
+
+
+def test_a_wrong_token_is_mended_by_a_model_that_revises() -> None:
+    kept, _ = injected("revising", "low")
+    assert kept.text.decode() != RECORD
+    found, _ = injected("revising", "medium")
+    assert found.text.decode() == RECORD
+    assert found.reopened == 1
+    one = task(form_of(INVOICE))
+    (right,) = decoded(Denoiser(certain(RECORD, len(one.prompt), REVISING), TOKENIZER), one)
+    # The pass that found it out is thrown away, and one pass mends it.
+    assert found.passes == right.passes + 2
+
+
+def test_an_uncertain_token_is_masked_again_and_scored_given_the_others() -> None:
+    form = form_of({"name": {"enum": ["ab", "12"]}, "total": {"enum": [1, 7]}})
+    one = task(form, "x" * 16)
+    begin = len(one.prompt)
+    answer = [*TOKENIZER.encode('{"name": "ab", "total": 7}'), END]
+    place = answer.index(TOKENIZER.encode("7")[0]) + begin
+    wrong, right = TOKENIZER.encode("1")[0], TOKENIZER.encode("7")[0]
+
+    def script(position: int, seen: dict[int, int]) -> torch.Tensor:
+        if position == place:
+            # Unsure and wrong until the token behind it is visible.
+            return favour(right) if place + 1 in seen else favour(wrong, 0.4)
+        at = position - begin
+        return favour(answer[at] if 0 <= at < len(answer) else END)
+
+    traits = replace(BLOCK, block=64)
+    once = replace(settings_of("low"), threshold=0.9, passes=1)
+    (early,) = decoded(Denoiser(ScriptedDecoder(traits, script), TOKENIZER, once), one)
+    assert json.loads(early.text)["total"] == 1
+    again = replace(once, rounds=1)
+    (found,) = decoded(Denoiser(ScriptedDecoder(traits, script), TOKENIZER, again), one)
+    assert json.loads(found.text)["total"] == 7
+    assert found.reopened == 1
+    assert found.passes == early.passes + 1
+
+
+def test_scores_that_are_no_numbers_fail_their_own_request_alone() -> None:
+    form = form_of({"kind": {"enum": ["ab", "the"]}})
+    good, bad = task(form, "good"), task(form, "bad")
+
+    def script(_: int, seen: dict[int, int]) -> torch.Tensor:
+        return favour(END) * (float("nan") if seen.get(0) == bad.prompt[0] else 1.0)
+
+    found = Denoiser(ScriptedDecoder(FULL, script), TOKENIZER).decode([good, bad, good])
+    assert isinstance(found[0], Decoded) and isinstance(found[2], Decoded)
+    assert isinstance(found[1], Undecoded) and found[1].code == "model"
+
+
+def test_a_budget_below_the_smallest_record_is_told() -> None:
+    form = form_of(INVOICE)
+    least = int(graph_of_form(form).distance[0])
+    (found,) = Denoiser(decoder(BLOCK), TOKENIZER).decode([task(form, budget=least - 1)])
+    assert isinstance(found, Undecoded)
+    assert str(least) in found.detail
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_the_constraint_the_answer_ends_with_the_end_token_or_the_budget(kind: str) -> None:
+    one = task(form_of(INVOICE), budget=70)
+    sure = certain('{"no": record', len(one.prompt), KINDS[kind])
+    (found,) = decoded(Denoiser(sure, TOKENIZER, constrained=False), one)
+    assert found.text == b'{"no": record'
+    assert all(found.chosen)
+    endless = ScriptedDecoder(KINDS[kind], lambda *_: favour(65))
+    (found,) = decoded(Denoiser(endless, TOKENIZER, constrained=False), replace(one, budget=21))
+    assert found.text == b"A" * 21
+
+
+def test_a_record_that_the_judge_refuses_gives_way_to_its_longest_accepted_beginning() -> None:
+    one = task(form_of(INVOICE))
+    short = replace(one, judge=lambda text: len(text) < len(one.minimal) + 3)
+    (found,) = decoded(Denoiser(certain(RECORD, len(one.prompt)), TOKENIZER), short)
+    assert not found.accepted
+    assert found.text.startswith(b'{"name": "Ann')
+    assert len(found.text) < len(one.minimal) + 3
+    assert b"".join(VOCABULARY_TEXTS[token] for token in found.tokens) == found.text
+    rest = [at for at, sure in enumerate(found.posteriors) if sure == 0.0]
+    assert rest == [*range(rest[0], len(found.tokens))]
+    never = replace(one, judge=lambda text: text == one.minimal)
+    (found,) = decoded(Denoiser(certain(RECORD, len(one.prompt)), TOKENIZER), never)
+    assert found.text == one.minimal
+
+
+def test_a_model_that_the_loop_cannot_run_is_refused() -> None:
+    with pytest.raises(ModelError, match="shift"):
+        Denoiser(decoder(replace(BLOCK, shift=True)), TOKENIZER)
+    with pytest.raises(ModelError, match="mask token"):
+        Denoiser(decoder(replace(BLOCK, mask=None)), TOKENIZER)
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(UsageError, match="instant, low, medium, high"):
+        settings_of("extreme")
+    with pytest.raises(UsageError, match="threshold"):
+        settings_of("low", threshold=1.5)
+    with pytest.raises(UsageError, match="passes"):
+        settings_of("low", passes=0)
+    assert settings_of("low", passes=7, threshold=0.2).threshold == 0.2
+
+
+def test_the_vocabulary_of_the_tests_spells_every_byte() -> None:
+    assert isinstance(VOCABULARY, Vocabulary)
+    assert {text for text in VOCABULARY_TEXTS.values() if len(text) == 1} == {bytes([byte]) for byte in range(256)}
+    assert CAUSAL.mask is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_broken_rule_that_no_automaton_knows_is_repaired_from_the_block_at_fault(kind: str) -> None:
+    row = {"enum": ["ab", "the", "date"]}
+    form = form_of({"kind": {"type": "array", "uniqueItems": True, "items": row}, "name": {"enum": ["total", "no"]}})
+    one = task(form)
+    model = certain('{"kind": ["ab", "the", "ab"], "name": "total"}', len(one.prompt), KINDS[kind])
+    (found,) = decoded(Denoiser(model, TOKENIZER, "medium"), one)
+    assert found.accepted
+    said = json.loads(found.text)
+    assert said["kind"][:2] == ["ab", "the"]
+    assert accepted(form, found.text)
+
+
+def test_a_wrong_token_is_mended_while_its_block_is_open() -> None:
+    one = task(form_of(INVOICE), "x" * 16)
+    answer = [*TOKENIZER.encode(RECORD), END]
+    begin, letter = len(one.prompt), TOKENIZER.encode("A")[0]
+    place = begin + answer.index(letter)
+
+    def script(position: int, seen: dict[int, int]) -> torch.Tensor:
+        at = position - begin
+        token = answer[at] if 0 <= at < len(answer) else END
+        # The model is unsure of all that follows until it sees what stands before.
+        return favour(token, 12.0 if position <= place or position - 1 in seen else 1.0)
+
+    steps: list[int] = []
+
+    def edit(step: int, sequences: Sequence[OpenSequence]) -> None:
+        (sequence,) = sequences
+        if not steps and sequence.tokens[place] == letter:
+            sequence.replace(place, int(sequence.alternatives(place)[0]))
+            steps.append(step)
+        elif len(steps) == 1 and sequence.tokens[place] == letter:
+            steps.append(step)
+
+    denoiser = Denoiser(ScriptedDecoder(replace(REVISING, block=64), script), TOKENIZER, "medium")
+    (found,) = [result for result in denoiser.decode([one], edit=edit) if isinstance(result, Decoded)]
+    assert found.text.decode() == RECORD
+    # One pass finds it out, the next one mends it.
+    assert steps[1] == steps[0] + 2 < found.passes

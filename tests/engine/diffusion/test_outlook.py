@@ -1,0 +1,114 @@
+"""The outlook of a block, against a sum over all token sequences that a record allows."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import BLOCK
+
+from cinnabar.engine.diffusion.class_scores import ClassScores, TokenClasses
+from cinnabar.engine.diffusion.outlook import Constraint, Span, Unconstrained
+from cinnabar.engine.diffusion.record_graph import graph_of
+from cinnabar.engine.lifting import Vocabulary
+from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.schemas.automata.literals import literals
+
+TEXTS = [b"a", b"b", b"c", b"ab", b"bc", b"abc", b"ca", b"cab"]
+END = len(TEXTS)
+VOCABULARY = Vocabulary([*TEXTS, None], END)
+RECORDS = [b"a", b"ab", b"abc", b"cab", b"bca", b"abcab", b"cc"]
+GRAPH = graph_of(literals(RECORDS), VOCABULARY)
+
+
+class Said(Decoder):
+    """Says the logits that it is given as hidden states."""
+
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """The same."""
+        return hidden.clone()
+
+
+def scored(logits: np.ndarray, held: np.ndarray) -> ClassScores:
+    return TokenClasses(GRAPH.token_class, GRAPH.classes).scores(Said(BLOCK), torch.from_numpy(logits), held)
+
+
+def sequences(state: int, length: int, left: int) -> list[tuple[int, ...]]:
+    """All token sequences of a length from a state, from whose end the record can end in `left` tokens."""
+    found = []
+    for tokens in product(range(END + 1), repeat=length):
+        end = GRAPH.run(tokens, state)
+        if end >= 0 and 0 <= GRAPH.distance[end] <= left:
+            found.append(tokens)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_the_outlook_is_a_sum_over_all_texts(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    length, left = int(draw.integers(1, 5)), int(draw.integers(0, 4))
+    state = int(draw.integers(0, len(GRAPH.distance) - 1)) if seed % 3 else 0
+    every = sequences(state, length, left)
+    logits = draw.normal(0, 3, (length, END + 1)).astype(np.float32)
+    tokens = np.full(length, -1)
+    if every:
+        chosen = every[draw.integers(len(every))]
+        held = draw.random(length) < 0.4
+        tokens[held] = np.array(chosen)[held]
+    scored_at = np.flatnonzero((tokens < 0) | (draw.random(length) < 0.5))
+    if not len(scored_at):
+        return
+    span = Span(state, tokens, scored_at, left)
+    found = Constraint(GRAPH).outlook(span, scored(logits[scored_at], tokens[scored_at]))
+    share = torch.from_numpy(logits).double().log_softmax(-1).numpy()
+
+    def weight(row: tuple[int, ...], judged: int = -1) -> float | None:
+        total = 0.0
+        for at, token in enumerate(row):
+            if tokens[at] < 0 or at == judged:
+                total += float(share[at, token])
+            elif tokens[at] != token:
+                return None
+        return total
+
+    possible = {row: found for row in every if (found := weight(row)) is not None}
+    assert found.complete == bool(possible)
+    if not possible:
+        return
+    best = max(possible.values())
+    assert possible[tuple(found.witness.tolist())] == pytest.approx(best, abs=1e-4)
+    assert found.log_mass == pytest.approx(math.log(sum(map(math.exp, possible.values()))), abs=1e-3)
+    for at in scored_at:
+        by_token: dict[int, float] = {}
+        for row in every:
+            one = weight(row, at)
+            if one is not None:
+                by_token[row[at]] = by_token.get(row[at], 0.0) + math.exp(one)
+        whole = sum(by_token.values())
+        assert found.posterior[at] == pytest.approx(by_token[found.witness[at]] / whole, abs=1e-3)
+        assert found.runner_up[at] == pytest.approx(max(by_token.values()) / whole, abs=1e-3)
+        assert found.choices[at] == len(by_token)
+
+
+def test_tokens_that_no_record_has_leave_no_text() -> None:
+    tokens = np.array([TEXTS.index(b"b"), -1])
+    span = Span(0, np.array([TEXTS.index(b"bc"), TEXTS.index(b"bc"), -1]), np.array([2]), 3)
+    assert not Constraint(GRAPH).outlook(span, scored(np.zeros((1, END + 1), np.float32), np.array([-1]))).complete
+    span = Span(0, tokens, np.array([1]), 0)
+    assert not Constraint(GRAPH).outlook(span, scored(np.zeros((1, END + 1), np.float32), np.array([-1]))).complete
+
+
+def test_without_a_constraint_each_position_has_its_own_best_token() -> None:
+    free = Unconstrained(END + 1, TEXTS.index(b"cab"))
+    logits = np.zeros((3, END + 1), np.float32)
+    logits[0, 3], logits[1, TEXTS.index(b"cab")], logits[2, 1] = 5.0, 9.0, 2.0
+    tokens = np.array([-1, -1, 4])
+    scores = free.classes.scores(Said(BLOCK), torch.from_numpy(logits), tokens)
+    found = free.outlook(Span(0, tokens, np.arange(3), 0), scores)
+    # The mask token is never written, and a committed token stays.
+    assert found.witness.tolist() == [3, 0, 4]
+    assert found.posterior[0] == pytest.approx(math.exp(5) / (math.exp(5) + 7), abs=1e-4)
+    assert found.posterior[2] == pytest.approx(1 / (math.exp(2) + 7), abs=1e-4)
