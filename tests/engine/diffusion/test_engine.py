@@ -144,6 +144,19 @@ def test_a_document_is_measured_by_the_models_own_tokens(model: LanguageModel) -
     assert 0 < engine.context_tokens < model.traits.window and engine.windows(asked("a").passage) == []
 
 
+def test_a_passage_has_the_room_that_the_form_in_words_and_an_answer_leave(model: LanguageModel) -> None:
+    engine = DiffusionEngine(model)
+    room = engine.context_beside(FORM)
+    assert room < engine.context_tokens < model.traits.window
+    text = "a" * room
+    assert engine.count_tokens(text) == room
+    (result,) = DiffusionEngine(model, "instant").fill([asked("a", text)])
+    assert isinstance(result, Filled)
+    wide = {f"field {number}": {"type": "string", "description": "x" * 60} for number in range(60)}
+    with pytest.raises(UsageError, match=r"the schema takes \d+ tokens in words, expected at most"):
+        engine.context_beside(form_of({"type": "object", "properties": wide}))
+
+
 def test_the_fingerprint_is_the_one_known_before_the_model_is_loaded(model: LanguageModel) -> None:
     assert DiffusionEngine(model, "low", steps=2).fingerprint == engine_fingerprint(
         model.fingerprint, effort_of("low", 2)
