@@ -7,7 +7,8 @@ the scan of a block runs over that part alone.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
@@ -21,8 +22,8 @@ from cinnabar.schemas.automata.cache import Arrays, arrays_of, automaton_of, rem
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_language import left_to_judge, record_language
 
-#: Parts that a graph keeps; a part has up to all edges of the graph.
-PARTS = 64
+#: Edges of the parts that a graph keeps, 24 bytes each; a part has up to all edges of the graph.
+KEPT_EDGES = 1_000_000
 #: Graphs that are kept in memory.
 GRAPHS = 32
 
@@ -90,12 +91,20 @@ class RecordGraph:
         return self.source * self.classes + self.label
 
     @cached_property
-    def _parts(self) -> Callable[[int, int], GraphPart]:
-        return lru_cache(maxsize=PARTS)(self._cut)
+    def _parts(self) -> OrderedDict[tuple[int, int], GraphPart]:
+        return OrderedDict()
 
     def cut(self, state: int, positions: int) -> GraphPart:
-        """Returns the part that this many tokens, one or more, reach from a state."""
-        return self._parts(state, positions)
+        """Returns the part that this many tokens, one or more, reach from a state.
+
+        The parts that were asked for last are kept.
+        """
+        part = self._parts.pop((state, positions), None) or self._cut(state, positions)
+        self._parts[state, positions] = part
+        kept = sum(len(other.source) for other in self._parts.values())
+        while kept > KEPT_EDGES and len(self._parts) > 1:
+            kept -= len(self._parts.popitem(last=False)[1].source)
+        return part
 
     def _cut(self, state: int, positions: int) -> GraphPart:
         number = np.full(self.states, -1, np.int64)

@@ -82,7 +82,7 @@ def rate_at(share: float, config: TrainingConfig) -> float:
 
 
 def rate_schedule(share: float, warmup: float, decay: float) -> float:
-    """Returns the factor on learning rates after this share of a schedule that rises for `warmup`, falls for `decay`."""
+    """Returns the factor on learning rates after this share of a schedule; they rise for `warmup`, fall for `decay`."""
     if share < warmup:
         return max(0.02, share / warmup)
     return min(1.0, max(0.0, (1.0 - share) / decay))

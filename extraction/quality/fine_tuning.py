@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,29 +26,15 @@ from cinnabar.engine.precision import reading_precision
 from cinnabar.engine.training.pool import Source
 from cinnabar.engine.training.stopping import Patience, Stopping
 from cinnabar.engine.training.trainer import CHECKPOINT, TrainingConfig, train
-from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.sandbox import ParserPool
-from cinnabar.extraction.pipeline import Job, Read
-from cinnabar.extraction.planning import passage_of
-from cinnabar.extraction.quality.evaluation import EvaluationSet, load_set
 from cinnabar.extraction.quality.held_back import mark_of
-from cinnabar.extraction.quality.labelled import Labelled, labelled_passages
-from cinnabar.extraction.quality.predicting import answers, read_set
+from cinnabar.extraction.quality.labelled import labelled_passages
 from cinnabar.extraction.quality.scoring import Figures
-from cinnabar.extraction.records.validation import Validator
-from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.extraction.quality.tuning_sets import WORKERS, FineTuned, TuningSet
 from cinnabar.schemas.errors import UsageError
 
-# The fewest labelled documents of a set.
-_FEWEST = 10
-#: From so many documents on, the stopping part and the measured part are different documents.
-APART = 50
-#: Most documents of a set in the stopping part and in the measured part: more say little more.
-STOPPING, MEASURED = 20, 30
 # The number of held-back values whose reading may change by chance.
 _CHANCE = 1.5
-# Parser processes.
-_WORKERS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,85 +66,6 @@ def minutes_for(documents: int) -> float:
     return min(12.0, 3.5 + documents / 25)
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """The files of a set by their part; training stops by `checked`."""
-
-    trained: tuple[str, ...]
-    checked: tuple[str, ...]
-    measured: tuple[str, ...]
-
-
-def parts_of(files: Sequence[str]) -> Parts:
-    """Returns the parts of a set by the hashes of its file names: the same on every machine, in any order."""
-    order = sorted(files, key=mark_of)
-    measured = min(MEASURED, math.ceil(len(order) / 5))
-    if len(order) < APART:
-        return Parts(tuple(order[measured:]), tuple(order[:measured]), tuple(order[:measured]))
-    apart = measured + min(STOPPING, len(order) // 10)
-    return Parts(tuple(order[apart:]), tuple(order[measured:apart]), tuple(order[:measured]))
-
-
-@dataclass(frozen=True, slots=True)
-class SetResult:
-    """The result of fine-tuning for one set: the sizes of its training, stopping and measured parts, and its figures.
-
-    apart: true if the last two parts are different documents.
-    """
-
-    name: str
-    trained: int
-    checked: int
-    measured: int
-    apart: bool
-    before: Figures
-    after: Figures
-
-
-@dataclass(frozen=True, slots=True)
-class FineTuned:
-    """The results of fine-tuning by set, the decision to keep the new model, and its size in bytes."""
-
-    sets: tuple[SetResult, ...]
-    kept: bool
-    size: int
-
-
-class _Own:
-    """A labelled set of the user, parsed and split into parts."""
-
-    def __init__(self, folder: Path, pool: ParserPool) -> None:
-        self.labelled = load_set(folder)
-        schema = load_schema(folder / "schema.json")
-        self.compiled, self.validator = compile_schema(schema.schema), Validator(schema)
-        reads = {read.path: read for read in read_set(self.labelled, pool)}
-        self.readable = [file for file, read in reads.items() if isinstance(read.found, Document)]
-        self.reads = reads
-        if len(self.readable) < _FEWEST:
-            raise UsageError(
-                f"{folder}: expected at least {_FEWEST} labelled documents that can be read, "
-                f"found {len(self.readable)}"
-            )
-        self.parts = parts_of(self.readable)
-
-    def source(self, wordpieces: WordPieces) -> Source:
-        """Returns the training windows of the training part."""
-        truths = {line["file"]: line["truth"] for line in self.labelled.truths}
-        documents = []
-        for file in self.parts.trained:
-            found = self.reads[file].found
-            assert isinstance(found, Document)
-            documents.append(Labelled(file, passage_of(found), truths[file]))
-        passages = labelled_passages(documents, self.compiled.form, wordpieces)
-        return Source(str(self.labelled.folder), 1.0, passages)
-
-    def figures(self, files: Sequence[str], model: Reader) -> Figures:
-        """Returns the figures of a model on these files."""
-        some: EvaluationSet = self.labelled.select(files)
-        reads: list[Read] = [self.reads[line["file"]] for line in some.truths]
-        return some.score(answers(reads, Job(self.compiled, Engine(model), self.validator, "guess")))
-
-
 def fine_tune(
     folders: Sequence[Path],
     base: str | Path,
@@ -183,13 +89,13 @@ def fine_tune(
             )
         below = base_of(below)
     network, wordpieces = load_network(bottom)
-    with ParserPool(_WORKERS) as pool:
-        own = [_Own(folder, pool) for folder in folders]
+    with ParserPool(WORKERS) as pool:
+        own = [TuningSet(folder, pool) for folder in folders]
     place, precision = device_of(device), reading_precision()
 
     def mean_f1(now: Network) -> float:
         model = Reader(now, wordpieces, "now", place, precision=precision)
-        return sum(float(one.figures(one.parts.checked, model)["f1"]) for one in own) / len(own)
+        return sum(float(one.figures(one.parts.checked, Engine(model))["f1"]) for one in own) / len(own)
 
     config = settings.config(sum(len(one.readable) for one in own))
     before = _measure(own, Reader(network, wordpieces, "before", place, precision=precision))
@@ -197,7 +103,7 @@ def fine_tune(
     shares = (len(one.parts.checked) / len(one.parts.measured) for one in own)
     values = sum(float(b["support"]) * share for b, share in zip(before, shares, strict=True))
     stopping = Stopping(mean_f1, settings.patience, _CHANCE / max(values, _CHANCE))
-    sources = [one.source(wordpieces) for one in own]
+    sources = [_source(one, wordpieces) for one in own]
     train(network, sources, wordpieces, config, working, report, place, stopping)
     # The stored differences are rounded, so measure the weights that they give.
     weights = load_weights(bottom)
@@ -218,22 +124,16 @@ def fine_tune(
     (working / CHECKPOINT).unlink()
     if not any(working.iterdir()):
         working.rmdir()
-    results = tuple(
-        SetResult(
-            name=one.labelled.name,
-            trained=len(one.parts.trained),
-            checked=len(one.parts.checked),
-            measured=len(one.parts.measured),
-            apart=one.parts.checked != one.parts.measured,
-            before=b,
-            after=a,
-        )
-        for one, b, a in zip(own, before, after, strict=True)
-    )
+    results = tuple(one.result(b, a) for one, b, a in zip(own, before, after, strict=True))
     return FineTuned(results, kept, sum(tensor.nbytes for tensor in changed.values()))
 
 
-def _trained(base: Path, own: Sequence[_Own]) -> dict[str, list[str]]:
+def _source(one: TuningSet, wordpieces: WordPieces) -> Source:
+    """Returns the training windows of a set's training part."""
+    return Source(str(one.labelled.folder), 1.0, labelled_passages(one.documents(), one.compiled.form, wordpieces))
+
+
+def _trained(base: Path, own: Sequence[TuningSet]) -> dict[str, list[str]]:
     """Returns the marks, by set, of the documents that trained the new model or its base."""
     marks: dict[str, set[str]] = {
         name: set(kept) for name, kept in about_model(base).get("trained", {}).items()
@@ -243,8 +143,8 @@ def _trained(base: Path, own: Sequence[_Own]) -> dict[str, list[str]]:
     return {name: sorted(kept) for name, kept in marks.items()}
 
 
-def _measure(own: Sequence[_Own], model: Reader) -> list[Figures]:
-    return [one.figures(one.parts.measured, model) for one in own]
+def _measure(own: Sequence[TuningSet], model: Reader) -> list[Figures]:
+    return [one.figures(one.parts.measured, Engine(model)) for one in own]
 
 
 def _mean(figures: Sequence[Figures]) -> float:

@@ -7,17 +7,16 @@ import math
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import Annotated, Self
 
 import typer
 
 from cinnabar.engine.models.identity import fingerprint_of
 from cinnabar.extraction.run_options import Device
 from cinnabar.flows.cli.options import AsJson
+from cinnabar.flows.cli.train_diffusion import DiffusionOptions, train_diffusion_model
+from cinnabar.flows.cli.training_report import ProgressLines, check_sets, make_folder, report_tuning, tell_truths
 from cinnabar.schemas.errors import UsageError
-
-if TYPE_CHECKING:
-    from cinnabar.extraction.quality.fine_tuning import FineTuned
 
 # The default minutes of `--recipe`.
 _RECIPE_MINUTES = 240.0
@@ -25,8 +24,9 @@ _RECIPE_MINUTES = 240.0
 
 def train(
     sets: Annotated[
-        list[Path], typer.Argument(metavar="SET...", help="Folders with schema.json and truth.jsonl.")
-    ],
+        list[Path] | None, typer.Argument(metavar="SET...", help="Folders with schema.json and truth.jsonl.")
+    ] = None,
+    *,
     out: Annotated[Path, typer.Option(metavar="MODEL", help="Folder of the new model.")],
     model: Annotated[
         str | None,
@@ -55,6 +55,20 @@ def train(
         list[str] | None,
         typer.Option(metavar="SET", help="With --recipe: a set or text to leave out."),
     ] = None,
+    diffusion: Annotated[
+        bool,
+        typer.Option(
+            "--diffusion",
+            help="Train the diffusion language model in the folder BASE; with --recipe a small one from nothing.",
+        ),
+    ] = False,
+    rank: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="With --diffusion: train matrices of rank N beside the frozen weights."),
+    ] = None,
+    rate: Annotated[
+        float | None, typer.Option(metavar="X", help="With --diffusion: the learning rate.")
+    ] = None,
 ) -> None:
     """Fine-tune a model on labelled documents of your own; an interrupted run resumes.
 
@@ -65,98 +79,46 @@ def train(
     Examples:
       cinnabar train my_receipts --out models/receipts
       cinnabar extract inbox --schema receipt.json --model models/receipts --out results
+      cinnabar train my_receipts --diffusion --model models/SDAR-1.7B-Chat --rank 16 --out models/tuned
     """
+    sets = sets or []
+    if diffusion:
+        options = DiffusionOptions(sets, out, model, device, minutes, steps, rank, rate, recipe, fields, as_json)
+        train_diffusion_model(options)
+        return
+    if rank is not None or rate is not None:
+        raise UsageError("--rank, --rate: expected with --diffusion")
     if minutes is not None and not 0 < minutes < math.inf:
         raise UsageError(f"--minutes: expected a finite number above 0, got {minutes}")
     if steps is not None and (steps < 1 or minutes is not None or recipe):
         raise UsageError(f"--steps: expected at least 1, without --minutes and --recipe, got {steps}")
-    wanted = [] if recipe else ["schema.json", "truth.jsonl"]
-    wrong = [str(s) for s in sets if not s.is_dir() or not all((s / name).is_file() for name in wanted)]
-    if wrong:
-        raise UsageError(
-            f"{', '.join(wrong)}: expected folders; a set has schema.json, truth.jsonl and documents"
-        )
+    check_sets(sets, [] if recipe else ["schema.json", "truth.jsonl"])
     if recipe and len(sets) != 1:
         raise UsageError(f"--recipe: expected one folder that holds the sets, got {len(sets)}")
     if without and not recipe:
         raise UsageError("--without: expected with --recipe; otherwise leave the set out of the command")
     if model is not None or not recipe:
         fingerprint_of(model or "default")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"--out {out}: expected a folder that can be written: {error.strerror}") from error
+    make_folder(out)
     if recipe:
         from cinnabar.extraction.quality.training import train_shipped
 
         most = minutes or _RECIPE_MINUTES
-        train_shipped(sets[0], out, model, most, device, _Lines(most), print, without or ())
+        train_shipped(sets[0], out, model, most, device, ProgressLines(most), print, without or ())
         print(f"measure the new weights with: cinnabar eval SETS --model {out / 'model'}")
         return
     from cinnabar.extraction.quality.fine_tuning import FineTuning, fine_tune
 
     base = model or "default"
     for folder in sets:
-        _tell_truths(folder)
+        tell_truths(folder)
     settings = FineTuning(minutes, steps=steps)
     with _Watch(by_steps=steps is not None) as watch:
         done = fine_tune(sets, base, out, settings, device, watch)
     if as_json:
         print(json.dumps(asdict(done) | {"out": str(out) if done.kept else None}))
     else:
-        _report(done, base, out, fields)
-
-
-def _tell_truths(folder: Path) -> None:
-    """Prints to standard error which truths the set's own schema does not allow, as `eval` does."""
-    from cinnabar.extraction.quality.evaluation import broken_truths, load_set
-    from cinnabar.extraction.records.validation import Validator
-    from cinnabar.flows.cli.evaluate import tell_broken
-    from cinnabar.schemas import load_schema
-
-    labelled = load_set(folder)
-    tell_broken(labelled.name, broken_truths(labelled.truths, Validator(load_schema(folder / "schema.json"))))
-
-
-def _report(done: FineTuned, base: str, out: Path, fields: bool) -> None:
-    from cinnabar.flows.cli.console import standard_output, table
-
-    console = standard_output()
-    rows = [(r.name, r.trained, r.checked, r.measured, r.before["f1"], r.after["f1"]) for r in done.sets]
-    console.print(table(("set", "trained on", "stopped by", "measured on", "f1 before", "f1 after"), rows))
-    if fields:
-        by_field = [
-            (r.name, path, after["support"], r.before["fields"].get(path, {}).get("f1"), after["f1"])
-            for r in done.sets
-            for path, after in r.after["fields"].items()
-        ]
-        console.print(table(("set", "field", "values", "f1 before", "f1 after"), by_field))
-    if not done.kept:
-        print(f"not better than {base}: nothing was kept; more or other documents may help")
-        return
-    for one in done.sets:
-        for path, after in one.after["fields"].items():
-            before = one.before["fields"].get(path, {}).get("f1", 0.0)
-            if after["support"] and after["f1"] < before:
-                found = f"f1 {before} before, {after['f1']} after, {after['support']} measured"
-                print(f"worse: {one.name} {path}: {found}; more documents that have it may help")
-    if not all(r.apart for r in done.sets):
-        print("the few documents measured also decided when to stop: expect slightly lower scores on others")
-    print(f"{done.size / 1e6:.1f} MB; use it with: --model {out}")
-
-
-class _Lines:
-    """Prints a line to standard error for every twenty steps."""
-
-    def __init__(self, minutes: float) -> None:
-        self.minutes = minutes
-
-    def __call__(self, row: dict[str, float]) -> None:
-        parts = {k: v for k, v in row.items() if k not in ("step", "minutes", "of", "rate")}
-        losses = "  ".join(f"{name} {value:.2f}" for name, value in parts.items())
-        typer.echo(
-            f"step {row['step']:.0f}  {row['minutes']:.1f} of {self.minutes:g} minutes  {losses}", err=True
-        )
+        report_tuning(done, base, out, fields)
 
 
 class _Watch:

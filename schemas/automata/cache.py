@@ -105,7 +105,8 @@ def _digest(arrays: Arrays) -> str:
 
 def _write(path: Path, arrays: Arrays) -> None:
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, digest=np.array(_digest(arrays)), **arrays)
+    whole: dict[str, Any] = {**arrays, "digest": np.array(_digest(arrays))}
+    np.savez_compressed(buffer, **whole)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")

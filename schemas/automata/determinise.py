@@ -82,7 +82,7 @@ class _Sets:
 def _row(table: Ints, members: tuple[int, ...], sets: _Sets) -> Ints:
     """The row of a set of states."""
     rows = table[list(members)]
-    highest = rows.max(0)
+    highest: Ints = rows.max(0)
     lowest = np.where(rows < 0, highest, rows).min(0)
     found: dict[bytes, int] = {}
     for column in np.flatnonzero(lowest < highest).tolist():

@@ -179,16 +179,22 @@ def _relaxed(slot: Slot) -> Automaton:
     """The texts of a slot without bounds on their length, if that takes fewer states."""
     if slot.options or slot.kind not in ("string", "enum"):
         return slot.automaton
-    if slot.pattern:
-        wide = string(written(slot.pattern).content)
-    elif slot.format and (content := format_content(slot.format)) is not None:
+    return _unbounded(slot.automaton, slot.pattern, slot.format, slot.free)
+
+
+@lru_cache(maxsize=1024)
+def _unbounded(texts: Automaton, pattern: str, format_name: str, free: bool) -> Automaton:
+    """These texts and all strings that the pattern, or else the format, allows, if that takes fewer states."""
+    if pattern:
+        wide = string(written(pattern).content)
+    elif format_name and (content := format_content(format_name)) is not None:
         wide = string(content)
-    elif slot.free:
+    elif free:
         wide = any_string()
     else:
-        return slot.automaton
-    wide = union(wide, slot.automaton)
-    return wide if wide.states < slot.automaton.states else slot.automaton
+        return texts
+    wide = union(wide, texts)
+    return wide if wide.states < texts.states else texts
 
 
 class _Composer:

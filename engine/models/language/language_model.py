@@ -47,11 +47,17 @@ def load_language_model(
 
 
 @lru_cache(maxsize=2)
-def _loaded(folder: Path, device: str, precision: Precision, fingerprint: str) -> LanguageModel:
+def _loaded(folder: Path, device: str, precision: Precision, _: str) -> LanguageModel:
+    # Files that changed have another fingerprint, the last argument.
+    return fresh_language_model(folder, device, precision)
+
+
+def fresh_language_model(folder: Path, device: str, precision: Precision) -> LanguageModel:
+    """Returns a language model that nobody else has, to train it; see `load_language_model`."""
     on = device_of(device)
     traits, tokenizer, chat = load_texts(folder)
     decoder = load_decoder(folder, traits, on, precision)
-    return LanguageModel(decoder, tokenizer, chat, fingerprint, folder)
+    return LanguageModel(decoder, tokenizer, chat, in_precision(model_fingerprint(folder), precision), folder)
 
 
 def load_texts(folder: Path) -> tuple[Traits, Tokenizer, ChatTemplate]:

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 
+from cinnabar.engine.models.language.language_model import LanguageModel
+from cinnabar.engine.models.language.traits import Traits
+
 #: The label of a position that has no loss.
 NO_LOSS = -100
 
@@ -24,6 +27,12 @@ class Example:
 
     prompt: tuple[int, ...]
     answer: tuple[int, ...]
+
+
+def answered(model: LanguageModel, messages: Sequence[dict[str, str]], record: str) -> Example:
+    """Returns the example of messages and the record's text that answers them."""
+    prompt = model.chat.render(messages)
+    return Example(tuple(prompt), (*model.tokenizer.encode(record), model.tokenizer.end))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +49,28 @@ class Noise:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """R rows: C places of clean text, then two noisy copies of N blocks of B places each.
+    """R rows of T places.
 
-    tokens, positions, labels: [R, C + 2·N·B] int64; labels are NO_LOSS where there is no loss. corrupted: of the same
-    shape, bool, labels at visible tokens. sight: how the places see each other.
+    For block-causal attention a row has C places of clean text, then two noisy copies of N blocks of B places each; for
+    full attention it is one noisy copy behind its prompt. tokens, positions, labels: [R, T] int64; labels are NO_LOSS
+    where there is no loss. corrupted: [R, T] bool, labels at visible tokens. sight: how the places see each other.
     """
 
     tokens: torch.Tensor
     positions: torch.Tensor
     labels: torch.Tensor
     corrupted: torch.Tensor
-    sight: Sight
+    sight: Sight | FullSight
 
     def to(self, device: torch.device) -> Batch:
         """Returns the batch on this device."""
-        moved = (part.to(device) for part in (self.tokens, self.positions, self.labels, self.corrupted))
-        return Batch(*moved, self.sight.to(device))
+        return Batch(
+            self.tokens.to(device),
+            self.positions.to(device),
+            self.labels.to(device),
+            self.corrupted.to(device),
+            self.sight.to(device),
+        )
 
 
 class Sight:
@@ -98,13 +113,42 @@ class Sight:
         return torch.cat([text, found], 2)
 
 
+class FullSight:
+    """Attention in which each place sees all places of its row but the padding."""
+
+    def __init__(self, real: torch.Tensor) -> None:
+        """real: [R, T] bool, False for padding."""
+        self._real = real[:, None, None, :]
+
+    def to(self, device: torch.device) -> FullSight:
+        """Moves the mask to this device."""
+        self._real = self._real.to(device)
+        return self
+
+    def __call__(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        """q, k, v: [R, H, T, W]; returns the same shape."""
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=self._real)
+
+
 def make_batch(
-    examples: Sequence[Example], block: int, mask: int, end: int, rng: random.Random, noise: Noise
+    examples: Sequence[Example], traits: Traits, end: int, rng: random.Random, noise: Noise
 ) -> Batch:
-    """Returns these examples as one batch; after its answer a text goes on with end tokens up to the block's border."""
+    """Returns these examples as one batch; after its answer a text goes on with end tokens up to the block's border.
+
+    Raises ValueError for a model without a mask token.
+    """
+    block, mask = traits.block, traits.mask
+    if mask is None:
+        raise ValueError(f"{traits.family}: expected a model with a mask token")
     texts = [[*example.prompt, *example.answer] for example in examples]
-    texts = [text + [end] * (-len(text) % block) for text in texts]
     begins = [len(example.prompt) for example in examples]
+    if traits.visibility == "full":
+        # Its blocks begin behind the prompt.
+        texts = [
+            text + [end] * (-(len(text) - begin) % block) for text, begin in zip(texts, begins, strict=True)
+        ]
+        return _full_batch(texts, begins, block, mask, end, rng, noise)
+    texts = [text + [end] * (-len(text) % block) for text in texts]
     first = [begin // block * block for begin in begins]
     clean = max(map(len, texts))
     noisy = max(len(text) - start for text, start in zip(texts, first, strict=True))
@@ -131,6 +175,33 @@ def make_batch(
             corrupted[row, places] = torch.tensor(wrong)
             real[row, places] = True
     return Batch(tokens, positions, labels, corrupted, Sight(positions, real, clean, block))
+
+
+def _full_batch(
+    texts: Sequence[list[int]],
+    begins: Sequence[int],
+    block: int,
+    mask: int,
+    end: int,
+    rng: random.Random,
+    noise: Noise,
+) -> Batch:
+    """Returns two rows for each text: its prompt and a noisy copy of its answer; the whole answer is one block."""
+    shape = (2 * len(texts), max(map(len, texts)))
+    tokens, labels = torch.full(shape, end), torch.full(shape, NO_LOSS)
+    corrupted, real = torch.zeros(shape, dtype=torch.bool), torch.zeros(shape, dtype=torch.bool)
+    for at, (text, begin) in enumerate(zip(texts, begins, strict=True)):
+        hidden: set[int] = set()
+        for row in (2 * at, 2 * at + 1):
+            hidden = _hidden(begin, len(text), max(block, len(text)), hidden, rng, noise)
+            shown, wanted, wrong = _noisy(text, begin, 0, hidden, mask, rng, noise)
+            places = slice(0, len(text))
+            tokens[row, places] = torch.tensor(shown)
+            labels[row, places] = torch.tensor(wanted)
+            corrupted[row, places] = torch.tensor(wrong)
+            real[row, places] = True
+    positions = torch.arange(shape[1]).expand(shape)
+    return Batch(tokens, positions, labels, corrupted, FullSight(real))
 
 
 def _noisy(

@@ -99,7 +99,8 @@ class Pages:
         one, other = (_letters(rng, size) for _ in range(2))
         lines = [f"{' '.join(field.words).capitalize()}: {one} or {other}"]
         for extra in self._fields(rng, rng.randint(0, 2)):
-            lines.insert(rng.randint(0, len(lines)), f"{' '.join(extra.words)}: {_VALUES[extra.kind](rng, self._words)}")
+            line = f"{' '.join(extra.words)}: {_VALUES[extra.kind](rng, self._words)}"
+            lines.insert(rng.randint(0, len(lines)), line)
         schema = _object({field.name: {"type": "string"}})
         return Page(schema, "\n".join(lines) + "\n", {field.name: rng.choice((one, other))})
 

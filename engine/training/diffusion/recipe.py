@@ -10,8 +10,8 @@ from pathlib import Path
 import torch
 
 from cinnabar.engine.models.language.checkpoint import save_decoder
-from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
-from cinnabar.engine.training.diffusion.examples import Example
+from cinnabar.engine.models.language.language_model import LanguageModel, fresh_language_model
+from cinnabar.engine.training.diffusion.examples import Example, answered
 from cinnabar.engine.training.diffusion.pages import Pages, page_messages
 from cinnabar.engine.training.diffusion.small_model import make_small_model
 from cinnabar.engine.training.diffusion.trainer import DiffusionTraining, train_diffusion
@@ -36,7 +36,7 @@ def train_small_model(
     made = folder / "model"
     if not (made / "config.json").is_file():
         make_small_model(made, seed)
-    model = load_language_model(made, "cpu", "float32")
+    model = fresh_language_model(made, "cpu", "float32")
     decoder = model.decoder.requires_grad_(True)
 
     def draw(count: int, share: float, rng: random.Random) -> Sequence[Example]:
@@ -57,9 +57,3 @@ def page_examples(model: LanguageModel, pages: Pages, count: int, rng: random.Ra
         record = json.dumps(page.record, ensure_ascii=False)
         found.append(answered(model, page_messages(page), record))
     return found
-
-
-def answered(model: LanguageModel, messages: Sequence[dict[str, str]], record: str) -> Example:
-    """Returns the example of messages and the record's text that answers them."""
-    prompt = model.chat.render(messages)
-    return Example(tuple(prompt), (*model.tokenizer.encode(record), model.tokenizer.end))

@@ -9,6 +9,7 @@ a capital, but for the marks of JSON and the words of a prompt.
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -105,10 +106,11 @@ def start_copying(decoder: Decoder, seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
 
     def drawn(like: torch.Tensor) -> torch.Tensor:
-        return torch.randn(like.shape, generator=generator) * width**-0.5
+        made: torch.Tensor = torch.randn(like.shape, generator=generator) / math.sqrt(width)
+        return made
 
     def alike(whole: torch.Tensor) -> torch.Tensor:
-        return _ALIKE * whole + (1 - _ALIKE**2) ** 0.5 * drawn(whole)
+        return _ALIKE * whole + math.sqrt(1 - _ALIKE**2) * drawn(whole)
 
     with torch.no_grad():
         for name, weight in decoder.named_parameters():

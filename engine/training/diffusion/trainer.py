@@ -7,7 +7,7 @@ import math
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -44,7 +44,7 @@ class DiffusionTraining:
     warmup: float = 0.02
     decay: float = 0.5
     visible: float = 0.3
-    noise: Noise = Noise()
+    noise: Noise = field(default_factory=Noise)
     save_every: float = 120.0
     seed: int = 0
 
@@ -65,8 +65,6 @@ def train_diffusion(
     for a model without a mask token.
     """
     traits, device = decoder.traits, torch.device(device)
-    if traits.mask is None:
-        raise ValueError(f"{traits.family}: expected a model with a mask token")
     decoder.to(device).train()
     trained = [weight for weight in decoder.parameters() if weight.requires_grad]
     optimizers = _optimizers(decoder, config)
@@ -107,7 +105,7 @@ def train_diffusion(
             for one, base in zip(optimizers, bases, strict=True):
                 for group, rate in zip(one.param_groups, base, strict=True):
                     group["lr"] = rate * factor
-            batch = make_batch(waiting.pop(), traits.block, traits.mask, end, rng, config.noise)
+            batch = make_batch(waiting.pop(), traits, end, rng, config.noise)
             found = _step(decoder, batch.to(device), optimizers, trained, config, device)
             step += 1
             spent = before + time.monotonic() - begun

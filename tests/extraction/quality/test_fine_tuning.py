@@ -22,18 +22,10 @@ from cinnabar.engine.request import Filled, Request
 from cinnabar.engine.training.recipe import SetRecipe
 from cinnabar.engine.training.stopping import Patience
 from cinnabar.engine.training.trainer import TrainingConfig
-from cinnabar.extraction.quality.fine_tuning import (
-    APART,
-    MEASURED,
-    STOPPING,
-    FineTuned,
-    FineTuning,
-    fine_tune,
-    minutes_for,
-    parts_of,
-)
+from cinnabar.extraction.quality.fine_tuning import FineTuning, fine_tune, minutes_for
 from cinnabar.extraction.quality.held_back import mark_of
 from cinnabar.extraction.quality.labelled import training_source, truths_of
+from cinnabar.extraction.quality.tuning_sets import APART, MEASURED, STOPPING, FineTuned, parts_of
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import UsageError
 

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from cinnabar.schemas.automata import cache
@@ -67,6 +68,16 @@ def test_a_corrupt_entry_is_built_again(folder: Path, damage: str) -> None:
     again = remembered("plate", build)
     assert again.fingerprint == made.fingerprint
     assert remembered("plate", refuse).fingerprint == made.fingerprint
+
+
+def test_an_entry_with_other_arrays_than_its_digest_says_is_built_again(folder: Path) -> None:
+    made = remembered("plate", build)
+    (path,) = folder.iterdir()
+    with np.load(path) as stored:
+        changed = dict(stored)
+    changed["accepting"] = ~changed["accepting"]
+    np.savez_compressed(path, **changed)
+    assert remembered("plate", build).fingerprint == made.fingerprint
 
 
 def test_without_a_writable_folder_every_automaton_is_built(

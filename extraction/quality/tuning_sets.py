@@ -1,0 +1,122 @@
+"""Labelled sets of a user, parsed and split into the parts that train, that decide when to stop, and that measure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cinnabar.engine.filler import Filler
+from cinnabar.extraction.documents import Document
+from cinnabar.extraction.ingest.sandbox import ParserPool
+from cinnabar.extraction.pipeline import Job, Read
+from cinnabar.extraction.planning import passage_of
+from cinnabar.extraction.quality.evaluation import EvaluationSet, load_set
+from cinnabar.extraction.quality.held_back import mark_of
+from cinnabar.extraction.quality.labelled import Labelled
+from cinnabar.extraction.quality.predicting import answers, read_set
+from cinnabar.extraction.quality.scoring import Figures
+from cinnabar.extraction.records.validation import Validator
+from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.schemas.errors import UsageError
+
+# The fewest labelled documents of a set.
+FEWEST = 10
+#: From so many documents on, the stopping part and the measured part are different documents.
+APART = 50
+#: Most documents of a set in the stopping part and in the measured part: more say little more.
+STOPPING, MEASURED = 20, 30
+#: Parser processes.
+WORKERS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The files of a set by their part; training stops by `checked`."""
+
+    trained: tuple[str, ...]
+    checked: tuple[str, ...]
+    measured: tuple[str, ...]
+
+
+def parts_of(files: Sequence[str]) -> Parts:
+    """Returns the parts of a set by the hashes of its file names: the same on every machine, in any order."""
+    order = sorted(files, key=mark_of)
+    measured = min(MEASURED, math.ceil(len(order) / 5))
+    if len(order) < APART:
+        return Parts(tuple(order[measured:]), tuple(order[:measured]), tuple(order[:measured]))
+    apart = measured + min(STOPPING, len(order) // 10)
+    return Parts(tuple(order[apart:]), tuple(order[measured:apart]), tuple(order[:measured]))
+
+
+@dataclass(frozen=True, slots=True)
+class SetResult:
+    """The result of fine-tuning for one set: the sizes of its training, stopping and measured parts, and its figures.
+
+    apart: true if the last two parts are different documents.
+    """
+
+    name: str
+    trained: int
+    checked: int
+    measured: int
+    apart: bool
+    before: Figures
+    after: Figures
+
+
+@dataclass(frozen=True, slots=True)
+class FineTuned:
+    """The results of fine-tuning by set, the decision to keep the new model, and its size in bytes."""
+
+    sets: tuple[SetResult, ...]
+    kept: bool
+    size: int
+
+
+class TuningSet:
+    """A labelled set of the user, parsed and split into parts."""
+
+    def __init__(self, folder: Path, pool: ParserPool) -> None:
+        self.labelled = load_set(folder)
+        schema = load_schema(folder / "schema.json")
+        self.compiled, self.validator = compile_schema(schema.schema), Validator(schema)
+        reads = {read.path: read for read in read_set(self.labelled, pool)}
+        self.readable = [file for file, read in reads.items() if isinstance(read.found, Document)]
+        self.reads = reads
+        if len(self.readable) < FEWEST:
+            raise UsageError(
+                f"{folder}: expected at least {FEWEST} labelled documents that can be read, "
+                f"found {len(self.readable)}"
+            )
+        self.parts = parts_of(self.readable)
+
+    def documents(self) -> list[Labelled]:
+        """Returns the documents of the training part."""
+        truths = {line["file"]: line["truth"] for line in self.labelled.truths}
+        documents = []
+        for file in self.parts.trained:
+            found = self.reads[file].found
+            assert isinstance(found, Document)
+            documents.append(Labelled(file, passage_of(found), truths[file]))
+        return documents
+
+    def figures(self, files: Sequence[str], filler: Filler) -> Figures:
+        """Returns the figures of a model on these files."""
+        some: EvaluationSet = self.labelled.select(files)
+        reads: list[Read] = [self.reads[line["file"]] for line in some.truths]
+        return some.score(answers(reads, Job(self.compiled, filler, self.validator, "guess")))
+
+    def result(self, before: Figures, after: Figures) -> SetResult:
+        """Returns the set's result of a training with these figures before and after it."""
+        parts = self.parts
+        return SetResult(
+            name=self.labelled.name,
+            trained=len(parts.trained),
+            checked=len(parts.checked),
+            measured=len(parts.measured),
+            apart=parts.checked != parts.measured,
+            before=before,
+            after=after,
+        )

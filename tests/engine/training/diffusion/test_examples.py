@@ -1,0 +1,105 @@
+"""Noisy copies of answers, and the sight of their places."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cinnabar.engine.models.language.cache import Cache
+from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.engine.models.language.traits import Traits
+from cinnabar.engine.training.diffusion.examples import NO_LOSS, Example, Noise, make_batch
+
+BLOCK, MASK, END, SIZE = 4, 30, 31, 32
+
+
+def _traits(visibility: str = "block_causal") -> Traits:
+    return Traits(
+        "sdar", SIZE, 16, 2, 2, 1, 8, 24, 1e-6, 128, visibility, BLOCK, MASK, qk_norm=True, tied=True  # type: ignore[arg-type]
+    )
+
+
+@pytest.fixture(scope="module")
+def decoder() -> Decoder:
+    torch.manual_seed(0)
+    return Decoder(_traits()).eval()
+
+
+@st.composite
+def _examples(draw: st.DrawFn) -> list[Example]:
+    tokens = st.integers(0, 29)
+    return [
+        Example(
+            tuple(draw(st.lists(tokens, min_size=1, max_size=11))),
+            (*draw(st.lists(tokens, min_size=1, max_size=9)), END),
+        )
+        for _ in range(draw(st.integers(1, 3)))
+    ]
+
+
+@given(_examples(), st.integers(0, 999))
+def test_a_label_is_the_token_of_the_clean_text(examples: list[Example], seed: int) -> None:
+    batch = make_batch(examples, _traits(), END, random.Random(seed), Noise(wrong=0.2))
+    for row, example in enumerate(examples):
+        text = [*example.prompt, *example.answer]
+        text += [END] * (-len(text) % BLOCK)
+        at = (batch.labels[row] != NO_LOSS).nonzero().squeeze(1)
+        positions = batch.positions[row, at]
+        assert bool((positions >= len(example.prompt)).all())
+        assert batch.labels[row, at].tolist() == [text[place] for place in positions.tolist()]
+        hidden = at[~batch.corrupted[row, at]]
+        assert bool((batch.tokens[row, hidden] == MASK).all())
+        shown = at[batch.corrupted[row, at]]
+        assert bool((batch.tokens[row, shown] != MASK).all())
+
+
+@given(_examples(), st.integers(0, 999))
+def test_without_tails_each_position_of_an_answer_is_hidden_in_one_of_the_copies(
+    examples: list[Example], seed: int
+) -> None:
+    batch = make_batch(examples, _traits(), END, random.Random(seed), Noise(tail=0.0, wrong=0.0))
+    for row, example in enumerate(examples):
+        at = (batch.labels[row] != NO_LOSS).nonzero().squeeze(1)
+        hidden = batch.positions[row, at].tolist()
+        end = -(-(len(example.prompt) + len(example.answer)) // BLOCK) * BLOCK
+        assert set(hidden) == set(range(len(example.prompt), end))
+
+
+def test_a_noisy_block_is_scored_as_in_decoding(decoder: Decoder) -> None:
+    examples = [Example((1, 2, 3, 4, 5, 6), (7, 8, 9, 10, 11, END)), Example((3, 2), (1, END))]
+    batch = make_batch(examples, decoder.traits, END, random.Random(3), Noise())
+    with torch.inference_mode():
+        trained = decoder.hidden(batch.tokens, batch.positions, batch.sight)
+        for row, example in enumerate(examples):
+            text = [*example.prompt, *example.answer]
+            text += [END] * (-len(text) % BLOCK)
+            clean = max(len(e.prompt) + len(e.answer) for e in examples)
+            clean += -clean % BLOCK
+            for place in range(clean, batch.tokens.shape[1], BLOCK):
+                start = int(batch.positions[row, place])
+                if not bool((batch.labels[row, place : place + BLOCK] != NO_LOSS).any()):
+                    continue
+                cache = Cache(decoder.traits.layers, 1, decoder.device)
+                before = torch.tensor([text[:start]], dtype=torch.long)
+                if start:
+                    decoder(before, torch.arange(start)[None], cache)
+                block = batch.tokens[row : row + 1, place : place + BLOCK]
+                alone = decoder(block, torch.arange(start, start + BLOCK)[None], cache)
+                torch.testing.assert_close(trained[row : row + 1, place : place + BLOCK], alone, atol=1e-5, rtol=1e-4)
+
+
+def test_with_full_attention_a_copy_sees_its_prompt_and_itself_alone() -> None:
+    torch.manual_seed(0)
+    decoder = Decoder(_traits("full")).eval()
+    examples = [Example((1, 2, 3), (7, 8, END)), Example((3,), (1, 5, 6, 7, 8, END))]
+    batch = make_batch(examples, decoder.traits, END, random.Random(3), Noise())
+    with torch.inference_mode():
+        trained = decoder.hidden(batch.tokens, batch.positions, batch.sight)
+        for row in range(4):
+            size = len(examples[row // 2].prompt) + -(-len(examples[row // 2].answer) // BLOCK) * BLOCK
+            alone = decoder(batch.tokens[row : row + 1, :size], torch.arange(size)[None])
+            torch.testing.assert_close(trained[row : row + 1, :size], alone, atol=1e-5, rtol=1e-4)
