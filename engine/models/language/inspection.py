@@ -26,6 +26,7 @@ from cinnabar.engine.precision import Precision, reading_precision
 from cinnabar.schemas.errors import ModelError
 
 _T = TypeVar("_T")
+_BLOCK_NAME = re.compile(r"-b[0-9]+$")
 _LICENCE = re.compile(r"(licen[cs]e|copying)(\W.*)?", re.IGNORECASE)
 
 
@@ -82,14 +83,18 @@ def licences(folder: Path) -> list[str]:
 def _told(path: Path, traits: Traits) -> dict[str, Any]:
     family = family_of(traits)
     said = read_settings(path / CONFIG).values
-    told = traits.visibility == "causal" or any(said.get(key) for key in ("block_size", "block_length"))
+    told = CONFIG
+    if traits.visibility != "causal" and not any(said.get(key) for key in ("block_size", "block_length")):
+        # A release that was trained with other blocks than its family's first one runs badly and says nothing.
+        told = f"the family: {CONFIG} has no `block_size`"
+        named = _BLOCK_NAME.search(path.resolve().name)
+        told += f", and the folder is named {named[0]}" if named else ""
     return {
         "family": family.title,
         "licence": licences(path),
         "attention": traits.visibility.replace("_", "-"),
         "block": traits.block,
-        # A release that was trained with other blocks than its family's first one runs badly and says nothing.
-        "block told by": CONFIG if told else f"the family: {CONFIG} has no `block_size`",
+        "block told by": told,
         "window": traits.window,
         "calibrated": (path / CALIBRATION).is_file(),
     }

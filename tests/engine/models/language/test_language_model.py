@@ -97,7 +97,10 @@ def test_an_inspection_tells_every_problem_at_once(tmp_path: Path) -> None:
         "11 tensors are missing, first ",
     ]
     config.write_text(config.read_text().replace('"block_size": 4,', ""))
-    assert "has no `block_size`" in inspect_checkpoint(tmp_path, "cpu").facts["block told by"]
+    told = "the family: config.json has no `block_size`"
+    assert inspect_checkpoint(tmp_path, "cpu").facts["block told by"] == told
+    renamed = tmp_path.rename(tmp_path.with_name("SDAR-1.7B-Chat-b32"))
+    assert inspect_checkpoint(renamed, "cpu").facts["block told by"] == f"{told}, and the folder is named -b32"
 
 
 def test_licence_files_are_found_in_both_spellings(tmp_path: Path) -> None:
