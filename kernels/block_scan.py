@@ -29,11 +29,10 @@ _CELLS = 1_000_000
 class Runs:
     """Edges in an order that makes neighbours of those with the same key.
 
-    order: [E] int64, the edges. keys: [K] int64, the keys that occur, ascending. begin: [K] int64, the first edge of
-    each. which: [E] int64, the run of each edge.
+    keys: [K] int64, the keys that occur, ascending. begin: [K] int64, the first edge of each. which: [E] int64, the run
+    of each edge.
     """
 
-    order: Ints
     keys: Ints
     begin: Ints
     which: Ints
@@ -79,31 +78,32 @@ class BlockScan:
     posterior: Floats
 
 
-def _runs(key: Ints) -> Runs:
+def _runs(key: Ints) -> tuple[Ints, Runs]:
+    """Returns (the order of the edges, their runs in it)."""
     order = np.argsort(key, kind="stable")
     placed = key[order]
     starts = np.flatnonzero(np.diff(placed, prepend=-1))
     which = np.zeros(len(key), np.int64)
     which[starts] = 1
-    return Runs(order, placed[starts], starts.astype(np.int64), np.cumsum(which) - 1)
+    return order, Runs(placed[starts], starts.astype(np.int64), np.cumsum(which) - 1)
 
 
 def part_tables(states: int, classes: int, source: Ints, target: Ints, label: Ints) -> PartTables:
     """Returns the tables of a part; source, target, label: [E] int64, its edges in any order."""
-    into, out, by_label = _runs(target), _runs(source), _runs(label)
+    (by_target, into), (by_source, out), (by_label, labelled) = _runs(target), _runs(source), _runs(label)
     edges, n, c = len(source), states, classes
-    came, read = source[into.order], label[into.order]
+    came, read = source[by_target], label[by_target]
     return PartTables(
         states=states,
         classes=classes,
         source=came,
         label=read,
-        first=np.searchsorted(target[into.order], np.arange(states + 1)),
-        labelled_source=source[by_label.order],
-        labelled_target=target[by_label.order],
-        by_label=by_label,
-        from_state=np.concatenate([came, target[out.order] + n, came + 2 * n]),
-        emission=np.concatenate([read, label[out.order] + c, read + 2 * c]),
+        first=np.searchsorted(target[by_target], np.arange(states + 1)),
+        labelled_source=source[by_label],
+        labelled_target=target[by_label],
+        by_label=labelled,
+        from_state=np.concatenate([came, target[by_source] + n, came + 2 * n]),
+        emission=np.concatenate([read, label[by_source] + c, read + 2 * c]),
         begin=np.concatenate([into.begin, out.begin + edges, into.begin + 2 * edges]),
         which=np.concatenate([into.which, out.which + len(into.keys)]),
         into=np.concatenate([into.keys, out.keys + n, into.keys + 2 * n]),

@@ -74,7 +74,7 @@ def test_the_outlook_is_a_sum_over_all_texts(seed: int) -> None:
                 return None
         return total
 
-    possible = {row: found for row in every if (found := weight(row)) is not None}
+    possible = {row: one for row in every if (one := weight(row)) is not None}
     assert found.complete == bool(possible)
     if not possible:
         return
