@@ -30,25 +30,48 @@ def determinise(
     begin = sets.number_of(sets.closure(start))
     # Column by column the number of the set that a byte leads to; a set of one state has that state's number.
     table = number[table]
-    rows: list[Ints] = []
-    # New sets join the list while their rows are made.
-    for members in sets.large:
-        rows.append(_row(table, members, sets))
-    whole = np.concatenate([table, np.array(rows, np.int32).reshape(-1, table.shape[1])])
-    final = [bool(accepting[list(members)].any()) for members in sets.large]
-    if begin < 0:
-        whole = np.concatenate([whole, np.full((1, table.shape[1]), -1, np.int32)])
-        begin, final = len(whole) - 1, [*final, False]
-    return from_dfa(whole, byte_class, np.concatenate([accepting, np.array(final, np.bool_)]), begin)
+    rows: dict[int, Ints] = {}
+    reached, frontier = np.zeros(len(table), np.bool_), [begin]
+    while frontier:
+        own = np.array([found for found in frontier if 0 <= found < len(table)], np.int64)
+        reached[own] = True
+        for found in frontier:
+            if found >= len(table):
+                rows[found] = _row(table, sets.members(found), sets)
+        if len(rows) > MAX_STATES:
+            raise TooLarge(len(rows), MAX_STATES)
+        behind = [table[own].ravel(), *(rows[found] for found in frontier if found >= len(table))]
+        frontier = [
+            found
+            for found in np.unique(np.concatenate(behind)).tolist()
+            if (not reached[found] if 0 <= found < len(table) else found >= 0 and found not in rows)
+        ]
+    # Sets that are not reached, and a start that leads nowhere, have empty rows.
+    whole = np.full((len(table) + sets.count + 1, table.shape[1]), -1, np.int32)
+    whole[: len(table)] = table
+    final = np.zeros(len(whole), np.bool_)
+    final[: len(table)] = accepting
+    for found, row in rows.items():
+        whole[found], final[found] = row, accepting[list(sets.members(found))].any()
+    return from_dfa(whole, byte_class, final, begin % len(whole))
 
 
 class _Sets:
-    """The sets of states that are met; `large` are those of several states, numbered behind the single states."""
+    """The sets of states that are met; those of several states are numbered behind the single states."""
 
     def __init__(self, states: int, counts: Sequence[bool], silent: Mapping[int, Sequence[int]]) -> None:
         self._states, self._counts, self._silent = states, counts, silent
         self._numbers: dict[frozenset[int], int] = {}
-        self.large: list[tuple[int, ...]] = []
+        self._large: list[tuple[int, ...]] = []
+
+    @property
+    def count(self) -> int:
+        """The number of sets of several states."""
+        return len(self._large)
+
+    def members(self, number: int) -> tuple[int, ...]:
+        """The states of a set."""
+        return self._large[number - self._states] if number >= self._states else (number,)
 
     def closure(self, state: int) -> frozenset[int]:
         """The states that silent edges reach and that read a byte or accept."""
@@ -67,16 +90,13 @@ class _Sets:
             return next(iter(members), -1)
         number = self._numbers.get(members)
         if number is None:
-            number = self._numbers[members] = self._states + len(self.large)
-            self.large.append(tuple(sorted(members)))
-            if len(self.large) > MAX_STATES:
-                raise TooLarge(len(self.large), MAX_STATES)
+            number = self._numbers[members] = self._states + len(self._large)
+            self._large.append(tuple(sorted(members)))
         return number
 
     def together(self, numbers: Sequence[int]) -> int:
         """The number of the union of these sets."""
-        parts = [self.large[n - self._states] if n >= self._states else (n,) for n in numbers if n >= 0]
-        return self.number_of(frozenset().union(*parts))
+        return self.number_of(frozenset().union(*(self.members(number) for number in numbers if number >= 0)))
 
 
 def _row(table: Ints, members: tuple[int, ...], sets: _Sets) -> Ints:

@@ -156,7 +156,7 @@ def test_an_automaton_may_reach_its_cap_but_not_exceed_it(monkeypatch: pytest.Mo
     long, longer, loop = literal(b"x" * 398), literal(b"x" * 399), fullmatch("(?:yz)*")
     # Three sets of states; minimisation unites two of them.
     many, few = fullmatch("x*"), literals([b"x", b"xx"])
-    within = {"MAX_STATES": ("automaton", "concatenation"), "MAX_RAW_STATES": ("literals", "boolean")}
+    within = {"MAX_STATES": ("automaton", "determinise"), "MAX_RAW_STATES": ("literals", "boolean")}
     for name, cap, make, found in (
         ("MAX_STATES", 4, lambda: from_dfa(*_table(chains[3])), None),
         # The first byte names its part, so no sets of states are built on the way.
