@@ -77,7 +77,7 @@ class DiffusionEngine:
         told = len(self._planner.beginning(form))
         if self.context_tokens - told < LEAST:
             raise UsageError(
-                f"{self.model.folder}: the schema takes {told} tokens in words, expected at most"
+                f"{self.model.folder}: the task and the schema take {told} tokens, expected at most"
                 f" {self.context_tokens - LEAST} of the model's {self.model.traits.window}; use a model with a larger"
                 " window, or a smaller schema"
             )

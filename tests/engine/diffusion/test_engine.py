@@ -153,7 +153,7 @@ def test_a_passage_has_the_room_that_the_form_in_words_and_an_answer_leave(model
     (result,) = DiffusionEngine(model, "instant").fill([asked("a", text)])
     assert isinstance(result, Filled)
     wide = {f"field {number}": {"type": "string", "description": "x" * 60} for number in range(60)}
-    with pytest.raises(UsageError, match=r"the schema takes \d+ tokens in words, expected at most"):
+    with pytest.raises(UsageError, match=r"the task and the schema take \d+ tokens, expected at most"):
         engine.context_beside(form_of({"type": "object", "properties": wide}))
 
 
