@@ -81,6 +81,8 @@ class Planner:
             graph = _graph_of_rest(form, tokenizer.vocabulary)
         prompt = self._model.chat.render(messages(form, request.known, request.passage.text))
         window, least = self._model.traits.window, int(graph.distance[0])
+        if least < 0:
+            raise EngineFailure("tokenizer", "the tokens of the model spell no record of this schema")
         room = window - len(prompt)
         if room < least:
             raise EngineFailure(
