@@ -177,17 +177,19 @@ def _value(
     """Returns an answered value with the probability that the model gave it.
 
     A value is none of the model's if its tokens complete a record that was given up (they have the posterior 0), or if
-    all are forced although the schema allows other texts: only a lack of room does that. It counts as absent.
+    all are forced although the schema allows other texts: only a lack of room does that. It counts as absent, and that
+    absence has no confidence either.
     """
     slot, text, found = answered.slot, answered.text, answered.found
     span = decided.get(pointers.get(answered.key, ""))
     number = text is not None and text[0] not in '"tfn'
     sure = None if certainty is None or span is None else certainty.of(span, number)
     mass = 0.0 if certainty is None else certainty.log_mass
-    if sure is None and text is not None and len(slot.automaton.shortest_texts(2)) == 1:
-        sure = Sureness(1.0, 1.0, 1.0)
+    if sure is None and span is not None:
+        only = float(len(slot.automaton.shortest_texts(2)) == 1)
+        sure = Sureness(only, only, only)
     if text is None or sure is None or not sure.least:
-        absent = round(sure.product, 4) if sure is not None else ABSENT if text is None else 0.0
+        absent = ABSENT if sure is None else round(sure.product, 4)
         return Value(slot.minimal.encode(), True, 0.0, absent, demanded=answered.demanded, allowed_mass=mass)
     return Value(
         text.encode(),
