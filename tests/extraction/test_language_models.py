@@ -139,6 +139,15 @@ def test_a_folder_of_neither_kind_says_what_is_expected(tmp_path: Path) -> None:
         model_source(str(tmp_path))
 
 
+def test_a_folder_of_the_name_default_does_not_stand_for_the_shipped_model(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(checkpoint, tmp_path / "default")
+    monkeypatch.chdir(tmp_path)
+    assert isinstance(model_source("default", "cpu"), ModelSource)
+    assert isinstance(model_source("./default", "cpu"), LanguageSource)
+
+
 def unreadable(folder: Path) -> None:
     (folder / "config.json").write_text("{")
 
