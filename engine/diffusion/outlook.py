@@ -41,10 +41,11 @@ class Span:
 class Outlook:
     """The tokens of a span under the constraint.
 
-    log_mass: log share of the allowed texts. complete: whether a text is possible at all; if not, the rest means
-    nothing. witness: [L] int64, the most probable text; it agrees with all committed tokens. posterior: [L] float32,
-    of the witness's token given the committed tokens at all *other* positions, 1 where there are no scores.
-    runner_up: [L] float32, of the likeliest token. choices: [L] int64, how many tokens are possible.
+    log_mass: log share of the allowed tokens, expected and summed over the open positions. complete: whether a text is
+    possible at all; if not, the rest means nothing. witness: [L] int64, the most probable text; it agrees with all
+    committed tokens. posterior: [L] float32, of the witness's token given the committed tokens at all *other*
+    positions, 1 where there are no scores. runner_up: [L] float32, of the likeliest token. choices: [L] int64, how many
+    tokens are possible.
     """
 
     log_mass: float
@@ -68,10 +69,13 @@ class _Part:
 
 
 class Constraint:
-    """The constraint of one graph; it keeps the tables of the parts that blocks met."""
+    """The constraint of one graph; it keeps the tables of the parts that blocks met.
 
-    def __init__(self, graph: RecordGraph) -> None:
-        self.graph = graph
+    local: see `Settings.local`.
+    """
+
+    def __init__(self, graph: RecordGraph, local: float) -> None:
+        self.graph, self.local = graph, local
         self.classes = TokenClasses(graph.token_class, graph.classes)
         self._parts: OrderedDict[tuple[int, int], _Part] = OrderedDict()
         self._edges = 0
@@ -94,7 +98,9 @@ class Constraint:
         fixed[held[possible], own[possible]] = sharp[held[possible], own[possible]] = 0.0
         final = np.where((part.distance >= 0) & (part.distance <= span.left), 0.0, FLOOR).astype(np.float32)
         start = int(part.state[span.state])
-        found = block_scan(part.tables, start, final, fixed, free, sharp, span.scored)
+        found = block_scan(
+            part.tables, start, final, fixed, free, sharp, span.scored, tokens[span.scored] < 0, self.local
+        )
 
         witness, posterior = tokens.copy(), np.ones(len(tokens), np.float32)
         runner_up, choices = np.zeros(len(tokens), np.float32), np.ones(len(tokens), np.int64)
@@ -107,7 +113,7 @@ class Constraint:
         posterior[at] = np.minimum(np.exp(found.posterior[row, kind] + within), 1.0)
         runner_up[at] = np.minimum(np.exp((found.posterior + (best - free)).max(1)), 1.0)
         choices[at] = np.where(found.posterior > POSSIBLE, part.size, 0).sum(1)
-        return Outlook(found.log_mass, found.best > POSSIBLE, witness, posterior, runner_up, choices)
+        return Outlook(found.allowed, found.best > POSSIBLE, witness, posterior, runner_up, choices)
 
     def _part(self, state: int, positions: int) -> _Part:
         key = (state, positions)

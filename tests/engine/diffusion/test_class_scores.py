@@ -58,7 +58,10 @@ def test_slices_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = scores(kinds, logits)
     monkeypatch.setattr(class_scores, "LOGITS", 3 * SIZE)
     monkeypatch.setattr(class_scores, "REDUCED", 2 * SIZE)
+    rows: list[int] = []
+    monkeypatch.setattr(Said, "logits", lambda _, hidden: rows.append(len(hidden)) or hidden.clone())
     sliced = scores(kinds, logits)
+    assert rows == [3, 3, 1]
     for name in ("total", "best", "token", "own", "finite"):
         assert np.array_equal(getattr(whole, name), getattr(sliced, name)), name
 
