@@ -55,7 +55,7 @@ def backfill_folder(
         source: Only records of documents with this path, in this folder or mailbox, or matching this pattern.
         below: Records and fields with a lower confidence are filled again.
         where: Only records that meet this SQL condition on the columns of their table.
-        model: The model that fills: `default`, or a folder that `cinnabar train` made.
+        model: The model that fills: `default`, or the folder of a model or a language model.
         device: The device of the model; auto takes a GPU if there is one.
         ray: A Ray cluster for the work, in one task: auto, HOST:PORT or local.
         others: Files, folders and mailboxes to search for documents that have moved.

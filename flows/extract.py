@@ -52,11 +52,11 @@ def extract_folder(
         paths: Files, folders, mbox files, Maildir folders, and imaps://USER@HOST/MAILBOX.
         record_schema: A name of the library, the path of a JSON Schema, or module:Class.
         out: The folder for the results. One run at a time writes to it.
-        model: `default`, a folder that `cinnabar train` made, mercury-2, or openai:NAME.
+        model: `default`, the folder of a model or of a language model, mercury-2, or openai:NAME.
         device: The device of the model; auto takes a GPU if there is one.
         max_error_rate: The run fails if a larger share of the documents read is in quarantine.
         remote: The settings for a model behind a server.
-        escalate_to: The model for fields with a low confidence: mercury-2 or openai:NAME.
+        escalate_to: The model for fields with a low confidence: a language model's folder, mercury-2 or openai:NAME.
         below: The confidence below which a field is escalated.
         password_block: The Secret block with the mailbox's password, instead of CINNABAR_IMAP_PASSWORD.
         gpu_limit: The global concurrency limit; each task takes one slot of it.

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tokenizers
 import torch
 from tokenizers import decoders, models, pre_tokenizers, trainers
@@ -91,12 +92,12 @@ def write_texts(folder: Path, template: str = CHATML, **settings: Any) -> None:
 
 
 def tiny_decoder(traits: Traits = TRAITS, seed: int = 0) -> Decoder:
-    """Returns a decoder with random weights, norms and biases included."""
-    torch.manual_seed(seed)
+    """Returns a decoder with random weights, norms and biases included; the same ones with every release of torch."""
+    drawn = np.random.RandomState(seed)
     decoder = Decoder(traits).eval().requires_grad_(False)
-    for name, weight in decoder.named_parameters():
-        if weight.dim() == 1:
-            weight.copy_(torch.randn_like(weight) * 0.3 + (1.0 if "norm" in name else 0.0))
+    for name, weight in sorted(decoder.named_parameters()):
+        values = torch.from_numpy(drawn.standard_normal(tuple(weight.shape)).astype(np.float32))
+        weight.copy_(values * 0.2 + (1.0 if "norm" in name else 0.0))
     return decoder
 
 

@@ -74,12 +74,12 @@ def _unfenced(text: str) -> str:
 
 
 def record_of(
-    request: Request, taken: Taken, value_of: Callable[[Answered], Value], invented: bool = False
+    request: Request, taken: Taken, value_of: Callable[[Answered], Value]
 ) -> Filled | list[str]:
     """Returns the record of the values taken from an answer and of the known ones, with the evidence of each.
 
     `value_of` weighs an answered value. If the values break a rule of the schema, the function returns a record with
-    the same values written otherwise, else the rule; with `invented` a record with other values comes before that.
+    the same values written otherwise, else the rule.
     """
     form, offset = request.form, request.passage.offset
     # The index in `taken.rows` serves as anchor, so that a row can be told after others were left out.
@@ -111,7 +111,7 @@ def record_of(
     writer = Writer(layout, values, offset)
     violation = _violation(form, writer)
     if violation is not None:
-        other = _otherwise(form, layout, values, offset, writer, invented)
+        other = _otherwise(form, layout, values, offset, writer)
         if other is None:
             return [f"{violation.pointer or '/'}: expected {violation.expected}, got {violation.got}"]
         writer = other
@@ -130,13 +130,12 @@ def _violation(form: Form, writer: Writer) -> Violation | None:
 
 
 def _otherwise(
-    form: Form, layout: Layout, values: Sequence[Value], offset: int, writer: Writer, invented: bool
+    form: Form, layout: Layout, values: Sequence[Value], offset: int, writer: Writer
 ) -> Writer | None:
     """Returns another record of the same values that the schema allows; None if there is none.
 
     The search may write an absent value as null, as empty or not at all; it changes no answered value. If a demanded
-    value is missing, any record is accepted, because the record goes to quarantine as `missing`; so it is with
-    `invented`.
+    value is missing, any record is accepted, because the record goes to quarantine as `missing`.
     """
     assert form.judge is not None
     answered = _values(writer)
@@ -151,8 +150,8 @@ def _otherwise(
     if _violation(form, sparse) is None:
         return sparse
     other = repaired(layout, values, offset, form.judge, lambda at: _others(values[at]))
-    free = invented or any(leaf.missing for leaf in writer.leaves.values())
-    return other if other is not None and (free or _values(other) == answered) else None
+    missing = any(leaf.missing for leaf in writer.leaves.values())
+    return other if other is not None and (missing or _values(other) == answered) else None
 
 
 def _value(answered: Answered) -> Value:

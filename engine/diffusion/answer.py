@@ -12,20 +12,20 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
 from typing import Any
 
-from cinnabar.engine.answers.alignment import ABSENT
+from cinnabar.engine.answers.alignment import ABSENT, Aligner
 from cinnabar.engine.answers.reading import Taken
 from cinnabar.engine.answers.record import Answered, record_of
 from cinnabar.engine.diffusion.remaining import Remaining
-from cinnabar.engine.diffusion.value_places import Places, Span, places_of
-from cinnabar.engine.request import Filled, Request
+from cinnabar.engine.diffusion.value_places import ByteSpan, Places, places_of
+from cinnabar.engine.request import Filled, Leaf, Origin, Request
 from cinnabar.engine.writing import Value
-from cinnabar.schemas.canonical import parse, scalar_text
+from cinnabar.schemas.canonical import json_text, parse, scalar_text
 from cinnabar.schemas.errors import EngineFailure
 from cinnabar.schemas.form.fitting import branch_of
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
@@ -41,7 +41,8 @@ class Written:
     """A record's text as a model wrote it.
 
     lengths: the bytes of each token; posteriors: that of each at its commit; chosen: False for a token that was
-    forced. `steps` counts forward passes, `reopened` the tokens that were masked again.
+    forced. `steps` counts forward passes, `reopened` the tokens that were masked again. log_mass: the natural logarithm
+    of the model's share on allowed texts, of the whole record.
     """
 
     text: bytes
@@ -50,6 +51,7 @@ class Written:
     chosen: Sequence[bool]
     steps: int = 0
     reopened: int = 0
+    log_mass: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +68,10 @@ class Certainty:
 
     def __init__(self, written: Written) -> None:
         self._text, self._written = written.text, written
+        self.log_mass = round(written.log_mass, 4)
         self._ends = list(accumulate(written.lengths))
 
-    def of(self, span: Span, number: bool = False) -> Sureness | None:
+    def of(self, span: ByteSpan, number: bool = False) -> Sureness | None:
         """Returns the sureness of the bytes [start, end), None if all were forced.
 
         With `number` the token behind it counts too, because that token says that the number has no more digits.
@@ -77,33 +80,37 @@ class Certainty:
         first = bisect_right(self._ends, start)
         last = bisect_left(self._ends, end + (number and end < len(self._text)))
         posteriors = [
-            max(self._written.posteriors[at], _LEAST)
+            self._written.posteriors[at]
             for at in range(first, min(last + 1, len(self._ends)))
             if self._written.chosen[at]
         ]
         if not posteriors:
             return None
-        product = math.exp(math.fsum(map(math.log, posteriors)))
+        product = math.exp(math.fsum(math.log(max(one, _LEAST)) for one in posteriors))
         return Sureness(min(product, 1.0), min(posteriors), posteriors[0])
 
 
 def read_written(request: Request, remaining: Remaining, written: Written | None) -> Filled:
     """Returns the record that the model wrote (None if there was nothing to ask) joined with the frozen values.
 
-    Raises EngineFailure if the values of the whole record break a rule of the schema that no other values near meet.
+    Empty texts, and rows without any value, count as absent, as in the records of other models. If the schema demands
+    them, the record stays as it was written. Raises EngineFailure if the schema refuses that, too.
     """
     value: Any = None
-    decided: dict[str, Span] = {}
+    decided: dict[str, ByteSpan] = {}
     certainty = None
     if written is not None and remaining.form is not None:
         value, places = parse(written.text.decode()), places_of(written.text)
         _decisions(remaining.form.root, value, "", places, decided)
         certainty = Certainty(written)
-    taken, pointers = _taken(request, remaining.joined(value))
+    record = remaining.joined(value)
+    taken, pointers = _taken(request, record)
     weigh = partial(_value, certainty=certainty, decided=decided, pointers=pointers)
-    found = record_of(request, taken, weigh, invented=True)
+    found = record_of(request, taken, weigh)
     if not isinstance(found, Filled):
-        raise EngineFailure("invalid_answer", f"the record breaks a rule of the schema: {'; '.join(found)}")
+        if request.form.judge is None or not request.form.judge.accepts(record):
+            raise EngineFailure("invalid_answer", f"the record breaks a rule of the schema: {'; '.join(found)}")
+        found = _as_written(request, record, taken, weigh)
     return found if written is None else replace(found, steps=written.steps, reopened=written.reopened)
 
 
@@ -116,32 +123,74 @@ def _taken(request: Request, record: Any) -> tuple[Taken, dict[tuple[int, int], 
             taken.rows.append((part.array.index, part.parent))
             continue
         slot, key = part.slot, (part.slot.index, part.row)
-        text = None if isinstance(part.value, (dict, list)) or part.value is None else scalar_text(part.value)
-        if text is not None and (not slot.accepts(text.encode()) or (text == '""' and text not in slot.options)):
-            text = None
-        taken.texts[key] = slot, text
+        taken.texts[key] = slot, _text(slot, part.value)
         pointers[key] = part.pointer
     return taken, pointers
+
+
+def _as_written(request: Request, record: Any, taken: Taken, weigh: Callable[[Answered], Value]) -> Filled:
+    """Returns a record that the schema allows as it is."""
+    form, offset = request.form, request.passage.offset
+    # Selectors and names of open properties have the pointer of their value.
+    unwritten = {choice.selector.index for choice in form.choices}
+    unwritten |= {array.key.index for array in form.arrays if array.key is not None}
+    written = {key: pair for key, pair in taken.texts.items() if key[0] not in unwritten}
+    places = Aligner(request.passage.text).place({k: (slot, text) for k, (slot, text) in written.items() if text})
+    leaves: dict[str, Leaf] = {}
+    rows: dict[str, tuple[int, float]] = {}
+    for part in walk_record(form, record):
+        if isinstance(part, RecordRow):
+            rows[part.pointer] = offset, ABSENT
+        elif part.slot.index not in unwritten:
+            key, slot = (part.slot.index, part.row), part.slot
+            value = weigh(Answered(key, slot, written[key][1], places.get(key), False, False))
+            text = None if part.value is None and not slot.nullable else scalar_text(part.value)
+            spans = tuple((start + offset, end + offset) for start, end in value.spans)
+            sure = value.absent_confidence if value.absent else value.confidence
+            origin: Origin = "absent" if part.value is None else value.origin
+            leaf = Leaf(text, sure, spans, origin, posterior=value.confidence, rival=value.rival, slot=slot.index)
+            leaves[part.pointer] = replace(leaf, absence=value.absent_confidence)
+    for pointer, text in request.known.items():
+        if text is not None:
+            leaves[pointer] = replace(leaves[pointer], text=text, confidence=1.0, spans=(), origin="known")
+    return Filled(request.id, json_text(record), leaves, rows, 0, 0)
+
+
+def _text(slot: Slot, value: Any) -> str | None:
+    """Returns the canonical text of a slot's value; None for no value, for an empty text, and for one not allowed."""
+    if value is None or isinstance(value, (dict, list)):
+        return None
+    try:
+        text = scalar_text(value)
+    except ValueError:  # a number of too many digits
+        return None
+    empty = text == '""' and text not in slot.options
+    return None if empty or not slot.accepts(text.encode()) else text
 
 
 def _value(
     answered: Answered,
     certainty: Certainty | None,
-    decided: Mapping[str, Span],
+    decided: Mapping[str, ByteSpan],
     pointers: Mapping[tuple[int, int], str],
 ) -> Value:
-    """Returns an answered value with the probability that the model gave it."""
+    """Returns an answered value with the probability that the model gave it.
+
+    A value is none of the model's if its tokens complete a record that was given up (they have the posterior 0), or if
+    all are forced although the schema allows other texts: only a lack of room does that. It counts as absent, and that
+    absence has no confidence either.
+    """
     slot, text, found = answered.slot, answered.text, answered.found
     span = decided.get(pointers.get(answered.key, ""))
     number = text is not None and text[0] not in '"tfn'
     sure = None if certainty is None or span is None else certainty.of(span, number)
-    if text is None:
-        absent = ABSENT if sure is None else round(sure.product, 4)
-        return Value(slot.minimal.encode(), True, 0.0, absent, demanded=answered.demanded)
-    if sure is None:
-        # If the schema allows other texts, only a lack of room forces a value, and it is none of the model's.
-        only = 1.0 if len(slot.automaton.shortest_texts(2)) == 1 else 0.0
+    mass = 0.0 if certainty is None else certainty.log_mass
+    if sure is None and span is not None:
+        only = float(len(slot.automaton.shortest_texts(2)) == 1)
         sure = Sureness(only, only, only)
+    if text is None or sure is None or not sure.least:
+        absent = ABSENT if sure is None else round(sure.product, 4)
+        return Value(slot.minimal.encode(), True, 0.0, absent, demanded=answered.demanded, allowed_mass=mass)
     return Value(
         text.encode(),
         False,
@@ -150,11 +199,12 @@ def _value(
         (found.span,) if found is not None and found.span else (),
         answered.origin,
         demanded=answered.demanded,
+        allowed_mass=mass,
         rival=round(1.0 - sure.least, 4),
     )
 
 
-def _decisions(node: Node, value: Any, pointer: str, places: Places, found: dict[str, Span]) -> None:
+def _decisions(node: Node, value: Any, pointer: str, places: Places, found: dict[str, ByteSpan]) -> None:
     """Notes for each slot the bytes that decide it: its text, or the text in place of one that is left out."""
     own = places.values.get(pointer)
     if isinstance(node, Slot):
@@ -184,7 +234,7 @@ def _decisions(node: Node, value: Any, pointer: str, places: Places, found: dict
                 _decisions(part, item, f"{pointer}/{at}", places, found)
 
 
-def _closed(node: Node, pointer: str, span: Span | None, found: dict[str, Span]) -> None:
+def _closed(node: Node, pointer: str, span: ByteSpan | None, found: dict[str, ByteSpan]) -> None:
     """Notes for the slots of a place that is null or left out, outside of lists, the bytes that decided so."""
     if span is None:
         return

@@ -97,7 +97,8 @@ class TokenClasses:
         best = np.maximum.reduceat(placed, self.begin, axis=1)
         top = best.max(1, keepdims=True)
         # A NaN is the maximum of its class, so the maxima tell of any.
-        found.finite[rows] = np.isfinite(best).all(1)
+        finite = found.finite[rows] = np.isfinite(best).all(1)
+        placed[~finite] = best[~finite] = top[~finite] = 0.0
         for kind, begin, end in self._several:
             found.token[rows, kind] = self.order[begin + placed[:, begin:end].argmax(1)]
         own = np.where(held < 0, FLOOR, logits.numpy()[whole, held])

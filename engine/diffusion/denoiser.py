@@ -1,7 +1,7 @@
 """Denoising of the answers of a batch, block by block, under the graphs of their records.
 
-Each round: forced text is written, full blocks are closed, one pass scores the open positions, and the most certain
-tokens of the witness are committed.
+Each round: forced text is written, full blocks are closed, one pass scores the open positions, and the certain tokens
+of the witness are committed, or the first one if none is certain.
 """
 
 from __future__ import annotations
@@ -107,6 +107,8 @@ class Denoiser:
                 steps += 1
                 if edit is not None:
                     edit(steps, [run.sequence for run in runs])
+                    for run in runs:
+                        run.sequence.rewind()
                 if observer is not None:
                     for run in runs:
                         states[run.index] = run.shown(states[run.index])
@@ -130,7 +132,8 @@ class Denoiser:
         if graph not in self._graphs:
             while len(self._graphs) >= KEPT:
                 self._graphs.pop(next(iter(self._graphs)))
-            self._graphs[graph] = (Constraint(graph), ForcedText(graph, self.tokenizer, self.texts))
+            forced = ForcedText(graph, self.tokenizer, self.texts)
+            self._graphs[graph] = (Constraint(graph, self.settings.local), forced)
         return self._graphs[graph]
 
     def _proceeds(self, run: Run, row: int, context: Context | None) -> bool:
@@ -298,7 +301,7 @@ class Denoiser:
         return at[(now < low) & (other - now >= apart)]
 
     def _commit(self, sequence: OpenSequence, block: Block, at: Ints, scores: ClassScores) -> Undecoded | None:
-        """Commits the certain tokens of the witness of the open block, or the most certain one; masks doubted ones."""
+        """Commits the certain tokens of the witness of the open block, or the first open one; masks doubted ones."""
         block.passes += 1
         begin = min(int(at[0]), block.front)
         begin = block.front if begin == block.front else block.first
@@ -323,12 +326,14 @@ class Denoiser:
         eligible[doubted - begin] = False
         alone = eligible & (outlook.choices == 1)
         eligible &= ~alone
-        grade = np.where(eligible, _grade(outlook.posterior), -1)
-        picked = eligible & (grade >= round(self.settings.threshold * GRAIN))
+        picked = eligible & (_grade(outlook.posterior) >= round(self.settings.threshold * GRAIN))
         if block.passes >= self.settings.passes:
             picked = eligible
         elif not picked.any() and eligible.any():
-            picked[grade.argmax()] = True
+            # The most certain one may be any letter of a string without an end, while the first one settles all text
+            # that it forces. A half-trained model (171 values of 40 held-back pages, medium) had 59 right in 23 passes
+            # a record with the first one, 46 in 49 with the most certain one.
+            picked[eligible.argmax()] = True
         for places, chosen in ((alone, False), (picked, True)):
             where = begin + np.flatnonzero(places)
             sequence.commit(where, outlook.witness[places], outlook.posterior[places], chosen)

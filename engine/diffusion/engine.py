@@ -5,9 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import torch
 
@@ -15,12 +12,8 @@ from cinnabar.engine.demanded import without_made_up_choices
 from cinnabar.engine.diffusion.answer import Written, read_written
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
-from cinnabar.engine.diffusion.prompt import messages
-from cinnabar.engine.diffusion.record_graph import RecordGraph, record_graph
-from cinnabar.engine.diffusion.remaining import Remaining
-from cinnabar.engine.diffusion.sequences import Task
+from cinnabar.engine.diffusion.planning import Plan, Planner
 from cinnabar.engine.diffusion.settings import settings_of
-from cinnabar.engine.diffusion.value_places import spaced
 from cinnabar.engine.effort import Effort, effort_of
 from cinnabar.engine.engine import Observer
 from cinnabar.engine.fingerprint import engine_fingerprint
@@ -29,33 +22,23 @@ from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.request import Failed, Passage, Request, Result
 from cinnabar.engine.scheduler import run
 from cinnabar.schemas.canonical import parse
-from cinnabar.schemas.errors import EngineFailure, NotAccepted, RunError, TooLarge, UsageError
+from cinnabar.schemas.errors import EngineFailure, NotAccepted, RunError, UsageError
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form
-from cinnabar.schemas.form.instances import smallest_instance
-from cinnabar.schemas.judging.judge import Judge, Violation
 
-#: Divisors of the model's window: for an answer, and for the task and the form in words.
-ANSWER, TASK = 4, 8
-#: Tokens of an answer for each slot of the form, and for each token of the document: a record says no more.
-SLOT, COPIES = 64, 4
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """A request, what is left to fill of its form, and the task to decode; None if nothing is left."""
-
-    request: Request
-    remaining: Remaining
-    task: Task | None
+#: Divisor of the model's window: the share that is kept for an answer.
+ANSWER = 4
+#: The fewest tokens of a passage that are worth a request.
+LEAST = 64
 
 
 class DiffusionEngine:
     """Fills forms with a language model and enforces the schema in every denoising step.
 
     token_budget: tokens of one batch, prompts and answers together. steps: the most passes of a block, instead of
-    those of `effort`. `timings` has the seconds spent so far in each stage. Raises UsageError for an unknown effort or
-    a budget below one token.
+    those of `effort`. `timings` has the seconds spent so far in each stage; `counts` the records so far, their passes,
+    their tokens, and how many of these the model chose. Raises UsageError for an unknown effort or a budget below one
+    token.
     """
 
     def __init__(
@@ -72,6 +55,8 @@ class DiffusionEngine:
         self.model, self.token_budget, self.calibration = model, token_budget, calibration
         self.effort = effort_of(effort, steps)
         self.timings = dict.fromkeys(("prepare", "decode", "read"), 0.0)
+        self.counts = dict.fromkeys(("records", "passes", "tokens", "chosen"), 0)
+        self._planner = Planner(model)
         self._decoder = Denoiser(model.decoder, model.tokenizer, settings_of(self.effort.name, steps))
 
     @property
@@ -79,11 +64,24 @@ class DiffusionEngine:
         """The fingerprint of the model and of everything in the engine that a record depends on."""
         return engine_fingerprint(self.model.fingerprint, self.effort)
 
-    @cached_property
+    @property
     def context_tokens(self) -> int:
-        """The most tokens of one passage beside the task, the form in words and the answer."""
-        window = self.model.traits.window
-        return window - window // ANSWER - window // TASK
+        """The most tokens of one passage beside an answer, with the shortest form in words."""
+        return self.model.traits.window - self.model.traits.window // ANSWER
+
+    def context_beside(self, form: Form) -> int:
+        """Returns the most tokens of one passage beside this form in words and its answer.
+
+        Raises UsageError if there is no room for any.
+        """
+        told = len(self._planner.beginning(form))
+        if self.context_tokens - told < LEAST:
+            raise UsageError(
+                f"{self.model.folder}: the task and the schema take {told} tokens, expected at most"
+                f" {self.context_tokens - LEAST} of the model's {self.model.traits.window}; use a model with a larger"
+                " window, or a smaller schema"
+            )
+        return self.context_tokens - told
 
     def count_tokens(self, text: str) -> int:
         """Returns the number of tokens of this text, for chunking."""
@@ -99,63 +97,22 @@ class DiffusionEngine:
         Raises RunError if the observer fails. A failure within a request becomes its `Failed`.
         """
         with self._timed("prepare"):
-            plans = [self._planned(request) for request in requests]
+            plans = self._planner.plans(requests)
         found = {at: plan for at, plan in enumerate(plans) if isinstance(plan, Failed)}
-        able = [(at, plan) for at, plan in enumerate(plans) if isinstance(plan, _Plan)]
-        by_id = {id(plan.request): plan for _, plan in able}
+        able = [(at, plan) for at, plan in enumerate(plans) if isinstance(plan, Plan)]
+        plan_of = {id(plan.request): plan for _, plan in able}
         costs = [0 if plan.task is None else len(plan.task.prompt) + plan.task.budget // ANSWER for _, plan in able]
         with torch.inference_mode():
             filled = run(
                 [plan.request for _, plan in able],
                 costs,
                 self.token_budget,
-                lambda batch: self._fill_batch([by_id[id(request)] for request in batch], observer),
+                lambda batch: self._fill_batch([plan_of[id(request)] for request in batch], observer),
             )
         results: dict[int, Result] = {at: result for (at, _), result in zip(able, filled, strict=True)}
         return [found.get(at) or results[at] for at in range(len(requests))]
 
-    def _planned(self, request: Request) -> _Plan | Failed:
-        try:
-            remaining = Remaining(request)
-            return _Plan(request, remaining, None if remaining.form is None else self._task(request, remaining))
-        except TooLarge as error:
-            return Failed(request.id, "schema_too_large", str(error))
-        except EngineFailure as failure:
-            return Failed(request.id, failure.code, failure.detail)
-        except Exception as error:
-            return Failed(request.id, "engine_error", f"{type(error).__name__}: {error}"[:2000])
-
-    def _task(self, request: Request, remaining: Remaining) -> Task:
-        form = remaining.form
-        assert form is not None
-        graph = self._graph(form)
-        prompt = self.model.chat.render(messages(form, request.known, request.passage.text))
-        window, least = self.model.traits.window, int(graph.distance[0])
-        room = window - len(prompt)
-        if room < least:
-            raise EngineFailure(
-                "too_long",
-                f"prompt and smallest answer take {len(prompt) + least} tokens, the model holds {window};"
-                " use a smaller --context, or a smaller schema",
-            )
-        said = COPIES * self.count_tokens(request.passage.text) + SLOT * len(form.slots)
-        return Task(
-            prompt=prompt,
-            shared=_common(prompt, self._beginning(form)),
-            graph=graph,
-            budget=max(least, min(room, said)),
-            judge=lambda text: _accepted(request.form, remaining, text),
-            minimal=_minimal(request.form, remaining, form),
-        )
-
-    def _graph(self, form: Form) -> RecordGraph:
-        tokenizer = self.model.tokenizer
-        return record_graph(form, tokenizer.vocabulary, tokenizer.fingerprint)
-
-    def _beginning(self, form: Form) -> list[int]:
-        return self.model.chat.render(messages(form, {}, ""))
-
-    def _fill_batch(self, plans: Sequence[_Plan], observer: Observer | None) -> list[Result]:
+    def _fill_batch(self, plans: Sequence[Plan], observer: Observer | None) -> list[Result]:
         tasks = [plan.task for plan in plans if plan.task is not None]
         shown = _Shown(plans, observer)
         with self._timed("decode"):
@@ -163,23 +120,40 @@ class DiffusionEngine:
         with self._timed("read"):
             return [self._read(plan, None if plan.task is None else next(decoded)) for plan in plans]
 
-    def _read(self, plan: _Plan, decoded: Decoded | Undecoded | None) -> Result:
+    def _read(self, plan: Plan, decoded: Decoded | Undecoded | None) -> Result:
         request = plan.request
         if isinstance(decoded, Undecoded):
             return Failed(request.id, decoded.code, decoded.detail)
         try:
             filled = read_written(request, plan.remaining, None if decoded is None else self._written(decoded))
+            if self.calibration is not None:
+                filled = self.calibration.calibrated(request.form, request.passage, filled)
+            # A demanded value that the document does not print is made up if the model itself rather doubts it.
+            return without_made_up_choices(request.form, filled, ("chosen", "generated"))
         except EngineFailure as failure:
             return Failed(request.id, failure.code, failure.detail)
-        if self.calibration is not None:
-            filled = self.calibration.calibrated(request.form, request.passage, filled)
-        # A demanded value that the document does not print is made up if the model itself rather doubts it.
-        return without_made_up_choices(request.form, filled, ("chosen", "generated"))
+        except Exception as error:  # the batch's other records need no second decoding
+            return Failed(request.id, "engine_error", f"{type(error).__name__}: {error}"[:2000])
 
     def _written(self, decoded: Decoded) -> Written:
         tokenizer = self.model.tokenizer
+        for name, more in (
+            ("records", 1),
+            ("passes", decoded.passes),
+            ("tokens", len(decoded.tokens)),
+            ("chosen", sum(decoded.chosen)),
+        ):
+            self.counts[name] += more
         lengths = [len(tokenizer.decode([token])) for token in decoded.tokens]
-        return Written(decoded.text, lengths, decoded.posteriors, decoded.chosen, decoded.passes, decoded.reopened)
+        return Written(
+            decoded.text,
+            lengths,
+            decoded.posteriors,
+            decoded.chosen,
+            decoded.passes,
+            decoded.reopened,
+            decoded.log_mass,
+        )
 
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:
@@ -193,7 +167,7 @@ class DiffusionEngine:
 class _Shown:
     """Hands the records of a batch to an observer: whole, with their frozen values, as canonical texts."""
 
-    def __init__(self, plans: Sequence[_Plan], observer: Observer | None) -> None:
+    def __init__(self, plans: Sequence[Plan], observer: Observer | None) -> None:
         self._plans, self._observer = plans, observer
         self._last = [""] * len(plans)
 
@@ -207,44 +181,9 @@ class _Shown:
             try:
                 record = plan.remaining.joined(None if state is None else parse(state.decode()))
                 self._last[at] = fit(plan.request.form, record).text
-            except NotAccepted:
+            except (NotAccepted, ValueError):
                 self._last[at] = self._last[at] or plan.request.form.instance
         try:
             self._observer(step, list(self._last))
         except Exception as error:
             raise RunError(f"the observer failed at step {step}: {error}") from error
-
-
-@dataclass(frozen=True, slots=True)
-class _Whole:
-    """Judges a record of a remaining form together with the frozen values."""
-
-    judge: Judge
-    remaining: Remaining
-
-    def violation(self, value: Any) -> Violation | None:
-        """Returns the first rule that the whole record breaks."""
-        return self.judge.violation(self.remaining.joined(value))
-
-
-def _accepted(form: Form, remaining: Remaining, text: bytes) -> bool:
-    """Returns whether the schema accepts the record of this text with the frozen values."""
-    record = remaining.joined(parse(text.decode()))
-    return form.judge is None or form.judge.accepts(record)
-
-
-def _minimal(whole: Form, remaining: Remaining, form: Form) -> bytes:
-    """Returns a smallest text of the remaining form with which the schema accepts the whole record."""
-    if form is whole:
-        return spaced(whole.instance).encode()
-    assert whole.judge is not None
-    found = smallest_instance(form, _Whole(whole.judge, remaining))
-    if found is None:
-        raise EngineFailure("known", "no record that the schema allows has the known values")
-    return spaced(found).encode()
-
-
-def _common(first: Sequence[int], second: Sequence[int]) -> int:
-    """Returns the length of the common beginning of two lists of tokens."""
-    pairs = enumerate(zip(first, second, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(first), len(second)))

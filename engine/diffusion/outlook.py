@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +18,10 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
 
-#: Parts whose tables are kept.
-KEPT = 512
+#: Edges of the parts whose tables are kept; the tables have 130 bytes for each.
+KEPT = 2_000_000
+#: A graph of so few edges is scanned as a whole: the scan takes no longer, and no part has to be cut.
+WHOLE = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +41,11 @@ class Span:
 class Outlook:
     """The tokens of a span under the constraint.
 
-    log_mass: log share of the allowed texts. complete: whether a text is possible at all; if not, the rest means
-    nothing. witness: [L] int64, the most probable text; it agrees with all committed tokens. posterior: [L] float32,
-    of the witness's token given the committed tokens at all *other* positions, 1 where there are no scores.
-    runner_up: [L] float32, of the likeliest token. choices: [L] int64, how many tokens are possible.
+    log_mass: log share of the allowed tokens, expected and summed over the open positions. complete: whether a text is
+    possible at all; if not, the rest means nothing. witness: [L] int64, the most probable text; it agrees with all
+    committed tokens. posterior: [L] float32, of the witness's token given the committed tokens at all *other*
+    positions, 1 where there are no scores. runner_up: [L] float32, of the likeliest token. choices: [L] int64, how many
+    tokens are possible.
     """
 
     log_mass: float
@@ -54,27 +58,34 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    cut: GraphPart
+    """The tables of a part; `state` and `local` number the graph's states and classes within it, -1 for the others."""
+
     tables: PartTables
-    start: int
+    classes: Ints
+    distance: Ints
+    state: Ints
     local: Ints
     size: Ints
 
 
 class Constraint:
-    """The constraint of one graph; it keeps the tables of the parts that blocks met."""
+    """The constraint of one graph; it keeps the tables of the parts that blocks met.
 
-    def __init__(self, graph: RecordGraph) -> None:
-        self.graph = graph
+    local: see `Settings.local`.
+    """
+
+    def __init__(self, graph: RecordGraph, local: float) -> None:
+        self.graph, self.local = graph, local
         self.classes = TokenClasses(graph.token_class, graph.classes)
         self._parts: OrderedDict[tuple[int, int], _Part] = OrderedDict()
+        self._edges = 0
 
     def outlook(self, span: Span, scores: ClassScores) -> Outlook:
         """Returns the posterior and the witness of a span; `scores` has a row for each of its scored positions."""
         graph, tokens = self.graph, span.tokens
         # A power of two of positions: fewer different parts, and more of them met again.
         part = self._part(span.state, 1 << (len(tokens) - 1).bit_length())
-        kinds, cut = part.cut.classes, part.cut
+        kinds = part.classes
         free, best = scores.total[:, kinds], scores.best[:, kinds]
         fixed = np.full((len(tokens), len(kinds)), FLOOR, np.float32)
         fixed[span.scored] = free
@@ -85,8 +96,11 @@ class Constraint:
         fixed[held], sharp[held] = FLOOR, FLOOR
         possible = own >= 0
         fixed[held[possible], own[possible]] = sharp[held[possible], own[possible]] = 0.0
-        final = np.where((cut.distance >= 0) & (cut.distance <= span.left), 0.0, FLOOR).astype(np.float32)
-        found = block_scan(part.tables, part.start, final, fixed, free, sharp, span.scored)
+        final = np.where((part.distance >= 0) & (part.distance <= span.left), 0.0, FLOOR).astype(np.float32)
+        start = int(part.state[span.state])
+        found = block_scan(
+            part.tables, start, final, fixed, free, sharp, span.scored, tokens[span.scored] < 0, self.local
+        )
 
         witness, posterior = tokens.copy(), np.ones(len(tokens), np.float32)
         runner_up, choices = np.zeros(len(tokens), np.float32), np.ones(len(tokens), np.int64)
@@ -99,29 +113,41 @@ class Constraint:
         posterior[at] = np.minimum(np.exp(found.posterior[row, kind] + within), 1.0)
         runner_up[at] = np.minimum(np.exp((found.posterior + (best - free)).max(1)), 1.0)
         choices[at] = np.where(found.posterior > POSSIBLE, part.size, 0).sum(1)
-        return Outlook(found.log_mass, found.best > POSSIBLE, witness, posterior, runner_up, choices)
+        return Outlook(found.allowed, found.best > POSSIBLE, witness, posterior, runner_up, choices)
 
     def _part(self, state: int, positions: int) -> _Part:
         key = (state, positions)
         found = self._parts.get(key)
         if found is None:
-            while len(self._parts) >= KEPT:
-                self._parts.popitem(last=False)
             found = self._parts[key] = self._build(state, positions)
+            self._edges += 0 if found is self._whole else len(found.tables.source)
+            while self._edges > KEPT and len(self._parts) > 1:
+                _, old = self._parts.popitem(last=False)
+                self._edges -= 0 if old is self._whole else len(old.tables.source)
         self._parts.move_to_end(key)
         return found
 
     def _build(self, state: int, positions: int) -> _Part:
+        edges = len(self.graph.source)
+        if positions > 1 and edges <= WHOLE:
+            return self._whole
         cut = self.graph.cut(state, positions)
+        # Most of the graph is scanned nearly as fast as all of it, whose tables are there once for all states.
+        return self._whole if 2 * len(cut.source) > edges else self._tables(cut)
+
+    @cached_property
+    def _whole(self) -> _Part:
+        graph = self.graph
+        states, classes = np.arange(len(graph.distance)), np.arange(graph.classes)
+        return self._tables(GraphPart(states, graph.source, graph.target, graph.label, classes, graph.distance))
+
+    def _tables(self, cut: GraphPart) -> _Part:
+        state = np.full(len(self.graph.distance), -1, np.int64)
+        state[cut.states] = np.arange(len(cut.states))
         local = np.full(self.graph.classes + 1, -1, np.int64)
         local[cut.classes] = np.arange(len(cut.classes))
-        return _Part(
-            cut,
-            part_tables(len(cut.states), len(cut.classes), cut.source, cut.target, cut.label),
-            int(np.flatnonzero(cut.states == state)[0]),
-            local,
-            self.classes.size[cut.classes],
-        )
+        tables = part_tables(len(cut.states), len(cut.classes), cut.source, cut.target, cut.label)
+        return _Part(tables, cut.classes, cut.distance, state, local, self.classes.size[cut.classes])
 
 
 class Unconstrained:

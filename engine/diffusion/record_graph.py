@@ -166,9 +166,7 @@ def record_graph(form: Form, tokenizer_vocabulary: Vocabulary, name: str) -> Rec
     classes, end_class = found["sizes"].tolist()
     numbers = {field: found[field].astype(np.int64) for field in _NUMBERS}
     left = tuple(found["left"].tolist())
-    return RecordGraph(
-        automaton_of(found), **numbers, classes=classes, end_class=end_class, left_to_judge=left
-    )
+    return RecordGraph(automaton_of(found), **numbers, classes=classes, end_class=end_class, left_to_judge=left)
 
 
 #: The fields of a graph that are arrays of numbers.
@@ -206,9 +204,7 @@ def _distance(states: int, source: Ints, target: Ints) -> Ints:
     reached, steps = np.array([states - 1]), 0
     while len(reached):
         steps += 1
-        before = np.unique(
-            np.concatenate([source[begin[state] : begin[state + 1]] for state in reached.tolist()])
-        )
+        before = np.unique(np.concatenate([source[begin[state] : begin[state + 1]] for state in reached.tolist()]))
         reached = before[distance[before] < 0]
         distance[reached] = steps
     return distance

@@ -93,6 +93,11 @@ class OpenSequence:
         self._blocks.append(made)
         return made
 
+    def rewind(self) -> None:
+        """Sets the open block's front back, so that `advance` reads its committed tokens anew."""
+        if self.block is not None:
+            self.block.rewind()
+
     def advance(self) -> None:
         """Moves the open block's front over its committed tokens."""
         block = self.block

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.pointers import escape
 
-Span = tuple[int, int]
+ByteSpan = tuple[int, int]
 _PARTS = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
 _STRING_OR_MARK = re.compile(r'"(?:[^"\\]|\\.)*"|[:,]')
 
@@ -28,10 +28,10 @@ class Places:
     property that is left out was decided against there.
     """
 
-    values: dict[str, Span] = field(default_factory=dict)
-    gaps: dict[str, list[tuple[str, Span]]] = field(default_factory=dict)
+    values: dict[str, ByteSpan] = field(default_factory=dict)
+    gaps: dict[str, list[tuple[str, ByteSpan]]] = field(default_factory=dict)
 
-    def gap(self, pointer: str, later: Collection[str]) -> Span | None:
+    def gap(self, pointer: str, later: Collection[str]) -> ByteSpan | None:
         """Returns the place where an object lacks a property; `later` are the names that would follow it."""
         gaps = self.gaps.get(pointer, [])
         return next((span for name, span in gaps[:-1] if name in later), gaps[-1][1] if gaps else None)

@@ -112,6 +112,8 @@ def is_same(truth: Any, predicted: Any) -> bool:
             return False
         if isinstance(truth, int) or truth.is_integer():
             return number == truth
+        if isinstance(number, int) and number.bit_length() > 1023:
+            return False  # too large for a float, and nowhere near one
         return abs(number - truth) <= _TOLERANCE * abs(truth)
     day = as_date(truth)
     if day is not None:

@@ -55,7 +55,7 @@ def backfill(
         str | None, typer.Option(metavar="SQL", help="Records that meet this condition on their columns.")
     ] = None,
     model: Annotated[
-        str, typer.Option(metavar="M", help="The model that fills: `default`, or a folder made by train.")
+        str, typer.Option(metavar="M", help="The model that fills: `default`, or a model's folder.")
     ] = "default",
     device: DeviceOption = "auto",
     others: FromOption = None,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,9 +17,9 @@ from cinnabar.flows.cli.options import AsJson, BaseUrl, DeviceOption, ModelOptio
 from cinnabar.schemas.errors import UsageError
 
 if TYPE_CHECKING:
+    from cinnabar.engine.filler import Filler
     from cinnabar.extraction.quality.evaluation import EvaluationSet
     from cinnabar.extraction.records.validation import Violation
-    from cinnabar.extraction.sources import Source
 
 _SHOWN = (
     "f1",
@@ -89,7 +90,7 @@ def evaluate(
     check_models(model, None, None, options.steps, remote)
     if constant and without:
         raise UsageError("--without: the best constant answer has no rules; leave out --constant or --without")
-    chosen = _select(sets, files, held_back, limit)
+    chosen = select_sets(sets, files, held_back, limit)
     if predictions is not None and not constant:
         _check_writable(predictions, several=len(chosen) > 1)
     if constant:
@@ -98,7 +99,7 @@ def evaluate(
         source = model_source(model, device, settings, without or ())
         if source.notice is not None:
             print(f"cinnabar: {source.notice}", file=sys.stderr)
-        found = _predict(chosen, source, options)
+        found = predict_sets(chosen, partial(source.filler, options.effort, options.steps), options)
         figures = {one.name: one.score(found[one.name]) for one in chosen}
         if predictions is not None:
             _write(predictions, found)
@@ -110,9 +111,10 @@ def evaluate(
         _report(summary, beside)
 
 
-def _select(
-    paths: Sequence[Path], files: Path | None, held_back: bool, limit: int | None
+def select_sets(
+    paths: Sequence[Path], files: Path | None = None, held_back: bool = False, limit: int | None = None
 ) -> list[EvaluationSet]:
+    """Returns the sets of these folders with the documents to score. Raises UsageError if there are none."""
     from cinnabar.extraction.quality.evaluation import find_sets
 
     if limit is not None and limit < 1:
@@ -148,9 +150,13 @@ def _select(
     return [one for one in chosen if one.truths]
 
 
-def _predict(
-    chosen: Sequence[EvaluationSet], model: Source, options: RunOptions
+def predict_sets(
+    chosen: Sequence[EvaluationSet], filler: Callable[[], Filler], options: RunOptions
 ) -> dict[str, dict[str, dict[str, Any]]]:
+    """Returns the predictions of the documents by set and file; shows progress and the cost.
+
+    The `filler` is made when the schemas are found to be sound.
+    """
     from cinnabar.extraction.ingest.sandbox import ParserPool
     from cinnabar.extraction.quality.evaluation import broken_truths
     from cinnabar.extraction.records.validation import Validator
@@ -174,7 +180,7 @@ def _predict(
     from cinnabar.extraction.pipeline import Job
     from cinnabar.extraction.quality.predicting import predict
 
-    engine = model.filler(options.effort, options.steps)
+    engine = filler()
     found: dict[str, dict[str, dict[str, Any]]] = {}
     with ExitStack() as stack:
         pool = stack.enter_context(ParserPool(options.workers))

@@ -53,7 +53,7 @@ def extract(
     ] = None,
     escalate_to: Annotated[
         str | None,
-        typer.Option(metavar="M", help="The model for fields with a low confidence: mercury-2 or openai:NAME."),
+        typer.Option(metavar="M", help="The model for unsure fields: a folder, mercury-2 or openai:NAME."),
     ] = None,
     below: Annotated[
         float | None, typer.Option(metavar="P", help="Confidence below which a field is escalated (0.8).")
@@ -86,12 +86,14 @@ def extract(
       cinnabar extract mails --schema insurance_mail --out tables
       cinnabar extract invoices letter.pdf --schema invoice.json --out tables --effort high
       cinnabar extract mails --schema claims:Claim --out tables --on-missing guess --json
+      cinnabar extract mails --schema receipt --out tables --model models/SDAR-1.7B-Chat
       cinnabar extract mails --schema receipt --out tables --model mercury-2 --budget 5.00
       cinnabar extract mails --schema receipt --out tables --escalate-to mercury-2 --below 0.8
       cinnabar extract mails --schema receipt --out tables --ray auto
 
-    The default model runs on this machine. With mercury-2 and openai:NAME the command sends the documents to a
-    server; it reads the key from INCEPTION_API_KEY or OPENAI_API_KEY.
+    The default model runs on this machine, and so does a language model in a folder. With mercury-2 and
+    openai:NAME the command sends the documents to a server; it reads the key from INCEPTION_API_KEY or
+    OPENAI_API_KEY.
 
     With --json the object has inputs, written, quarantined, skipped, seconds, schema, steps (the number of
     denoising steps over all documents read) and usage (requests, tokens and cost of a server, or null).

@@ -25,7 +25,7 @@ def label(
     out: Annotated[Path, typer.Option(metavar="SET", help="The folder of the set; new drafts are added to it.")],
     documents: Annotated[int, typer.Option(metavar="N", help="How many documents to draft.")] = _DOCUMENTS,
     model: Annotated[
-        str, typer.Option(metavar="M", help="`default`, or a folder made by train.")
+        str, typer.Option(metavar="M", help="`default`, or the folder of a model.")
     ] = "default",
     device: DeviceOption = "auto",
     as_json: AsJson = False,

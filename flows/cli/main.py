@@ -26,6 +26,7 @@ from cinnabar.flows.cli import (
     flows,
     housekeeping,
     label,
+    model,
     quarantine,
     results,
     schema,
@@ -57,6 +58,7 @@ app.command("verify", short_help="Check files, checksums and records.")(housekee
 app.add_typer(flows.flows_app, name="flows")
 app.add_typer(quarantine.quarantine_app, name="quarantine")
 app.add_typer(schema.schema_app, name="schema")
+app.add_typer(model.model_app, name="model")
 app.command("eval", short_help="Score the whole path on labelled documents.")(evaluate.evaluate)
 app.command("label", short_help="Draft a labelled set to correct.")(label.label)
 app.command("truth", short_help="Take corrected drafts as the truth.")(label.truth)

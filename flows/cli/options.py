@@ -30,7 +30,7 @@ SchemaOption = Annotated[
 ]
 OutOption = Annotated[Path, typer.Option(metavar="DIR", help="The folder for the results.")]
 ModelOption = Annotated[
-    str, typer.Option(metavar="M", help="`default`, a folder made by train, mercury-2, or openai:NAME.")
+    str, typer.Option(metavar="M", help="`default`, the folder of a model, mercury-2, or openai:NAME.")
 ]
 DeviceOption = Annotated[Device, typer.Option(help="The device of the model.")]
 FromOption = Annotated[

@@ -60,7 +60,7 @@ def retry(
     documents: _HeldDocuments = None,
     codes: _Codes = None,
     model: Annotated[
-        str, typer.Option(metavar="M", help="`default`, or a folder made by train.")
+        str, typer.Option(metavar="M", help="`default`, or the folder of a model.")
     ] = "default",
     device: DeviceOption = "auto",
     others: FromOption = None,

@@ -84,7 +84,8 @@ def test_the_scan_of_a_block_equals_its_definition(
     )
     judged = np.flatnonzero(draw.random(length) < 0.7)
     tables = part_tables(states, classes, *edges)
-    found = block_scan(tables, start, final, fixed, free[judged], sharp, judged)
+    opened = fixed[judged].min(1) > FLOOR
+    found = block_scan(tables, start, final, fixed, free[judged], sharp, judged, opened)
     possible = float(expected.best[0]) > POSSIBLE
     assert (found.best > POSSIBLE) == possible
     if possible:

@@ -42,11 +42,13 @@ def load_language_model(
     Without a `precision` it has the one for reading (engine/precision.py). Raises UsageError if the folder is none, and
     ModelError if something in it is missing, odd or too large; texts are checked before weights are read.
     """
-    return _loaded(checkpoint_folder(folder).resolve(), device, precision or reading_precision())
+    path, reading = checkpoint_folder(folder).resolve(), precision or reading_precision()
+    return _loaded(path, device, reading, in_precision(model_fingerprint(path), reading))
 
 
 @lru_cache(maxsize=2)
-def _loaded(folder: Path, device: str, precision: Precision) -> LanguageModel:
+def _loaded(folder: Path, device: str, precision: Precision, _: str) -> LanguageModel:
+    # Files that changed have another fingerprint, the last argument.
     return fresh_language_model(folder, device, precision)
 
 

@@ -138,8 +138,12 @@ class Tokenizer:
         return b"".join(self._texts[token] or b"" for token in tokens)
 
     def _encoded(self, backend: tokenizers.Tokenizer, text: str) -> list[int]:
-        parts = [text] if self._reachable is None else self._reachable.split(text)
-        return [token for part in parts for token in backend.encode(part, add_special_tokens=False).ids]
+        first, *others = [text] if self._reachable is None else self._reachable.split(text)
+        tokens = list(backend.encode(first, add_special_tokens=False).ids)
+        for part in others:
+            # The published tokenizer would put a space before the part.
+            tokens += self._exact.encode(part, add_special_tokens=False).ids
+        return tokens
 
     @cached_property
     def _reachable(self) -> re.Pattern[str] | None:

@@ -163,7 +163,7 @@ def make_batch(
         tokens[row, :size] = torch.tensor(text)
         positions[row, :size] = torch.arange(size)
         real[row, :size] = True
-        hidden: set[int] = set()
+        hidden: set[int] | None = None
         for copy in range(2):
             hidden = _hidden(begin, size, block, hidden, rng, noise)
             at = clean + copy * noisy
@@ -191,7 +191,7 @@ def _full_batch(
     tokens, labels = torch.full(shape, end), torch.full(shape, NO_LOSS)
     corrupted, real = torch.zeros(shape, dtype=torch.bool), torch.zeros(shape, dtype=torch.bool)
     for at, (text, begin) in enumerate(zip(texts, begins, strict=True)):
-        hidden: set[int] = set()
+        hidden: set[int] | None = None
         for row in (2 * at, 2 * at + 1):
             hidden = _hidden(begin, len(text), max(block, len(text)), hidden, rng, noise)
             shown, wanted, wrong = _noisy(text, begin, 0, hidden, mask, rng, noise)
@@ -235,15 +235,15 @@ def _noisy(
 
 
 def _hidden(
-    begin: int, end: int, block: int, other: set[int], rng: random.Random, noise: Noise
+    begin: int, end: int, block: int, other: set[int] | None, rng: random.Random, noise: Noise
 ) -> set[int]:
-    """Returns the hidden positions of a copy; `other` are those of the first copy, empty for that one."""
+    """Returns the hidden positions of a copy; `other` are those of the first copy, None for that one."""
     hidden: set[int] = set()
     for start in range(begin // block * block, end, block):
         places = range(max(start, begin), min(start + block, end))
         if rng.random() < noise.tail:
             hidden.update(places[rng.randrange(len(places)) :])
-        elif other:
+        elif other is not None:
             hidden.update(at for at in places if at not in other)
         else:
             share = rng.random()

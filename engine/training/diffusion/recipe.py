@@ -23,19 +23,14 @@ _FEWEST, _MOST, _RISE = 3, 12, 0.4
 
 def train_small_model(
     folder: Path,
-    minutes: float,
+    config: DiffusionTraining,
     device: torch.device | str = "cpu",
     report: Callable[[dict[str, float]], None] = lambda _: None,
-    seed: int = 0,
-    steps: int | None = None,
 ) -> Path:
-    """Trains the model in `folder`/model, or goes on with it; returns that folder.
-
-    minutes: wall time of the schedule over all parts; steps: its length in steps, in place of minutes.
-    """
+    """Trains the model in `folder`/model, or goes on with it; returns that folder."""
     made = folder / "model"
     if not (made / "config.json").is_file():
-        make_small_model(made, seed)
+        make_small_model(made, config.seed)
     model = fresh_language_model(made, "cpu", "float32")
     decoder = model.decoder.requires_grad_(True)
 
@@ -43,7 +38,6 @@ def train_small_model(
         most = round(_FEWEST + (_MOST - _FEWEST) * min(1.0, share / _RISE))
         return page_examples(model, Pages(most=most), count, rng)
 
-    config = DiffusionTraining(minutes=minutes, steps=steps, seed=seed)
     train_diffusion(decoder, draw, model.tokenizer.end, config, folder, report, device)
     save_decoder(made, decoder.to(torch.bfloat16))
     return made

@@ -42,7 +42,7 @@ def written(record: Any, sure: dict[str, float] | None = None, forced: str = "")
     tokens = TOKEN.findall(text)
     posteriors = [(sure or {}).get(token.decode(), 1.0) for token in tokens]
     chosen = [token.decode() not in forced.split() for token in tokens]
-    return Written(text, [len(token) for token in tokens], posteriors, chosen, steps=4, reopened=1)
+    return Written(text, [len(token) for token in tokens], posteriors, chosen, 4, 1, log_mass=-2.5)
 
 
 def answered(record: Any, sure: dict[str, float] | None = None, forced: str = "", **known: str | None) -> Filled:
@@ -72,6 +72,7 @@ def test_a_record_has_evidence_for_every_value() -> None:
 def test_the_confidence_of_a_value_is_the_product_over_its_chosen_tokens() -> None:
     leaf = answered(note(), {"R": 0.5, "77": 0.8}).leaves["/number"]
     assert (leaf.confidence, leaf.posterior) == (0.4, 0.4)
+    assert leaf.allowed_mass == -2.5
     assert leaf.rival == 0.5  # what the least sure token left to others
 
 
@@ -81,8 +82,24 @@ def test_forced_tokens_do_not_count() -> None:
 
 
 def test_a_value_that_only_a_lack_of_room_forced_is_none_of_the_models() -> None:
-    leaf = answered(note(amount=7), forced="7 : , ").leaves["/amount"]
-    assert leaf.confidence == 0.0
+    found = answered(note(amount=7), forced="7 : , null").leaves
+    assert (found["/amount"].text, found["/amount"].origin, found["/amount"].confidence) == (None, "absent", 0.0)
+    assert (found["/day"].text, found["/day"].confidence) == ("null", 0.0)
+
+
+def test_a_value_that_the_schema_alone_decides_is_sure() -> None:
+    schema = {"type": "object", "properties": {"a": {"const": "x"}, "b": {"type": "null"}}, "required": ["a", "b"]}
+    asked = request(form_of(schema), TEXT)
+    text = written({"a": "x", "b": None})
+    forced = Written(text.text, text.lengths, text.posteriors, [False] * len(text.lengths))
+    leaves = read_written(asked, Remaining(asked), forced).leaves
+    assert [(leaf.text, leaf.confidence) for leaf in leaves.values()] == [('"x"', 1.0), ("null", 1.0)]
+
+
+def test_what_completes_a_record_that_was_given_up_is_no_value() -> None:
+    found = answered(note(number="R-77", amount=7), {"77": 0.0, ",": 0.0})
+    assert found.leaves["/number"].missing and found.leaves["/amount"].text is None
+    assert json.loads(found.record) == note(number="")
 
 
 def test_the_end_of_a_number_is_part_of_it() -> None:
@@ -142,6 +159,21 @@ def test_open_properties_are_read_with_their_names() -> None:
     found = read_written(asked, Remaining(asked), written({"apples": 2, "pears": 3}, {"3": 0.5}))
     assert json.loads(found.record) == {"apples": 2, "pears": 3}
     assert found.leaves["/pears"].confidence == 0.5 and words_of(found, "/pears") == "3,00"
+
+
+def test_a_record_whose_empty_values_the_schema_demands_stays_as_it_was_written() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "string"}},
+        "additionalProperties": {"type": ["string", "null"]},
+        "minProperties": 3,
+    }
+    asked = request(form_of(schema), TEXT)
+    found = read_written(asked, Remaining(asked), written({"a": "R-77", "b": None, "c": ""}, {"77": 0.5}))
+    assert json.loads(found.record) == {"a": "R-77", "b": None, "c": ""}
+    leaf = found.leaves["/a"]
+    assert (leaf.origin, leaf.confidence) == ("copied", 0.5) and words_of(found, "/a") == "R-77"
+    assert found.leaves["/b"].origin == "absent" and set(found.rows) == {"/b", "/c"}
 
 
 def words_of(found: Filled, pointer: str) -> str:

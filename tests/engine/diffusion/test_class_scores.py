@@ -58,7 +58,10 @@ def test_slices_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = scores(kinds, logits)
     monkeypatch.setattr(class_scores, "LOGITS", 3 * SIZE)
     monkeypatch.setattr(class_scores, "REDUCED", 2 * SIZE)
+    rows: list[int] = []
+    monkeypatch.setattr(Said, "logits", lambda _, hidden: rows.append(len(hidden)) or hidden.clone())
     sliced = scores(kinds, logits)
+    assert rows == [3, 3, 1]
     for name in ("total", "best", "token", "own", "finite"):
         assert np.array_equal(getattr(whole, name), getattr(sliced, name)), name
 
@@ -98,6 +101,7 @@ def test_a_banned_token_has_no_probability_at_its_position() -> None:
 def test_the_scores_of_a_decoder_come_from_its_last_matrix() -> None:
     model, hidden = decoder(BLOCK), torch.randn(3, BLOCK.width)
     kinds = drawn(7, 5)[0]
-    found = TokenClasses(kinds, 5).scores(model, hidden, np.full(3, -1))
-    expected = scores(kinds, model.logits(hidden).detach())
+    with torch.inference_mode():
+        found = TokenClasses(kinds, 5).scores(model, hidden, np.full(3, -1))
+        expected = scores(kinds, model.logits(hidden))
     np.testing.assert_allclose(found.total, expected.total, atol=1e-5)

@@ -16,6 +16,7 @@ from random_schemas import forms
 from scripted_decoder import ScriptedDecoder, favour
 from tiny_models import BLOCK, CAUSAL, END, FULL, KINDS, REVISING, TOKENIZER, VOCABULARY, decoder
 
+from cinnabar.engine.diffusion import denoiser as denoiser_module
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.record_graph import RecordGraph, record_graph
@@ -291,7 +292,10 @@ def test_without_the_constraint_the_answer_ends_with_the_end_token_or_the_budget
     assert found.text == b"A" * 21
 
 
-def test_a_record_that_the_judge_refuses_gives_way_to_its_longest_accepted_beginning() -> None:
+def test_a_record_that_the_judge_refuses_gives_way_to_its_longest_accepted_beginning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(denoiser_module, "REPAIRS", 0)
     one = task(form_of(INVOICE))
     short = replace(one, judge=lambda text: len(text) < len(one.minimal) + 3)
     (found,) = decoded(Denoiser(certain(RECORD, len(one.prompt)), TOKENIZER), short)
@@ -369,3 +373,72 @@ def test_a_wrong_token_is_mended_while_its_block_is_open() -> None:
     assert found.text.decode() == RECORD
     # One pass finds it out, the next one mends it.
     assert steps[1] == steps[0] + 2 < found.passes
+
+
+@pytest.mark.parametrize("kind", ["block", "full"])
+def test_an_unsure_model_commits_one_token_a_pass(kind: str) -> None:
+    flat = ScriptedDecoder(KINDS[kind], lambda *_: torch.zeros(VOCABULARY.size))
+    settings = replace(settings_of("medium"), threshold=1.0, rounds=0)
+    (found,) = decoded(Denoiser(flat, TOKENIZER, settings), task(form_of(INVOICE)))
+    # No pass is spent on what follows from the end token.
+    assert found.passes <= sum(found.chosen) + 1
+
+
+def test_forced_text_leaves_room_for_the_rest_of_the_record() -> None:
+    class ByteTokenizer:
+        vocabulary, end = VOCABULARY, END
+
+        def encode(self, text: str) -> list[int]:
+            return [*text.encode()]
+
+    form = form_of({"name": {"const": "the total"}, "date": {"enum": ["no", "date"]}})
+    for extra in range(12):
+        one = task(form, budget=int(graph_of_form(form).distance[0]) + extra)
+        (found,) = decoded(Denoiser(decoder(BLOCK), ByteTokenizer(), "low"), one)
+        assert len(found.tokens) < one.budget
+        assert accepted(form, found.text)
+
+
+def test_a_sequence_that_is_masked_again_drops_what_follows() -> None:
+    one = OpenSequence(task(form_of(INVOICE), "x" * 20), 8, 0, END, False)
+    block = one.block
+    assert block is not None
+    assert (block.begin, block.first, block.stop) == (16, 20, 24)
+    one.commit(np.arange(20, 24), np.array([65, END, END, END]), np.ones(4, np.float32), True)
+    one.reopen(block, np.array([21]))
+    assert one.tokens[20:24].tolist() == [65, -1, -1, -1]
+    assert (one.reopened, block.rounds, one.block) == (1, 1, block)
+
+
+def test_what_follows_agrees_with_a_token_that_was_put_in() -> None:
+    names = [*("a" + x + y for x in "pq" for y in "13"), *("b" + x + y for x in "pq" for y in "24")]
+    form = form_of({"name": {"enum": names}})
+    one = task(form)
+
+    def edit(_: int, sequences: Sequence[OpenSequence]) -> None:
+        (sequence,) = sequences
+        if sequence.chosen.sum() == 2:
+            sequence.tokens[sequence.tokens == TOKENIZER.encode("a")[0]] = TOKENIZER.encode("b")[0]
+
+    # The model is so unsure that it commits one letter a pass, the first one first.
+    model = ScriptedDecoder(replace(BLOCK, block=64), lambda *_: favour(TOKENIZER.encode("a")[0], 1.0))
+    settings = replace(settings_of("medium"), rounds=0)
+    (found,) = Denoiser(model, TOKENIZER, settings).decode([one], edit=edit)
+    assert isinstance(found, Decoded)
+    assert json.loads(found.text)["name"] in names[4:]
+
+
+def test_where_nothing_is_certain_the_first_open_token_is_committed() -> None:
+    one, letter = task(form_of(INVOICE)), TOKENIZER.encode("A")[0]
+    # The further right, the surer, yet below the threshold.
+    model = ScriptedDecoder(replace(BLOCK, block=64), lambda position, _: favour(letter, 4.0 + position / 20))
+    fronts: list[bool] = []
+
+    def edit(_: int, sequences: Sequence[OpenSequence]) -> None:
+        block = sequences[0].block
+        assert block is not None
+        fronts.append(sequences[0].tokens[block.front] >= 0)
+
+    Denoiser(model, TOKENIZER, replace(settings_of("medium"), threshold=1.0, rounds=0)).decode([one], edit=edit)
+    assert len(fronts) > 9
+    assert all(fronts)

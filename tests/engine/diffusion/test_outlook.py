@@ -46,8 +46,9 @@ def sequences(state: int, length: int, left: int) -> list[tuple[int, ...]]:
     return found
 
 
+@pytest.mark.parametrize("local", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("seed", range(24))
-def test_the_outlook_is_a_sum_over_all_texts(seed: int) -> None:
+def test_the_outlook_is_a_sum_over_all_texts(seed: int, local: float) -> None:
     draw = np.random.default_rng(seed)
     length, left = int(draw.integers(1, 5)), int(draw.integers(0, 4))
     state = int(draw.integers(0, len(GRAPH.distance) - 1)) if seed % 3 else 0
@@ -62,25 +63,33 @@ def test_the_outlook_is_a_sum_over_all_texts(seed: int) -> None:
     if not len(scored_at):
         return
     span = Span(state, tokens, scored_at, left)
-    found = Constraint(GRAPH).outlook(span, scored(logits[scored_at], tokens[scored_at]))
+    found = Constraint(GRAPH, local).outlook(span, scored(logits[scored_at], tokens[scored_at]))
     share = torch.from_numpy(logits).double().log_softmax(-1).numpy()
+
+    def allowed(row: tuple[int, ...], at: int) -> float:
+        """The log share of the tokens that may stand here, behind those before."""
+        before = GRAPH.run(row[:at], state)
+        return math.log(sum(math.exp(share[at, token]) for token in range(END + 1) if GRAPH.run([token], before) >= 0))
 
     def weight(row: tuple[int, ...], judged: int = -1) -> float | None:
         total = 0.0
         for at, token in enumerate(row):
             if tokens[at] < 0 or at == judged:
-                total += float(share[at, token])
+                total += float(share[at, token]) - local * allowed(row, at)
             elif tokens[at] != token:
                 return None
         return total
 
-    possible = {row: found for row in every if (found := weight(row)) is not None}
+    possible = {row: one for row in every if (one := weight(row)) is not None}
     assert found.complete == bool(possible)
     if not possible:
         return
     best = max(possible.values())
     assert possible[tuple(found.witness.tolist())] == pytest.approx(best, abs=1e-4)
-    assert found.log_mass == pytest.approx(math.log(sum(map(math.exp, possible.values()))), abs=1e-3)
+    whole = sum(map(math.exp, possible.values()))
+    opened = np.flatnonzero(tokens < 0)
+    expected = sum(math.exp(one) / whole * sum(allowed(row, at) for at in opened) for row, one in possible.items())
+    assert found.log_mass == pytest.approx(expected, abs=1e-3)
     for at in scored_at:
         by_token: dict[int, float] = {}
         for row in every:
@@ -96,9 +105,9 @@ def test_the_outlook_is_a_sum_over_all_texts(seed: int) -> None:
 def test_tokens_that_no_record_has_leave_no_text() -> None:
     tokens = np.array([TEXTS.index(b"b"), -1])
     span = Span(0, np.array([TEXTS.index(b"bc"), TEXTS.index(b"bc"), -1]), np.array([2]), 3)
-    assert not Constraint(GRAPH).outlook(span, scored(np.zeros((1, END + 1), np.float32), np.array([-1]))).complete
+    assert not Constraint(GRAPH, 1.0).outlook(span, scored(np.zeros((1, END + 1), np.float32), np.array([-1]))).complete
     span = Span(0, tokens, np.array([1]), 0)
-    assert not Constraint(GRAPH).outlook(span, scored(np.zeros((1, END + 1), np.float32), np.array([-1]))).complete
+    assert not Constraint(GRAPH, 1.0).outlook(span, scored(np.zeros((1, END + 1), np.float32), np.array([-1]))).complete
 
 
 def test_without_a_constraint_each_position_has_its_own_best_token() -> None:

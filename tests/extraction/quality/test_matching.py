@@ -30,6 +30,8 @@ LISTS = st.lists(ITEMS, max_size=5)
         (0.1, 0.10000000001, True),
         (0.1, "1e-1", True),
         (0.1, 0.11, False),
+        # A language model may write a number that no float holds.
+        (0.1, 10**400, False),
         (5, "5 EUR", False),
         (True, 1, False),
         (1, True, False),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from tiny_checkpoint import TRAITS, tiny_decoder
 
-from cinnabar.engine.models.language.checkpoint import load_decoder
+from cinnabar.engine.models.language.checkpoint import load_decoder, save_decoder
 from cinnabar.engine.models.language.families import read_family
 
 SIZES: dict[str, Any] = {
@@ -73,3 +76,44 @@ def test_logits_equal_those_of_transformers(case: str, tmp_path: Path) -> None:
     assert (found - expected).abs().max() < 1e-4
     assert expected.abs().max() > 0.5
     assert (traits.visibility, traits.block, traits.shift) == ("causal", 1, True)
+
+
+_SDAR = replace(TRAITS, mask=303)
+_LLADA = replace(TRAITS, family="llada", visibility="full", block=32, qk_norm=False, mask=303, epsilon=1e-5)
+#: By case: the traits of a checkpoint of `tiny_decoder`, and the logits that the published code of the family computes
+#: from it, at [0, 22, :6] and [1, 36, 100:103]. docs/models.md names the code and says how they were made.
+PUBLISHED = {
+    "sdar-blocks-of-4": (
+        replace(_SDAR, rope_theta=1e6),
+        [1.8342, 0.4855, -0.2252, 1.0589, -0.1032, 0.7806, -0.5022, 0.513, -1.5288],
+    ),
+    "sdar-blocks-of-16-tied-one-key-head": (
+        replace(_SDAR, block=16, tied=True, key_heads=1, head_width=16, layers=3),
+        [-1.4655, -0.2254, -0.1858, 3.7265, -0.7725, 2.328, -0.0232, -2.6515, -0.1143],
+    ),
+    "sdar-biases": (
+        replace(_SDAR, block=8, qkv_bias=True, output_bias=True),
+        [-1.4522, -0.0523, -0.2204, -1.736, 0.4316, 0.4595, -1.4953, 0.1401, -3.1125],
+    ),
+    "llada": (
+        replace(_LLADA, rope_theta=5e5, key_heads=4),
+        [0.5774, 1.7962, -1.1628, -0.4438, 0.1581, -0.399, 1.4083, -0.8118, 0.8744],
+    ),
+    "llada-grouped-biases": (
+        replace(_LLADA, qkv_bias=True),
+        [-1.0768, -0.239, -0.5509, -1.2495, -0.9471, 1.0208, -0.9026, -1.0381, -0.5279],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PUBLISHED)
+def test_logits_equal_those_of_the_published_code(case: str, tmp_path: Path) -> None:
+    traits, expected = PUBLISHED[case]
+    save_decoder(tmp_path, tiny_decoder(traits))
+    _, read = read_family(tmp_path)
+    ours = load_decoder(tmp_path, read, torch.device("cpu"), "float32")
+    tokens = torch.from_numpy(np.random.RandomState(7).randint(0, 352, (2, 37)))
+    tokens[:, 20:29:2] = 303
+    logits = ours.logits(ours(tokens, torch.arange(37).expand(2, -1)))
+    found = torch.cat([logits[0, 22, :6], logits[1, 36, 100:103]])
+    assert (found - torch.tensor(expected)).abs().max() < 1.5e-4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from cinnabar.engine.models.language.language_model import fresh_language_model,
 from cinnabar.engine.training.diffusion.low_rank import add_low_rank, merge_low_rank
 from cinnabar.engine.training.diffusion.recipe import train_small_model
 from cinnabar.engine.training.diffusion.small_model import make_small_model
+from cinnabar.engine.training.diffusion.trainer import DiffusionTraining
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +32,7 @@ def test_a_value_has_the_same_tokens_on_a_page_and_in_a_record(small: Path, valu
         assert any(tokens[at : at + len(own)] == own for at in range(len(tokens))), (before, value)
 
 
+@pytest.mark.slow
 def test_the_same_seed_makes_the_same_model(small: Path, tmp_path: Path) -> None:
     make_small_model(tmp_path)
     for name in ("model.safetensors", "tokenizer.json", "config.json"):
@@ -38,8 +41,9 @@ def test_the_same_seed_makes_the_same_model(small: Path, tmp_path: Path) -> None
 
 def test_training_goes_on_from_its_checkpoint(small: Path, tmp_path: Path) -> None:
     rows: list[dict[str, float]] = []
+    shutil.copytree(small, tmp_path / "model")
     for steps in (20, 40):
-        train_small_model(tmp_path, 1.0, report=rows.append, steps=steps)
+        train_small_model(tmp_path, DiffusionTraining(steps=steps, batch=200), report=rows.append)
     assert [row["step"] for row in rows] == [20, 40]
     with (tmp_path / "progress.csv").open() as file:
         assert [row["step"] for row in csv.DictReader(file)] == ["20", "40"]

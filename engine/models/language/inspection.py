@@ -1,0 +1,108 @@
+"""What a checkpoint's folder holds and needs, told without loading its weights."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from cinnabar.engine.models.identity import CALIBRATION
+from cinnabar.engine.models.language.checkpoint import (
+    cache_bytes,
+    check_memory,
+    free_memory,
+    read_contents,
+    weight_bytes,
+)
+from cinnabar.engine.models.language.configuration import CONFIG, checkpoint_folder, read_settings
+from cinnabar.engine.models.language.families import family_of, read_family
+from cinnabar.engine.models.language.identity import model_fingerprint
+from cinnabar.engine.models.language.language_model import load_texts
+from cinnabar.engine.models.language.traits import Traits
+from cinnabar.engine.models.loading import device_of
+from cinnabar.engine.precision import Precision, reading_precision
+from cinnabar.schemas.errors import ModelError
+
+_T = TypeVar("_T")
+_BLOCK_NAME = re.compile(r"-b[0-9]+$")
+_LICENCE = re.compile(r"(licen[cs]e|copying)(\W.*)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """A checkpoint's facts by their names, and its problems, one line each; without any it can be loaded."""
+
+    facts: dict[str, Any] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+def inspect_checkpoint(folder: str | Path, device: str = "auto", precision: Precision | None = None) -> Inspection:
+    """Returns what a folder in Hugging Face form holds and needs. Raises UsageError if it is no such folder."""
+    path, on, asked = checkpoint_folder(folder), device_of(device), precision or reading_precision()
+    found = Inspection()
+    read = _attempt(found, lambda: read_family(path)[1])
+    if read is None:
+        return found
+    texts = _attempt(found, lambda: load_texts(path))
+    traits = read if texts is None else texts[0]
+    found.facts.update(_told(path, traits))
+    if texts is not None:
+        found.facts.update({"tokens": texts[1].size, "end of turn": texts[1].end, "mask token": traits.mask})
+    contents = _attempt(found, lambda: read_contents(path, traits))
+    if contents is None:
+        return found
+    free = free_memory(on)
+    found.facts.update(
+        {
+            "parameters": contents.parameters,
+            "stored as": sorted({stored.dtype for _, stored in contents.tensors.values()}),
+            "device": str(on),
+            "precision": asked,
+            "weights GB": round(weight_bytes(contents, asked) / 1e9, 3),
+            "cache MB per 1,000 tokens": round(cache_bytes(traits, asked) / 1e3, 3),
+            "free GB": None if free is None else round(free / 1e9, 3),
+            "missing tensors": list(contents.missing),
+            "odd tensors": list(contents.odd),
+        }
+    )
+    for what, names in (("missing", contents.missing), ("odd", contents.odd)):
+        if names:
+            found.problems.append(f"{path}: {len(names)} tensors are {what}, first {names[0]}")
+    _attempt(found, lambda: check_memory(path, weight_bytes(contents, asked), on, asked))
+    found.facts["fingerprint"] = _attempt(found, lambda: model_fingerprint(path))
+    return found
+
+
+def licences(folder: Path) -> list[str]:
+    """Returns the names of the licence files of a folder."""
+    return sorted(path.name for path in folder.iterdir() if _LICENCE.fullmatch(path.name))
+
+
+def _told(path: Path, traits: Traits) -> dict[str, Any]:
+    family = family_of(traits)
+    said = read_settings(path / CONFIG).values
+    told = CONFIG
+    if traits.visibility != "causal" and not any(said.get(key) for key in ("block_size", "block_length")):
+        # A release that was trained with other blocks than its family's first one runs badly and says nothing.
+        told = f"the family: {CONFIG} has no `block_size`"
+        named = _BLOCK_NAME.search(path.resolve().name)
+        told += f", and the folder is named {named[0]}" if named else ""
+    return {
+        "family": family.title,
+        "licence": licences(path),
+        "attention": traits.visibility.replace("_", "-"),
+        "block": traits.block,
+        "block told by": told,
+        "window": traits.window,
+        "calibrated": (path / CALIBRATION).is_file(),
+    }
+
+
+def _attempt(found: Inspection, step: Callable[[], _T]) -> _T | None:
+    try:
+        return step()
+    except ModelError as error:
+        found.problems.append(str(error))
+        return None

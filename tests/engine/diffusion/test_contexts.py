@@ -1,0 +1,122 @@
+"""Passes with a cache see what a pass over the whole text sees, whatever the other rows do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import BLOCK, CAUSAL, END, FULL, TOKENIZER, VOCABULARY, decoder, record
+
+from cinnabar.engine.diffusion import contexts
+from cinnabar.engine.diffusion.contexts import Context, FullContext, Prefill
+from cinnabar.engine.diffusion.record_graph import graph_of
+from cinnabar.engine.diffusion.sequences import OpenSequence, Task
+from cinnabar.engine.models.language.decoder import Decoder
+
+AUTOMATON, _, MINIMAL = record({"name": {"type": "string"}})
+GRAPH = graph_of(AUTOMATON, VOCABULARY)
+
+
+def sequence(prompt: int, traits_block: int, origin: int = 0) -> OpenSequence:
+    draw = np.random.default_rng(prompt)
+    tokens = draw.integers(0, 256, prompt).tolist()
+    return OpenSequence(Task(tokens, 0, GRAPH, 60, None, MINIMAL), traits_block, origin, END, False)
+
+
+def fill(one: OpenSequence, seed: int) -> None:
+    """Commits the rest of the open block and opens the next one."""
+    assert one.block is not None
+    at = np.arange(one.block.first, one.block.stop)
+    at = at[one.tokens[at] < 0]
+    tokens = np.random.default_rng(seed).integers(0, 256, len(at))
+    one.commit(at, tokens, np.ones(len(at), np.float32), True)
+    one.advance()
+    one.open_next()
+
+
+def alone(model: Decoder, one: OpenSequence, at: np.ndarray) -> torch.Tensor:
+    """The hidden states that score these positions, from one pass over the whole text up to the open block's end."""
+    assert one.block is not None
+    traits = model.traits
+    end = one.block.end if traits.mask is not None else one.block.begin
+    tokens = np.where(one.tokens[:end] < 0, traits.mask or 0, one.tokens[:end])
+    hidden = model(torch.from_numpy(tokens[None]), torch.arange(end)[None])
+    return hidden[0, torch.from_numpy(at - int(traits.shift))]
+
+
+def opened(one: OpenSequence) -> np.ndarray:
+    assert one.block is not None
+    part = np.arange(one.block.first, one.block.stop)
+    return part[one.tokens[part] < 0]
+
+
+def check(model: Decoder, context: Context, rows: list[OpenSequence]) -> None:
+    wanted = [opened(one) for one in rows]
+    got = context.hidden(rows, wanted)
+    expected = torch.cat([alone(model, one, at) for one, at in zip(rows, wanted, strict=True)])
+    torch.testing.assert_close(got, expected, atol=2e-5, rtol=1e-4)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("spared", [0, 10_000])
+@pytest.mark.parametrize("traits", [BLOCK, CAUSAL], ids=["block", "causal"])
+def test_passes_with_a_cache_equal_passes_over_the_whole_text(
+    traits: object, spared: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contexts, "SPARED", spared)
+    monkeypatch.setattr(contexts, "PREFILL", 16)
+    model = decoder(BLOCK if traits is BLOCK else CAUSAL)
+    block = model.traits.block
+    rows = [sequence(prompt, block) for prompt in (5, 40, 17, 64)]
+    context = Prefill(model)(rows, ())
+    check(model, context, rows)
+    # An autoregressive row goes on in each pass; a block may take several, while other rows go on.
+    least = 1 if traits is CAUSAL else 0
+    for step, more in enumerate([(0, 1, 0, 1), (0, 0, 0, 0), (3, 1, 0, 0)]):
+        for row, blocks in zip(rows, more, strict=True):
+            for again in range(max(blocks, least)):
+                fill(row, 10 * step + again)
+        check(model, context, rows)
+    # A row that goes back reads its blocks anew; a row that is finished leaves.
+    back = rows[1].block
+    assert back is not None
+    context.rewind(1, back.begin - block)
+    rows[1].tokens[back.begin - block] = 77
+    for row in (rows[0], rows[2], rows[3])[: 3 * least]:
+        fill(row, 40)
+    check(model, context, rows)
+    context.select(np.array([1, 3]))
+    rows = [rows[1], rows[3]]
+    for row in rows[: 1 + least]:
+        fill(row, 50)
+    check(model, context, rows)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("traits", [BLOCK, CAUSAL], ids=["block", "causal"])
+def test_a_shared_prefix_changes_nothing(traits: object) -> None:
+    model = decoder(BLOCK if traits is BLOCK else CAUSAL)
+    rows = [sequence(40, model.traits.block), sequence(57, model.traits.block)]
+    prefix = rows[1].tokens[:24].tolist()
+    rows[0].tokens[:24] = prefix
+    prefill = Prefill(model)
+    for _ in range(2):
+        check(model, prefill(rows, tuple(prefix)), rows)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("shift", [False, True])
+def test_full_attention_sees_masks_up_to_the_canvas_and_the_budget(shift: bool) -> None:
+    model = decoder(replace(FULL, shift=shift))
+    rows = [sequence(prompt, 8, prompt) for prompt in (5, 23)]
+    wanted = [opened(one) for one in rows]
+    got = FullContext(model, 20).hidden(rows, wanted)
+    expected = []
+    for one, at in zip(rows, wanted, strict=True):
+        tokens = np.where(one.tokens < 0, BLOCK.mask or 0, one.tokens)[: one.begin + 20]
+        hidden = model(torch.from_numpy(tokens[None]), torch.arange(len(tokens))[None])
+        expected.append(hidden[0, torch.from_numpy(at - shift)])
+    torch.testing.assert_close(got, torch.cat(expected), atol=2e-5, rtol=1e-4)
+    assert TOKENIZER.end == END

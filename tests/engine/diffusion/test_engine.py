@@ -1,0 +1,185 @@
+"""The engine over a language model: a valid record or a clear failure for every request, whatever the weights."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import torch
+from remote_forms import form_of, request
+from tiny_checkpoint import write_checkpoint
+
+from cinnabar.engine.diffusion.engine import DiffusionEngine
+from cinnabar.engine.diffusion.planning import Plan, Planner
+from cinnabar.engine.effort import effort_of
+from cinnabar.engine.fingerprint import engine_fingerprint
+from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
+from cinnabar.engine.request import Failed, Filled, Request
+from cinnabar.schemas.errors import RunError, UsageError
+from cinnabar.schemas.form.form import Form
+
+TEXT = "No. R-77, 14 March 2026\napples 2,00\n"
+LINE = {
+    "type": "object",
+    "properties": {"what": {"type": "string", "maxLength": 8}, "price": {"type": "integer", "maximum": 99}},
+    "required": ["what"],
+}
+NOTE: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "number": {"type": "string", "maxLength": 8},
+        "day": {"type": ["string", "null"], "format": "date"},
+        "kind": {"enum": ["a", "b"]},
+        "lines": {"type": "array", "maxItems": 2, "items": LINE},
+    },
+    "required": ["number", "day", "lines"],
+}
+FORM = form_of(NOTE)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
+    folder = write_checkpoint(tmp_path_factory.mktemp("model"), window=4096, block=8)
+    return load_language_model(folder, "cpu", "float32")
+
+
+def asked(name: str, text: str = TEXT, form: Form = FORM, **known: str | None) -> Request:
+    one = request(form, text, {f"/{at.replace('__', '/')}": value for at, value in known.items()})
+    return Request(name, one.form, one.passage, one.known)
+
+
+def whole(result: Any) -> Filled:
+    assert isinstance(result, Filled), result
+    return result
+
+
+@pytest.mark.parametrize("effort", ["instant", "low", "medium"])
+def test_every_request_gets_a_valid_record_in_its_order(model: LanguageModel, effort: str) -> None:
+    requests = [asked(f"r{at}", TEXT * at) for at in range(4)]
+    results = [whole(result) for result in DiffusionEngine(model, effort).fill(requests)]
+    assert [result.id for result in results] == ["r0", "r1", "r2", "r3"]
+    for result in results:
+        assert FORM.judge is not None and FORM.judge.accepts(json.loads(result.record))
+        assert result.steps > 0 and all(0 <= leaf.confidence <= 1 for leaf in result.leaves.values())
+
+
+def test_a_record_does_not_depend_on_its_batch(model: LanguageModel) -> None:
+    requests = [asked("a"), asked("b", "pears\n" * 9), asked("c", number='"X"')]
+    engine = DiffusionEngine(model, "low")
+    together = [whole(result) for result in engine.fill(requests)]
+    for own, result in zip(requests, together, strict=True):
+        (alone,) = DiffusionEngine(model, "low", token_budget=1).fill([own])
+        assert whole(alone).record == result.record
+        for pointer, leaf in whole(alone).leaves.items():
+            assert abs(leaf.confidence - result.leaves[pointer].confidence) < 0.001
+
+
+def test_every_state_that_is_shown_is_a_whole_valid_record_with_the_frozen_values(model: LanguageModel) -> None:
+    shown: list[list[str]] = []
+    requests = [asked("a", day='"2026-03-14"', lines__0__what='"apples"'), asked("b")]
+    results = DiffusionEngine(model, "low").fill(requests, lambda _, states: shown.append(states))
+    assert len(shown) > 3
+    for states in shown:
+        first, second = map(json.loads, states)
+        assert FORM.judge is not None and FORM.judge.accepts(first) and FORM.judge.accepts(second)
+        assert first["day"] == "2026-03-14" and [line["what"] for line in first["lines"]] == ["apples"]
+    assert json.loads(whole(results[0]).record)["day"] == "2026-03-14"
+
+
+def test_an_observer_that_fails_ends_the_run(model: LanguageModel) -> None:
+    def failing(_step: int, _states: list[str]) -> None:
+        raise ValueError("full")
+
+    with pytest.raises(RunError, match="the observer failed at step 0: full"):
+        DiffusionEngine(model, "instant").fill([asked("a")], failing)
+
+
+def test_what_is_frozen_is_exact_and_costs_no_passes(model: LanguageModel) -> None:
+    known = {"number": '"frozen"', "day": "null", "kind": None, "lines__0__what": '"figs"'}
+    (result,) = DiffusionEngine(model, "medium").fill([asked("a", **known, lines__0__price="3")])
+    assert json.loads(whole(result).record) == {
+        "number": "frozen", "day": None, "lines": [{"what": "figs", "price": 3}],
+    }  # fmt: skip
+    assert whole(result).steps == 0
+
+
+def test_a_request_that_does_not_fit_fails_alone_with_its_reason(model: LanguageModel) -> None:
+    results = DiffusionEngine(model, "instant").fill([asked("a"), asked("b", "word " * 5000), asked("c")])
+    assert isinstance(results[0], Filled) and isinstance(results[2], Filled)
+    assert isinstance(results[1], Failed) and results[1].code == "too_long"
+    assert "--context" in results[1].detail
+
+
+def test_frozen_values_that_the_schema_refuses_fail_as_known(model: LanguageModel) -> None:
+    (result,) = DiffusionEngine(model, "instant").fill([asked("a", day='"March"')])
+    assert isinstance(result, Failed) and result.code == "known"
+
+
+def test_a_batch_that_runs_out_of_memory_is_halved(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = DiffusionEngine(model, "instant")
+    decode, sizes = engine._decoder.decode, list[int]()
+
+    def hungry(tasks: Any, observer: Any = None) -> Any:
+        sizes.append(len(tasks))
+        if len(tasks) > 1:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return decode(tasks, observer)
+
+    monkeypatch.setattr(engine._decoder, "decode", hungry)
+    results = engine.fill([asked(str(at)) for at in range(4)])
+    assert sizes == [4, 2, 1, 1, 1, 1] and all(isinstance(result, Filled) for result in results)
+
+
+def test_a_demanded_value_that_the_document_does_not_print_is_missing_if_the_model_doubts_it(
+    model: LanguageModel,
+) -> None:
+    (result,) = DiffusionEngine(model, "instant").fill([asked("a")])
+    leaf = whole(result).leaves["/number"]
+    assert leaf.origin in ("generated", "absent", "minimal") and leaf.missing
+
+
+def test_a_document_is_measured_by_the_models_own_tokens(model: LanguageModel) -> None:
+    engine = DiffusionEngine(model)
+    assert engine.count_tokens("<|im_end|>") > 1
+    assert 0 < engine.context_tokens < model.traits.window and engine.windows(asked("a").passage) == []
+
+
+def test_requests_share_the_beginning_of_their_prompts_whatever_is_frozen(model: LanguageModel) -> None:
+    def shared(*requests: Request) -> set[int]:
+        plans = [plan for plan in Planner(model).plans(requests) if isinstance(plan, Plan)]
+        found = {plan.task.shared for plan in plans if plan.task is not None}
+        beginnings = {tuple(plan.task.prompt[: min(found)]) for plan in plans if plan.task is not None}
+        assert len(plans) == len(requests) and len(beginnings) == 1
+        return found
+
+    (alone,) = shared(asked("a"), asked("b", "other text"))
+    told = model.tokenizer.decode(Planner(model).beginning(FORM)[:alone]).decode()
+    assert told.endswith("Document:\n") and "lines: list of" in told
+    (same,) = shared(asked("a", number='"X"'), asked("b", number='"Y"'))
+    (various,) = shared(asked("a", number='"X"'), asked("b", kind=None))
+    assert alone > same > various > len("You write a record") / 2
+
+
+def test_a_passage_has_the_room_that_the_form_in_words_and_an_answer_leave(model: LanguageModel) -> None:
+    engine = DiffusionEngine(model)
+    room = engine.context_beside(FORM)
+    assert room < engine.context_tokens < model.traits.window
+    text = "a" * room
+    assert engine.count_tokens(text) == room
+    (result,) = DiffusionEngine(model, "instant").fill([asked("a", text)])
+    assert isinstance(result, Filled)
+    wide = {f"field {number}": {"type": "string", "description": "x" * 60} for number in range(60)}
+    with pytest.raises(UsageError, match=r"the task and the schema take \d+ tokens, expected at most"):
+        engine.context_beside(form_of({"type": "object", "properties": wide}))
+
+
+def test_the_fingerprint_is_the_one_known_before_the_model_is_loaded(model: LanguageModel) -> None:
+    assert DiffusionEngine(model, "low", steps=2).fingerprint == engine_fingerprint(
+        model.fingerprint, effort_of("low", 2)
+    )
+
+
+def test_a_batch_needs_a_budget(model: LanguageModel) -> None:
+    with pytest.raises(UsageError, match="token budget: expected at least 1, got 0"):
+        DiffusionEngine(model, token_budget=0)

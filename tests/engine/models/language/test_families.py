@@ -1,0 +1,177 @@
+"""config.json to traits: the keys of each family, and what is refused by name."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_checkpoint import TRAITS
+
+from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.engine.models.language.families import FAMILIES, config_of, family_of, read_family, stored_name
+from cinnabar.engine.models.language.traits import Traits
+from cinnabar.schemas.errors import ModelError, UsageError
+
+#: As SDAR-4B-Chat and LLaDA-8B-Instruct have them, without keys that say nothing of the network.
+SDAR_4B = {
+    "architectures": ["SDARForCausalLM"],
+    "attention_bias": False,
+    "head_dim": 128,
+    "hidden_act": "silu",
+    "hidden_size": 2560,
+    "intermediate_size": 9728,
+    "max_position_embeddings": 32768,
+    "max_window_layers": 36,
+    "model_type": "sdar",
+    "num_attention_heads": 32,
+    "num_hidden_layers": 36,
+    "num_key_value_heads": 8,
+    "rms_norm_eps": 1e-06,
+    "rope_scaling": None,
+    "rope_theta": 1000000,
+    "sliding_window": None,
+    "tie_word_embeddings": False,
+    "torch_dtype": "bfloat16",
+    "use_sliding_window": False,
+    "vocab_size": 151936,
+}
+LLADA_8B = {
+    "activation_type": "silu",
+    "alibi": False,
+    "architectures": ["LLaDAModelLM"],
+    "attention_layer_norm": False,
+    "bias_for_layer_norm": False,
+    "block_group_size": 1,
+    "block_type": "llama",
+    "d_model": 4096,
+    "embedding_size": 126464,
+    "include_bias": False,
+    "include_qkv_bias": False,
+    "input_emb_norm": False,
+    "layer_norm_type": "rms",
+    "layer_norm_with_affine": True,
+    "mask_token_id": 126336,
+    "max_sequence_length": 4096,
+    "mlp_hidden_size": 12288,
+    "mlp_ratio": 4,
+    "model_type": "llada",
+    "multi_query_attention": None,
+    "n_heads": 32,
+    "n_kv_heads": 32,
+    "n_layers": 32,
+    "rms_norm_eps": 1e-05,
+    "rope": True,
+    "rope_full_precision": True,
+    "rope_theta": 500000.0,
+    "scale_logits": False,
+    "vocab_size": 126464,
+    "weight_tying": False,
+}
+
+
+def read(folder: Path, config: Any) -> Traits:
+    (folder / "config.json").write_text(json.dumps(config))
+    return read_family(folder)[1]
+
+
+def test_a_released_config_of_sdar_gives_blocks_of_four_and_no_shift(tmp_path: Path) -> None:
+    traits = read(tmp_path, SDAR_4B)
+    assert (traits.visibility, traits.block, traits.shift, traits.qk_norm) == ("block_causal", 4, False, True)
+    assert (traits.head_width, traits.key_heads, traits.rope_theta, traits.window) == (128, 8, 1e6, 32768)
+    assert (traits.mask, traits.revises) == (None, False)
+    longer = read(tmp_path, SDAR_4B | {"block_size": 32, "mask_token_id": 151669, "revises": True})
+    assert (longer.block, longer.mask, longer.revises) == (32, 151669, True)
+
+
+def test_a_released_config_of_llada_gives_full_attention(tmp_path: Path) -> None:
+    traits = read(tmp_path, LLADA_8B)
+    assert (traits.visibility, traits.shift, traits.mask, traits.qk_norm) == ("full", False, 126336, False)
+    assert (traits.width, traits.head_width, traits.inner, traits.vocabulary) == (4096, 128, 12288, 126464)
+    assert traits.window == 4096
+    unsaid = {key: value for key, value in LLADA_8B.items() if key != "mlp_hidden_size"}
+    assert read(tmp_path, unsaid).inner == 16384
+
+
+def test_rope_is_read_from_either_key(tmp_path: Path) -> None:
+    scaling = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 64}
+    old = SDAR_4B | {"model_type": "llama", "rope_theta": 5e5, "rope_scaling": scaling | {"type": "llama3"}}
+    new = {key: value for key, value in old.items() if not key.startswith("rope")}
+    new["rope_parameters"] = scaling | {"rope_type": "llama3", "rope_theta": 5e5}
+    assert read(tmp_path, old) == read(tmp_path, new)
+    assert read(tmp_path, new).rope["rope_type"] == "llama3"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_config_of_traits_gives_the_traits(family: str, tmp_path: Path) -> None:
+    traits = replace(
+        {
+            "sdar": replace(TRAITS, mask=3, revises=True, block=16, qkv_bias=True, output_bias=True),
+            "llada": replace(TRAITS, mask=3, visibility="full", block=32, qk_norm=False, qkv_bias=True),
+            "qwen2": replace(TRAITS, visibility="causal", block=1, shift=True, qk_norm=False, qkv_bias=True, tied=True),
+            "qwen3": replace(TRAITS, visibility="causal", block=1, shift=True),
+            "llama": replace(
+                TRAITS,
+                visibility="causal",
+                block=1,
+                shift=True,
+                qk_norm=False,
+                rope={"rope_type": "linear", "factor": 2.0, "original_max_position_embeddings": 512},
+            ),
+        }[family],
+        family=family,
+    )
+    assert read(tmp_path, config_of(traits)) == traits
+
+
+def test_every_tensor_of_llada_has_a_name_of_its_own() -> None:
+    traits = replace(TRAITS, family="llada", qk_norm=False, qkv_bias=True)
+    names = [stored_name(family_of(traits), name) for name in Decoder(traits).state_dict()]
+    assert len(set(names)) == len(names)
+    assert "model.transformer.blocks.1.ff_proj.weight" in names
+
+
+REFUSED = {
+    "dream": ({"model_type": "dream"}, r"`model_type` is \"dream\", a family that .* SDAR \(sdar\), LLaDA \(llada\)"),
+    "none": ({"model_type": None}, "`model_type` is null"),
+    "act": ({"hidden_act": "gelu"}, r"`hidden_act` is \"gelu\", which this version cannot run; expected \"silu\""),
+    "quantised": ({"quantization_config": {"quant_method": "awq"}}, "quantised weights cannot be run"),
+    "sliding": ({"use_sliding_window": True, "max_window_layers": 3}, "sliding-window attention"),
+    "layers": ({"layer_types": ["full_attention", "sliding_attention"]}, "sliding-window attention"),
+    "rope": ({"rope_scaling": {"rope_type": "longrope", "factor": 2.0}}, r"rotary scaling \"longrope\" cannot be run"),
+    "factor": ({"rope_scaling": {"rope_type": "linear"}}, "expected `factor` in `rope_scaling`"),
+    "zero": ({"hidden_size": 0}, "expected `hidden_size` to be a whole number above 0, found 0"),
+    "text": ({"vocab_size": "many"}, "expected `vocab_size` to be a whole number above 0, found \"many\""),
+    "missing": ({"num_attention_heads": None}, "expected `num_attention_heads`, a whole number above 0; the key is"),
+    "heads": ({"num_key_value_heads": 5}, "expected heads that 5 key heads divide, found 32"),
+    "flag": ({"tie_word_embeddings": "yes"}, "expected `tie_word_embeddings` to be true or false"),
+    "mask": ({"mask_token_id": 151936}, "`mask_token_id` is 151936, beyond the vocabulary of 151936 tokens"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_the_decoder_cannot_compute_is_refused_by_name(case: str, tmp_path: Path) -> None:
+    changed, message = REFUSED[case]
+    with pytest.raises(ModelError, match=message):
+        read(tmp_path, SDAR_4B | changed)
+
+
+@pytest.mark.parametrize("key", ["alibi", "scale_logits", "include_bias", "input_emb_norm", "attention_layer_norm"])
+def test_parts_of_llada_that_no_release_uses_are_refused(key: str, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=f"`{key}` is true, which this version cannot run; expected false"):
+        read(tmp_path, LLADA_8B | {key: True})
+
+
+def test_a_broken_config_is_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "sdar", ')
+    with pytest.raises(ModelError, match=r"config\.json: expected JSON, and it cannot be read: .*; fetch the file"):
+        read_family(tmp_path)
+    with pytest.raises(ModelError, match=r"expected a JSON object, found list"):
+        read(tmp_path, [1])
+
+
+def test_a_folder_without_config_is_wrong_use(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"expected a folder with config\.json, \*\.safetensors and tokenizer\.json"):
+        read_family(tmp_path)
