@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from cinnabar.engine.request import Passage, Request, Result
+from cinnabar.schemas.form.form import Form
 
 
 class Filler(Protocol):
@@ -31,6 +32,18 @@ class Filler(Protocol):
 
     def fill(self, requests: Sequence[Request]) -> list[Result]:
         """Returns exactly one result for each request, in their order. Raises RunError if it can give none."""
+        ...
+
+
+@runtime_checkable
+class Prompted(Protocol):
+    """A filler whose prompt tells the form in words, which leaves less room for a passage."""
+
+    def context_beside(self, form: Form) -> int:
+        """Returns the most tokens of one passage beside this form and its answer, instead of `context_tokens`.
+
+        Raises UsageError if there is no room for any.
+        """
         ...
 
 

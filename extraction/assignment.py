@@ -55,7 +55,11 @@ class Assignment:
         return f"{self.model.fingerprint} {self.escalation.source.fingerprint} {self.escalation.below}"
 
     def job(self, place: Place | None = None) -> Job:
-        """Returns the job with its models loaded; they may keep encodings and answers under `place`."""
+        """Returns the job with its models loaded; they may keep encodings and answers under `place`.
+
+        Raises UsageError if a model has no room for the schema.
+        """
+        from cinnabar.engine.filler import Prompted
         from cinnabar.extraction.pipeline import Job
         from cinnabar.extraction.records.tiers import Tier
 
@@ -64,6 +68,9 @@ class Assignment:
         if self.escalation is not None:
             upper = self.escalation.source.filler(options.effort, None, place)
             tier = Tier(upper, self.escalation.below)
+        for filler in [engine, *([tier.filler] if tier else [])]:
+            if isinstance(filler, Prompted):
+                filler.context_beside(self.compiled.form)
         return Job(
             self.compiled,
             engine,

@@ -96,7 +96,7 @@ def _plan(item: Read, job: Job) -> _Plan | Outcome:
     if isinstance(document, DocumentError):
         return Outcome(item.path, "quarantined", document.code, document.detail, digest=item.digest)
     try:
-        pieces = chunks_for(document, job.engine, job.context)
+        pieces = chunks_for(document, job.engine, job.context, job.compiled.form)
         requests = [
             Request(f"{document.digest}:{c.start}", job.compiled.form, passage_of(document, c.start, c.end))
             for c in pieces

@@ -7,9 +7,11 @@ from typing import Protocol
 
 import numpy as np
 
+from cinnabar.engine.filler import Prompted
 from cinnabar.engine.request import Passage
 from cinnabar.extraction.chunking import LEAST_LIMIT, Chunk, chunks, overlap_of, window_chunks
 from cinnabar.extraction.documents import Document
+from cinnabar.schemas.form.form import Form
 
 
 class TokenCounter(Protocol):
@@ -23,12 +25,16 @@ class TokenCounter(Protocol):
     def windows(self, passage: Passage) -> list[tuple[int, int]]: ...
 
 
-def chunks_for(document: Document, counter: TokenCounter, context: int | None = None) -> list[Chunk]:
+def chunks_for(
+    document: Document, counter: TokenCounter, context: int | None = None, form: Form | None = None
+) -> list[Chunk]:
     """Returns the chunks of a document for a model, of `context` tokens or as many as the model holds.
 
-    Raises UsageError if the context is below LEAST_LIMIT.
+    Of a model whose prompt tells the form these are fewer. Raises UsageError if the context is below LEAST_LIMIT.
     """
-    limit = min(context or counter.context_tokens, counter.context_tokens)
+    beside = counter if form is not None and isinstance(counter, Prompted) else None
+    most = counter.context_tokens if beside is None or form is None else beside.context_beside(form)
+    limit = min(context or most, most)
     if limit >= LEAST_LIMIT and counter.count_tokens(document.text) > limit:
         windows = counter.windows(passage_of(document))
         found = window_chunks(document.text, windows, limit, counter.count_tokens)

@@ -213,7 +213,7 @@ def model_source(
     or the key is missing, and ModelError if a folder's files are damaged.
     """
     config = PriorConfig(without=frozenset(without))
-    language = not is_remote(name) and is_checkpoint(name)
+    language = not is_remote(name) and _is_language(name)
     if without and (language or is_remote(name)):
         raise UsageError(f"without: {name} has no rules that can be switched off")
     if is_remote(name):
@@ -247,9 +247,14 @@ def _language(name: str, device: str, precision: Precision) -> LanguageSource:
     )
 
 
+def _is_language(name: str | Path) -> bool:
+    """Returns True for the folder of a language model; a folder of the name `default` is never meant."""
+    return str(name) != "default" and is_checkpoint(name)
+
+
 def local_folder(name: str | Path) -> Path:
     """Returns the folder of a local model, of either kind. Raises UsageError if it is none."""
-    if is_checkpoint(name):
+    if _is_language(name):
         return Path(name)
     if str(name) != "default" and not (Path(name) / "model.json").is_file():
         raise UsageError(
@@ -261,7 +266,7 @@ def local_folder(name: str | Path) -> Path:
 
 def local_fingerprint(name: str | Path) -> str:
     """Returns the fingerprint of a local model. Raises UsageError or ModelError if it is none."""
-    return model_fingerprint(name) if is_checkpoint(name) else fingerprint_of(local_folder(name))
+    return model_fingerprint(name) if _is_language(name) else fingerprint_of(local_folder(name))
 
 
 def _encodings_limit() -> int:
@@ -321,7 +326,7 @@ def check_models(
     model: str, escalate_to: str | None, below: float | None, steps: int | None, server: Mapping[str, Any]
 ) -> None:
     """Raises UsageError if the models, or the options of their `server`, do not go together."""
-    if escalate_to is not None and not is_remote(escalate_to) and not is_checkpoint(escalate_to):
+    if escalate_to is not None and not is_remote(escalate_to) and not _is_language(escalate_to):
         raise UsageError(
             f"--escalate-to {escalate_to}: expected mercury-2, openai:NAME, or the folder of a language model"
             " (config.json and *.safetensors)"

@@ -80,13 +80,13 @@ class Certainty:
         first = bisect_right(self._ends, start)
         last = bisect_left(self._ends, end + (number and end < len(self._text)))
         posteriors = [
-            max(self._written.posteriors[at], _LEAST)
+            self._written.posteriors[at]
             for at in range(first, min(last + 1, len(self._ends)))
             if self._written.chosen[at]
         ]
         if not posteriors:
             return None
-        product = math.exp(math.fsum(map(math.log, posteriors)))
+        product = math.exp(math.fsum(math.log(max(one, _LEAST)) for one in posteriors))
         return Sureness(min(product, 1.0), min(posteriors), posteriors[0])
 
 
@@ -174,19 +174,23 @@ def _value(
     decided: Mapping[str, ByteSpan],
     pointers: Mapping[tuple[int, int], str],
 ) -> Value:
-    """Returns an answered value with the probability that the model gave it."""
+    """Returns an answered value with the probability that the model gave it.
+
+    A value is none of the model's if its tokens complete a record that was given up (they have the posterior 0), or if
+    all are forced although the schema allows other texts: only a lack of room does that. It counts as absent, and that
+    absence has no confidence either.
+    """
     slot, text, found = answered.slot, answered.text, answered.found
     span = decided.get(pointers.get(answered.key, ""))
     number = text is not None and text[0] not in '"tfn'
     sure = None if certainty is None or span is None else certainty.of(span, number)
     mass = 0.0 if certainty is None else certainty.log_mass
-    if text is None:
+    if sure is None and span is not None:
+        only = float(len(slot.automaton.shortest_texts(2)) == 1)
+        sure = Sureness(only, only, only)
+    if text is None or sure is None or not sure.least:
         absent = ABSENT if sure is None else round(sure.product, 4)
         return Value(slot.minimal.encode(), True, 0.0, absent, demanded=answered.demanded, allowed_mass=mass)
-    if sure is None:
-        # If the schema allows other texts, only a lack of room forces a value, and it is none of the model's.
-        only = 1.0 if len(slot.automaton.shortest_texts(2)) == 1 else 0.0
-        sure = Sureness(only, only, only)
     return Value(
         text.encode(),
         False,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 
 import torch
 
@@ -25,9 +24,12 @@ from cinnabar.engine.scheduler import run
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import EngineFailure, NotAccepted, RunError, UsageError
 from cinnabar.schemas.form.fitting import fit
+from cinnabar.schemas.form.form import Form
 
-#: Divisors of the model's window: for an answer, and for the task and the form in words.
-ANSWER, TASK = 4, 8
+#: Divisor of the model's window: the share that is kept for an answer.
+ANSWER = 4
+#: The fewest tokens of a passage that are worth a request.
+LEAST = 64
 
 
 class DiffusionEngine:
@@ -62,11 +64,24 @@ class DiffusionEngine:
         """The fingerprint of the model and of everything in the engine that a record depends on."""
         return engine_fingerprint(self.model.fingerprint, self.effort)
 
-    @cached_property
+    @property
     def context_tokens(self) -> int:
-        """The most tokens of one passage beside the task, the form in words and the answer."""
-        window = self.model.traits.window
-        return window - window // ANSWER - window // TASK
+        """The most tokens of one passage beside an answer, with the shortest form in words."""
+        return self.model.traits.window - self.model.traits.window // ANSWER
+
+    def context_beside(self, form: Form) -> int:
+        """Returns the most tokens of one passage beside this form in words and its answer.
+
+        Raises UsageError if there is no room for any.
+        """
+        told = len(self._planner.beginning(form))
+        if self.context_tokens - told < LEAST:
+            raise UsageError(
+                f"{self.model.folder}: the task and the schema take {told} tokens, expected at most"
+                f" {self.context_tokens - LEAST} of the model's {self.model.traits.window}; use a model with a larger"
+                " window, or a smaller schema"
+            )
+        return self.context_tokens - told
 
     def count_tokens(self, text: str) -> int:
         """Returns the number of tokens of this text, for chunking."""

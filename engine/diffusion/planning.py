@@ -39,6 +39,8 @@ class Planner:
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
+        #: Returns the tokens of the prompt for a form, without a document.
+        self.beginning = lru_cache(maxsize=GRAPHS)(self._beginning)
 
     def plans(self, requests: Sequence[Request]) -> list[Plan | Failed]:
         """Returns a plan for each request, or the failure of one that cannot be asked."""
@@ -47,7 +49,7 @@ class Planner:
         forms = dict.fromkeys(
             plan.remaining.form for plan in found if isinstance(plan, Plan) and plan.remaining.form is not None
         )
-        beginnings = [self._model.chat.render(messages(form, {}, "")) for form in forms if form is not None]
+        beginnings = [self.beginning(form) for form in forms if form is not None]
         shared = min((_common(beginnings[0], other) for other in beginnings), default=0)
         return [
             plan
@@ -55,6 +57,9 @@ class Planner:
             else replace(plan, task=replace(plan.task, shared=_common(plan.task.prompt, beginnings[0][:shared])))
             for plan in found
         ]
+
+    def _beginning(self, form: Form) -> list[int]:
+        return self._model.chat.render(messages(form, {}, ""))
 
     def _planned(self, request: Request) -> Plan | Failed:
         try:
@@ -76,6 +81,8 @@ class Planner:
             graph = _graph_of_rest(form, tokenizer.vocabulary)
         prompt = self._model.chat.render(messages(form, request.known, request.passage.text))
         window, least = self._model.traits.window, int(graph.distance[0])
+        if least < 0:
+            raise EngineFailure("tokenizer", "the tokens of the model spell no record of this schema")
         room = window - len(prompt)
         if room < least:
             raise EngineFailure(

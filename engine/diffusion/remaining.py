@@ -13,6 +13,7 @@ from typing import Any
 
 from cinnabar.engine.answers.reading import slot_pointers
 from cinnabar.engine.request import Request
+from cinnabar.engine.writing import minimal
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot, walk
 from cinnabar.schemas.pointers import above, escape
@@ -40,10 +41,16 @@ class Remaining:
             self.form = None if root is None else replace(request.form, root=root, judge=None, instance="")
 
     def joined(self, value: Any) -> Any:
-        """Returns the record of this value of the remaining form, parsed, with the frozen values."""
-        if not self._known:
+        """Returns the record of this value of the remaining form, parsed, with the frozen values.
+
+        A demanded place that nobody asks for, such as a list with no frozen item, has its smallest value.
+        """
+        if self.form is self._whole:
             return value
-        found = self._join(self._whole.root, value, "")
+        root = self._whole.root
+        # If nothing is asked, there is no value, and the record is an object all the same.
+        there = value is not None or root.nullable or not isinstance(root, ObjectNode)
+        found = self._join(root, value if there else {}, "")
         return None if found is OUT else found
 
     def _node(self, node: Node, pointer: str) -> Node | None:
@@ -101,14 +108,17 @@ class Remaining:
         return [part for part in parts if part is not None]
 
     def _join(self, node: Node, value: Any, pointer: str) -> Any:
-        if pointer not in self._above:
+        frozen = pointer in self._above
+        if not frozen and not self._counts(node):
             return value
         if isinstance(node, Slot):
             text = self._known[pointer]
             return OUT if text is None else parse(text)
         if isinstance(node, ChoiceNode):
-            return self._branch(node, pointer)
+            return self._branch(node, pointer) if frozen else OUT
         if isinstance(node, ArrayNode):
+            if not frozen:
+                return OUT
             asked = value if isinstance(value, list) else []
             parts = enumerate(self._items(node, pointer))
             items = (self._join(part, asked[at] if at < len(asked) else OUT, f"{pointer}/{at}") for at, part in parts)
@@ -119,8 +129,8 @@ class Remaining:
         found: dict[str, Any] = {}
         for place in node.properties:
             part = self._join(place.node, members.get(place.name, OUT), f"{pointer}/{escape(place.name)}")
-            if part is not OUT:
-                found[place.name] = part
+            if part is not OUT or place.required:
+                found[place.name] = parse(minimal(place.node).decode()) if part is OUT else part
         return found | {name: part for name, part in members.items() if name not in found}
 
     def _branch(self, node: ChoiceNode, pointer: str) -> Any:

@@ -138,7 +138,7 @@ def _plan(item: Read, stored: Stored, changes: Changes, job: Job, below: float) 
         detail = f"{item.path} was changed while it was read; run the same command again"
         return Outcome(item.path, "skipped", CHANGED, detail, digest=item.digest)
     try:
-        pieces = chunks_for(document, job.engine, job.context)
+        pieces = chunks_for(document, job.engine, job.context, job.compiled.form)
         frozen = freeze(job.compiled.form, stored.record, changes, below, lists=len(pieces) == 1)
     except Exception as error:
         return quarantined(item.path, document, "internal_error", said_of(error))

@@ -62,7 +62,7 @@ def observe(
         done(1)
         if len(found) >= _ENOUGH or characters >= _ENOUGH_TEXT or not isinstance(read, Document):
             continue
-        pieces = chunks_for(read, engine)
+        pieces = chunks_for(read, engine, form=form)
         if len(pieces) > 1:
             continue
         passage = passage_of(read)

@@ -65,7 +65,7 @@ def escalate(
         if _is_sure(lower.filled, tier.below):
             continue
         try:
-            pieces = chunks_for(lower.document, tier.filler, context)
+            pieces = chunks_for(lower.document, tier.filler, context, form)
             frozen = freeze_sure(form, lower.filled, tier.below, lists=len(pieces) == 1)
         except Exception as error:
             finals[at] = _internal(lower, error)

@@ -113,6 +113,25 @@ def test_a_backfill_asks_the_language_model_for_new_fields_alone(checkpoint: Pat
     assert backfill(LATER, out, source_of(checkpoint), options=QUICK) is None
 
 
+def test_a_backfill_fills_a_new_column_of_rows_that_stay(checkpoint: Path, tmp_path: Path) -> None:
+    def lines(**columns: Any) -> SchemaSource:
+        item = {"type": "object", "properties": columns, "required": [*columns]}
+        return schema(name=NAME, lines={"type": "array", "items": item})
+
+    docs, out = tmp_path / "docs", tmp_path / "out"
+    docs.mkdir()
+    (docs / "rows.txt").write_text("name=N\n- what=figs\n- what=pears\n")
+    (docs / "none.txt").write_text("name=M\n")
+    extract([docs], lines(what=NAME), out, ModelSource("reading", ReadingModel), QUICK)
+    later = lines(what=NAME, kind=KIND)
+    done = backfill(later, out, source_of(checkpoint), options=QUICK)
+    assert done is not None and (done.written, done.quarantined) == (2, 0)
+    found = records(out, f"schema_fingerprint = '{later.fingerprint}'")
+    assert found["none.txt"] == {"name": "M", "lines": []}
+    assert [row["what"] for row in found["rows.txt"]["lines"]] == ["figs", "pears"]
+    assert all(row["kind"] in ("a", "b", None) for row in found["rows.txt"]["lines"])
+
+
 def test_a_calibration_is_fitted_and_becomes_part_of_the_models_name(
     checkpoint: Path, docs: Path, tmp_path: Path
 ) -> None:
@@ -137,6 +156,15 @@ def test_a_calibration_is_fitted_and_becomes_part_of_the_models_name(
 def test_a_folder_of_neither_kind_says_what_is_expected(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"expected `default` or a folder with model.json.*config.json and \*.safet"):
         model_source(str(tmp_path))
+
+
+def test_a_folder_of_the_name_default_does_not_stand_for_the_shipped_model(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(checkpoint, tmp_path / "default")
+    monkeypatch.chdir(tmp_path)
+    assert isinstance(model_source("default", "cpu"), ModelSource)
+    assert isinstance(model_source("./default", "cpu"), LanguageSource)
 
 
 def unreadable(folder: Path) -> None:

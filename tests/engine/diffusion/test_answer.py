@@ -82,8 +82,24 @@ def test_forced_tokens_do_not_count() -> None:
 
 
 def test_a_value_that_only_a_lack_of_room_forced_is_none_of_the_models() -> None:
-    leaf = answered(note(amount=7), forced="7 : , ").leaves["/amount"]
-    assert leaf.confidence == 0.0
+    found = answered(note(amount=7), forced="7 : , null").leaves
+    assert (found["/amount"].text, found["/amount"].origin, found["/amount"].confidence) == (None, "absent", 0.0)
+    assert (found["/day"].text, found["/day"].confidence) == ("null", 0.0)
+
+
+def test_a_value_that_the_schema_alone_decides_is_sure() -> None:
+    schema = {"type": "object", "properties": {"a": {"const": "x"}, "b": {"type": "null"}}, "required": ["a", "b"]}
+    asked = request(form_of(schema), TEXT)
+    text = written({"a": "x", "b": None})
+    forced = Written(text.text, text.lengths, text.posteriors, [False] * len(text.lengths))
+    leaves = read_written(asked, Remaining(asked), forced).leaves
+    assert [(leaf.text, leaf.confidence) for leaf in leaves.values()] == [('"x"', 1.0), ("null", 1.0)]
+
+
+def test_what_completes_a_record_that_was_given_up_is_no_value() -> None:
+    found = answered(note(number="R-77", amount=7), {"77": 0.0, ",": 0.0})
+    assert found.leaves["/number"].missing and found.leaves["/amount"].text is None
+    assert json.loads(found.record) == note(number="")
 
 
 def test_the_end_of_a_number_is_part_of_it() -> None:

@@ -11,6 +11,7 @@ from remote_forms import form_of, request
 from tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.diffusion.engine import DiffusionEngine
+from cinnabar.engine.diffusion.planning import Plan, Planner
 from cinnabar.engine.effort import effort_of
 from cinnabar.engine.fingerprint import engine_fingerprint
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
@@ -142,6 +143,35 @@ def test_a_document_is_measured_by_the_models_own_tokens(model: LanguageModel) -
     engine = DiffusionEngine(model)
     assert engine.count_tokens("<|im_end|>") > 1
     assert 0 < engine.context_tokens < model.traits.window and engine.windows(asked("a").passage) == []
+
+
+def test_requests_share_the_beginning_of_their_prompts_whatever_is_frozen(model: LanguageModel) -> None:
+    def shared(*requests: Request) -> set[int]:
+        plans = [plan for plan in Planner(model).plans(requests) if isinstance(plan, Plan)]
+        found = {plan.task.shared for plan in plans if plan.task is not None}
+        beginnings = {tuple(plan.task.prompt[: min(found)]) for plan in plans if plan.task is not None}
+        assert len(plans) == len(requests) and len(beginnings) == 1
+        return found
+
+    (alone,) = shared(asked("a"), asked("b", "other text"))
+    told = model.tokenizer.decode(Planner(model).beginning(FORM)[:alone]).decode()
+    assert told.endswith("Document:\n") and "lines: list of" in told
+    (same,) = shared(asked("a", number='"X"'), asked("b", number='"Y"'))
+    (various,) = shared(asked("a", number='"X"'), asked("b", kind=None))
+    assert alone > same > various > len("You write a record") / 2
+
+
+def test_a_passage_has_the_room_that_the_form_in_words_and_an_answer_leave(model: LanguageModel) -> None:
+    engine = DiffusionEngine(model)
+    room = engine.context_beside(FORM)
+    assert room < engine.context_tokens < model.traits.window
+    text = "a" * room
+    assert engine.count_tokens(text) == room
+    (result,) = DiffusionEngine(model, "instant").fill([asked("a", text)])
+    assert isinstance(result, Filled)
+    wide = {f"field {number}": {"type": "string", "description": "x" * 60} for number in range(60)}
+    with pytest.raises(UsageError, match=r"the task and the schema take \d+ tokens, expected at most"):
+        engine.context_beside(form_of({"type": "object", "properties": wide}))
 
 
 def test_the_fingerprint_is_the_one_known_before_the_model_is_loaded(model: LanguageModel) -> None:

@@ -94,6 +94,16 @@ def test_counted_lists_without_frozen_items_are_not_asked() -> None:
     assert not any(line.startswith("tags") for line in told(remaining({}, frozenset({tags}))))
 
 
+def test_a_demanded_place_that_nobody_asks_for_has_its_smallest_value() -> None:
+    form = form_of(NOTE)
+    lines = next(array.index for array in form.arrays if array.path == "/lines")
+    part = remaining({"/name": '"x"'}, frozenset({lines}))
+    assert part.joined({"tags": []}) == {"name": "x", "lines": [], "tags": []}
+    seller = {"type": "object", "properties": {"city": {"type": "string"}}}
+    inner = form_of({"type": "object", "properties": {"seller": seller}, "required": ["seller"]})
+    assert Remaining(request(inner, "text", {"/seller/city": None})).joined(None) == {"seller": {}}
+
+
 def test_the_frozen_branch_of_a_choice_comes_back() -> None:
     part = remaining({"/kind/what": '"x"', "/kind/price": "2"})
     assert part.joined({"name": "n", "lines": []})["kind"] == {"what": "x", "price": 2}
