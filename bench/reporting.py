@@ -10,22 +10,31 @@ import sys
 from collections.abc import Iterable, Sequence
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cinnabar.engine.models.base import Model
+
+if TYPE_CHECKING:
+    import torch
 
 
 def machine(model: Model) -> str:
     """The machine, commit, versions and model of a measurement, with its date."""
+    return machine_line(model.device, model.fingerprint)
+
+
+def machine_line(on: torch.device, model: str) -> str:
+    """The same for a model of this fingerprint on this device."""
     import torch
 
     lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     cpu = names[0] if names else platform.processor() or platform.machine()
-    device = torch.cuda.get_device_name() if model.device.type == "cuda" else "cpu"
+    device = torch.cuda.get_device_name() if on.type == "cuda" else "cpu"
     return (
         f"{date.today()}, commit {_commit()}, {cpu}, {os.cpu_count()} cores, "
         f"{torch.get_num_threads()} threads, device {device}, torch {torch.__version__}, "
-        f"Python {platform.python_version()}, model {model.fingerprint}"
+        f"Python {platform.python_version()}, model {model}"
     )
 
 

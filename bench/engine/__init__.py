@@ -1,0 +1,1 @@
+"""What the engine over language models must show: `make bench-engine`."""
