@@ -15,7 +15,7 @@ from bench.engine.autoregressive import Autoregressive, Grammars, causal
 from bench.engine.figures import Figure, Settings, mean
 from bench.engine.growth import HALF_BILLION, grown
 from bench.engine.workload import SLOT, TimedDenoiser, Work, held_back_pages, record_of, small_model, value_f1, work_of
-from cinnabar.engine.diffusion.denoiser import Decoded
+from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.language.tokenizer import Tokenizer, TokenizerFile
 

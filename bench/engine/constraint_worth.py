@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bench.engine.figures import Figure, Settings, mean
 from bench.engine.workload import TimedDenoiser, Work, held_back_pages, small_model, work_of
-from cinnabar.engine.diffusion.denoiser import Decoded
+from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.training.diffusion.pages import Page
 
 PAGES = 60

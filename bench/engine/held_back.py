@@ -11,7 +11,8 @@ from typing import Any
 
 from bench.engine.figures import Figure, Settings, mean, percent
 from bench.engine.workload import held_back_pages, record_of, small_model, value_f1, work_of
-from cinnabar.engine.diffusion.denoiser import Decoded, Denoiser
+from cinnabar.engine.diffusion.decoded import Decoded
+from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.training.diffusion.pages import Page, Pages
 from cinnabar.extraction.ingest import parse

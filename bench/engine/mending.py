@@ -9,7 +9,8 @@ import numpy as np
 
 from bench.engine.figures import Figure, Settings, percent
 from bench.engine.workload import Work, held_back_pages, small_model, work_of
-from cinnabar.engine.diffusion.denoiser import Decoded, Denoiser
+from cinnabar.engine.diffusion.decoded import Decoded
+from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence
 
 PAGES = 100

@@ -12,7 +12,8 @@ import torch
 from bench.engine.figures import Figure, Settings
 from bench.engine.workload import small_model
 from bench.schema_suites import Case, real, spread
-from cinnabar.engine.diffusion.denoiser import Decoded, Denoiser
+from cinnabar.engine.diffusion.decoded import Decoded
+from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.record_graph import record_graph
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.effort import EFFORTS

@@ -10,7 +10,8 @@ from typing import Any
 
 from bench.engine.figures import Settings, clock
 from cinnabar.engine.diffusion.contexts import Context
-from cinnabar.engine.diffusion.denoiser import Decoded, Denoiser, Undecoded
+from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
+from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.diffusion.record_graph import record_graph
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
+from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.kernels.tables import FLOOR, LEAST
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
 
 #: Logits that exist at a time (float32: 64 MB), and those that are reduced at a time: these stay in a core's cache.
 LOGITS, REDUCED = 16_000_000, 600_000
@@ -35,7 +32,7 @@ class ClassScores:
     best: Floats
     token: Ints
     own: Floats
-    finite: npt.NDArray[np.bool_]
+    finite: Bools
 
     def at(self, rows: slice | Ints) -> ClassScores:
         """Returns the scores at some of the positions."""

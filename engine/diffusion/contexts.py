@@ -8,15 +8,13 @@ from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
+from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.sequences import OpenSequence
 from cinnabar.engine.models.language.cache import NOWHERE, Cache
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.traits import Traits
-
-Ints = npt.NDArray[np.int64]
 
 #: Tokens of a prompt that are read in one pass, at most; shared prefixes that are kept.
 PREFILL, PREFIXES = 512, 2

@@ -8,13 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cinnabar.engine.diffusion.arrays import Bools, Ints
 from cinnabar.engine.diffusion.forced import TokenTexts
 from cinnabar.engine.diffusion.record_text import whole_record
 from cinnabar.engine.diffusion.sequences import OpenSequence
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +116,7 @@ class Run:
             accepted=accepted,
         )
 
-    def _part(self) -> tuple[Ints, npt.NDArray[np.bool_]]:
+    def _part(self) -> tuple[Ints, Bools]:
         """Returns the committed tokens of the answer, and which of them were chosen."""
         tokens = self.sequence.answer()
         return tokens, self.sequence.chosen[self.sequence.begin : self.sequence.begin + len(tokens)]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from cinnabar.engine.denoising import GRAIN
+from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
 from cinnabar.engine.diffusion.class_scores import ClassScores
 from cinnabar.engine.diffusion.contexts import Context, FullContext, Prefill
 from cinnabar.engine.diffusion.decoded import Decoded, Run, Undecoded
@@ -24,11 +24,8 @@ from cinnabar.engine.diffusion.settings import Settings, settings_of
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.schemas.errors import ModelError
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
-
 #: Graphs whose tables are kept.
-KEPT = 16
+CONSTRAINTS = 16
 #: How often an answer that the judge refuses goes back to the block in which it left the accepted states.
 REPAIRS = 4
 
@@ -130,7 +127,7 @@ class Denoiser:
 
     def _tools(self, graph: RecordGraph) -> tuple[Constraint, ForcedText]:
         if graph not in self._graphs:
-            while len(self._graphs) >= KEPT:
+            while len(self._graphs) >= CONSTRAINTS:
                 self._graphs.pop(next(iter(self._graphs)))
             forced = ForcedText(graph, self.tokenizer, self.texts)
             self._graphs[graph] = (Constraint(graph, self.settings.local), forced)
@@ -350,7 +347,7 @@ def _checked(sequence: OpenSequence) -> Ints:
     return block.first + np.flatnonzero(sequence.chosen[block.first : block.stop])
 
 
-def _tail(tokens: Ints, witness: Ints, end: int) -> npt.NDArray[np.bool_]:
+def _tail(tokens: Ints, witness: Ints, end: int) -> Bools:
     """[L] bool, the positions behind an end token: they follow from it."""
     behind = np.zeros(len(tokens), np.bool_)
     behind[1:] = (witness[1:] == end) & (witness[:-1] == end)

@@ -7,16 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from cinnabar.engine.diffusion.arrays import Floats, Ints
 from cinnabar.engine.diffusion.class_scores import ClassScores, TokenClasses
 from cinnabar.engine.diffusion.record_graph import GraphPart, RecordGraph
 from cinnabar.kernels.block_scan import PartTables, block_scan, part_tables
 from cinnabar.kernels.tables import FLOOR, POSSIBLE
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
-Bools = npt.NDArray[np.bool_]
 
 #: Edges of the parts whose tables are kept; the tables have 130 bytes for each.
 KEPT = 2_000_000

@@ -6,13 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
 from cinnabar.engine.diffusion.record_graph import RecordGraph
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
