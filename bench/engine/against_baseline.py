@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import torch
+
 from bench.engine.autoregressive import Autoregressive, Grammars, causal
 from bench.engine.figures import Figure, Settings, mean
 from bench.engine.growth import HALF_BILLION, grown
@@ -72,11 +74,11 @@ def baseline(
 
 
 def half_billion(settings: Settings, model: LanguageModel) -> LanguageModel:
-    """The same model in the shape of half a billion parameters and 151,936 tokens, of which only its own are used."""
+    """The same model in the shape of half a billion parameters and 151,936 tokens, in bfloat16 as such models come."""
     size = HALF_BILLION.vocabulary
     end = next(text for text, token in model.tokenizer.added.items() if token.id == model.tokenizer.end)
     tokenizer = Tokenizer(TokenizerFile(settings.model), size, end, model.traits.mask)
-    return replace(model, decoder=grown(model.decoder, HALF_BILLION), tokenizer=tokenizer)
+    return replace(model, decoder=grown(model.decoder, HALF_BILLION, torch.bfloat16), tokenizer=tokenizer)
 
 
 def compared(name: str, model: LanguageModel, works: Sequence[Work], repeat: int) -> Iterator[Figure]:
@@ -127,7 +129,7 @@ def measure_large(settings: Settings) -> Iterator[Figure]:
     """Takes the figures of the large body, over fewer pages."""
     model = half_billion(settings, small_model(settings))
     works = [work_of(model, page) for page in held_back_pages(settings, FEW, asked=FIELDS)]
-    yield from compared(f"{_size(model)} (24 layers of width 896, 151,936 tokens)", model, works, repeat=1)
+    yield from compared(f"{_size(model)} (24 layers of width 896, 151,936 tokens) in bfloat16", model, works, repeat=1)
 
 
 def _size(model: LanguageModel) -> str:

@@ -35,9 +35,9 @@ class Shape:
 HALF_BILLION = Shape(width=896, layers=24, heads=14, key_heads=14, inner=4864, vocabulary=151_936)
 
 
-def grown(decoder: Decoder, shape: Shape, seed: int = 0) -> Decoder:
+def grown(decoder: Decoder, shape: Shape, dtype: torch.dtype = torch.float32, seed: int = 0) -> Decoder:
     """Returns the decoder in a larger shape; the new tokens have the logit 0."""
-    old, dtype = decoder.traits, decoder.model.norm.weight.dtype
+    old = decoder.traits
     traits = replace(shape.of(old), epsilon=old.epsilon * old.width / shape.width)
     _check(old, traits)
     with torch.device("meta"):
@@ -55,7 +55,7 @@ def grown(decoder: Decoder, shape: Shape, seed: int = 0) -> Decoder:
         if own is not None:
             # A norm over more numbers, the new ones zero, divides by less.
             scale = math.sqrt(old.width / traits.width) if own.shape == (old.width,) else 1.0
-            state[name][tuple(slice(size) for size in own.shape)] = own.detach() * scale
+            state[name][tuple(slice(size) for size in own.shape)] = (own.detach() * scale).to(dtype)
     if traits.tied:
         state["lm_head.weight"] = state["model.embed_tokens.weight"]
     made.load_state_dict(state, assign=True)
