@@ -164,6 +164,22 @@ def test_too_much_in_quarantine_fails_the_run_and_names_the_reasons(
     assert query(tmp_path / "out", "select count(*) from note").rows == [(3,)]
 
 
+@pytest.mark.usefixtures("prefect_server")
+def test_a_flow_runs_a_language_model_within_a_limit(notes: Path, tmp_path: Path) -> None:
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.actions import GlobalConcurrencyLimitCreate
+    from tiny_checkpoint import write_checkpoint
+
+    from cinnabar.flows.extract import extract_folder
+
+    with get_client(sync_client=True) as client:
+        client.create_global_concurrency_limit(GlobalConcurrencyLimitCreate(name="language", limit=1))
+    model = str(write_checkpoint(tmp_path / "model", window=2048, block=16))
+    where = ([str(notes)], str(notes.parent / "note.json"), str(tmp_path / "out"), model, "cpu")
+    done = extract_folder(*where, effort="instant", on_missing="guess", workers=1, gpu_limit="language")
+    assert (done["inputs"], done["written"], done["quarantined"]) == (4, 3, 1) and done["steps"] > 0
+
+
 def test_a_flow_that_waits_for_a_folder_begins_when_the_writing_run_has_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

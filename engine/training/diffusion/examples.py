@@ -39,11 +39,14 @@ def answered(model: LanguageModel, messages: Sequence[dict[str, str]], record: s
 class Noise:
     """How much of an answer's block is hidden or wrong.
 
-    tail: share of the blocks that hide everything from some position on, as decoding mostly sees them. wrong: share of
-    the visible tokens that are replaced by others.
+    tail: share of the blocks that hide everything from some position on, as decoding mostly sees them. near: so many
+    hidden tokens of a tail have a loss in any case, and the share `beyond` of those behind them: decoding commits the
+    first ones, and the others can hardly be known. wrong: share of the visible tokens that are replaced by others.
     """
 
     tail: float = 0.5
+    near: int = 5
+    beyond: float = 0.25
     wrong: float = 0.05
 
 
@@ -165,9 +168,9 @@ def make_batch(
         real[row, :size] = True
         hidden: set[int] | None = None
         for copy in range(2):
-            hidden = _hidden(begin, size, block, hidden, rng, noise)
+            hidden, silent = _hidden(begin, size, block, hidden, rng, noise)
             at = clean + copy * noisy
-            shown, wanted, wrong = _noisy(text, begin, start, hidden, mask, rng, noise)
+            shown, wanted, wrong = _noisy(text, begin, start, hidden, silent, mask, rng, noise)
             places = slice(at, at + size - start)
             tokens[row, places] = torch.tensor(shown)
             positions[row, places] = torch.arange(start, size)
@@ -193,8 +196,8 @@ def _full_batch(
     for at, (text, begin) in enumerate(zip(texts, begins, strict=True)):
         hidden: set[int] | None = None
         for row in (2 * at, 2 * at + 1):
-            hidden = _hidden(begin, len(text), max(block, len(text)), hidden, rng, noise)
-            shown, wanted, wrong = _noisy(text, begin, 0, hidden, mask, rng, noise)
+            hidden, silent = _hidden(begin, len(text), max(block, len(text)), hidden, rng, noise)
+            shown, wanted, wrong = _noisy(text, begin, 0, hidden, silent, mask, rng, noise)
             places = slice(0, len(text))
             tokens[row, places] = torch.tensor(shown)
             labels[row, places] = torch.tensor(wanted)
@@ -209,18 +212,22 @@ def _noisy(
     begin: int,
     start: int,
     hidden: set[int],
+    silent: set[int],
     mask: int,
     rng: random.Random,
     noise: Noise,
 ) -> tuple[list[int], list[int], list[bool]]:
-    """Returns (tokens, labels, labels at visible tokens) of a noisy copy of a text from `start` on."""
+    """Returns (tokens, labels, labels at visible tokens) of a noisy copy of a text from `start` on.
+
+    silent: hidden positions without a loss.
+    """
     shown: list[int] = []
     wanted: list[int] = []
     wrong: list[bool] = []
     for at in range(start, len(text)):
         token, label, visible = text[at], NO_LOSS, False
         if at in hidden:
-            token, label = mask, text[at]
+            token, label = mask, NO_LOSS if at in silent else text[at]
         elif at >= begin:
             chance = rng.random()
             if chance < noise.wrong:
@@ -236,16 +243,22 @@ def _noisy(
 
 def _hidden(
     begin: int, end: int, block: int, other: set[int] | None, rng: random.Random, noise: Noise
-) -> set[int]:
-    """Returns the hidden positions of a copy; `other` are those of the first copy, None for that one."""
+) -> tuple[set[int], set[int]]:
+    """Returns the hidden positions of a copy, and those of them that have no loss.
+
+    `other` are the hidden positions of the first copy, None for that one.
+    """
     hidden: set[int] = set()
+    silent: set[int] = set()
     for start in range(begin // block * block, end, block):
         places = range(max(start, begin), min(start + block, end))
         if rng.random() < noise.tail:
-            hidden.update(places[rng.randrange(len(places)) :])
+            tail = places[rng.randrange(len(places)) :]
+            hidden.update(tail)
+            silent.update(at for at in tail[noise.near :] if rng.random() >= noise.beyond)
         elif other is not None:
             hidden.update(at for at in places if at not in other)
         else:
             share = rng.random()
             hidden.update(at for at in places if rng.random() < share)
-    return hidden
+    return hidden, silent
