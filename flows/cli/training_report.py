@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def check_sets(sets: Sequence[Path], wanted: Sequence[str]) -> None:
     """Raises UsageError if a set is no folder, or lacks one of the wanted files, or if there is no set."""
     if not sets:
-        raise UsageError("expected a folder with labelled documents; see docs/fine-tuning.md")
+        raise UsageError("SET: expected a folder with labelled documents, found none; see docs/fine-tuning.md")
     wrong = [str(s) for s in sets if not s.is_dir() or not all((s / name).is_file() for name in wanted)]
     if wrong:
         raise UsageError(
