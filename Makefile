@@ -126,6 +126,7 @@ version: setup  ## raise the version of the code that decides values, after it h
 
 constraints: setup  ## write the installed releases to constraints.txt, after the tests passed with them
 	@$(call need,cosmic_ray,mutants)
+	@$(call need,xgrammar,bench)
 	@$(PY) scripts/constraints.py >constraints.tmp && mv constraints.tmp constraints.txt
 
 clean:  ## remove results and caches; .venv and runs/ stay
