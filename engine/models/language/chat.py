@@ -1,7 +1,8 @@
 """Chat templates: messages to the tokens of a prompt, in a sandbox.
 
-A template is a program of the checkpoint, so Jinja2's sandbox runs it, and it never sees what the messages say: it is
-rendered with a placeholder for each content. Its own text may spell special tokens; a content is always plain text.
+A template is a program of the checkpoint, so Jinja2's sandbox runs it, in a process with limits, and it never sees what
+the messages say: it is rendered with a placeholder for each content. Its own text may spell special tokens; a content
+is always plain text.
 """
 
 from __future__ import annotations
@@ -11,10 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import jinja2
-from jinja2.ext import loopcontrols
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-
+from cinnabar.engine.models.language.rendering import RenderingError, rendered
 from cinnabar.engine.models.language.tokenizer import AddedToken, Tokenizer, tokenizer_settings
 from cinnabar.schemas.errors import ModelError
 
@@ -29,36 +27,35 @@ class Template:
     """A chat template, without a tokenizer."""
 
     def __init__(self, source: str, path: Path, variables: Mapping[str, Any]) -> None:
-        """`variables` are those that the template may use besides the messages. Raises ModelError if it is broken."""
+        """`variables` are those that the template may use besides the messages."""
         self.source, self.path, self._variables = source, path, dict(variables)
-        world = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
-        world.globals["raise_exception"] = _raise
-        try:
-            self._compiled = world.from_string(source)
-        except jinja2.TemplateError as error:
-            raise ModelError(f"{path}: the chat template is broken: {error}; take that of the release") from error
 
     def pieces(self, roles: Sequence[str], answer_begins: bool = True) -> list[str | int]:
         """Returns the prompt of messages with these roles: the template's texts, and the numbers of the messages.
 
-        With `answer_begins` the prompt ends with the beginning of the answer. Raises ModelError if the template fails
-        or leaves out a message that is not the system's.
+        With `answer_begins` the prompt ends with the beginning of the answer. Raises ModelError if the template is
+        broken or fails, or if it leaves out a message that is not the system's.
         """
         messages = [{"role": role, "content": f"\ue000{place}\ue001"} for place, role in enumerate(roles)]
         try:
-            made = self._compiled.render(
-                self._variables, messages=messages, add_generation_prompt=answer_begins, tools=None
-            )
-        except Exception as error:  # the template is a program and may raise anything
+            made = rendered(self.source, self._variables, messages, answer_begins)
+        except RenderingError as error:
+            if error.broken:
+                advice = "take that of the release"
+                raise ModelError(f"{self.path}: the chat template is broken: {error}; {advice}") from error
             raise ModelError(
                 f"{self.path}: the chat template fails on messages of {', '.join(roles)}: {error}; take the template"
                 " of an instruct or chat release"
             ) from error
         found = _PLACEHOLDER.split(made)
+        met = found[1::2]
         # Models that were trained without instructions leave those of the system out.
         needed = {str(place) for place, role in enumerate(roles) if role != "system"}
-        if len(set(found[1::2])) < len(found[1::2]) or not needed <= set(found[1::2]):
-            raise ModelError(f"{self.path}: the chat template leaves out or repeats a message of {', '.join(roles)}")
+        if len(set(met)) < len(met) or not needed <= set(met) <= {str(place) for place in range(len(roles))}:
+            raise ModelError(
+                f"{self.path}: the chat template leaves out or repeats a message of {', '.join(roles)}; take the"
+                " template of an instruct or chat release"
+            )
         return [int(part) if place % 2 else part for place, part in enumerate(found)]
 
     def end_of_turn(self, names: Sequence[str]) -> str | None:
@@ -139,7 +136,3 @@ def _any_of(names: Sequence[str]) -> re.Pattern[str]:
     """Matches any of these names, the longest first; with no name it matches nothing."""
     ordered = sorted((re.escape(name) for name in names if name), key=len, reverse=True)
     return re.compile("|".join(ordered) if ordered else r"(?!)")
-
-
-def _raise(message: str) -> None:
-    raise jinja2.TemplateError(message)

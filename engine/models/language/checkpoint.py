@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from cinnabar.engine.models.language.configuration import CONFIG
@@ -43,8 +43,17 @@ class Contents:
 
 
 def read_contents(folder: Path, traits: Traits) -> Contents:
-    """Compares the headers of a checkpoint's files with what a decoder of these traits needs."""
+    """Compares the headers of a checkpoint's files with what a decoder of these traits needs.
+
+    Raises ModelError if there are fewer tensors than layers.
+    """
     there, family = stored_tensors(folder), family_of(traits)
+    if traits.layers > len(there):
+        # The names of so many layers alone could take all memory.
+        raise ModelError(
+            f"{folder}: config.json tells {traits.layers} layers, and the files of weights have {len(there)} tensors in"
+            " all; they are not of the same release"
+        )
     with torch.device("meta"):
         shapes = {name: tuple(one.shape) for name, one in Decoder(traits).state_dict().items()}
     head = stored_name(family, "lm_head.weight")
@@ -74,7 +83,7 @@ def check_contents(folder: Path, contents: Contents) -> None:
     for what, names in (("missing", contents.missing), ("odd", contents.odd)):
         if names:
             raise ModelError(
-                f"{folder}: {len(names)} tensors are {what}, first {names[0]}; config.json and the weights are not of"
+                f"{folder}: {what} tensors: {len(names)}, first {names[0]}; config.json and the weights are not of"
                 " the same release, or the weights are changed; `cinnabar model check` lists them"
             )
 
@@ -147,10 +156,13 @@ def load_decoder(folder: Path, traits: Traits, device: torch.device, precision: 
 def _tensors(contents: Contents, dtype: torch.dtype, device: torch.device) -> Iterator[tuple[str, torch.Tensor]]:
     """Yields the tensors by our names, file by file."""
     for path in sorted({stored.path for _, stored in contents.tensors.values()}):
-        with safe_open(path, "pt") as file:
-            for name, (named, stored) in contents.tensors.items():
-                if stored.path == path:
-                    yield name, file.get_tensor(named).to(device, dtype)
+        try:
+            with safe_open(path, "pt") as file:
+                for name, (named, stored) in contents.tensors.items():
+                    if stored.path == path:
+                        yield name, file.get_tensor(named).to(device, dtype)
+        except SafetensorError as error:
+            raise ModelError(f"{path}: cannot be read as safetensors: {error}; fetch the file again") from error
 
 
 def save_decoder(folder: Path, decoder: Decoder) -> None:

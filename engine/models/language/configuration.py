@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ class Settings:
         for key in keys:
             value = self.values.get(key)
             if value is not None:
-                if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+                if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
                     raise self._unlike(key, "a number above 0", value)
                 return float(value)
         return default

@@ -65,6 +65,10 @@ def read_family(folder: str | Path) -> tuple[Family, Traits]:
         )
     if traits.head_width % 2:
         raise ModelError(f"{settings.path}: expected heads of an even width, found {traits.head_width}")
+    if traits.block > traits.window:
+        raise ModelError(
+            f"{settings.path}: expected a block of at most the window of {traits.window} tokens, found {traits.block}"
+        )
     if traits.mask is not None and traits.mask >= traits.vocabulary:
         raise ModelError(
             f"{settings.path}: `mask_token_id` is {traits.mask}, beyond the vocabulary of {traits.vocabulary} tokens"
@@ -139,6 +143,8 @@ def _body(settings: Settings, family: str) -> Traits:
     width, heads = settings.whole("hidden_size"), settings.whole("num_attention_heads")
     layers = settings.whole("num_hidden_layers")
     kinds = settings.values.get("layer_types") or []
+    if not isinstance(kinds, list):
+        raise ModelError(f"{settings.path}: expected `layer_types` to be a list, found {json.dumps(kinds)[:80]}")
     sliding = settings.flag("use_sliding_window") and settings.whole("max_window_layers", default=layers) < layers
     if sliding or any(kind != "full_attention" for kind in kinds):
         raise ModelError(f"{settings.path}: layers with sliding-window attention cannot be run in this version")

@@ -69,7 +69,7 @@ def inspect_checkpoint(folder: str | Path, device: str = "auto", precision: Prec
     )
     for what, names in (("missing", contents.missing), ("odd", contents.odd)):
         if names:
-            found.problems.append(f"{path}: {len(names)} tensors are {what}, first {names[0]}")
+            found.problems.append(f"{path}: {what} tensors: {len(names)}, first {names[0]}")
     _attempt(found, lambda: check_memory(path, weight_bytes(contents, asked), on, asked))
     found.facts["fingerprint"] = _attempt(found, lambda: model_fingerprint(path))
     return found

@@ -57,6 +57,9 @@ class TokenizerFile:
                 )
                 for one in self.said.get("added_tokens") or ()
             }
+            numbers = [one.id for one in self.added.values()]
+            if min(numbers, default=0) < 0 or len(set(numbers)) < len(numbers):
+                raise ValueError("an id is below 0 or comes twice")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelError(f"{self.path}: expected `added_tokens` with id and content ({error})") from error
         self.names = special_names(folder)
@@ -95,7 +98,13 @@ class Tokenizer:
         Raises ModelError if file and model do not fit.
         """
         path = file.path
-        spelled = _spelled(file)
+        try:
+            spelled = _spelled(file)
+            self._published, self._exact = _backends(file)
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            raise ModelError(
+                f"{path}: cannot be read as a tokenizer: {type(error).__name__}: {error}; fetch the file again"
+            ) from error
         largest = max([*spelled, *(one.id for one in file.added.values())], default=-1)
         if largest >= size:
             raise ModelError(f"{path}: has the token {largest}, and the model of this folder has {size} tokens only")
@@ -106,6 +115,11 @@ class Tokenizer:
                 f" {'no `eos_token` in tokenizer_config.json' if end is None else repr(end)}"
             )
         self.size, self.added, self.end, self.mask = size, file.added, file.added[end].id, mask
+        if mask == self.end:
+            raise ModelError(
+                f"{path}: expected a mask token besides the token {end!r} that ends a turn, config.json names the same;"
+                " take the files of one release"
+            )
         self._texts: list[bytes | None] = [spelled.get(token) for token in range(size)]
         spare = [token for token, text in enumerate(self._texts) if text is None and token != self.end]
         if not spare:
@@ -114,7 +128,6 @@ class Tokenizer:
         digest = hashlib.sha256(path.read_bytes())
         digest.update(json.dumps([size, self.end, mask]).encode())
         self.fingerprint = digest.hexdigest()[:16]
-        self._published, self._exact = _backends(file)
         self._alone = {text[0]: token for token, text in spelled.items() if len(text) == 1}
 
     def encode(self, text: str) -> list[int]:
@@ -185,7 +198,7 @@ def _backends(file: TokenizerFile) -> tuple[tokenizers.Tokenizer, tokenizers.Tok
         published = tokenizers.Tokenizer.from_str(json.dumps(file.said | bare))
         shell = tokenizers.Tokenizer.from_str(json.dumps(file.said | bare | changed))
     except Exception as error:  # the library raises nothing more special
-        raise ModelError(f"{file.path}: cannot be read as a tokenizer: {error}") from error
+        raise ModelError(f"{file.path}: cannot be read as a tokenizer: {error}; fetch the file again") from error
     # Both share one model, which takes most of the time to read.
     exact = tokenizers.Tokenizer(published.model)
     if shell.normalizer is not None:

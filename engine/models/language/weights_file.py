@@ -62,10 +62,12 @@ def weight_files(folder: Path) -> list[Path]:
         missing = [path.name for path in files if not path.is_file()]
         if any(path.parent != folder for path in files):
             raise ModelError(f"{index}: expected names of files of this folder")
-        if missing or not files:
+        if not files:
+            raise ModelError(f"{index}: expected `weight_map` with the file of each tensor, found none; fetch it again")
+        if missing:
             raise ModelError(
-                f"{folder}: {len(missing)} of {len(files)} files of weights are missing, first"
-                f" {missing[0] if missing else 'all of them'}; `cinnabar model fetch` goes on with what is unfinished"
+                f"{folder}: {len(missing)} of {len(files)} files of weights are missing, first {missing[0]};"
+                " `cinnabar model fetch` goes on with what is unfinished"
             )
         return files
     files = sorted(folder.glob("*.safetensors"))
@@ -78,15 +80,18 @@ def weight_files(folder: Path) -> list[Path]:
                 f"{folder}: the weights are pickles ({pickles[0]}), which can run code when they are read; take a"
                 " release with *.safetensors, or convert them where you trust their source"
             )
-        raise ModelError(f"{folder}: expected model.safetensors, or {INDEX} with its files; found neither")
+        raise ModelError(
+            f"{folder}: expected model.safetensors, or {INDEX} with its files; found neither; `cinnabar model fetch`"
+            " brings them"
+        )
     if len(files) > 1:
-        raise ModelError(f"{folder}: expected {INDEX} beside {len(files)} files of weights, found none")
+        raise ModelError(f"{folder}: expected {INDEX} beside {len(files)} files of weights, found none; fetch it, too")
     return files
 
 
 def _header(path: Path) -> dict[str, Stored]:
-    size = path.stat().st_size
     try:
+        size = path.stat().st_size
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
             if not 0 < length <= min(size - 8, _LONGEST):
@@ -104,7 +109,9 @@ def _header(path: Path) -> dict[str, Stored]:
             if name != "__metadata__"
         }
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
-        raise ModelError(f"{path}: expected a safetensors file, and its header cannot be read: {error}") from error
+        raise ModelError(
+            f"{path}: expected a safetensors file, and its header cannot be read: {error}; fetch the file again"
+        ) from error
     end = max((tensor.end for tensor in found.values()), default=8 + length)
     if end != size:
         raise ModelError(

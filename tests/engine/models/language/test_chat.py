@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tiny_checkpoint import CHATML, HEADERS, TRAITS, write_checkpoint, write_texts
 
+from cinnabar.engine.models.language import rendering
 from cinnabar.engine.models.language.chat import ChatTemplate, Template, load_template
 from cinnabar.engine.models.language.families import config_of
 from cinnabar.engine.models.language.language_model import load_texts
@@ -106,12 +107,21 @@ FAILING = {
     "drops": ("hello", "the chat template leaves out or repeats a message of user"),
     "repeats": ("{{ messages[0].content }}{{ messages[0].content }}", "leaves out or repeats a message of user"),
     "escape": ("{{ ''.__class__.__mro__[1].__subclasses__() }}", "fails on messages of user: .*unsafe"),
+    "invents": ("{{ messages[0].content }}\ue0007\ue001", "leaves out or repeats a message of user"),
+    "long error": ("{{ raise_exception('x\n' * 10000) }}", "fails on messages of user: x (x )*…; take the template"),
+    "endless": (
+        "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+        "fails on messages of user: it takes more than . seconds or 1 GB",
+    ),
+    "huge": ("{{ messages[0].content }}{{ 'a' * 3000000000 }}", "fails on messages of user: it takes more than"),
+    "long": ("{{ messages[0].content }}{{ 'a' * 1000001 }}", "or writes more than 1,000,000 characters; take"),
     "changes": ("{{ messages.append(1) }}{{ messages[0].content }}", "the chat template fails on messages of user: "),
 }
 
 
 @pytest.mark.parametrize("case", FAILING)
-def test_a_template_that_fails_is_one_clear_error(case: str) -> None:
+def test_a_template_that_fails_is_one_clear_error(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rendering, "SECONDS", 1)
     source, message = FAILING[case]
     with pytest.raises(ModelError, match=message):
         Template(source, Path("chat_template.jinja"), {}).pieces(["user"])
@@ -119,7 +129,7 @@ def test_a_template_that_fails_is_one_clear_error(case: str) -> None:
 
 def test_a_broken_template_is_one_clear_error() -> None:
     with pytest.raises(ModelError, match=r"chat_template\.jinja: the chat template is broken: .*; take that of"):
-        Template("{% for m in messages %}", Path("chat_template.jinja"), {})
+        Template("{% for m in messages %}", Path("chat_template.jinja"), {}).pieces(["user"])
 
 
 def test_a_template_that_takes_no_system_message_is_refused_when_the_model_is_loaded(tmp_path: Path) -> None:

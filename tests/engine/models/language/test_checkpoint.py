@@ -94,7 +94,7 @@ def test_every_stored_dtype_is_loaded_in_the_precision_asked_for(stored: torch.d
 def test_a_missing_tensor_is_named(tmp_path: Path) -> None:
     save_decoder(tmp_path, tiny_decoder(LLADA))
     rewrite(tmp_path, model__transformer__blocks__1__up_proj__weight=None)
-    with pytest.raises(ModelError, match=r"1 tensors are missing, first model\.transformer\.blocks\.1\.up_proj"):
+    with pytest.raises(ModelError, match=r"missing tensors: 1, first model\.transformer\.blocks\.1\.up_proj"):
         load(tmp_path, LLADA)
 
 
@@ -112,7 +112,7 @@ def test_odd_tensors_are_named_with_the_reason(tmp_path: Path) -> None:
         "lm_head.weight (dtype I8, expected one of F32, BF16, F16)",
         "model.layers.0.mlp.gate.weight (no part of SDAR)",
     )
-    with pytest.raises(ModelError, match=r"3 tensors are odd, first model\.norm\.weight \(shape \[31\], expected"):
+    with pytest.raises(ModelError, match=r"odd tensors: 3, first model\.norm\.weight \(shape \[31\], expected"):
         load(tmp_path)
 
 
@@ -132,6 +132,28 @@ def test_an_unfinished_file_is_told_by_its_length(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"<html>no such file</html>")
     with pytest.raises(ModelError, match="expected a safetensors file, and its header cannot be read"):
         load(tmp_path)
+    (tmp_path / "model.safetensors").unlink()
+    (tmp_path / "model.safetensors").symlink_to(tmp_path / "moved.safetensors")
+    with pytest.raises(ModelError, match=r"its header cannot be read: .*No such file"):
+        load(tmp_path)
+
+
+def test_a_header_that_disagrees_with_its_bytes_is_one_clear_error(tmp_path: Path) -> None:
+    save_decoder(tmp_path, tiny_decoder())
+    whole = (tmp_path / "model.safetensors").read_bytes()
+    length = int.from_bytes(whole[:8], "little")
+    header = json.loads(whole[8 : 8 + length])
+    header["model.norm.weight"]["data_offsets"][0] += 4
+    changed = json.dumps(header).encode()
+    (tmp_path / "model.safetensors").write_bytes(len(changed).to_bytes(8, "little") + changed + whole[8 + length :])
+    with pytest.raises(ModelError, match=r"cannot be read as safetensors: .*; fetch the file again"):
+        load(tmp_path)
+
+
+def test_a_config_with_more_layers_than_tensors_is_refused_before_a_decoder_is_made(tmp_path: Path) -> None:
+    save_decoder(tmp_path, tiny_decoder())
+    with pytest.raises(ModelError, match=r"config\.json tells 1000000000 layers, and the files of weights have 25"):
+        load(tmp_path, replace(TRAITS, layers=10**9))
 
 
 def test_files_that_the_index_does_not_explain_are_refused(tmp_path: Path) -> None:
@@ -143,6 +165,9 @@ def test_files_that_the_index_does_not_explain_are_refused(tmp_path: Path) -> No
     away = {"weight_map": {"lm_head.weight": f"../{files[0].name}"}}
     (tmp_path / "model.safetensors.index.json").write_text(json.dumps(away))
     with pytest.raises(ModelError, match="expected names of files of this folder"):
+        load(tmp_path)
+    (tmp_path / "model.safetensors.index.json").write_text("{}")
+    with pytest.raises(ModelError, match="expected `weight_map` with the file of each tensor, found none; fetch it"):
         load(tmp_path)
 
 

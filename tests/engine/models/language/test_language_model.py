@@ -94,7 +94,7 @@ def test_an_inspection_tells_every_problem_at_once(tmp_path: Path) -> None:
     assert len(found.facts["missing tensors"]) == 11
     assert [problem.split(": ", 1)[1][:30] for problem in found.problems] == [
         "expected the mask token of a d",
-        "11 tensors are missing, first ",
+        "missing tensors: 11, first mod",
     ]
     config.write_text(config.read_text().replace('"block_size": 4,', ""))
     told = "the family: config.json has no `block_size`"

@@ -166,8 +166,15 @@ def test_files_that_do_not_fit_the_model_are_refused(tmp_path: Path) -> None:
         Tokenizer(changed(tmp_path, pre_tokenizer={"type": "ByteLevel", "trim": 1}), 352, "<|im_end|>", 303)
     with pytest.raises(ModelError, match="expected a vocabulary in `model`, found none"):
         Tokenizer(changed(tmp_path, model=None), 352, "<|im_end|>", 303)
-    with pytest.raises(ModelError, match="expected `added_tokens` with id and content"):
-        changed(tmp_path, added_tokens=[{"id": 3}])
+    with pytest.raises(ModelError, match=r"expected a mask token besides the token '<\|im_end\|>' that ends a turn"):
+        Tokenizer(changed(tmp_path), 352, "<|im_end|>", 302)
+    for parts in ({"decoder": "ByteLevel"}, {"normalizer": "NFC"}, {"model": {"vocab": {"a": "b"}}}):
+        with pytest.raises(ModelError, match=r"tokenizer\.json: cannot be read as a tokenizer: .*; fetch the fi"):
+            Tokenizer(changed(tmp_path, **parts), 352, "<|im_end|>", 303)
+    twice = [{"id": 3, "content": "<a>"}, {"id": 3, "content": "<b>"}]
+    for added in ([{"id": 3}], [{"id": -3, "content": "<a>"}], twice):
+        with pytest.raises(ModelError, match="expected `added_tokens` with id and content"):
+            changed(tmp_path, added_tokens=added)
     (tmp_path / "tokenizer.json").unlink()
     with pytest.raises(ModelError, match=r"expected tokenizer\.json, found none; `cinnabar model fetch` brings it"):
         TokenizerFile(tmp_path)
