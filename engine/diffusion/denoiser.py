@@ -321,8 +321,8 @@ class Denoiser:
             outlook = self._outlook(sequence, begin, block.stop, at, scores)
         if not outlook.complete:
             return Undecoded("model", "expected committed tokens that a record can go on from")
-        if block.passes == 1 and not block.rounds:
-            sequence.log_mass += outlook.log_mass
+        if block.log_mass is None:
+            block.log_mass = outlook.log_mass
         tokens = sequence.tokens[begin : block.stop]
         opened = np.flatnonzero(tokens < 0)
         sequence.witness[begin + opened] = outlook.witness[opened]

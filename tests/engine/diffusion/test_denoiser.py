@@ -375,6 +375,19 @@ def test_a_broken_rule_that_no_automaton_knows_is_repaired_from_the_block_at_fau
     assert accepted(form, found.text)
 
 
+def test_the_log_mass_of_an_answer_has_each_of_its_blocks_once_after_a_repair() -> None:
+    sequence = OpenSequence(task(form_of(INVOICE), "x" * 4, budget=30), 4, 0, END, True)
+    begin = sequence.begin
+    for block in range(3):
+        assert sequence.block is not None
+        sequence.block.log_mass = -1.0
+        sequence.commit(np.arange(4) + begin + 4 * block, np.zeros(4, np.int64), np.ones(4, np.float32), True)
+        sequence.open_next()
+    assert sequence.log_mass == -3.0
+    assert sequence.repair(begin + 5, 7) == begin + 4
+    assert sequence.log_mass == -2.0
+
+
 def test_a_wrong_token_is_mended_while_its_block_is_open() -> None:
     one = task(form_of(INVOICE), "x" * 16)
     answer = [*TOKENIZER.encode(RECORD), END]
