@@ -176,7 +176,7 @@ def block_scan(
             path[i] = 0
             continue
         sources, labels = tables.source[a:b], tables.label[a:b]
-        edge = (highest[i].take(sources) + best[i].take(labels)).argmax()
+        edge = ((highest[i] - norm[i]).take(sources) + best[i].take(labels)).argmax()
         path[i], state = labels[edge], sources[edge]
     posterior = _posterior(tables, forward[judged] - local * allowed, backward[judged + 1], free)
     total = float(backward[0, start])

@@ -94,3 +94,28 @@ def test_the_scan_of_a_block_equals_its_definition(
         assert found.path.tolist() == expected.path[:, 0].tolist()
         shares = np.exp(expected.posterior.numpy()[judged])
         np.testing.assert_allclose(np.exp(found.posterior), shares, atol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("states", "classes", "count", "length"), [shape[:4] for shape in SHAPES])
+def test_the_best_text_has_the_best_score_when_tokens_weigh_by_their_share(
+    states: int, classes: int, count: int, length: int, seed: int
+) -> None:
+    draw = np.random.default_rng(seed)
+    pairs = draw.choice(states * classes, min(count, states * classes), replace=False)
+    edges = np.stack([pairs // classes, draw.integers(0, states, len(pairs)), pairs % classes])
+    start = int(edges[0, 0])
+    final = np.zeros(states, np.float32)
+    free = np.log(draw.dirichlet(np.full(classes, 0.3), length) + 1e-12).astype(np.float32)
+    best = free - draw.random(free.shape).astype(np.float32)
+    whole = np.arange(length)
+    tables = part_tables(states, classes, *edges)
+    found = block_scan(tables, start, final, free, free, best, whole, np.ones(length, np.bool_), local=1.0)
+    if found.best <= POSSIBLE:
+        return
+    score, state = 0.0, start
+    for at, kind in enumerate(found.path):
+        ways = edges[0] == state
+        score += best[at, kind] - np.logaddexp.reduce(free[at, edges[2, ways]])
+        (state,) = edges[1, ways & (edges[2] == kind)]
+    assert score == pytest.approx(found.best, abs=1e-2)

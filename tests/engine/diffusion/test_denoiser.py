@@ -482,5 +482,5 @@ def test_where_nothing_is_certain_the_first_open_token_is_committed() -> None:
         fronts.append(sequences[0].tokens[block.front] >= 0)
 
     Denoiser(model, TOKENIZER, replace(settings_of("medium"), threshold=1.0, rounds=0)).decode([one], edit=edit)
-    assert len(fronts) > 9
+    assert len(fronts) > 5
     assert all(fronts)
