@@ -77,6 +77,11 @@ class Constraint:
         self._parts: OrderedDict[tuple[int, int], _Part] = OrderedDict()
         self._edges = 0
 
+    @property
+    def edges(self) -> int:
+        """The edges of the tables that are kept."""
+        return self._edges + (len(self.graph.source) if "_whole" in self.__dict__ else 0)
+
     def outlook(self, span: Span, scores: ClassScores) -> Outlook:
         """Returns the posterior and the witness of a span; `scores` has a row for each of its scored positions."""
         graph, tokens = self.graph, span.tokens
