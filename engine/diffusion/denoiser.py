@@ -6,7 +6,7 @@ of the witness are committed, or the first one if none is certain.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import torch
@@ -17,15 +17,15 @@ from cinnabar.engine.diffusion.class_scores import ClassScores
 from cinnabar.engine.diffusion.contexts import Context, FullContext, Prefill
 from cinnabar.engine.diffusion.decoded import Decoded, Run, Undecoded
 from cinnabar.engine.diffusion.forced import ForcedText, Spelling, TokenTexts
-from cinnabar.engine.diffusion.outlook import Constraint, Outlook, Span, Unconstrained
+from cinnabar.engine.diffusion.outlook import KEPT, Constraint, Outlook, Span, Unconstrained
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence, Task
 from cinnabar.engine.diffusion.settings import Settings, settings_of
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.schemas.errors import ModelError
 
-#: Graphs whose tables are kept.
-CONSTRAINTS = 16
+#: Graphs whose tables are kept besides those of the present tasks, and the edges of all these tables.
+CONSTRAINTS, TABLES = 16, KEPT
 #: How often an answer that the judge refuses goes back to the block in which it left the accepted states.
 REPAIRS = 4
 
@@ -71,6 +71,7 @@ class Denoiser:
 
         Tasks that share a prefix are decoded in one batch.
         """
+        self._forget(task.graph for task in tasks)
         results: list[Decoded | Undecoded | None] = [None] * len(tasks)
         states = [task.minimal for task in tasks]
         groups: dict[tuple[int, ...], list[Run]] = {}
@@ -127,11 +128,19 @@ class Denoiser:
 
     def _tools(self, graph: RecordGraph) -> tuple[Constraint, ForcedText]:
         if graph not in self._graphs:
-            while len(self._graphs) >= CONSTRAINTS:
-                self._graphs.pop(next(iter(self._graphs)))
             forced = ForcedText(graph, self.tokenizer, self.texts)
             self._graphs[graph] = (Constraint(graph, self.settings.local), forced)
         return self._graphs[graph]
+
+    def _forget(self, present: Iterable[RecordGraph]) -> None:
+        """Drops the tables of graphs that are not present, those used longest ago first, down to what is kept."""
+        for graph in (used := dict.fromkeys(present)):
+            if graph in self._graphs:
+                self._graphs[graph] = self._graphs.pop(graph)
+        others = [graph for graph in self._graphs if graph not in used]
+        edges = sum(constraint.edges for constraint, _ in self._graphs.values())
+        while others and (len(others) > CONSTRAINTS or edges > TABLES):
+            edges -= self._graphs.pop(others.pop(0))[0].edges
 
     def _proceeds(self, run: Run, row: int, context: Context | None) -> bool:
         """Writes forced text and closes full blocks; returns whether the run needs another pass."""
@@ -312,8 +321,8 @@ class Denoiser:
             outlook = self._outlook(sequence, begin, block.stop, at, scores)
         if not outlook.complete:
             return Undecoded("model", "expected committed tokens that a record can go on from")
-        if block.passes == 1 and not block.rounds:
-            sequence.log_mass += outlook.log_mass
+        if block.log_mass is None:
+            block.log_mass = outlook.log_mass
         tokens = sequence.tokens[begin : block.stop]
         opened = np.flatnonzero(tokens < 0)
         sequence.witness[begin + opened] = outlook.witness[opened]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -76,6 +75,12 @@ class Constraint:
         self.classes = TokenClasses(graph.token_class, graph.classes)
         self._parts: OrderedDict[tuple[int, int], _Part] = OrderedDict()
         self._edges = 0
+        self._all: _Part | None = None
+
+    @property
+    def edges(self) -> int:
+        """The edges of the tables that are kept."""
+        return self._edges + (0 if self._all is None else len(self.graph.source))
 
     def outlook(self, span: Span, scores: ClassScores) -> Outlook:
         """Returns the posterior and the witness of a span; `scores` has a row for each of its scored positions."""
@@ -117,26 +122,28 @@ class Constraint:
         found = self._parts.get(key)
         if found is None:
             found = self._parts[key] = self._build(state, positions)
-            self._edges += 0 if found is self._whole else len(found.tables.source)
+            self._edges += 0 if found is self._all else len(found.tables.source)
             while self._edges > KEPT and len(self._parts) > 1:
                 _, old = self._parts.popitem(last=False)
-                self._edges -= 0 if old is self._whole else len(old.tables.source)
+                self._edges -= 0 if old is self._all else len(old.tables.source)
         self._parts.move_to_end(key)
         return found
 
     def _build(self, state: int, positions: int) -> _Part:
         edges = len(self.graph.source)
         if positions > 1 and edges <= WHOLE:
-            return self._whole
+            return self._whole()
         cut = self.graph.cut(state, positions)
         # Most of the graph is scanned nearly as fast as all of it, whose tables are there once for all states.
-        return self._whole if 2 * len(cut.source) > edges else self._tables(cut)
+        return self._whole() if 2 * len(cut.source) > edges else self._tables(cut)
 
-    @cached_property
     def _whole(self) -> _Part:
-        graph = self.graph
-        states, classes = np.arange(len(graph.distance)), np.arange(graph.classes)
-        return self._tables(GraphPart(states, graph.source, graph.target, graph.label, classes, graph.distance))
+        if self._all is None:
+            graph = self.graph
+            states, classes = np.arange(len(graph.distance)), np.arange(graph.classes)
+            every = GraphPart(states, graph.source, graph.target, graph.label, classes, graph.distance)
+            self._all = self._tables(every)
+        return self._all
 
     def _tables(self, cut: GraphPart) -> _Part:
         state = np.full(len(self.graph.distance), -1, np.int64)

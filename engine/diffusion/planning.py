@@ -12,7 +12,6 @@ from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.diffusion.record_graph import GRAPHS, RecordGraph, graph_of, record_graph
 from cinnabar.engine.diffusion.remaining import Remaining
 from cinnabar.engine.diffusion.sequences import Task
-from cinnabar.engine.diffusion.value_places import spaced
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.request import Failed, Request
@@ -21,7 +20,7 @@ from cinnabar.schemas.errors import EngineFailure, NotAccepted, TooLarge
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.instances import smallest_instance
-from cinnabar.schemas.form.record_language import record_language
+from cinnabar.schemas.form.record_language import one_line, record_language
 from cinnabar.schemas.judging.judge import Judge, Violation
 
 
@@ -135,12 +134,12 @@ def _accepted(form: Form, remaining: Remaining, text: bytes) -> bool:
 def _minimal(whole: Form, remaining: Remaining, form: Form) -> bytes:
     """Returns a smallest text of the remaining form with which the schema accepts the whole record."""
     if form is whole:
-        return spaced(whole.instance).encode()
+        return one_line(whole.instance).encode()
     assert whole.judge is not None
     found = smallest_instance(form, _Whole(whole.judge, remaining))
     if found is None:
         raise EngineFailure("known", "no record that the schema allows has the known values")
-    return spaced(found).encode()
+    return one_line(found).encode()
 
 
 def _common(first: Sequence[int], second: Sequence[int]) -> int:

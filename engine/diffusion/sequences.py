@@ -35,6 +35,7 @@ class Block:
     `first` is its first position of the answer (the prompt's tail may lie before), `stop` the end of those that the
     budget allows, and `state` the graph's state at `first`. `passes` counts its passes since it was opened or
     re-masked last, `rounds` how often it was re-masked. `front` is its first open position, `ahead` the state there.
+    `log_mass` is that of its first pass, None before it.
     """
 
     begin: int
@@ -46,6 +47,7 @@ class Block:
     rounds: int = 0
     front: int = 0
     ahead: int = 0
+    log_mass: float | None = None
 
     def __post_init__(self) -> None:
         self.rewind()
@@ -79,7 +81,6 @@ class OpenSequence:
         self.bans: list[tuple[int, int]] = []
         self._blocks: list[Block] = []
         self.passes = self.reopened = 0
-        self.log_mass = 0.0
         at = origin + (self.begin - origin) // size * size
         self.block: Block | None = self._block(at, self.begin, 0)
         self.checked: Block | None = None
@@ -105,6 +106,11 @@ class OpenSequence:
             block.front += 1
             if token == self.end:
                 break
+
+    @property
+    def log_mass(self) -> float:
+        """The log share of the model's mass that the constraint left, summed over the first passes of the blocks."""
+        return sum(block.log_mass for block in self._blocks if block.log_mass is not None)
 
     @property
     def over(self) -> bool:
@@ -169,6 +175,7 @@ class OpenSequence:
         self.reopened += int(self.chosen[at:].sum())
         self._drop(at)
         self.block, self.checked = self._block(block.begin, block.first, block.state), None
+        self.block.log_mass = block.log_mass
         return block.begin
 
     def _drop(self, begin: int) -> None:

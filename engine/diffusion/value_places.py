@@ -1,4 +1,4 @@
-"""The text of a record as a language model writes it, and the place of each of its values in that text."""
+"""The places of a record's values in the text that a language model wrote."""
 
 from __future__ import annotations
 
@@ -11,12 +11,6 @@ from cinnabar.schemas.pointers import escape
 
 ByteSpan = tuple[int, int]
 _PARTS = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
-_STRING_OR_MARK = re.compile(r'"(?:[^"\\]|\\.)*"|[:,]')
-
-
-def spaced(canonical: str) -> str:
-    """Returns a canonical JSON text with a blank behind each comma and colon, as `json.dumps` writes it."""
-    return _STRING_OR_MARK.sub(lambda part: f"{part[0]} " if part[0] in ":," else part[0], canonical)
 
 
 @dataclass(slots=True)

@@ -15,7 +15,6 @@ import torch
 
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.diffusion.prompt import messages
-from cinnabar.engine.diffusion.value_places import spaced
 from cinnabar.engine.models.language.checkpoint import save_decoder
 from cinnabar.engine.models.language.identity import model_fingerprint
 from cinnabar.engine.models.language.language_model import LanguageModel, fresh_language_model
@@ -28,6 +27,7 @@ from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.quality.scoring import Figures
 from cinnabar.extraction.quality.tuning_sets import WORKERS, FineTuned, TuningSet
 from cinnabar.schemas.errors import NotAccepted, UsageError
+from cinnabar.schemas.form.record_language import one_line
 
 #: Files of a checkpoint that the training does not change.
 _TEXTS = ("*.json", "*.jinja", "*.model", "*.txt", "LICENSE*", "NOTICE*", "README*")
@@ -116,7 +116,7 @@ def _examples(one: TuningSet, model: LanguageModel, say: Callable[[str], None]) 
     form, found, long, refused = one.compiled.form, list[Example](), 0, 0
     for document in one.documents():
         try:
-            record = spaced(one.compiled.canonical(document.truth))
+            record = one_line(one.compiled.canonical(document.truth))
         except NotAccepted:
             refused += 1
             continue

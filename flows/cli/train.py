@@ -12,6 +12,7 @@ from typing import Annotated, Self
 import typer
 
 from cinnabar.engine.models.identity import fingerprint_of
+from cinnabar.engine.models.language.configuration import is_checkpoint
 from cinnabar.extraction.run_options import Device
 from cinnabar.flows.cli.options import AsJson
 from cinnabar.flows.cli.train_diffusion import DiffusionOptions, train_diffusion_model
@@ -97,6 +98,8 @@ def train(
         raise UsageError(f"--recipe: expected one folder that holds the sets, got {len(sets)}")
     if without and not recipe:
         raise UsageError("--without: expected with --recipe; otherwise leave the set out of the command")
+    if model is not None and is_checkpoint(model):
+        raise UsageError(f"--model {model}: a language model; train it with --diffusion")
     if model is not None or not recipe:
         fingerprint_of(model or "default")
     make_folder(out)

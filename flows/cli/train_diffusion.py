@@ -52,12 +52,12 @@ def train_diffusion_model(options: DiffusionOptions) -> None:
 
 
 def _from_nothing(options: DiffusionOptions) -> None:
+    if options.sets or options.model is not None:
+        raise UsageError("--diffusion --recipe: expected no SET and no --model; the pages are generated")
     from cinnabar.engine.models.loading import device_of
     from cinnabar.engine.training.diffusion.recipe import train_small_model
     from cinnabar.engine.training.diffusion.trainer import DiffusionTraining
 
-    if options.sets or options.model is not None:
-        raise UsageError("--diffusion --recipe: expected no SET and no --model; the pages are generated")
     make_folder(options.out)
     minutes = options.minutes or _RECIPE_MINUTES
     config = DiffusionTraining(minutes=minutes, steps=options.steps)

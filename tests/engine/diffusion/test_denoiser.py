@@ -19,14 +19,15 @@ from tiny_models import BLOCK, CAUSAL, END, FULL, KINDS, REVISING, TOKENIZER, VO
 from cinnabar.engine.diffusion import denoiser as denoiser_module
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
+from cinnabar.engine.diffusion.outlook import Constraint
 from cinnabar.engine.diffusion.record_graph import RecordGraph, record_graph
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task
 from cinnabar.engine.diffusion.settings import SETTINGS, settings_of
-from cinnabar.engine.diffusion.value_places import spaced
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import ModelError, TooLarge, UsageError
 from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.form.record_language import one_line
 
 INVOICE: dict[str, Any] = {
     "name": {"type": "string", "maxLength": 9},
@@ -60,7 +61,7 @@ def accepted(form: Form, text: bytes) -> bool:
 
 
 def task(form: Form, prompt: str = "Document: name", budget: int = 90, shared: int = 0) -> Task:
-    minimal = spaced(form.instance).encode()
+    minimal = one_line(form.instance).encode()
     tokens = TOKENIZER.encode(prompt)
     return Task(tokens, shared, graph_of_form(form), budget, lambda text: accepted(form, text), minimal)
 
@@ -126,6 +127,34 @@ def test_a_request_alone_gives_what_it_gives_in_a_batch(kind: str) -> None:
         assert (alone.text, alone.tokens, alone.chosen) == (result.text, result.tokens, result.chosen)
         assert alone.passes == result.passes
         assert alone.posteriors == pytest.approx(result.posteriors, abs=1e-3)
+
+
+def test_the_tables_of_a_batchs_graphs_are_made_once_and_those_of_old_ones_are_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[RecordGraph] = []
+
+    class Counted(Constraint):
+        def __init__(self, graph: RecordGraph, local: float) -> None:
+            made.append(graph)
+            super().__init__(graph, local)
+
+    monkeypatch.setattr(denoiser_module, "Constraint", Counted)
+    monkeypatch.setattr(denoiser_module, "CONSTRAINTS", 1)
+    denoiser = Denoiser(decoder(BLOCK, 3), TOKENIZER, "medium")
+    tasks = [task(form_of({name: {"enum": ["ab", "the"]}})) for name in ("a", "b", "c")]
+    graphs = [one.graph for one in tasks]
+    decoded(denoiser, *tasks)
+    assert len(made) == 3 and {*made} == {*graphs}
+    decoded(denoiser, tasks[1])
+    decoded(denoiser, tasks[2])
+    assert len(made) == 3, "c was used last beside b"
+    decoded(denoiser, tasks[0])
+    assert made[3:] == graphs[:1]
+    monkeypatch.setattr(denoiser_module, "TABLES", 0)
+    decoded(denoiser, tasks[1])
+    decoded(denoiser, tasks[0])
+    assert made[4:] == [graphs[1], graphs[0]], "no tables stay but those of the present tasks"
 
 
 def certain(text: str, prompt: int, traits: Any = BLOCK) -> ScriptedDecoder:
@@ -344,6 +373,19 @@ def test_a_broken_rule_that_no_automaton_knows_is_repaired_from_the_block_at_fau
     said = json.loads(found.text)
     assert said["kind"][:2] == ["ab", "the"]
     assert accepted(form, found.text)
+
+
+def test_the_log_mass_of_an_answer_has_each_of_its_blocks_once_after_a_repair() -> None:
+    sequence = OpenSequence(task(form_of(INVOICE), "x" * 4, budget=30), 4, 0, END, True)
+    begin = sequence.begin
+    for block in range(3):
+        assert sequence.block is not None
+        sequence.block.log_mass = -1.0
+        sequence.commit(np.arange(4) + begin + 4 * block, np.zeros(4, np.int64), np.ones(4, np.float32), True)
+        sequence.open_next()
+    assert sequence.log_mass == -3.0
+    assert sequence.repair(begin + 5, 7) == begin + 4
+    assert sequence.log_mass == -2.0
 
 
 def test_a_wrong_token_is_mended_while_its_block_is_open() -> None:

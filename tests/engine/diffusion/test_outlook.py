@@ -10,6 +10,7 @@ import pytest
 import torch
 from tiny_models import BLOCK
 
+from cinnabar.engine.diffusion import outlook as module
 from cinnabar.engine.diffusion.class_scores import ClassScores, TokenClasses
 from cinnabar.engine.diffusion.outlook import Constraint, Span, Unconstrained
 from cinnabar.engine.diffusion.record_graph import graph_of
@@ -121,3 +122,22 @@ def test_without_a_constraint_each_position_has_its_own_best_token() -> None:
     assert found.witness.tolist() == [3, 0, 4]
     assert found.posterior[0] == pytest.approx(math.exp(5) / (math.exp(5) + 7), abs=1e-4)
     assert found.posterior[2] == pytest.approx(1 / (math.exp(2) + 7), abs=1e-4)
+
+
+def test_the_tables_of_a_whole_graph_are_made_only_if_a_part_is_most_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    letters = Vocabulary([*(bytes([97 + at]) for at in range(20)), None, None], 20)
+    graph = graph_of(literals([b"aaaa" + bytes([97 + at]) * 9 for at in range(20)]), letters)
+    monkeypatch.setattr(module, "WHOLE", 0)
+    constraint = Constraint(graph, 1.0)
+    edges = len(graph.source)
+
+    def look(state: int, length: int) -> None:
+        empty = np.full(length, -1, np.int64)
+        scores = constraint.classes.scores(Said(BLOCK), torch.zeros(length, 22), empty)
+        constraint.outlook(Span(state, empty, np.arange(length), 99), scores)
+
+    look(0, 2)
+    assert 0 < constraint.edges < edges / 2
+    before = constraint.edges
+    look(0, 16)
+    assert constraint.edges == before + edges

@@ -23,6 +23,11 @@ WRONG = [
     (["{set}", "{set}", "--out", "{out}", "--recipe"], "--recipe: expected one folder"),
     (["{set}", "--out", "{out}", "--without", "set"], "--without: expected with --recipe"),
     (["{set}", "--out", "{out}", "--device", "tpu"], "tpu"),
+    (["{set}", "--out", "{out}", "--rank", "4"], "--rank, --rate: expected with --diffusion"),
+    (["{set}", "--out", "{out}", "--diffusion", "--rank", "0"], "--rank: expected at least 1"),
+    (["{set}", "--out", "{out}", "--diffusion", "--rate", "2"], "--rate: expected above 0 and below 1"),
+    (["{set}", "--out", "{out}", "--diffusion", "--model", "{none}"], "none"),
+    (["{set}", "--out", "{out}", "--diffusion", "--recipe", "--model", "{none}"], "expected no SET and no --model"),
     (["{set}"], "--out"),
     (["--out", "{out}"], "SET"),
 ]

@@ -210,3 +210,19 @@ def test_a_form_of_too_many_states_names_its_largest_fields(monkeypatch: pytest.
 
 def test_one_line_puts_spaces_between_values_only() -> None:
     assert one_line('{"a:,\\"":[1,{"b":"x:\\\\"},"c,d"]}') == '{"a:,\\"": [1, {"b": "x:\\\\"}, "c,d"]}'
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(JSON_VALUES)
+def test_one_line_changes_no_value_and_adds_the_spaces_of_json_dumps(value: Any) -> None:
+    text = json_text(value)
+    plain = json.loads(text)
+    assert json.loads(one_line(text)) == plain
+    dumped, dense = (json.dumps(plain, ensure_ascii=False, separators=marks) for marks in ((", ", ": "), (",", ":")))
+    assert len(one_line(text)) - len(text) == len(dumped) - len(dense)
