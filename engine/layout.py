@@ -208,7 +208,8 @@ class _Builder:
         if known:
             under = (key for key in self.known if key.startswith(f"{pointer}/"))
             heads = (key[len(pointer) + 1 :].split("/")[0] for key in under)
-            demanded = max(int(head) + 1 if head.isdecimal() else 0 for head in heads)
+            # There are none where another branch of a choice has the frozen value.
+            demanded = max((int(head) + 1 if head.isdecimal() else 0 for head in heads), default=0)
         if node.max_items is not None and demanded > node.max_items:
             raise EngineFailure("known", f"{pointer}: {demanded} known items, {node.max_items} are allowed")
         # The prefix items are no rows.
