@@ -189,7 +189,7 @@ class _Builder:
         # Selectors and names of open properties have no pointer, so `known` cannot name them.
         layout = self.layout
         text: str | None = None
-        if pointer in self.known and (pointer or layout.form.root is slot):
+        if pointer in self.known and (pointer or self._is_whole(slot)):
             self.used.add(pointer)
             text = self.known[pointer] or ""
             if not (slot.accepts(text.encode()) if text else optional or excusable):
@@ -200,6 +200,11 @@ class _Builder:
         layout.excusable.append(excusable or optional or slot.nullable)
         layout.known.append(None if text is None else text.encode())
         return LeafPlace(slot, len(layout.slots) - 1, optional, bool(text))
+
+    def _is_whole(self, slot: Slot) -> bool:
+        """Returns True if the slot may hold the whole record."""
+        root = self.layout.form.root
+        return root is slot or (isinstance(root, ChoiceNode) and any(branch is slot for branch in root.branches))
 
     def _array(self, node: ArrayNode, pointer: str, row: int, optional: bool, known: bool) -> ArrayPlace:
         rows = self.layout.rows
