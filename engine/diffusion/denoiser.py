@@ -6,26 +6,23 @@ of the witness are committed, or the first one if none is certain.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 
 from cinnabar.engine.denoising import GRAIN
-from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
-from cinnabar.engine.diffusion.class_scores import ClassScores
+from cinnabar.engine.diffusion.arrays import Ints
+from cinnabar.engine.diffusion.commitment import Commitment, grade
 from cinnabar.engine.diffusion.contexts import Context, FullContext, Prefill
 from cinnabar.engine.diffusion.decoded import Decoded, Run, Undecoded
-from cinnabar.engine.diffusion.forced import ForcedText, Spelling, TokenTexts
-from cinnabar.engine.diffusion.outlook import KEPT, Constraint, Outlook, Span, Unconstrained
-from cinnabar.engine.diffusion.record_graph import RecordGraph
+from cinnabar.engine.diffusion.forced import Spelling, TokenTexts
+from cinnabar.engine.diffusion.graph_tables import GraphTables
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence, Task
 from cinnabar.engine.diffusion.settings import Settings, settings_of
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.schemas.errors import ModelError
 
-#: Graphs whose tables are kept besides those of the present tasks, and the edges of all these tables.
-CONSTRAINTS, TABLES = 16, KEPT
 #: How often an answer that the judge refuses goes back to the block in which it left the accepted states.
 REPAIRS = 4
 
@@ -60,8 +57,8 @@ class Denoiser:
         self.texts = TokenTexts(tokenizer.vocabulary)
         self.block = self.settings.block if traits.visibility == "full" else traits.block
         self._prefill = Prefill(decoder)
-        self._free = None if constrained else Unconstrained(traits.vocabulary, traits.mask)
-        self._graphs: dict[RecordGraph, tuple[Constraint, ForcedText]] = {}
+        self._tables = GraphTables(decoder, tokenizer, self.texts, self.settings.local, constrained)
+        self._commitment = Commitment(self._tables, self.settings, self.end)
 
     @torch.inference_mode()
     def decode(
@@ -71,7 +68,7 @@ class Denoiser:
 
         Tasks that share a prefix are decoded in one batch.
         """
-        self._forget(task.graph for task in tasks)
+        self._tables.keep(task.graph for task in tasks)
         results: list[Decoded | Undecoded | None] = [None] * len(tasks)
         states = [task.minimal for task in tasks]
         groups: dict[tuple[int, ...], list[Run]] = {}
@@ -126,22 +123,6 @@ class Denoiser:
             return FullContext(self.decoder, self.settings.canvas)
         return self._prefill(sequences, prefix)
 
-    def _tools(self, graph: RecordGraph) -> tuple[Constraint, ForcedText]:
-        if graph not in self._graphs:
-            forced = ForcedText(graph, self.tokenizer, self.texts)
-            self._graphs[graph] = (Constraint(graph, self.settings.local), forced)
-        return self._graphs[graph]
-
-    def _forget(self, present: Iterable[RecordGraph]) -> None:
-        """Drops the tables of graphs that are not present, those used longest ago first, down to what is kept."""
-        for graph in (used := dict.fromkeys(present)):
-            if graph in self._graphs:
-                self._graphs[graph] = self._graphs.pop(graph)
-        others = [graph for graph in self._graphs if graph not in used]
-        edges = sum(constraint.edges for constraint, _ in self._graphs.values())
-        while others and (len(others) > CONSTRAINTS or edges > TABLES):
-            edges -= self._graphs.pop(others.pop(0))[0].edges
-
     def _proceeds(self, run: Run, row: int, context: Context | None) -> bool:
         """Writes forced text and closes full blocks; returns whether the run needs another pass."""
         if run.failed is not None:
@@ -181,7 +162,7 @@ class Denoiser:
     def _force(self, sequence: OpenSequence, block: Block) -> None:
         """Commits the forced text at the front of the open block."""
         graph = sequence.task.graph
-        forced = self._tools(graph)[1].after(block.ahead)
+        forced = self._tables.forced(graph).after(block.ahead)
         room = min(len(forced.tokens), block.stop - block.front)
         while room and graph.distance[forced.states[room - 1]] > sequence.limit - block.front - room:
             room -= 1
@@ -205,7 +186,7 @@ class Denoiser:
         if not self._doubts(block) or self.decoder.traits.revises:
             return False
         at = np.arange(block.first, block.front)
-        at = at[sequence.chosen[at] & (_grade(sequence.posterior[at]) < round(self.settings.threshold * GRAIN))]
+        at = at[sequence.chosen[at] & (grade(sequence.posterior[at]) < round(self.settings.threshold * GRAIN))]
         if not len(at):
             return False
         sequence.reopen(block, at)
@@ -226,8 +207,9 @@ class Denoiser:
         """Scores the open and the doubtable positions of all runs in one pass, and commits or re-masks tokens."""
         checked, scored = [_checked(run.sequence) for run in runs], [self._scored(run.sequence) for run in runs]
         wanted = [np.concatenate(pair) for pair in zip(checked, scored, strict=True)]
-        hidden = context.hidden([run.sequence for run in runs], wanted)
-        for row, (run, scores) in enumerate(zip(runs, self._scores(runs, hidden, wanted), strict=True)):
+        sequences = [run.sequence for run in runs]
+        found = self._tables.scores(sequences, context.hidden(sequences, wanted), wanted)
+        for row, (run, scores) in enumerate(zip(runs, found, strict=True)):
             sequence, many = run.sequence, len(checked[row])
             sequence.passes += 1
             if not scores.finite.all():
@@ -237,15 +219,16 @@ class Denoiser:
             if block is not None:
                 at, first = checked[row], block.first
                 # What is forced behind the last chosen token would be another text for another token.
-                outlook = self._outlook(sequence, first, int(at[-1]) + 1, at, scores.at(slice(many)))
-                at = self._doubted(outlook, at, first)
+                outlook = self._tables.outlook(sequence, first, int(at[-1]) + 1, at, scores.at(slice(many)))
+                at = self._commitment.doubted(outlook, at, first)
                 if len(at):
                     sequence.reopen(block, at)
                     context.rewind(row, block.begin)
                     continue
                 sequence.checked = None
             if sequence.block is not None:
-                run.failed = self._commit(sequence, sequence.block, scored[row], scores.at(slice(many, None)))
+                rest = scores.at(slice(many, None))
+                run.failed = self._commitment.commit(sequence, sequence.block, scored[row], rest)
 
     def _scored(self, sequence: OpenSequence) -> Ints:
         """Returns the positions of the open block to score: the open ones, and committed ones that may be doubted."""
@@ -258,112 +241,9 @@ class Denoiser:
             scored |= sequence.chosen[part] & (sequence.doubts[part] < self.settings.rounds)
         return block.first + np.flatnonzero(scored)
 
-    def _scores(self, runs: Sequence[Run], hidden: torch.Tensor, wanted: Sequence[Ints]) -> list[ClassScores]:
-        """Returns the scores of each run's wanted positions; those of one graph are computed together."""
-        held = [run.sequence.tokens[at] for run, at in zip(runs, wanted, strict=True)]
-        cuts = np.cumsum([0, *map(len, wanted)]).tolist()
-        graphs: dict[RecordGraph | None, list[int]] = {}
-        for row, run in enumerate(runs):
-            graphs.setdefault(run.sequence.task.graph if self.constrained else None, []).append(row)
-        found: dict[int, ClassScores] = {}
-        for graph, rows in graphs.items():
-            classes = self._constraint(graph).classes
-            part = hidden
-            if len(graphs) > 1:
-                part = torch.cat([hidden[cuts[row] : cuts[row + 1]] for row in rows])
-            bans, begin = list[tuple[int, int]](), 0
-            for row in rows:
-                for at, token in runs[row].sequence.bans:
-                    bans += [(begin + int(place), token) for place in np.flatnonzero(wanted[row] == at)]
-                begin += len(held[row])
-            scores = classes.scores(self.decoder, part, np.concatenate([held[row] for row in rows]), bans)
-            begin = 0
-            for row in rows:
-                found[row] = scores.at(slice(begin, begin + len(held[row])))
-                begin += len(held[row])
-        return [found[row] for row in range(len(runs))]
-
-    def _constraint(self, graph: RecordGraph | None) -> Constraint | Unconstrained:
-        if graph is not None:
-            return self._tools(graph)[0]
-        assert self._free is not None
-        return self._free
-
-    def _outlook(
-        self, sequence: OpenSequence, begin: int, stop: int, scored: Ints, scores: ClassScores
-    ) -> Outlook:
-        """Returns the outlook of the positions [begin, stop) of a block."""
-        block = sequence.checked or sequence.block
-        assert block is not None
-        state = block.ahead if begin == block.front else block.state
-        span = Span(state, sequence.tokens[begin:stop], scored - begin, sequence.limit - stop)
-        constraint = self._constraint(sequence.task.graph if self.constrained else None)
-        return constraint.outlook(span, scores)
-
-    def _doubted(self, outlook: Outlook, at: Ints, begin: int) -> Ints:
-        """Returns those of the positions `at` whose tokens the model no longer believes, given all others."""
-        now, other = _grade(outlook.posterior[at - begin]), _grade(outlook.runner_up[at - begin])
-        low, apart = self.settings.doubt * GRAIN, self.settings.margin * GRAIN
-        return at[(now < low) & (other - now >= apart)]
-
-    def _commit(self, sequence: OpenSequence, block: Block, at: Ints, scores: ClassScores) -> Undecoded | None:
-        """Commits the certain tokens of the witness of the open block, or the first open one; masks doubted ones."""
-        block.passes += 1
-        begin = min(int(at[0]), block.front)
-        begin = block.front if begin == block.front else block.first
-        outlook = self._outlook(sequence, begin, block.stop, at, scores)
-        held = at[sequence.tokens[at] >= 0]
-        doubted = self._doubted(outlook, held, begin) if block.passes < self.settings.passes else held[:0]
-        if len(doubted):
-            sequence.mask(doubted)
-            sequence.doubts[doubted] += 1
-            # The tokens beside it are weighed without it.
-            outlook = self._outlook(sequence, begin, block.stop, at, scores)
-        if not outlook.complete:
-            return Undecoded("model", "expected committed tokens that a record can go on from")
-        if block.log_mass is None:
-            block.log_mass = outlook.log_mass
-        tokens = sequence.tokens[begin : block.stop]
-        opened = np.flatnonzero(tokens < 0)
-        sequence.witness[begin + opened] = outlook.witness[opened]
-        sequence.posterior[begin + opened] = outlook.posterior[opened]
-        eligible = (tokens < 0) & ~_tail(tokens, outlook.witness, self.end)
-        # A doubted token is scored again when it is no longer visible.
-        eligible[doubted - begin] = False
-        alone = eligible & (outlook.choices == 1)
-        eligible &= ~alone
-        picked = eligible & (_grade(outlook.posterior) >= round(self.settings.threshold * GRAIN))
-        if block.passes >= self.settings.passes:
-            picked = eligible
-        elif not picked.any() and eligible.any():
-            # The most certain one may be any letter of a string without an end, while the first one settles all text
-            # that it forces. A half-trained model (171 values of 40 held-back pages, medium) had 59 right in 23 passes
-            # a record with the first one, 46 in 49 with the most certain one.
-            picked[eligible.argmax()] = True
-        for places, chosen in ((alone, False), (picked, True)):
-            where = begin + np.flatnonzero(places)
-            sequence.commit(where, outlook.witness[places], outlook.posterior[places], chosen)
-        if len(doubted):
-            block.rewind()
-        return None
-
-
 def _checked(sequence: OpenSequence) -> Ints:
     """Returns the positions of the checked block that hold chosen tokens."""
     block = sequence.checked
     if block is None:
         return np.zeros(0, np.int64)
     return block.first + np.flatnonzero(sequence.chosen[block.first : block.stop])
-
-
-def _tail(tokens: Ints, witness: Ints, end: int) -> Bools:
-    """[L] bool, the positions behind an end token: they follow from it."""
-    behind = np.zeros(len(tokens), np.bool_)
-    behind[1:] = (witness[1:] == end) & (witness[:-1] == end)
-    behind[1:] |= np.logical_or.accumulate(tokens == end)[:-1]
-    return behind
-
-
-def _grade(posterior: Floats) -> Ints:
-    """Returns probabilities rounded to whole multiples of 1 / GRAIN."""
-    return np.round(posterior * GRAIN).astype(np.int64)

@@ -17,6 +17,7 @@ from scripted_decoder import ScriptedDecoder, favour
 from tiny_models import BLOCK, CAUSAL, END, FULL, KINDS, REVISING, TOKENIZER, VOCABULARY, decoder
 
 from cinnabar.engine.diffusion import denoiser as denoiser_module
+from cinnabar.engine.diffusion import graph_tables
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.outlook import Constraint
@@ -139,8 +140,8 @@ def test_the_tables_of_a_batchs_graphs_are_made_once_and_those_of_old_ones_are_d
             made.append(graph)
             super().__init__(graph, local)
 
-    monkeypatch.setattr(denoiser_module, "Constraint", Counted)
-    monkeypatch.setattr(denoiser_module, "CONSTRAINTS", 1)
+    monkeypatch.setattr(graph_tables, "Constraint", Counted)
+    monkeypatch.setattr(graph_tables, "CONSTRAINTS", 1)
     denoiser = Denoiser(decoder(BLOCK, 3), TOKENIZER, "medium")
     tasks = [task(form_of({name: {"enum": ["ab", "the"]}})) for name in ("a", "b", "c")]
     graphs = [one.graph for one in tasks]
@@ -151,7 +152,7 @@ def test_the_tables_of_a_batchs_graphs_are_made_once_and_those_of_old_ones_are_d
     assert len(made) == 3, "c was used last beside b"
     decoded(denoiser, tasks[0])
     assert made[3:] == graphs[:1]
-    monkeypatch.setattr(denoiser_module, "TABLES", 0)
+    monkeypatch.setattr(graph_tables, "TABLES", 0)
     decoded(denoiser, tasks[1])
     decoded(denoiser, tasks[0])
     assert made[4:] == [graphs[1], graphs[0]], "no tables stay but those of the present tasks"
