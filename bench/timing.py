@@ -16,6 +16,7 @@ from bench.reporting import peak_memory, table
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Model
 from cinnabar.engine.request import Request
+from cinnabar.engine.timing import timed
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest import parse
 from cinnabar.extraction.ingest.sandbox import ParserPool
@@ -43,11 +44,8 @@ class Clock:
     @contextmanager
     def time(self, stage: str) -> Iterator[None]:
         """Counts the seconds of the block for this stage."""
-        begin = time.perf_counter()
-        try:
+        with timed(self.seconds, stage):
             yield
-        finally:
-            self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - begin
 
 
 class TimedValidator(Validator):

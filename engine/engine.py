@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +17,7 @@ from cinnabar.engine.models.base import Model, Row
 from cinnabar.engine.request import Passage, Request, Result
 from cinnabar.engine.scheduler import run
 from cinnabar.engine.step import commit, constrain
+from cinnabar.engine.timing import timed
 from cinnabar.schemas.errors import RunError, UsageError
 
 #: Receives the number of steps taken and the record of each request of the batch, in their order.
@@ -82,9 +81,9 @@ class Engine:
             return run(requests, costs, self.token_budget, lambda batch: self._fill_batch(batch, observer))
 
     def _fill_batch(self, requests: Sequence[Request], observer: Observer | None) -> list[Result]:
-        with self._timed("encode"):
+        with timed(self.timings, "encode"):
             memories = self.model.encode([request.passage for request in requests])
-        with self._timed("rows"):
+        with timed(self.timings, "rows"):
             rows = self._rows(requests, memories)
             state = BatchState(requests, memories, rows, self.model.device)
         state.judge()
@@ -92,11 +91,11 @@ class Engine:
         step = 0
         _show(state, step, observer)
         while state.active:
-            with self._timed("score"):
+            with timed(self.timings, "score"):
                 scores = self.model.score(state.forms, state.memories, state.rows, state.canvas)
-            with self._timed("constrain"):
+            with timed(self.timings, "constrain"):
                 judgement = constrain(state, scores, self.constraint)
-            with self._timed("commit"):
+            with timed(self.timings, "commit"):
                 state.judge(commit(state, judgement, self.effort))
                 state.finish()
             step += 1
@@ -121,14 +120,6 @@ class Engine:
         forms = [requests[at].form for at in asked]
         found = dict(zip(asked, self.model.find_rows(forms, [memories[at] for at in asked]), strict=True))
         return [_with_known(request, found.get(at, [])) for at, request in enumerate(requests)]
-
-    @contextmanager
-    def _timed(self, stage: str) -> Iterator[None]:
-        begin = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.timings[stage] += time.perf_counter() - begin
 
 
 def _with_known(request: Request, found: Sequence[Row]) -> list[Row]:

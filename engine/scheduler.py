@@ -46,7 +46,7 @@ def run(requests: Sequence[Request], costs: Sequence[int], budget: int, fill: Fi
             raise
         except Exception as error:
             memory = out_of_memory(error)
-            failure = Failed(requests[batch[0]].id, *_reason(error, memory)) if len(batch) == 1 else None
+            failure = failure_of(requests[batch[0]].id, error, memory) if len(batch) == 1 else None
         # Outside of the handler: the exception no longer holds the failed batch's tensors.
         if memory:
             if torch.cuda.is_available():
@@ -72,7 +72,9 @@ def out_of_memory(error: Exception) -> bool:
     )
 
 
-def _reason(error: Exception, memory: bool) -> tuple[str, str]:
+def failure_of(request_id: str, error: Exception, memory: bool = False) -> Failed:
+    """Returns the failure of a request that ended with this error; `memory` says that memory ran out."""
     if isinstance(error, EngineFailure):
-        return error.code, error.detail
-    return "out_of_memory" if memory else "engine_error", f"{type(error).__name__}: {error}"[:2000]
+        return Failed(request_id, error.code, error.detail)
+    code = "out_of_memory" if memory else "engine_error"
+    return Failed(request_id, code, f"{type(error).__name__}: {error}"[:2000])

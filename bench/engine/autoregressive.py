@@ -18,7 +18,8 @@ import torch
 import xgrammar
 
 from bench.engine.figures import clock
-from cinnabar.engine.models.language.cache import NOWHERE, Cache
+from cinnabar.engine.diffusion.contexts import aligned
+from cinnabar.engine.models.language.cache import Cache
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.tokenizer import Tokenizer
 
@@ -121,16 +122,16 @@ class Autoregressive:
 
     def _read_prompts(self, prompts: Sequence[Sequence[int]]) -> Cache:
         cache = Cache(self.decoder.traits.layers, len(prompts), self.decoder.device)
-        parts = [prompt[:-1] for prompt in prompts]
-        tokens, positions = _aligned(parts, [0] * len(parts))
+        parts = [np.array(prompt[:-1], np.int64) for prompt in prompts]
+        tokens, positions = map(torch.from_numpy, aligned(parts, [0] * len(parts)))
         for at in range(0, tokens.shape[1], PREFILL):
             self.decoder(tokens[:, at : at + PREFILL], positions[:, at : at + PREFILL], cache)
         return cache
 
     def _pass(self, cache: Cache, rows: Sequence[_Row]) -> torch.Tensor:
         """Reads what is not in the cache yet; returns the scores [R, V] float32 of the next tokens."""
-        inputs = [[*row.pending, *self._mask] for row in rows]
-        tokens, positions = _aligned(inputs, [row.read for row in rows])
+        inputs = [np.array([*row.pending, *self._mask], np.int64) for row in rows]
+        tokens, positions = map(torch.from_numpy, aligned(inputs, [row.read for row in rows]))
         hidden = self.decoder(tokens, positions, cache)[:, -1]
         for row in rows:
             row.read += len(row.pending)
@@ -181,14 +182,3 @@ def causal(decoder: Decoder, shift: bool) -> Decoder:
     if traits.tied:
         made.lm_head.weight = made.model.embed_tokens.weight
     return made.eval().requires_grad_(False)
-
-
-def _aligned(texts: Sequence[Sequence[int]], begins: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
-    """(tokens, positions), each [R, T]: texts that begin at these positions, padded on the left."""
-    width = max(map(len, texts))
-    tokens = np.zeros((len(texts), width), np.int64)
-    positions = np.full_like(tokens, NOWHERE)
-    for row, (text, begin) in enumerate(zip(texts, begins, strict=True)):
-        place = slice(width - len(text), width)
-        tokens[row, place], positions[row, place] = text, np.arange(begin, begin + len(text))
-    return torch.from_numpy(tokens), torch.from_numpy(positions)

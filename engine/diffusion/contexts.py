@@ -90,7 +90,7 @@ class CachedContext:
         for rows in self._groups(np.subtract(ends, begins)):
             self._cache.narrow(torch.from_numpy(rows))
             inputs = [_shown(sequences[row].tokens[begins[row] : ends[row]], traits) for row in rows]
-            made = _read(self._decoder, self._cache, *_aligned(inputs, [begins[row] for row in rows]))
+            made = _read(self._decoder, self._cache, *aligned(inputs, [begins[row] for row in rows]))
             # The rows end alike, at the right.
             first = [ends[row] - made.shape[1] + int(traits.shift) for row in rows]
             for row, states, shift in zip(rows.tolist(), made, first, strict=True):
@@ -137,7 +137,7 @@ class Prefill:
         # With the shift the last token of the prompt scores the first one of the answer.
         ends = [max(_border(sequence) - int(decoder.traits.shift), begin) for sequence in sequences]
         parts = [sequence.tokens[begin:end] for sequence, end in zip(sequences, ends, strict=True)]
-        self._fill(cache, *_aligned(parts, [begin] * len(parts)))
+        self._fill(cache, *aligned(parts, [begin] * len(parts)))
         return CachedContext(decoder, cache)
 
     def _prefix(self, prefix: tuple[int, ...]) -> Cache:
@@ -175,7 +175,7 @@ def _read(decoder: Decoder, cache: Cache, tokens: Ints, positions: Ints) -> torc
     return made
 
 
-def _aligned(texts: Sequence[Ints], begins: Sequence[int]) -> tuple[Ints, Ints]:
+def aligned(texts: Sequence[Ints], begins: Sequence[int]) -> tuple[Ints, Ints]:
     """Returns (tokens, positions), each [R, T]: texts that begin at these positions, padded on the left."""
     width = max(map(len, texts))
     tokens = np.zeros((len(texts), width), np.int64)

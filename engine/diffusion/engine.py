@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import torch
 
@@ -20,9 +18,10 @@ from cinnabar.engine.fingerprint import engine_fingerprint
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.request import Failed, Passage, Request, Result
-from cinnabar.engine.scheduler import run
+from cinnabar.engine.scheduler import failure_of, run
+from cinnabar.engine.timing import timed
 from cinnabar.schemas.canonical import parse
-from cinnabar.schemas.errors import EngineFailure, NotAccepted, RunError, UsageError
+from cinnabar.schemas.errors import NotAccepted, RunError, UsageError
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form
 
@@ -96,7 +95,7 @@ class DiffusionEngine:
 
         Raises RunError if the observer fails. A failure within a request becomes its `Failed`.
         """
-        with self._timed("prepare"):
+        with timed(self.timings, "prepare"):
             plans = self._planner.plans(requests)
         found = {at: plan for at, plan in enumerate(plans) if isinstance(plan, Failed)}
         able = [(at, plan) for at, plan in enumerate(plans) if isinstance(plan, Plan)]
@@ -115,9 +114,9 @@ class DiffusionEngine:
     def _fill_batch(self, plans: Sequence[Plan], observer: Observer | None) -> list[Result]:
         tasks = [plan.task for plan in plans if plan.task is not None]
         shown = _Shown(plans, observer)
-        with self._timed("decode"):
+        with timed(self.timings, "decode"):
             decoded = iter(self._decoder.decode(tasks, None if observer is None else shown))
-        with self._timed("read"):
+        with timed(self.timings, "read"):
             return [self._read(plan, None if plan.task is None else next(decoded)) for plan in plans]
 
     def _read(self, plan: Plan, decoded: Decoded | Undecoded | None) -> Result:
@@ -130,10 +129,8 @@ class DiffusionEngine:
                 filled = self.calibration.calibrated(request.form, request.passage, filled)
             # A demanded value that the document does not print is made up if the model itself rather doubts it.
             return without_made_up_choices(request.form, filled, ("chosen", "generated"))
-        except EngineFailure as failure:
-            return Failed(request.id, failure.code, failure.detail)
         except Exception as error:  # the batch's other records need no second decoding
-            return Failed(request.id, "engine_error", f"{type(error).__name__}: {error}"[:2000])
+            return failure_of(request.id, error)
 
     def _written(self, decoded: Decoded) -> Written:
         tokenizer = self.model.tokenizer
@@ -154,14 +151,6 @@ class DiffusionEngine:
             decoded.reopened,
             decoded.log_mass,
         )
-
-    @contextmanager
-    def _timed(self, stage: str) -> Iterator[None]:
-        begin = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.timings[stage] += time.perf_counter() - begin
 
 
 class _Shown:

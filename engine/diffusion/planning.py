@@ -15,6 +15,7 @@ from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.request import Failed, Request
+from cinnabar.engine.scheduler import failure_of
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import EngineFailure, NotAccepted, TooLarge
 from cinnabar.schemas.form.fitting import fit
@@ -66,10 +67,8 @@ class Planner:
             return Plan(request, remaining, None if remaining.form is None else self._task(request, remaining))
         except TooLarge as error:
             return Failed(request.id, "schema_too_large", str(error))
-        except EngineFailure as failure:
-            return Failed(request.id, failure.code, failure.detail)
         except Exception as error:
-            return Failed(request.id, "engine_error", f"{type(error).__name__}: {error}"[:2000])
+            return failure_of(request.id, error)
 
     def _task(self, request: Request, remaining: Remaining) -> Task:
         form, tokenizer = remaining.form, self._model.tokenizer

@@ -184,7 +184,7 @@ def train(
                 means[k] = 0.98 * means.get(k, float(v.detach())) + 0.02 * float(v.detach())
             if step % 20 == 0:
                 reached = row(rate=factor, **{k: round(v, 4) for k, v in means.items()})
-                _log(folder / "progress.csv", reached)
+                log_progress(folder / "progress.csv", _COLUMNS, reached)
                 report(reached)
             if time.monotonic() - saved > config.save_every:
                 save()
@@ -214,7 +214,6 @@ def save_checkpoint(
     **more: Any,
 ) -> None:
     """Writes a checkpoint atomically."""
-    temporary = path.with_suffix(".tmp")
     state = {
         "network": network.state_dict(),
         "optimizer": optimizer.state_dict(),
@@ -222,6 +221,12 @@ def save_checkpoint(
         "step": step,
         **more,
     }
+    write_state(path, state)
+
+
+def write_state(path: Path, state: dict[str, Any]) -> None:
+    """Writes the state of a training run atomically."""
+    temporary = path.with_suffix(".tmp")
     torch.save(state, temporary)
     temporary.replace(path)
 
@@ -242,10 +247,11 @@ def _moved(batch: Batch, device: torch.device) -> Batch:
 _COLUMNS = ("step", "minutes", "rate", *WEIGHTS)
 
 
-def _log(path: Path, row: dict[str, float]) -> None:
+def log_progress(path: Path, columns: Sequence[str], row: dict[str, float]) -> None:
+    """Appends these columns of a row to a CSV file, below their names if the file is new."""
     fresh = not path.exists()
     with path.open("a", newline="") as f:
-        writer = csv.DictWriter(f, _COLUMNS, restval="", extrasaction="ignore")
+        writer = csv.DictWriter(f, columns, restval="", extrasaction="ignore")
         if fresh:
             writer.writeheader()
         writer.writerow(row)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import random
 import shutil
@@ -24,8 +22,7 @@ from cinnabar.engine.training.diffusion.low_rank import add_low_rank, merge_low_
 from cinnabar.engine.training.diffusion.trainer import DiffusionTraining, train_diffusion
 from cinnabar.engine.training.trainer import CHECKPOINT
 from cinnabar.extraction.ingest.sandbox import ParserPool
-from cinnabar.extraction.quality.scoring import Figures
-from cinnabar.extraction.quality.tuning_sets import WORKERS, FineTuned, TuningSet
+from cinnabar.extraction.quality.tuning_sets import WORKERS, FineTuned, TuningSet, measured, overall_f1, run_key
 from cinnabar.schemas.errors import NotAccepted, UsageError
 from cinnabar.schemas.form.record_language import one_line
 
@@ -74,7 +71,7 @@ def tune_diffusion(
     with ParserPool(WORKERS) as pool:
         own = [TuningSet(folder, pool) for folder in folders]
     examples = [_examples(one, model, say) for one in own]
-    before = _measure(own, model)
+    before = measured(own, DiffusionEngine(model))
     decoder = model.decoder.requires_grad_(True)
     parameters = sum(weight.numel() for weight in decoder.parameters())
     if settings.rank is not None:
@@ -89,13 +86,13 @@ def tune_diffusion(
         # Each set as often as any other, however many documents it has.
         return [rng.choice(rng.choice(examples)) for _ in range(count)]
 
-    working = out / "training" / _key(folders, base, settings)
+    working = out / "training" / run_key(folders, model_fingerprint(base), settings)
     train_diffusion(decoder, draw, model.tokenizer.end, config, working, report, device_of(device))
     if settings.rank is not None:
         merge_low_rank(decoder)
     decoder.eval().requires_grad_(False)
-    after = _measure(own, model)
-    kept = _mean(after) > _mean(before)
+    after = measured(own, DiffusionEngine(model))
+    kept = overall_f1(after) > overall_f1(before)
     size = 0
     if kept:
         for pattern in _TEXTS:
@@ -133,20 +130,3 @@ def _examples(one: TuningSet, model: LanguageModel, say: Callable[[str], None]) 
     if not found:
         raise UsageError(f"{one.labelled.folder}: expected documents that fit into the model's window, found none")
     return found
-
-
-def _measure(own: Sequence[TuningSet], model: LanguageModel) -> list[Figures]:
-    filler = DiffusionEngine(model)
-    return [one.figures(one.parts.measured, filler) for one in own]
-
-
-def _mean(figures: Sequence[Figures]) -> float:
-    return sum(float(one["f1"]) for one in figures) / len(figures)
-
-
-def _key(folders: Sequence[Path], base: Path, settings: DiffusionTuning) -> str:
-    """Names a run by its sets, base and settings: only the same run may continue from a checkpoint."""
-    names = ("schema.json", "truth.jsonl")
-    sets = [hashlib.sha256((f / name).read_bytes()).hexdigest() for f in folders for name in names]
-    told = json.dumps([sets, model_fingerprint(base), repr(settings)])
-    return hashlib.sha256(told.encode()).hexdigest()[:12]

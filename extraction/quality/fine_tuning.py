@@ -6,8 +6,6 @@ before and after, so that no choice depends on them. In a small set the last two
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,8 +27,7 @@ from cinnabar.engine.training.trainer import CHECKPOINT, TrainingConfig, train
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.quality.held_back import mark_of
 from cinnabar.extraction.quality.labelled import labelled_passages
-from cinnabar.extraction.quality.scoring import Figures
-from cinnabar.extraction.quality.tuning_sets import WORKERS, FineTuned, TuningSet
+from cinnabar.extraction.quality.tuning_sets import WORKERS, FineTuned, TuningSet, measured, overall_f1, run_key
 from cinnabar.schemas.errors import UsageError
 
 # The number of held-back values whose reading may change by chance.
@@ -98,8 +95,8 @@ def fine_tune(
         return sum(float(one.figures(one.parts.checked, Engine(model))["f1"]) for one in own) / len(own)
 
     config = settings.config(sum(len(one.readable) for one in own))
-    before = _measure(own, Reader(network, wordpieces, "before", place, precision=precision))
-    working = out / "training" / _key(folders, base, settings)
+    before = measured(own, Engine(Reader(network, wordpieces, "before", place, precision=precision)))
+    working = out / "training" / run_key(folders, fingerprint_of(base), settings)
     shares = (len(one.parts.checked) / len(one.parts.measured) for one in own)
     values = sum(float(b["support"]) * share for b, share in zip(before, shares, strict=True))
     stopping = Stopping(mean_f1, settings.patience, _CHANCE / max(values, _CHANCE))
@@ -109,8 +106,8 @@ def fine_tune(
     weights = load_weights(bottom)
     changed = difference(weights, network.cpu().state_dict())
     network.load_state_dict(moved(weights, changed))
-    after = _measure(own, Reader(network, wordpieces, "after", place, precision=precision))
-    kept = _mean(after) > _mean(before)
+    after = measured(own, Engine(Reader(network, wordpieces, "after", place, precision=precision)))
+    kept = overall_f1(after) > overall_f1(before)
     if kept:
         about = {
             "name": out.name,
@@ -141,19 +138,3 @@ def _trained(base: Path, own: Sequence[TuningSet]) -> dict[str, list[str]]:
     for one in own:
         marks.setdefault(one.labelled.name, set()).update(map(mark_of, one.parts.trained))
     return {name: sorted(kept) for name, kept in marks.items()}
-
-
-def _measure(own: Sequence[TuningSet], model: Reader) -> list[Figures]:
-    return [one.figures(one.parts.measured, Engine(model)) for one in own]
-
-
-def _mean(figures: Sequence[Figures]) -> float:
-    return sum(float(one["f1"]) for one in figures) / len(figures)
-
-
-def _key(folders: Sequence[Path], base: str | Path, settings: FineTuning) -> str:
-    """Names a run by its sets, base and settings: only the same run may continue from a checkpoint."""
-    names = ("schema.json", "truth.jsonl")
-    sets = [hashlib.sha256((f / name).read_bytes()).hexdigest() for f in folders for name in names]
-    told = json.dumps([sets, fingerprint_of(base), repr(settings)])
-    return hashlib.sha256(told.encode()).hexdigest()[:12]

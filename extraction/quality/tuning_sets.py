@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -120,3 +122,20 @@ class TuningSet:
             before=before,
             after=after,
         )
+
+
+def measured(own: Sequence[TuningSet], filler: Filler) -> list[Figures]:
+    """Returns a model's figures on the measured part of each set."""
+    return [one.figures(one.parts.measured, filler) for one in own]
+
+
+def overall_f1(figures: Sequence[Figures]) -> float:
+    """Returns the mean F1 of these sets."""
+    return sum(float(one["f1"]) for one in figures) / len(figures)
+
+
+def run_key(folders: Sequence[Path], base: str, settings: object) -> str:
+    """Names a run by its sets, its base's fingerprint and its settings: only the same run may go on from its state."""
+    names = ("schema.json", "truth.jsonl")
+    sets = [hashlib.sha256((folder / name).read_bytes()).hexdigest() for folder in folders for name in names]
+    return hashlib.sha256(json.dumps([sets, base, repr(settings)]).encode()).hexdigest()[:12]

@@ -102,16 +102,23 @@ class Automaton:
 
     def shortest(self) -> bytes | None:
         """A shortest text; of several the smallest, with printable ASCII ordered before all other bytes."""
-        return self._shortest
+        return None if self.is_empty else self.completion(0)
+
+    def completion(self, state: int) -> bytes:
+        """A shortest text from a state to acceptance; of several the smallest, in the order of `shortest`."""
+        if state not in self._completions:
+            self._completions[state] = self._complete(state)
+        return self._completions[state]
 
     @cached_property
-    def _shortest(self) -> bytes | None:
-        if self.is_empty:
-            return None
+    def _completions(self) -> dict[int, bytes]:
+        return {}
+
+    def _complete(self, state: int) -> bytes:
         best: dict[int, int] = {}
         for byte in (*range(0x20, 0x7F), *range(0x20), *range(0x7F, 0x100)):
             best.setdefault(self._classes[byte], byte)
-        distance, text, state = self.distance.tolist(), bytearray(), 0
+        distance, text = self.distance, bytearray()
         while distance[state]:
             for kind, byte in best.items():
                 target = self._rows[state][kind]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import random
 import time
@@ -16,7 +15,14 @@ from torch import nn
 
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.training.diffusion.examples import NO_LOSS, Batch, Example, Noise, make_batch
-from cinnabar.engine.training.trainer import CHECKPOINT, rate_schedule, saved_when_interrupted, trains_in_bfloat16
+from cinnabar.engine.training.trainer import (
+    CHECKPOINT,
+    log_progress,
+    rate_schedule,
+    saved_when_interrupted,
+    trains_in_bfloat16,
+    write_state,
+)
 
 #: Draws so many examples at a share (0 to 1) of the schedule, with this generator.
 Draw = Callable[[int, float, random.Random], Sequence[Example]]
@@ -92,9 +98,7 @@ def train_diffusion(
             "spent": spent,
             "step": step,
         }
-        temporary = checkpoint.with_suffix(".tmp")
-        torch.save(state, temporary)
-        temporary.replace(checkpoint)
+        write_state(checkpoint, state)
 
     waiting: list[Sequence[Example]] = []
     with saved_when_interrupted(save):
@@ -113,7 +117,8 @@ def train_diffusion(
                 means[name] = 0.95 * means.get(name, value) + 0.05 * value
             if step % 20 == 0:
                 row = {"step": step, "minutes": spent / 60, "rate": factor, **means}
-                _log(folder / "progress.csv", row)
+                rounded = {name: round(value, 4) for name, value in row.items()}
+                log_progress(folder / "progress.csv", _COLUMNS, rounded)
                 report(row)
             if time.monotonic() - saved > config.save_every:
                 save()
@@ -183,12 +188,3 @@ def _step(
     right = (logits.argmax(-1) == wanted)[~visible].float()
     found = {"hidden": float(loss.detach()[~visible].mean()), "right": float(right.mean())}
     return found | ({"visible": float(loss.detach()[visible].mean())} if bool(visible.any()) else {})
-
-
-def _log(path: Path, row: dict[str, float]) -> None:
-    fresh = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, _COLUMNS, restval="", extrasaction="ignore")
-        if fresh:
-            writer.writeheader()
-        writer.writerow({name: round(value, 4) for name, value in row.items()})
