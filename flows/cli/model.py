@@ -105,7 +105,7 @@ def _run(folder: Path, device: Device, chosen: Sequence[EvaluationSet], options:
         "tokens a record": round(spent["tokens"] / records, 2),
         "chosen tokens a pass": round(spent["chosen"] / passes, 2),
         "forced tokens a pass": round((spent["tokens"] - spent["chosen"]) / passes, 2),
-        "seconds, prompts included": round(seconds, 2),
+        "seconds, prompts included": round(seconds, 4),
         "tokens/s": round(spent["tokens"] / seconds, 1) if seconds else 0.0,
     }
 

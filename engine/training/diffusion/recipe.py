@@ -19,6 +19,9 @@ from cinnabar.engine.training.diffusion.trainer import DiffusionTraining, train_
 #: Fields of a page at first and at last, and the share of the schedule in which they rise: short pages are learned
 #: first.
 _FEWEST, _MOST, _RISE = 3, 12, 0.4
+#: The share of pages that have two answers: their records are so short that a tenth of the pages were a fiftieth of
+#: the tokens.
+_TWO_ANSWERS = 0.3
 
 
 def train_small_model(
@@ -36,7 +39,7 @@ def train_small_model(
 
     def draw(count: int, share: float, rng: random.Random) -> Sequence[Example]:
         most = round(_FEWEST + (_MOST - _FEWEST) * min(1.0, share / _RISE))
-        return page_examples(model, Pages(most=most), count, rng)
+        return page_examples(model, Pages(most=most, two_answers=_TWO_ANSWERS), count, rng)
 
     train_diffusion(decoder, draw, model.tokenizer.end, config, folder, report, device)
     save_decoder(made, decoder.to(torch.bfloat16))

@@ -141,25 +141,23 @@ def _optimizers(decoder: Decoder, config: DiffusionTraining) -> list[torch.optim
     return found
 
 
-def _batches(
-    draw: Draw, gone: float, config: DiffusionTraining, rng: random.Random
-) -> list[Sequence[Example]]:
+def _batches(draw: Draw, gone: float, config: DiffusionTraining, rng: random.Random) -> list[Sequence[Example]]:
     """Returns some batches of at most `config.batch` places, each of examples of like length, in any order."""
     examples: list[Example] = []
-    while sum(map(_places, examples)) < _TOGETHER * config.batch:
+    while sum(_places(example, config.noise) for example in examples) < _TOGETHER * config.batch:
         examples += draw(8, gone, rng)
-    examples.sort(key=_places)
+    examples.sort(key=lambda example: _places(example, config.noise))
     found: list[Sequence[Example]] = [[]]
     for example in examples:
-        if found[-1] and (len(found[-1]) + 1) * _places(example) > config.batch:
+        if found[-1] and (len(found[-1]) + 1) * _places(example, config.noise) > config.batch:
             found.append([])
         found[-1] = [*found[-1], example]
     rng.shuffle(found)
     return found
 
 
-def _places(example: Example) -> int:
-    return len(example.prompt) + 3 * len(example.answer)
+def _places(example: Example, noise: Noise) -> int:
+    return len(example.prompt) + (1 + 2 * noise.pairs) * len(example.answer)
 
 
 def _step(

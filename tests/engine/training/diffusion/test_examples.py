@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import pytest
 import torch
@@ -58,15 +59,16 @@ def test_a_label_is_the_token_of_the_clean_text(examples: list[Example], seed: i
 
 
 @given(_examples(), st.integers(0, 999))
-def test_without_tails_each_position_of_an_answer_is_hidden_in_one_of_the_copies(
-    examples: list[Example], seed: int
+@pytest.mark.parametrize("pairs", [1, 3])
+def test_without_tails_each_position_of_an_answer_is_hidden_in_one_of_a_pair_of_copies(
+    pairs: int, examples: list[Example], seed: int
 ) -> None:
-    batch = make_batch(examples, _traits(), END, random.Random(seed), Noise(tail=0.0, wrong=0.0))
+    batch = make_batch(examples, _traits(), END, random.Random(seed), Noise(tail=0.0, wrong=0.0, pairs=pairs))
     for row, example in enumerate(examples):
         at = (batch.labels[row] != NO_LOSS).nonzero().squeeze(1)
         hidden = batch.positions[row, at].tolist()
         end = -(-(len(example.prompt) + len(example.answer)) // BLOCK) * BLOCK
-        assert set(hidden) == set(range(len(example.prompt), end))
+        assert Counter(hidden) == dict.fromkeys(range(len(example.prompt), end), pairs)
 
 
 def test_a_noisy_block_is_scored_as_in_decoding(decoder: Decoder) -> None:
@@ -99,7 +101,8 @@ def test_with_full_attention_a_copy_sees_its_prompt_and_itself_alone() -> None:
     batch = make_batch(examples, decoder.traits, END, random.Random(3), Noise())
     with torch.inference_mode():
         trained = decoder.hidden(batch.tokens, batch.positions, batch.sight)
-        for row in range(4):
-            size = len(examples[row // 2].prompt) + -(-len(examples[row // 2].answer) // BLOCK) * BLOCK
+        for row in range(len(batch.tokens)):
+            example = examples[row // (len(batch.tokens) // len(examples))]
+            size = len(example.prompt) + -(-len(example.answer) // BLOCK) * BLOCK
             alone = decoder(batch.tokens[row : row + 1, :size], torch.arange(size)[None])
             torch.testing.assert_close(trained[row : row + 1, :size], alone, atol=1e-5, rtol=1e-4)
