@@ -1,36 +1,39 @@
-"""Observes a model on labelled documents that it was not trained on, leaf by leaf and row by row."""
+"""Observes a model on labelled documents that it was not trained on: each leaf, each row and each list."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from cinnabar.engine.filler import Filler
-from cinnabar.engine.models.reader.calibration import RecordSigns, Signs, signs_of
+from cinnabar.engine.models.reader.calibration import RecordSigns, signs_of
+from cinnabar.engine.models.reader.list_signs import chance_of
+from cinnabar.engine.models.reader.signs import Signs
 from cinnabar.engine.request import Filled, Request
 from cinnabar.engine.training.recipe import Recipe
 from cinnabar.engine.version import VALUES_VERSION
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.planning import chunks_for, passage_of
-from cinnabar.extraction.quality.evaluation import EvaluationSet, leaves_of
+from cinnabar.extraction.quality.evaluation import EvaluationSet, leaves_of, lists_of
 from cinnabar.extraction.quality.held_back import held_back_files, mark_of
 from cinnabar.extraction.records.merging import merge
 from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.schemas.pointers import above
 
 # Leaves and rows of one set, and characters, after which its further documents are skipped: long tables say little new,
 # and long contracts take long.
 _ENOUGH, _ENOUGH_TEXT = 3000, 600_000
-Family = Literal["values", "absences", "rows"]
+Family = Literal["values", "absences", "rows", "lists"]
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A leaf or a row that a model read: its signs, the model's probability, and its correctness."""
+    """A leaf, a row or a list that a model read: its signs, the model's probability, and its correctness."""
 
     name: str
     document: str
@@ -69,8 +72,12 @@ def observe(
         characters += len(passage.text)
         (result,) = engine.fill([Request(read.digest, form, passage)])
         if isinstance(result, Filled):
-            result = merge(form, pieces, [result])
-            found += _observations(labelled, files[path], result, signs_of(form, passage, result))
+            lists = signs_of(form, passage, result).lists
+            if (merged := merge(form, pieces, [result])).rows.keys() != result.rows.keys():
+                # The rows of this document became fewer, so that an inner list may have another place now.
+                lists = {pointer: signs for pointer, signs in lists.items() if _is_outer(pointer, result)}
+            signs = replace(signs_of(form, passage, merged), lists=lists)
+            found += _observations(labelled, files[path], merged, signs)
     return found
 
 
@@ -86,6 +93,15 @@ def _observations(
             yield Observation(name, file, family, leaf.confidence, right[pointer], own)
     for pointer, own in signs.rows.items():
         yield Observation(name, file, "rows", filled.rows[pointer][1], pointer in rows, own)
+    for one in lists_of(line, json.loads(filled.record), **labelled.options):
+        if one.pointer in signs.lists:
+            own = signs.lists[one.pointer]
+            yield Observation(name, file, "lists", round(chance_of(own), 4), one.complete, own)
+
+
+def _is_outer(pointer: str, filled: Filled) -> bool:
+    """Returns True if a list lies in no row."""
+    return not any(at in filled.rows for at in above(pointer))
 
 
 def _judged(

@@ -42,7 +42,7 @@ def is_known(filled: Filled) -> bool:
 def without_repeats(part: RecordPart) -> RecordPart:
     """Returns the part with one row for each thing, at the anchor of its first row."""
     rows = {array: [_inner(row) for row in own] for array, own in part.rows.items()}
-    return RecordPart(dict(part.leaves), {array: _united(own) for array, own in rows.items()})
+    return RecordPart(dict(part.leaves), {array: _united(own) for array, own in rows.items()}, dict(part.lists))
 
 
 def _inner(row: FoundRow) -> FoundRow:
@@ -138,9 +138,14 @@ def _same(one: _Read, other: _Read, count: Counter[Hashable]) -> bool:
 
 
 def _both(one: FoundRow, other: FoundRow) -> FoundRow:
-    """Unites two rows: the surer values, and the inner rows of both in the order of their anchors."""
+    """Unites two rows: the surer values, and the inner rows of both in the order of their anchors.
+
+    An inner list is as surely complete as the less sure one of the two.
+    """
     part = RecordPart(joined_leaves(one.part, other.part))
     for array in sorted({*one.part.rows, *other.part.rows}):
         within = [*one.part.rows.get(array, ()), *other.part.rows.get(array, ())]
         part.rows[array] = sorted(within, key=lambda row: row.anchor)
+    part.lists = {array: min(p.get(array, 1.0) for p in (one.part.lists, other.part.lists))
+                  for array in {*one.part.lists, *other.part.lists}}
     return FoundRow(min(one.anchor, other.anchor), max(one.probability, other.probability), part)

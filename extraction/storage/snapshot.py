@@ -66,6 +66,10 @@ _VIEWS = {
     " SELECT []::VARCHAR[] AS flags, 0.0::DOUBLE AS row_confidence WHERE false) AS f"
     " SEMI JOIN (SELECT document, schema_fingerprint, max(run_id) AS run_id FROM outcomes"
     " WHERE outcome = 'written' GROUP BY ALL) AS latest USING (document, schema_fingerprint, run_id)",
+    "lists": "SELECT path, f.document, f.schema_name, pointer, field, value_json::BIGINT AS items, f.confidence,"
+    " row_confidence, f.run_id, f.schema_fingerprint, f.engine_fingerprint FROM fields AS f"
+    " LEFT JOIN (SELECT path, document, schema_fingerprint, run_id FROM records)"
+    " USING (document, schema_fingerprint, run_id) WHERE origin = 'list'",
 }
 _WIDE = "SELECT * FROM {data} QUALIFY row_number() OVER (PARTITION BY document ORDER BY run_id DESC) = 1"
 _RECORDS = (

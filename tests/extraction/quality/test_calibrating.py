@@ -16,9 +16,9 @@ from cinnabar.engine.models.reader.calibration import (
     Calibration,
     Scale,
     load_calibration,
-    log_odds,
     save_calibration,
 )
+from cinnabar.engine.models.reader.signs import log_odds
 from cinnabar.engine.training.recipe import Recipe, SetRecipe, is_held_back
 from cinnabar.extraction.quality.calibrating import SIGNS, calibrate, fit, worth
 from cinnabar.extraction.quality.calibration_data import (

@@ -19,10 +19,10 @@ from cinnabar.engine.models.reader.calibration import (
     Scale,
     carry_calibration,
     load_calibration,
-    log_odds,
     save_calibration,
     signs_of,
 )
+from cinnabar.engine.models.reader.signs import log_odds
 from cinnabar.engine.request import Filled, Leaf, Request
 from cinnabar.extraction.sources import model_source
 from cinnabar.flows.cli.main import run
