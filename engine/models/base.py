@@ -35,8 +35,8 @@ class Row:
     """The beginning of an item of an array.
 
     `array` indexes `Form.arrays`; `parent` is the index, in the same list, of the row of the enclosing array, -1
-    outside of any; `anchor` is a character of the passage's text, or WHOLE. `taken` is False for a place that the model held for
-    a possible beginning and decided against: it is no row, but says how sure the list is whole.
+    outside of any; `anchor` is a character of the passage's text, or WHOLE. `taken` is False for a place that the model
+    held for a possible beginning and decided against: it is no row, but tells how sure the list is complete.
     """
 
     array: int

@@ -1,9 +1,9 @@
 """Fits the calibration of a model's probabilities on labelled documents that training never saw.
 
 Each leaf of a record, each row of a list and each list is observed once (`extraction/quality/calibration_data.py`): its
-signs, the model's own probability, and its correctness. Logistic scales are fitted to these observations. A set weighs by the
-square root of its size, so that a few sets with long tables do not decide alone. Cross-validation measures the fit on
-unseen kinds of documents: each part of the sets is judged by scales fitted on the others.
+signs, the model's own probability, and its correctness. Logistic scales are fitted to these observations. A set weighs
+by the square root of its size, so that a few sets with long tables do not decide alone. Cross-validation measures the
+fit on unseen kinds of documents: each part of the sets is judged by scales fitted on the others.
 """
 
 from __future__ import annotations
@@ -59,7 +59,10 @@ SIGNS: dict[Family, tuple[str, ...]] = {
         "record", "sure_values", "there", "absent_share", "fields", "length",
     ),
     "rows": ("posterior", "values", "best", "count", "empty", "record", "there", "rows"),
-    "lists": ("decided",),
+    "lists": (
+        "decided", "least", "next", "fewer", "values", "worst", "sums", "rows", "empty", "alike_share", "continues",
+        "numbering", "fields", "record", "there", "length",
+    ),
 }  # fmt: skip
 # Weight of the squared size of the weights, with signs scaled to a variance of one: a least weight, and one for each
 # leaf. Leaves of one kind of document are alike, so many of them say less than as many others: with the second weight

@@ -68,7 +68,9 @@ def _compared(
     truth = line["truth"]
     if zero_is_null:
         truth, record = _zeros_as_null(truth), _zeros_as_null(record)
-    also = {name: list(_scalars(value)) for name, value in (line.get("also_accepted") or {}).items()}
+    also: dict[str, Sequence[Any]] = {
+        name: list(_scalars(value)) for name, value in (line.get("also_accepted") or {}).items()
+    }
     return truth, record, also
 
 

@@ -1,8 +1,8 @@
 """Calibration: it turns a model's probabilities into confidences, the share of right values on unseen documents.
 
 A model is far too sure of itself on documents unlike its training documents. So the confidence of a value, an absence,
-a row or a list is a logistic function of several signs, the model's own probability first among them (Platt 1999, with more
-signs than one). The signs are log odds and marks. `cinnabar calibrate` fits their weights and writes them to
+a row or a list is a logistic function of several signs, the model's own probability first among them (Platt 1999, with
+more signs than one). The signs are log odds and marks. `cinnabar calibrate` fits their weights and writes them to
 `calibration.json` beside the model. The weight of the model's own probability is never below zero.
 """
 
