@@ -24,6 +24,7 @@ from cinnabar.flows.cli import (
     export,
     extract,
     flows,
+    forget,
     housekeeping,
     label,
     model,
@@ -55,6 +56,7 @@ app.command("runs", short_help="List runs.")(housekeeping.runs)
 app.command("status", short_help="Show the content of a folder.")(housekeeping.status)
 app.command("compact", short_help="Merge small files into large ones.")(housekeeping.compact)
 app.command("verify", short_help="Check files, checksums and records.")(housekeeping.verify)
+app.command("forget", short_help="Remove all that is stored of a document.")(forget.forget)
 app.add_typer(flows.flows_app, name="flows")
 app.add_typer(quarantine.quarantine_app, name="quarantine")
 app.add_typer(schema.schema_app, name="schema")
