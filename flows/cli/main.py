@@ -31,6 +31,7 @@ from cinnabar.flows.cli import (
     quarantine,
     results,
     schema,
+    text,
     train,
 )
 from cinnabar.flows.cli.console import harmless
@@ -49,6 +50,7 @@ app = typer.Typer(
 )
 app.command("extract", short_help="Read documents into tables.")(extract.extract)
 app.command("backfill", short_help="Bring records to a new version of a schema.")(backfill.backfill)
+app.command("text", short_help="Show what the parser reads from a file.")(text.text)
 app.command("sql", short_help="Query the results.")(results.sql)
 app.command("show", short_help="Show a record with its evidence.")(results.show)
 app.command("export", short_help="Write results as CSV, JSON Lines or Parquet.")(export.export)
