@@ -29,7 +29,7 @@ OFFLINE: dict[str, str | bool | int | float | list[str]] = {
 }
 
 #: The views of every snapshot, beside one for each schema, in order of creation.
-_VIEWS = {
+VIEWS = {
     "outcomes": "SELECT * FROM {outcomes}",
     # Not `ORDER BY finished NULLS LAST`: DuckDB 2.0.0 then gives the row with the NULL one time in ten.
     "runs": "SELECT * FROM {runs}"
@@ -140,7 +140,7 @@ def define_views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Se
         )
         or _NO_RECORDS
     )
-    for name, query in _VIEWS.items():
+    for name, query in VIEWS.items():
         connection.execute(f"CREATE VIEW {quoted(name)} AS {query.format_map(sources)}")
     shown = [entry for entry in committed if entry.schema_fingerprint in data]
     names = view_names(shown, reserved_words(connection))
@@ -229,4 +229,4 @@ def reserved_words(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
     """Returns the names, in lower case, that no view of records may have."""
     query = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
     words = {row[0] for row in connection.execute(query).fetchall()}
-    return frozenset(words | {*_VIEWS, "_snapshot"})
+    return frozenset(words | {*VIEWS, "_snapshot"})
