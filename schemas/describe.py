@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from cinnabar.schemas.automata.boolean import intersect
 from cinnabar.schemas.compile import CompiledSchema
+from cinnabar.schemas.decimals import inexact_multiples
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
 from cinnabar.schemas.loading import SchemaSource
 from cinnabar.schemas.reading.language import language
@@ -27,7 +28,7 @@ class Row:
 
 
 def describe(compiled: CompiledSchema, source: SchemaSource) -> list[Row]:
-    """Two rows for the whole schema, one for each place in document order, and one for each part left out."""
+    """Two rows for the whole schema, then one for each place in order, each part left out, and each warning."""
     form = compiled.form
     parts = [_number(len(form.slots) - len(form.choices), "slot"), _number(len(form.arrays), "array")]
     if form.choices:
@@ -45,6 +46,7 @@ def describe(compiled: CompiledSchema, source: SchemaSource) -> list[Row]:
     for pointer, what in compiled.unenforced:
         kind = "not checked" if what.endswith("not checked") else "not in the form"
         rows.append(Row(pointer or "/", kind, what))
+    rows += [Row(pointer, "warning", told) for pointer, told in inexact_multiples(source.schema)]
     return rows
 
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
+from cinnabar.schemas.decimals import DECIMALS
 from cinnabar.schemas.errors import SchemaError
 from cinnabar.schemas.reading.metaschema import check_schema, fingerprint
 from cinnabar.schemas.texts import read_schema
@@ -147,11 +148,12 @@ class _DecimalsAsNumbers(GenerateJsonSchema):
     """A generator that makes decimals JSON numbers with a fixed number of places, so their columns are decimals."""
 
     def decimal_schema(self, schema: Any) -> JsonSchemaValue:
-        places = schema.get("decimal_places")
-        places = DECIMAL_PLACES if places is None else places
-        found: JsonSchemaValue = {"type": "number", "multipleOf": float(f"1e-{places}") if places else 1}
-        if schema.get("multiple_of") is not None:
-            found["multipleOf"] = float(schema["multiple_of"])
+        places, multiple = schema.get("decimal_places"), schema.get("multiple_of")
+        found: JsonSchemaValue = {"type": "number"}
+        if multiple is not None:
+            found["multipleOf"] = float(multiple)
+        if multiple is None or places is not None:
+            found[DECIMALS] = DECIMAL_PLACES if places is None else places
         for bound, keyword in (
             ("ge", "minimum"),
             ("gt", "exclusiveMinimum"),
