@@ -10,6 +10,7 @@ import typer
 
 from cinnabar.flows.cli.results import Out
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.wording import counted
 
 
 def export(
@@ -47,7 +48,6 @@ def export(
     """
     from cinnabar.extraction.storage.exporting import export as write
     from cinnabar.extraction.storage.exporting import format_of
-    from cinnabar.flows.cli.console import counted
 
     if (view is None) == (sql is None):
         raise UsageError("expected the name of a view, or --sql with a query")

@@ -13,6 +13,7 @@ import typer
 
 from cinnabar.flows.cli.options import AsJson
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.wording import counted
 
 if TYPE_CHECKING:
     from cinnabar.extraction.quality.forgetting import ForgottenInSet
@@ -91,8 +92,6 @@ def _confirm(yes: bool, as_json: bool, found: Forgotten | None, drafted: list[Fo
 
 
 def _tell(verb: str, found: Forgotten | None, drafted: list[ForgottenInSet]) -> None:
-    from cinnabar.flows.cli.console import counted
-
     if found is not None:
         for path in found.paths:
             _say(path)

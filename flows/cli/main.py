@@ -13,6 +13,8 @@ import re
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
@@ -70,8 +72,19 @@ app.command("train", short_help="Train a model on labelled documents.")(train.tr
 app.command("calibrate", short_help="Fit a model's confidence on labelled documents.")(calibrate.calibrate)
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"cinnabar {version('cinnabar-extract')}")
+        raise typer.Exit
+
+
 @app.callback(invoke_without_command=True)
-def start(context: typer.Context) -> None:
+def start(
+    context: typer.Context,
+    _: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
     """Folders of PDFs and e-mails into tables, with the evidence behind every value."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())

@@ -252,14 +252,21 @@ def test_a_pipe_is_not_waited_for(folder: Path) -> None:
     assert problem is not None and problem.code == "not_a_file"
 
 
+def test_an_empty_folder_is_a_run_without_inputs_and_loads_no_model(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty" / ".hidden").mkdir(parents=True)
+    (tmp_path / "empty" / ".hidden" / "a.txt").write_text("Anna")
+    loads = Loads()
+    done = extract([tmp_path / "empty"], SOURCE, tmp_path / "out", loads.source())
+    assert (done.inputs, done.written, done.quarantined, done.skipped, loads.count) == (0, 0, 0, 0, 0)
+    both = extract([tmp_path / "empty", folder], SOURCE, tmp_path / "out", loads.source())
+    assert both.inputs > 0
+
+
 def test_wrong_use_is_an_error_before_any_file_is_made(folder: Path, tmp_path: Path) -> None:
-    out, empty = tmp_path / "out", tmp_path / "empty"
-    empty.mkdir()
+    out = tmp_path / "out"
     loads = Loads()
     with pytest.raises(UsageError, match="no such file"):
         extract([tmp_path / "nowhere"], SOURCE, out, loads.source())
-    with pytest.raises(UsageError, match="holds no files"):
-        extract([folder, empty], SOURCE, out, loads.source())
     assert not out.exists()
     with pytest.raises(UsageError, match="cannot be written"):
         extract([folder], SOURCE, folder / "0.txt", loads.source())

@@ -27,7 +27,7 @@ def test_a_set_is_drafted_corrected_and_scored(
     assert f"3 drafts in {own}/drafts; " in printed.out and f"cinnabar truth {own}" in printed.out
     assert "docs/broken.pdf: truncated" in printed.err
     assert run(["truth", own]) == 0
-    assert "0 drafts taken, 3 not checked yet; 0 documents have a truth" in capsys.readouterr().out
+    assert "0 drafts taken, 3 not checked yet; 0 documents with a truth" in capsys.readouterr().out
     corrected(tmp_path / "own")
     assert run(["truth", own]) == 0
     assert "3 drafts taken" in capsys.readouterr().out
