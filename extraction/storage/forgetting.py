@@ -31,6 +31,7 @@ from cinnabar.extraction.storage.broken_files import ASIDE, within
 from cinnabar.extraction.storage.files import failures, reading, write_whole
 from cinnabar.extraction.storage.manifest import Manifest, StoredFile
 from cinnabar.extraction.storage.reading import connect
+from cinnabar.extraction.storage.spelling import Spelling
 from cinnabar.extraction.storage.store import Store
 from cinnabar.schemas.errors import UsageError
 
@@ -98,8 +99,9 @@ def named(out: Path, document: str) -> Named:
 
     Raises UsageError if no document or several documents match.
     """
-    spellings = [tables.printable(text) for text in (document, os.path.normpath(document))]
-    path = spellings[-1]
+    path = os.path.normpath(document)
+    spellings = [tables.printable(text) for text in (document, path, Spelling.of(out)(document))]
+    path = tables.printable(path)
     prefix = document.casefold() if _DIGEST.fullmatch(document.casefold()) else None
     with connect(out) as connection:
 

@@ -34,7 +34,7 @@ def test_a_set_is_drafted_corrected_and_scored(
     assert run(["eval", own, "--model", str(tiny_model), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["documents"] == 3
     assert run([*asked, "--model", str(tiny_model)]) == 0
-    assert "nothing new to draft: 3 documents were drafted before, 1 not read" in capsys.readouterr().out
+    assert "nothing new to draft: 3 documents drafted before, 1 not read" in capsys.readouterr().out
 
 
 def test_wrong_drafts_are_named_with_file_line_and_place(
