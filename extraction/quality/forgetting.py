@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from cinnabar.extraction.quality.truth import drafted_file, drafts_of, known_files, truths_of, write_truths
+from cinnabar.extraction.quality.truth import drafted_file, drafts_of, known_files, truth_lines, write_truths
 from cinnabar.extraction.storage.files import failures
 from cinnabar.schemas.errors import UsageError
 
@@ -34,7 +34,7 @@ def forget_in_set(
         raise UsageError(f"--set {folder}: expected a set with schema.json, as `cinnabar label` makes it")
     held = {name for name in known_files(folder) | _files(folder) if _is(folder / name, name, document, digests)}
     drafts = [path for path in drafts_of(folder) if drafted_file(path) in held]
-    lines = truths_of(folder)
+    lines = truth_lines(folder)
     kept = [line for line in lines if line["file"] not in held]
     # The copy goes last, because its bytes tell which document this is.
     going = [*(path.with_suffix(".html") for path in drafts), *drafts, *(folder / name for name in sorted(held))]

@@ -71,7 +71,7 @@ def accept(folder: Path) -> Accepted:
             taken[file] = {k: draft[k] for k in ("file", "truth", "also_accepted") if k in draft}
         else:
             waiting.append(name)
-    kept = [line for line in truths_of(folder) if line["file"] not in drafted]
+    kept = [line for line in truth_lines(folder) if line["file"] not in drafted]
     lines = [*kept, *taken.values()]
     if not problems and lines:
         write_truths(folder, lines)
@@ -85,7 +85,7 @@ def drafts_of(folder: Path) -> list[Path]:
 
 def known_files(folder: Path) -> set[str]:
     """Returns the documents of a set that have a truth or a draft; a malformed draft counts by its `file` entry."""
-    known = {line["file"] for line in truths_of(folder)}
+    known = {line["file"] for line in truth_lines(folder)}
     return known | {file for path in drafts_of(folder) if (file := drafted_file(path)) is not None}
 
 
@@ -161,7 +161,7 @@ def _problems(folder: Path, name: str, text: str, validator: Validator) -> Itera
             yield DraftProblem(name, line, violation.pointer, violation.message)
 
 
-def truths_of(folder: Path) -> list[dict[str, Any]]:
+def truth_lines(folder: Path) -> list[dict[str, Any]]:
     """Returns the lines of a set's truth. Raises UsageError if one is malformed."""
     path = folder / "truth.jsonl"
     if not path.is_file():

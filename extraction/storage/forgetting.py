@@ -41,7 +41,7 @@ _DIGEST = re.compile(r"[0-9a-f]{4,64}")
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class DocumentNames:
     """A document to forget: its digests (several if its path held other bytes in another run) and all its paths."""
 
     digests: tuple[str, ...]
@@ -94,7 +94,7 @@ def forget(out: Path, document: str, *, dry_run: bool = False) -> Forgotten:
     return found
 
 
-def named(out: Path, document: str) -> Named:
+def named(out: Path, document: str) -> DocumentNames:
     """Returns the document that this path, end of a path or beginning of a digest names.
 
     Raises UsageError if no document or several documents match.
@@ -124,7 +124,7 @@ def named(out: Path, document: str) -> Named:
         else:
             raise UsageError(f"{document}: no document of this path or digest in {out}; `outcomes` lists all documents")
         others = texts("path FROM outcomes WHERE list_contains(?, document)", list(digests))
-    return Named(digests, tuple(sorted({*paths, *others})))
+    return DocumentNames(digests, tuple(sorted({*paths, *others})))
 
 
 def _ambiguous(document: str, found: Sequence[str]) -> UsageError:
@@ -132,7 +132,7 @@ def _ambiguous(document: str, found: Sequence[str]) -> UsageError:
     return UsageError(f"{document}: fits {len(found)} documents ({some}); give more of it")
 
 
-def _found(out: Path, one: Named, committed: Sequence[Manifest]) -> Forgotten:
+def _found(out: Path, one: DocumentNames, committed: Sequence[Manifest]) -> Forgotten:
     rows: Counter[str] = Counter()
     quarantined = batches = 0
     for entry in committed:
@@ -156,7 +156,7 @@ def _found(out: Path, one: Named, committed: Sequence[Manifest]) -> Forgotten:
     )
 
 
-def _of(rows: pa.Table | pa.RecordBatch, one: Named | Forgotten) -> Any:
+def _of(rows: pa.Table | pa.RecordBatch, one: DocumentNames | Forgotten) -> Any:
     """Returns which of these rows are of the document: by digest, or by path if a row has no digest."""
     digests = rows.column("document") if "document" in rows.schema.names else pa.nulls(len(rows), pa.string())
     mine = pc.is_in(digests, value_set=pa.array(one.digests, pa.string()))
@@ -166,7 +166,7 @@ def _of(rows: pa.Table | pa.RecordBatch, one: Named | Forgotten) -> Any:
     return mine
 
 
-def _rows_of(out: Path, file: StoredFile, one: Named | Forgotten) -> int:
+def _rows_of(out: Path, file: StoredFile, one: DocumentNames | Forgotten) -> int:
     """Returns the number of this file's rows of the document; of `runs`, that name its path."""
     path = out / file.path
     with reading(path):
@@ -243,14 +243,14 @@ def _blanked(arguments: str | None, paths: Sequence[str]) -> str | None:
     return orjson.dumps(found).decode() if changed else arguments
 
 
-def _aside(out: Path, one: Named) -> Iterator[str]:
+def _aside(out: Path, one: DocumentNames) -> Iterator[str]:
     """Yields the batches in `aside/` that hold the document, or that cannot be read and so may hold it."""
     for folder in sorted((out / ASIDE).glob("*")):
         if any(_may_hold(path, one) for path in folder.glob("*.parquet")):
             yield within(out, folder)
 
 
-def _may_hold(path: Path, one: Named) -> bool:
+def _may_hold(path: Path, one: DocumentNames) -> bool:
     try:
         rows = pq.read_table(path)
         if "arguments" in rows.column_names:
