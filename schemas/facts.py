@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-#: The kinds of a fact's value. A moment is a date and time with its offset (RFC 3339); lists are in the document's order.
+#: The kinds of a fact's value. A moment is a date and time with its offset (RFC 3339).
 FactKind = Literal["text", "texts", "integer", "integers", "moment"]
 FactValue = str | int | tuple[str, ...] | tuple[int, ...]
 

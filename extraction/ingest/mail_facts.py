@@ -46,7 +46,7 @@ def mail_facts(root: Entity, printed: Printed) -> dict[str, Fact]:
     names, sizes = [], []
     for entity in attachments(root):
         names.append(entity.name)
-        sizes.append(size_of(entity))
+        sizes.append(decoded_size(entity))
     found["mail.attachments.name"] = Fact(tuple(names))
     found["mail.attachments.size"] = Fact(tuple(sizes))
     found["mail.attachments.count"] = Fact(len(names))
@@ -54,7 +54,10 @@ def mail_facts(root: Entity, printed: Printed) -> dict[str, Fact]:
 
 
 def attachments(root: Entity) -> Iterator[Entity]:
-    """Yields the parts that the sender marked as attachments or gave a file name; a mail within the mail is one part."""
+    """Yields the parts that the sender marked as attachments or gave a file name.
+
+    A mail within the mail is one part.
+    """
     waiting = [root]
     while waiting:
         entity = waiting.pop()
@@ -64,7 +67,7 @@ def attachments(root: Entity) -> Iterator[Entity]:
             yield entity
 
 
-def size_of(entity: Entity) -> int:
+def decoded_size(entity: Entity) -> int:
     """Returns the bytes of a part with its transfer encoding undone."""
     encoding = str(entity.message.get("content-transfer-encoding", "")).strip().lower()
     if encoding == "base64":
