@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 
@@ -20,6 +20,7 @@ _NOT_BASE64 = bytes(set(range(256)) - set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghij
 
 #: The printed values of each header: their texts, and their places [start, end) in the document's text.
 Printed = Mapping[str, Sequence[tuple[str, tuple[int, int]]]]
+_Values = Sequence[tuple[str, tuple[int, int]]]
 
 
 def mail_facts(root: Entity, printed: Printed) -> dict[str, Fact]:
@@ -87,22 +88,18 @@ def _people(root: Entity, header: str) -> list[Address]:
 
 
 def _add_people(
-    found: dict[str, Fact], fact: str, people: Sequence[Address], printed: Iterable[tuple[str, tuple[int, int]]],
-    single: bool = False,
-) -> None:  # fmt: skip
+    found: dict[str, Fact], fact: str, people: Sequence[Address], printed: _Values, single: bool = False
+) -> None:
     """Adds addresses and names as two facts of one length."""
-    printed = list(printed)
-    if not people:
-        return
     for part, texts in (("address", [one.address for one in people]), ("name", [one.name for one in people])):
         spans = tuple(_places(texts, printed))
         if not single:
             found[f"{fact}.{part}"] = Fact(tuple(texts), spans)
-        elif texts[0]:
+        elif texts and texts[0]:
             found[f"{fact}.{part}"] = Fact(texts[0], spans)
 
 
-def _places(texts: Sequence[str], printed: Sequence[tuple[str, tuple[int, int]]]) -> Iterator[tuple[int, int]]:
+def _places(texts: Sequence[str], printed: _Values) -> Iterator[tuple[int, int]]:
     """Yields the place of each text in the printed headers: its own, else that of the whole header it may be in."""
     if not printed:
         return

@@ -43,7 +43,10 @@ def is_known(filled: Filled, facts: Collection[int]) -> bool:
 
 
 def without_repeats(part: RecordPart, counted: frozenset[int] = frozenset()) -> RecordPart:
-    """Returns the part with one row for each thing, at the anchor of its first row; `counted` lists stay as they are."""
+    """Returns the part with one row for each thing, at the anchor of its first row.
+
+    The lists of `counted` stay as they are.
+    """
     rows = {array: [_inner(row) for row in own] for array, own in part.rows.items()}
     united = {array: own if array in counted else _united(own) for array, own in rows.items()}
     return RecordPart(dict(part.leaves), united)
