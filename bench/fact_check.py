@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from email.header import decode_header, make_header
 from email.message import EmailMessage
 from email.utils import getaddresses, parsedate_to_datetime
 from pathlib import Path
@@ -85,9 +86,10 @@ def other_reading(data: bytes) -> dict[str, Any]:
 def _people(mail: EmailMessage, header: str, part: str) -> list[str]:
     structured = [one for value in mail.get_all(header, []) for one in value.addresses]
     if part == "address":
-        return [one.addr_spec for one in structured]
-    # A name in a comment is no display name of the newer interface.
-    plain = getaddresses([str(value) for value in mail.get_all(header, [])])
+        return ["" if one.addr_spec == "<>" else one.addr_spec for one in structured]
+    # A name in a comment is no display name of the newer interface, and it drops the comment.
+    raw = [value for name, value in mail.raw_items() if name.lower() == header.lower()]
+    plain = getaddresses([str(make_header(decode_header(value))) for value in raw])
     comments = [name for name, _ in plain] if len(plain) == len(structured) else [""] * len(structured)
     return [one.display_name or comment for one, comment in zip(structured, comments, strict=True)]
 
@@ -128,15 +130,23 @@ def _attachments(mail: EmailMessage) -> Iterator[EmailMessage]:
             yield part
 
 
-def _size(part: EmailMessage) -> int:
+def _size(part: EmailMessage) -> int | None:
+    """Returns the bytes of a part; None for a mail within the mail, of which the other reader has no bytes."""
     if part.get_content_maintype() == "message":
-        return len(part.get_payload(0).as_bytes())
+        return None
     content = part.get_payload(decode=True)
     return len(content) if isinstance(content, bytes) else 0
 
 
+def _agree(own: Any, other: Any) -> bool:
+    """Returns True for equal values; an item that the other reader cannot tell agrees with any."""
+    if isinstance(own, list) and isinstance(other, list):
+        return len(own) == len(other) and all(b is None or a == b for a, b in zip(own, other, strict=True))
+    return bool(own == other)
+
+
 _READERS: dict[str, Any] = {
-    "mail.from.address": lambda mail: next(iter(_people(mail, "From", "address")), None),
+    "mail.from.address": lambda mail: next(iter(_people(mail, "From", "address")), None) or None,
     "mail.from.name": lambda mail: next(iter(_people(mail, "From", "name")), None) or None,
     "mail.to.address": lambda mail: _people(mail, "To", "address"),
     "mail.to.name": lambda mail: _people(mail, "To", "name"),
@@ -170,7 +180,7 @@ def compare(paths: Sequence[Path], workers: int = 1) -> tuple[int, int, Agreemen
             for name in COMPARED:
                 if name not in other:
                     agreement.unread[name] += 1
-                elif own[name] == other[name]:
+                elif _agree(own[name], other[name]):
                     agreement.exact[name] += 1
                 else:
                     agreement.differing[name] += 1

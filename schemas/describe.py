@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cinnabar.schemas.automata.boolean import intersect
+from cinnabar.schemas.bindings import proposals
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
 from cinnabar.schemas.loading import SchemaSource
 from cinnabar.schemas.reading.language import language
+from cinnabar.schemas.reading.schema_object import BINDING
 from cinnabar.schemas.reading.shape import Boolean, Number
 
 #: The names of alternatives that a row shows, at most.
@@ -27,7 +29,7 @@ class Row:
 
 
 def describe(compiled: CompiledSchema, source: SchemaSource) -> list[Row]:
-    """Two rows for the whole schema, one for each place in document order, and one for each part left out."""
+    """Two rows for the whole schema, one for each place in document order, one for each part left out or like a fact."""
     form = compiled.form
     parts = [_number(len(form.slots) - len(form.choices), "slot"), _number(len(form.arrays), "array")]
     if form.choices:
@@ -45,6 +47,9 @@ def describe(compiled: CompiledSchema, source: SchemaSource) -> list[Row]:
     for pointer, what in compiled.unenforced:
         kind = "not checked" if what.endswith("not checked") else "not in the form"
         rows.append(Row(pointer or "/", kind, what))
+    for one in proposals(form):
+        what = f'"{BINDING}": "{one.fact}" would take it from the document\'s facts (docs/facts.md)'
+        rows.append(Row(one.pointer, "may be a fact", what))
     return rows
 
 
@@ -110,6 +115,8 @@ def _count(node: ArrayNode) -> str:
 
 
 def _enforced(node: Node) -> str:
+    if isinstance(node, (Slot, ArrayNode)) and node.binding is not None:
+        return f"the fact {node.binding.fact}, no model is asked; {_enforced(replace(node, binding=None))}"
     if isinstance(node, ObjectNode):
         if not node.properties:
             return "open properties" if node.rest else "no property is described"

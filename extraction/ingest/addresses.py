@@ -23,7 +23,7 @@ _ROUTE = re.compile(r"^\s*@[^:]*:")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address of a header; `name` is empty if the mail gives none."""
+    """An address of a header; `name` and `address` are empty if the mail gives none, as in `MAILER-DAEMON <>`."""
 
     name: str
     address: str
@@ -32,7 +32,7 @@ class Address:
 def addresses(raw: str) -> list[Address]:
     """Returns the addresses in a header's raw value, in order; members of groups count, names of groups do not.
 
-    A text without "@" counts only in angle brackets. `raw` may hold bytes as surrogates.
+    A text without "@" counts in angle brackets, or if it is one word. `raw` may hold bytes as surrogates.
     """
     raw = raw[:_MAX_VALUE]
     found = _Reader(raw).read()
@@ -121,7 +121,9 @@ class _Reader:
             name = _words("".join(_unquoted(part) for part in self._phrase)) or _words(self._comment)
         else:
             address, name = _compact("".join(self._phrase)), _words(self._comment)
-        if address and (self._angle is not None or "@" in address):
+        # A mailbox of the server itself has no "@"; a phrase of several words is no address.
+        bare = "@" in address or (len(self._phrase) - self._phrase.count(" ") == 1 and "=?" not in address)
+        if (address and (self._angle is not None or bare)) or (self._angle is not None and name):
             self._found.append(Address(name, decode_header(address)[0]))
         self._begin()
 
