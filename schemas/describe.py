@@ -29,7 +29,10 @@ class Row:
 
 
 def describe(compiled: CompiledSchema, source: SchemaSource) -> list[Row]:
-    """Two rows for the whole schema, one for each place in document order, one for each part left out or like a fact."""
+    """Two rows for the whole schema, one for each place in document order, one for each part left out.
+
+    The last rows propose facts for fields with names like theirs.
+    """
     form = compiled.form
     parts = [_number(len(form.slots) - len(form.choices), "slot"), _number(len(form.arrays), "array")]
     if form.choices:

@@ -129,7 +129,9 @@ class _Reader:
 
 
 def _compact(address: str) -> str:
-    """Returns an address without its blanks; those in quotes stay."""
+    """Returns an address without its blanks; those in quotes, and between words that are no address, stay."""
+    if "@" not in address:
+        return " ".join(address.split())
     pieces = re.split(r'("[^"]*")', address)
     return "".join(piece if piece.startswith('"') else "".join(piece.split()) for piece in pieces)
 
