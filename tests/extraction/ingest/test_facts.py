@@ -136,10 +136,9 @@ NAMES = st.text(st.sampled_from('ab ü,;<>@"\\().:界'), max_size=12)
 def test_addresses_that_the_standard_library_writes_are_read_back(people: list[tuple[str, str]]) -> None:
     sound = (one for one in people if ".." not in one[1] and one[1][0] != ".")
     people = [(" ".join(name.split()), address) for name, address in sound]
-    made = EmailMessage(policy=email.policy.SMTP)
-    made["To"] = [Address(name, addr_spec=address) for name, address in people]
-    made.set_content("words")
-    raw = email.message_from_bytes(made.as_bytes())["To"] or ""
+    # One by one: the library itself breaks a list with a comma between encoded words.
+    written = (str(mail(To=Address(name, addr_spec=address))) for name, address in people)
+    raw = ", ".join(text.removeprefix("To: ").split("\nContent-Type")[0] for text in written)
     assert [(one.name, one.address) for one in addresses(raw)] == people
 
 

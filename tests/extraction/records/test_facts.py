@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from email.message import EmailMessage
 from pathlib import Path
@@ -43,7 +44,7 @@ from cinnabar.extraction.storage.verification import verify
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.bindings import bound_places
 from cinnabar.schemas.facts import FACTS
-from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.form.form import Form, ObjectNode
 
 TEXT = {"type": ["string", "null"]}
 ROWS = {"type": "array", "items": {"type": "object", "properties": {"id": TEXT}, "required": ["id"]}}
@@ -96,7 +97,7 @@ def record_of(outcome: Outcome) -> dict[str, Any]:
 
 
 class Asked(ReadingModel):
-    """Note the slots whose values are wanted, and refuse to look for rows that are known."""
+    """Note the slots whose values are wanted, and find rows for lists of objects alone."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -108,7 +109,8 @@ class Asked(ReadingModel):
         return super().score(forms, memories, rows, canvas)
 
     def find_rows(self, forms: Any, memories: Any) -> list[list[Row]]:
-        return super().find_rows(forms, memories)
+        plain = [replace(form, arrays=tuple(a for a in form.arrays if isinstance(a.item, ObjectNode))) for form in forms]
+        return super().find_rows(plain, memories)
 
 
 SCHEMA = of(
