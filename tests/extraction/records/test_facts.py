@@ -109,7 +109,8 @@ class Asked(ReadingModel):
         return super().score(forms, memories, rows, canvas)
 
     def find_rows(self, forms: Any, memories: Any) -> list[list[Row]]:
-        plain = [replace(form, arrays=tuple(a for a in form.arrays if isinstance(a.item, ObjectNode))) for form in forms]
+        lists = [tuple(a for a in form.arrays if isinstance(a.item, ObjectNode)) for form in forms]
+        plain = [replace(form, arrays=own) for form, own in zip(forms, lists, strict=True)]
         return super().find_rows(plain, memories)
 
 
