@@ -15,6 +15,8 @@ from cinnabar.engine.request import Request
 from cinnabar.extraction.chunking import chunks, overlap_of
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.planning import passage_of
+from cinnabar.extraction.records.facts import FactValues
+from cinnabar.schemas.bindings import bound_places
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.wording import counted
 
@@ -85,4 +87,5 @@ def estimate_cost(
 
 def _requests(document: Document, form: Form, limit: int) -> list[Request]:
     pieces = chunks(document, limit, overlap_of(limit), tokens_of)
-    return [Request("", form, passage_of(document, c.start, c.end)) for c in pieces]
+    facts = FactValues.of(document, bound_places(form))
+    return [facts.request("", form, passage_of(document, c.start, c.end)) for c in pieces]

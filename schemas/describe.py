@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cinnabar.schemas.automata.boolean import intersect
+from cinnabar.schemas.bindings import proposals
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.decimals import inexact_multiples
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
 from cinnabar.schemas.loading import SchemaSource
 from cinnabar.schemas.reading.language import language
+from cinnabar.schemas.reading.schema_object import BINDING
 from cinnabar.schemas.reading.shape import Boolean, Number
 from cinnabar.schemas.wording import counted
 
@@ -29,7 +31,10 @@ class Row:
 
 
 def describe(compiled: CompiledSchema, source: SchemaSource) -> list[Row]:
-    """Two rows for the whole schema, then one for each place in order, each part left out, and each warning."""
+    """Two rows for the whole schema, then one for each place in order, each part left out, and each warning.
+
+    The last rows propose facts for fields with names like theirs.
+    """
     form = compiled.form
     parts = [counted(len(form.slots) - len(form.choices), "slot"), counted(len(form.arrays), "array")]
     if form.choices:
@@ -48,6 +53,9 @@ def describe(compiled: CompiledSchema, source: SchemaSource) -> list[Row]:
         kind = "not checked" if what.endswith("not checked") else "not in the form"
         rows.append(Row(pointer or "/", kind, what))
     rows += [Row(pointer, "warning", told) for pointer, told in inexact_multiples(source.schema)]
+    for one in proposals(form):
+        what = f'"{BINDING}": "{one.fact}" would take it from the document\'s facts (docs/facts.md)'
+        rows.append(Row(one.pointer, "may be a fact", what))
     return rows
 
 
@@ -109,6 +117,8 @@ def _count(node: ArrayNode) -> str:
 
 
 def _enforced(node: Node) -> str:
+    if isinstance(node, (Slot, ArrayNode)) and node.binding is not None:
+        return f"the fact {node.binding.fact}, no model is asked; {_enforced(replace(node, binding=None))}"
     if isinstance(node, ObjectNode):
         if not node.properties:
             return "open properties" if node.rest else "no property is described"

@@ -18,7 +18,8 @@ from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.files import failures, write_whole
 from cinnabar.extraction.storage.manifest import Manifest
 from cinnabar.extraction.storage.names import identifier, literal, quoted
-from cinnabar.extraction.storage.schema_versions import united_source
+from cinnabar.extraction.storage.schema_versions import sql_type, united_source
+from cinnabar.extraction.storage.tables import DOCUMENTS
 from cinnabar.schemas.errors import RunError, UsageError
 
 DATABASE = "cinnabar.duckdb"
@@ -36,7 +37,8 @@ VIEWS = {
     # Not `ORDER BY finished NULLS LAST`: DuckDB 2.0.0 then gives the row with the NULL one time in ten.
     "runs": "SELECT * FROM {runs}"
     " QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY finished IS NULL) = 1",
-    "documents": "SELECT * FROM {documents}"
+    # Older files lack the columns of facts.
+    "documents": "SELECT * FROM (SELECT * FROM {documents} UNION ALL BY NAME SELECT {nulls} WHERE false)"
     " QUALIFY row_number() OVER (PARTITION BY document ORDER BY run_id DESC) = 1",
     # The present quarantine: no later run has written or judged these documents.
     "quarantine": "SELECT run_id, path, code, detail, pointers, document, schema_name, schema_fingerprint,"
@@ -142,6 +144,7 @@ def define_views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Se
         )
         or _NO_RECORDS
     )
+    sources["nulls"] = ", ".join(f"CAST(NULL AS {sql_type(f.type)}) AS {quoted(f.name)}" for f in DOCUMENTS)
     for name, query in VIEWS.items():
         connection.execute(f"CREATE VIEW {quoted(name)} AS {query.format_map(sources)}")
     shown = [entry for entry in committed if entry.schema_fingerprint in data]

@@ -57,6 +57,8 @@ def check_schema(
 ) -> None:
     """Show the form of a schema, the constraint of each place, and the parts that the form leaves out.
 
+    The last rows propose fields that could be facts of the document, by their names and types.
+
     Exit status 2, with the JSON pointer of the keyword and the reason, if the schema cannot be enforced or no
     record meets it.
 
