@@ -18,6 +18,7 @@ from cinnabar.extraction.planning import passage_of
 from cinnabar.extraction.records.facts import FactValues
 from cinnabar.schemas.bindings import bound_places
 from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.wording import counted
 
 if TYPE_CHECKING:
     from cinnabar.extraction.ingest.message import Message
@@ -48,13 +49,13 @@ class CostEstimate:
         tokens = f"{self.input_tokens:,} tokens in, {self.output_tokens:,} out"
         told = f"({tokens}; from a sample of {self.read})"
         if self.cost is None or self.dearest is None:
-            return f"{self.documents} documents, {about} {told} at unknown prices (set --prices)"
+            return f"{counted(self.documents, 'document')}, {about} {told} at unknown prices (set --prices)"
         enough, most = (
             amount.quantize(Decimal("0.0001"), ROUND_UP)
             for amount in (self.cost + self.dearest, self.dearest)
         )
         room = f"one request may cost up to ${most}, so all need a --budget of about ${enough}"
-        return f"{self.documents} documents, {about} ${self.cost:.4f} {told}; {room}"
+        return f"{counted(self.documents, 'document')}, {about} ${self.cost:.4f} {told}; {room}"
 
 
 def estimate_cost(

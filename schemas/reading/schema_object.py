@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cinnabar.schemas.canonical import json_text
+from cinnabar.schemas.decimals import DECIMALS
 from cinnabar.schemas.judging.dialects import Entry
 from cinnabar.schemas.judging.resources import Place
 from cinnabar.schemas.pointers import escape
@@ -15,7 +16,7 @@ from cinnabar.schemas.reading.shape import Binding, Notes
 #: The keywords for each JSON type; a schema without `type` is read as of the types of its keywords.
 ABOUT = {
     "string": ("pattern", "format", "minLength", "maxLength", "contentEncoding", "contentMediaType"),
-    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", DECIMALS),
     "object": (
         "properties", "required", "additionalProperties", "patternProperties", "propertyNames",
         "minProperties", "maxProperties", "dependentRequired", "dependentSchemas", "unevaluatedProperties",
