@@ -15,11 +15,21 @@ if TYPE_CHECKING:
     from cinnabar.extraction.pipeline import Read
 
 
-class BatchReader:
-    """Parses batches of inputs in `workers` processes, which start at the first use. A context manager."""
+# Most characters of the documents that are kept for a batch of their own, with 8 bytes for each character.
+_KEPT = 20_000_000
 
-    def __init__(self, batches: Sequence[Sequence[Input]], workers: int) -> None:
-        self._batches, self._workers = batches, workers
+
+class BatchReader:
+    """Parses batches of inputs in `workers` processes, which start at the first use.
+
+    Batches may be added meanwhile. Documents of more than `max_tokens` words are refused. A context manager.
+    """
+
+    def __init__(
+        self, batches: Sequence[Sequence[Input]], workers: int, max_tokens: int | None = None
+    ) -> None:
+        self._batches, self._workers, self._max_tokens = batches, workers, max_tokens
+        self._kept: dict[str, Read] = {}
         self._ahead = ThreadPoolExecutor(1, thread_name_prefix="reader")
         self._pool: ParserPool | None = None
         self._reading: dict[int, Future[list[Read]]] = {}
@@ -38,7 +48,7 @@ class BatchReader:
     def pool(self) -> ParserPool:
         """Returns the pool of parser processes; the first call starts it."""
         if self._pool is None:
-            self._pool = ParserPool(self._workers)
+            self._pool = ParserPool(self._workers, max_tokens=self._max_tokens)
         return self._pool
 
     def read(self, number: int) -> list[Read]:
@@ -48,13 +58,25 @@ class BatchReader:
             self._reading[number + 1] = self._begin(number + 1)
         return reading.result()
 
+    def keep(self, reads: Sequence[Read]) -> None:
+        """Keeps parsed documents for later batches, as far as there is room; the others will be parsed again."""
+        for one in reads:
+            if sum(map(_length, self._kept.values())) + _length(one) <= _KEPT:
+                self._kept[one.path] = one
+
     def parse(self, items: Sequence[Input]) -> list[Read]:
         """Returns these inputs parsed."""
         from cinnabar.extraction.pipeline import Read
 
+        if len(items) == 1 and (kept := self._kept.pop(items[0].path, None)) is not None:
+            return [kept]
         found = self.pool.parse_many([item.content for item in items])
         return [Read(item.path, item.digest, read) for item, (_, read) in zip(items, found, strict=True)]
 
     def _begin(self, number: int) -> Future[list[Read]]:
         _ = self.pool  # the pool's processes must start in this thread, not in the reader's
         return self._ahead.submit(self.parse, self._batches[number])
+
+
+def _length(read: Read) -> int:
+    return 0 if isinstance(read.found, Exception) else len(read.found.text)

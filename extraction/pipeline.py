@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from cinnabar.engine.filler import Filler
+from cinnabar.engine.filler import Filler, Metered
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
 from cinnabar.extraction.chunking import Chunk
 from cinnabar.extraction.documents import Document, Evidence
-from cinnabar.extraction.planning import chunks_for, passage_of
+from cinnabar.extraction.filling import LONG, Asked, fill_documents
+from cinnabar.extraction.planning import chunks_for, passage_of, tokens_of
 from cinnabar.extraction.records.evidence import evidence_of, page_of
 from cinnabar.extraction.records.indirect_evidence import row_region, words_behind
 from cinnabar.extraction.records.merging import merge
@@ -37,7 +39,8 @@ class Job:
 
     `context` limits the tokens of a chunk; None means as many as the model holds. `on_missing` decides the outcome of a
     record that lacks a value its schema demands. `run_batch` quarantines a record with a leaf or row below
-    `min_confidence`. Before that it asks `tier` for the values that `engine` is not sure of.
+    `min_confidence`. Before that it asks `tier` for the values that `engine` is not sure of. It quarantines a document
+    of more than `max_tokens`, and one that the model works on for more than `max_seconds`; None sets no limit.
     """
 
     compiled: CompiledSchema
@@ -47,46 +50,78 @@ class Job:
     context: int | None = None
     min_confidence: float = 0.0
     tier: Tier | None = None
+    max_tokens: int | None = None
+    max_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
     """The outcomes of a batch in the order of its inputs, the denoising steps of its requests, and the counts of
-    documents and fields that went to the stronger model."""
+    documents and fields that went to the stronger model.
+
+    `set_aside` maps the places of inputs without an outcome in the batch to their tokens: long documents, which others
+    overtake.
+    """
 
     outcomes: list[Outcome]
     steps: int = 0
     escalated: Escalated = field(default_factory=Escalated)
+    set_aside: Mapping[int, int] = field(default_factory=dict)
 
 
-def run_batch(read: Sequence[Read], job: Job) -> Batch:
-    """Returns one outcome for each input; an error or a failure of one document ends in its own outcome."""
+def run_batch(read: Sequence[Read], job: Job, set_aside: bool = False) -> Batch:
+    """Returns one outcome for each input; an error or a failure of one document ends in its own outcome.
+
+    With `set_aside` long documents get none if the batch has other documents; each has to come again, alone.
+    """
     plans = [_plan(item, job) for item in read]
-    requests = [request for plan in plans if isinstance(plan, _Plan) for request in plan.requests]
-    results = iter(job.engine.fill(requests))
+    aside = long_ones(plans, job) if set_aside else {}
+    plans = [plan for at, plan in enumerate(plans) if at not in aside]
+    asked = [Asked(plan.tokens, plan.requests) for plan in plans if isinstance(plan, _Plan)]
+    results = iter(fill_documents(asked, job.engine, job.max_seconds))
     merged: list[Outcome | MergedRecord] = []
     steps = 0
-    for item, plan in zip(read, plans, strict=True):
+    for plan in plans:
         if isinstance(plan, Outcome):
             merged.append(plan)
             continue
-        filled = [next(results) for _ in plan.requests]
+        filled = next(results)
         steps += sum(result.steps for result in filled if isinstance(result, Filled))
-        merged.append(_merge(item.path, plan, filled, job))
+        merged.append(_merge(plan, filled, job))
     finals, escalated = _escalate([one for one in merged if isinstance(one, MergedRecord)], job)
     final = iter(finals)
     outcomes = [
-        one if isinstance(one, Outcome) else _conclude(item.path, one, next(final), job)
-        for item, one in zip(read, merged, strict=True)
+        one if isinstance(one, Outcome) else _conclude(plan.path, one, next(final), job)
+        for plan, one in zip(plans, merged, strict=True)
     ]
-    return Batch(outcomes, steps, escalated)
+    return Batch(outcomes, steps, escalated, aside)
+
+
+class Planned(Protocol):
+    """A document that is about to be filled."""
+
+    @property
+    def tokens(self) -> int: ...
+
+
+def long_ones(plans: Sequence[Planned | Outcome], job: Job) -> dict[int, int]:
+    """Returns the places of the long documents with their tokens; none if there is one document, or a server fills it.
+
+    A server answers for a long document and for others at a time.
+    """
+    if len(plans) < 2 or isinstance(job.engine, Metered):
+        return {}
+    tokens = {at: plan.tokens for at, plan in enumerate(plans) if not isinstance(plan, Outcome)}
+    return {at: count for at, count in tokens.items() if count > LONG}
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A document, its chunks, and a request for each chunk."""
+    """A document with the path of its input, its tokens, its chunks, and a request for each chunk."""
 
+    path: str
     document: Document
+    tokens: int
     chunks: list[Chunk]
     requests: list[Request]
 
@@ -96,25 +131,28 @@ def _plan(item: Read, job: Job) -> _Plan | Outcome:
     if isinstance(document, DocumentError):
         return Outcome(item.path, "quarantined", document.code, document.detail, digest=item.digest)
     try:
-        pieces = chunks_for(document, job.engine, job.context, job.compiled.form)
+        tokens = tokens_of(document, job.engine, job.max_tokens)
+        pieces = chunks_for(document, job.engine, job.context, job.compiled.form, tokens)
         requests = [
             Request(f"{document.digest}:{c.start}", job.compiled.form, passage_of(document, c.start, c.end))
             for c in pieces
         ]
+    except DocumentError as error:
+        return quarantined(item.path, document, error.code, error.detail)
     except Exception as error:
         return quarantined(item.path, document, "internal_error", said_of(error))
-    return _Plan(document, pieces, requests)
+    return _Plan(item.path, document, tokens, pieces, requests)
 
 
-def _merge(path: str, plan: _Plan, results: Sequence[Result], job: Job) -> MergedRecord | Outcome:
+def _merge(plan: _Plan, results: Sequence[Result], job: Job) -> MergedRecord | Outcome:
     """Returns the merged record of a document's filled chunks, or its outcome if a chunk failed."""
     failed = next((result for result in results if isinstance(result, Failed)), None)
     if failed is not None:
-        return failure_of(path, plan.document, failed)
+        return failure_of(plan.path, plan.document, failed)
     try:
         filled = merge(job.compiled.form, plan.chunks, [r for r in results if isinstance(r, Filled)])
     except Exception as error:
-        return quarantined(path, plan.document, "internal_error", said_of(error))
+        return quarantined(plan.path, plan.document, "internal_error", said_of(error))
     return MergedRecord(plan.document, filled)
 
 

@@ -87,7 +87,7 @@ class Extraction(BatchedRun):
             settled, left = sift([examine(item, paths, known) for item in items], done)
             self._settle(settled)
             self.batches = self._in_batches(left)
-            self._reader = stack.enter_context(BatchReader(self.batches, options.workers))
+            self._reader = stack.enter_context(BatchReader(self.batches, options.workers, options.max_tokens))
             self._estimate()
             self._stack = stack.pop_all()
 
@@ -119,9 +119,12 @@ class Extraction(BatchedRun):
 
         # A model that cannot be loaded fails the run before it reads a document.
         job = self._whole_job()
-        return run_batch(self._reader.read(number), job)
+        read = self._reader.read(number)
+        batch = run_batch(read, job, set_aside=True)
+        self._reader.keep([read[at] for at in batch.set_aside])
+        return batch
 
-    def _fill_all(self, supervisor: Supervisor) -> Iterator[Batch]:
+    def _fill_all(self, supervisor: Supervisor) -> Iterator[tuple[int, Batch]]:
         return supervisor.fill(self.batches)
 
     def _estimate(self) -> None:

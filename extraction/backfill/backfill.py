@@ -83,7 +83,9 @@ class Backfill(BatchedRun):
             size = max(options.batch, model.least_batch)
             self.batches = [items[start : start + size] for start in range(0, len(items), size)]
             self._reader = stack.enter_context(
-                Rereader(store.out, self.batches, self._changes, options.workers, self._below)
+                Rereader(
+                    store.out, self.batches, self._changes, options.workers, self._below, options.max_tokens
+                )
             )
             self._stack = stack.pop_all()
 
@@ -131,9 +133,12 @@ class Backfill(BatchedRun):
         from cinnabar.extraction.backfill.refilling import refill_batch
 
         job = self._whole_job()
-        return refill_batch(*self._reader.read(number), job)
+        return refill_batch(*self._reader.read(number), job, set_aside=True)
 
-    def _fill_all(self, supervisor: Supervisor) -> Iterator[Batch]:
+    def _add(self, batch: Sequence[Item]) -> None:
+        self._reader.add(batch)
+
+    def _fill_all(self, supervisor: Supervisor) -> Iterator[tuple[int, Batch]]:
         return supervisor.fill(self._reader.inputs, self._reader.known)
 
 

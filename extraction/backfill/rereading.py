@@ -32,16 +32,17 @@ class Rereader:
     def __init__(
         self,
         out: Path,
-        batches: Sequence[Sequence[Item]],
+        batches: list[Sequence[Item]],
         changes: Mapping[str, Changes],
         workers: int,
         below: float = 0.0,
+        max_tokens: int | None = None,
     ) -> None:
         self._out, self._batches, self._changes = out, batches, changes
         self._below = below
         #: The inputs of each batch.
         self.inputs = [[_input(item) for item in batch] for batch in batches]
-        self._reader = BatchReader(self.inputs, workers)
+        self._reader = BatchReader(self.inputs, workers, max_tokens)
         self._fetched: dict[str, Stored] = {}
 
     def __enter__(self) -> Self:
@@ -59,6 +60,11 @@ class Rereader:
         A second call parses them again.
         """
         return self._reader.read(number), self.known(number)
+
+    def add(self, batch: Sequence[Item]) -> None:
+        """Adds a batch behind the others."""
+        self._batches.append(batch)
+        self.inputs.append([_input(item) for item in batch])
 
     def parse(self, items: Sequence[Item]) -> tuple[list[Read], Known]:
         """Returns these documents parsed, and their stored records."""
