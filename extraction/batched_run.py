@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -80,12 +81,18 @@ class Opening:
     settled: Sequence[Outcome] = ()
 
 
+def with_late(batch: Batch, late: Sequence[int], there: Sequence[int]) -> Batch:
+    """Returns a batch that was filled from the documents at the places `there`, with the `late` ones set aside too."""
+    tokens = {there[at]: count for at, count in batch.set_aside.items()}
+    return replace(batch, set_aside=tokens | dict.fromkeys(late, sys.maxsize))
+
+
 class BatchedRun(ABC):
     """A run with a known list of inputs, of which `batches` are left to fill.
 
     A context manager. Batches may be worked on in any order and repeatedly; the next one is parsed meanwhile. When all
-    are done, the long documents among them follow as batches of their own, the shortest first. A subclass sets
-    `batches`, `_opening` and `_stack`.
+    are done, the long documents among them follow as batches of their own, the shortest first, then those that take
+    long to parse. A subclass sets `batches`, `_opening` and `_stack`.
     """
 
     batches: list[Sequence[Any]]
@@ -99,7 +106,8 @@ class BatchedRun(ABC):
         self._run: Run | None = None
         self._job: Job | None = None
         self._steps = 0
-        # The numbers of the first batches that are not done, and the long documents of the others with their tokens.
+        # The numbers of the first batches that are not done, and the long or late documents of the others with their
+        # tokens.
         self._open: set[int] | None = None
         self._long: list[tuple[int, Any]] = []
 
@@ -125,7 +133,7 @@ class BatchedRun(ABC):
     def work(self, number: int) -> list[Outcome]:
         """Reads, fills and commits a batch while the next one is parsed; a second call changes nothing.
 
-        Long documents have no outcome yet; after the last batch, `batches` has grown by them.
+        Long and late documents have no outcome yet; after the last batch, `batches` has grown by them.
         """
         self._begun()
         batch = self._fill(number)
@@ -160,7 +168,7 @@ class BatchedRun(ABC):
 
     @abstractmethod
     def _fill(self, number: int) -> Batch:
-        """Reads and fills the batch with this number."""
+        """Reads and fills the batch with this number, except for its long documents."""
 
     @abstractmethod
     def _fill_all(self, supervisor: Supervisor) -> Iterator[tuple[int, Batch]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cinnabar.engine.filler import Metered
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.batch_reader import BatchReader
-from cinnabar.extraction.batched_run import BatchedRun, Opening, Summary
+from cinnabar.extraction.batched_run import BatchedRun, Opening, Summary, with_late
 from cinnabar.extraction.inputs import Input, Location, examine, gather, path_of
 from cinnabar.extraction.mailboxes.address import ImapAddress
 from cinnabar.extraction.progress import Progress
@@ -119,9 +119,11 @@ class Extraction(BatchedRun):
 
         # A model that cannot be loaded fails the run before it reads a document.
         job = self._whole_job()
-        read = self._reader.read(number)
-        batch = run_batch(read, job, set_aside=True)
-        self._reader.keep([read[at] for at in batch.set_aside])
+        read = {at: one for at, one in enumerate(self._reader.read(number)) if one is not None}
+        batch = run_batch([*read.values()], job, set_aside=True)
+        late = [at for at in range(len(self.batches[number])) if at not in read]
+        batch = with_late(batch, late, [*read])
+        self._reader.keep([read[at] for at in batch.set_aside if at in read])
         return batch
 
     def _fill_all(self, supervisor: Supervisor) -> Iterator[tuple[int, Batch]]:

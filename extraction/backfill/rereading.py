@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -54,12 +55,15 @@ class Rereader:
     ) -> None:
         self._reader.__exit__(kind, error, trace)
 
-    def read(self, number: int) -> tuple[list[Read], Known]:
-        """Returns the documents of a batch and their stored records, and starts parsing the next batch.
+    def read(self, number: int) -> tuple[list[Read], Known, list[int]]:
+        """Returns the documents of a batch, their stored records, and the places of the late documents without either.
 
-        A second call parses them again.
+        It starts parsing the next batch. A second call parses the documents again.
         """
-        return self._reader.read(number), self.known(number)
+        read, known = self._reader.read(number), self.known(number)
+        late = [at for at, one in enumerate(read) if one is None]
+        records = [record for at, record in enumerate(known.records) if at not in late]
+        return [one for one in read if one is not None], replace(known, records=records), late
 
     def add(self, batch: Sequence[Item]) -> None:
         """Adds a batch behind the others."""

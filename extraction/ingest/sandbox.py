@@ -214,7 +214,7 @@ class ParserPool:
         waiting: deque[tuple[_SomeContent, Future[_Outcome]]] = deque()
         try:
             for item in items:
-                waiting.append((item, self._threads.submit(self._parse, item)))
+                waiting.append((item, self.submit(item)))
                 if len(waiting) >= LOOK_AHEAD * self.workers:
                     first, future = waiting.popleft()
                     yield first, future.result()
@@ -224,6 +224,10 @@ class ParserPool:
         finally:
             for _, future in waiting:
                 future.cancel()
+
+    def submit(self, item: _Content) -> Future[_Outcome]:
+        """Begins to parse a file or mail as soon as a worker is free."""
+        return self._threads.submit(self._parse, item)
 
     def _parse(self, item: _Content) -> _Outcome:
         path, data = name_of(item), None

@@ -114,7 +114,7 @@ def backfill(
     lying = located(others or [])
     with (
         joined(ray, filler) as cluster,
-        Bar() as bar,
+        Bar(out=out) as bar,
         Backfill(version, out, filler, chosen, options, bar, lying) as begun,
     ):
         found = begun.estimate()
