@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cinnabar.extraction.storage.records import Outcome
 
 #: Seconds between two lines of progress without a terminal.
-LINE_SECONDS = 10.0
+LINE_SECONDS = 30.0
 #: The most characters of a value in a preview.
 CELL_WIDTH = 48
 # The beginning of a number at the end of a text, and the characters that continue it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -168,7 +169,7 @@ def test_an_interrupted_run_says_what_is_done_and_how_to_resume(
     monkeypatch.setattr("cinnabar.extraction.run.Extraction.finish", interrupt)
     assert extract(notes, tiny_model, tmp_path / "out", "--json") == 1
     said = capsys.readouterr()
-    so_far, resume = said.err.splitlines()
+    *_, so_far, resume = said.err.splitlines()
     assert said.out == ""
     assert re.fullmatch(r"cinnabar: so far 4 of 4 documents, .*/s: .* written, .*\(.*\).*, in .*/out", so_far)
     assert "interrupted; committed batches are kept; run the same command again" in resume
