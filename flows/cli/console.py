@@ -164,9 +164,9 @@ class Bar:
         for one in reasons:
             counts[one.outcome] = counts.get(one.outcome, 0) + one.documents
         codes = ", ".join(f"{one.code} {one.documents}" for one in reasons if one.outcome == "quarantined")
-        told = [f"{count} {outcome}" for outcome, count in counts.items()]
-        said = f": {', '.join(told)}" + (f" ({codes})" if codes else "") if told else ""
-        return f"{done:.0f} of {self._tally.inputs} {self._label}, {rate:.2g}/s{said}"
+        why = {"quarantined": f" ({codes})"}
+        told = ", ".join(f"{count} {outcome}{why.get(outcome, '')}" for outcome, count in counts.items())
+        return f"{done:.0f} of {self._tally.inputs} {self._label}, {rate:.2g}/s{': ' if told else ''}{told}"
 
     def estimated(self, estimate: CostEstimate) -> None:
         """Prints the estimated cost of a server's answers to standard error, with or without a terminal."""
