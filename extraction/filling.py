@@ -42,7 +42,7 @@ def fill_documents(
         shared = filler.fill([request for at in together for request in documents[at].requests])
     answers = iter(shared)
     for at in together:
-        found[at] = [_told(next(answers), max_seconds) for _ in documents[at].requests]
+        found[at] = [with_advice(next(answers), max_seconds) for _ in documents[at].requests]
     for at in sorted(alone, key=lambda at: documents[at].tokens):
         found[at] = _fill_alone(documents[at].requests, filler, max_seconds)
     return [found[at] for at in range(len(documents))]
@@ -56,13 +56,13 @@ def _fill_alone(requests: Sequence[Request], filler: Filler, max_seconds: float 
         left = None if max_seconds is None else max_seconds - (time.thread_time() - begun)
         with limited(left):
             (result,) = filler.fill([request])
-        results.append(_told(result, max_seconds))
+        results.append(with_advice(result, max_seconds))
         if isinstance(result, Failed):
             break
     return results + [replace(results[-1], id=request.id) for request in requests[len(results) :]]
 
 
-def _told(result: Result, max_seconds: float | None) -> Result:
+def with_advice(result: Result, max_seconds: float | None) -> Result:
     """Returns the result; one that took too long says what to do."""
     if not isinstance(result, Failed) or result.code != TOO_SLOW or max_seconds is None:
         return result

@@ -8,9 +8,10 @@ from typing import Protocol
 
 from cinnabar.engine.filler import Filler, Metered
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
+from cinnabar.engine.time_limit import limited
 from cinnabar.extraction.chunking import Chunk
 from cinnabar.extraction.documents import Document, Evidence
-from cinnabar.extraction.filling import LONG, Asked, fill_documents
+from cinnabar.extraction.filling import LONG, Asked, fill_documents, with_advice
 from cinnabar.extraction.planning import chunks_for, passage_of, tokens_of
 from cinnabar.extraction.records.evidence import evidence_of, page_of
 from cinnabar.extraction.records.indirect_evidence import row_region, words_behind
@@ -159,7 +160,9 @@ def _merge(plan: _Plan, results: Sequence[Result], job: Job) -> MergedRecord | O
 def _escalate(merged: Sequence[MergedRecord], job: Job) -> tuple[Sequence[Result], Escalated]:
     if job.tier is None:
         return [one.filled for one in merged], Escalated()
-    return escalate(merged, job.compiled.form, job.tier, job.context)
+    with limited(job.max_seconds):
+        finals, escalated = escalate(merged, job.compiled.form, job.tier, job.context)
+    return [with_advice(one, job.max_seconds) for one in finals], escalated
 
 
 def _conclude(path: str, merged: MergedRecord, result: Result, job: Job) -> Outcome:
