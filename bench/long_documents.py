@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -138,6 +139,7 @@ def beside_report(model: ModelSource, source: SchemaSource, count: int, megabyte
             for name, long in others.items():
                 out = root / f"out {name} {number}"
                 taken.setdefault(name, []).append(_seconds([*long, docs], names, source, out, model))
+                print("%s: %.1f s, %.1f of the processor" % (name, *taken[name][-1]), file=sys.stderr, flush=True)
     rows = []
     for name, found in taken.items():
         cells = [name]

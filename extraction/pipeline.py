@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from cinnabar.engine.filler import Filler, Metered
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
@@ -75,9 +74,10 @@ def run_batch(read: Sequence[Read], job: Job, set_aside: bool = False) -> Batch:
 
     With `set_aside` long documents get none if the batch has other documents; each has to come again, alone.
     """
-    plans = [_plan(item, job) for item in read]
-    aside = long_ones(plans, job) if set_aside else {}
-    plans = [plan for at, plan in enumerate(plans) if at not in aside]
+    overtakes = set_aside and overtaking(read, job)
+    found = [_plan(item, job, overtakes) for item in read]
+    aside = {at: plan.tokens for at, plan in enumerate(found) if isinstance(plan, Long)}
+    plans = [plan for plan in found if not isinstance(plan, Long)]
     asked = [Asked(plan.tokens, plan.requests) for plan in plans if isinstance(plan, _Plan)]
     results = iter(fill_documents(asked, job.engine, job.max_seconds))
     merged: list[Outcome | MergedRecord] = []
@@ -98,22 +98,32 @@ def run_batch(read: Sequence[Read], job: Job, set_aside: bool = False) -> Batch:
     return Batch(outcomes, steps, escalated, aside)
 
 
-class Planned(Protocol):
-    """A document that is about to be filled."""
+@dataclass(frozen=True, slots=True)
+class Long:
+    """A document that is set aside, with its tokens, or its words if these tell already that it is long."""
 
-    @property
-    def tokens(self) -> int: ...
+    tokens: int
 
 
-def long_ones(plans: Sequence[Planned | Outcome], job: Job) -> dict[int, int]:
-    """Returns the places of the long documents with their tokens; none if there is one document, or a server fills it.
+def overtaking(read: Sequence[Read], job: Job) -> bool:
+    """Returns whether other documents of a batch may overtake a long one: there are some, and no server fills them.
 
     A server answers for a long document and for others at a time.
     """
-    if len(plans) < 2 or isinstance(job.engine, Metered):
-        return {}
-    tokens = {at: plan.tokens for at, plan in enumerate(plans) if not isinstance(plan, Outcome)}
-    return {at: count for at, count in tokens.items() if count > LONG}
+    return len(read) > 1 and not isinstance(job.engine, Metered)
+
+
+def measured(document: Document, job: Job, overtakes: bool) -> int | Long:
+    """Returns the tokens of a document, or that it is long if others may overtake it.
+
+    Raises DocumentError: too_long. The words alone tell of most long documents, so that the others of a batch do not
+    wait until their tokens are counted.
+    """
+    words = len(document.words)
+    if overtakes and words > LONG:
+        return Long(words)
+    tokens = tokens_of(document, job.engine, job.max_tokens)
+    return Long(tokens) if overtakes and tokens > LONG else tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +137,14 @@ class _Plan:
     requests: list[Request]
 
 
-def _plan(item: Read, job: Job) -> _Plan | Outcome:
+def _plan(item: Read, job: Job, overtakes: bool) -> _Plan | Long | Outcome:
     document = item.found
     if isinstance(document, DocumentError):
         return Outcome(item.path, "quarantined", document.code, document.detail, digest=item.digest)
     try:
-        tokens = tokens_of(document, job.engine, job.max_tokens)
+        tokens = measured(document, job, overtakes)
+        if isinstance(tokens, Long):
+            return tokens
         pieces = chunks_for(document, job.engine, job.context, job.compiled.form, tokens)
         requests = [
             Request(f"{document.digest}:{c.start}", job.compiled.form, passage_of(document, c.start, c.end))

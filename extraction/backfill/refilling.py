@@ -13,15 +13,17 @@ from cinnabar.extraction.filling import Asked, fill_documents
 from cinnabar.extraction.pipeline import (
     Batch,
     Job,
+    Long,
     Read,
     failure_of,
     judged,
-    long_ones,
+    measured,
+    overtaking,
     quarantined,
     record_of,
     said_of,
 )
-from cinnabar.extraction.planning import chunks_for, passage_of, tokens_of
+from cinnabar.extraction.planning import chunks_for, passage_of
 from cinnabar.extraction.records.merging import merge
 from cinnabar.extraction.storage.records import Outcome, Record
 from cinnabar.extraction.storage.stored_records import CHANGED, GONE, Stored
@@ -54,9 +56,10 @@ def refill_batch(read: Sequence[Read], known: Known, job: Job, set_aside: bool =
     If the schema allows no record with the frozen values, the whole record is asked. A document that has changed or
     gone since it was found is skipped.
     """
-    plans = [_plan(one, *record, job, known.below) for one, record in zip(read, known.records, strict=True)]
-    aside = long_ones(plans, job) if set_aside else {}
-    plans = [plan for at, plan in enumerate(plans) if at not in aside]
+    overtakes = set_aside and overtaking(read, job)
+    found = [_plan(one, *record, job, known.below, overtakes) for one, record in zip(read, known.records, strict=True)]
+    aside = {at: plan.tokens for at, plan in enumerate(found) if isinstance(plan, Long)}
+    plans = [plan for plan in found if not isinstance(plan, Long)]
     steps = _fill([plan for plan in plans if isinstance(plan, _Plan)], job)
     outcomes = [plan if isinstance(plan, Outcome) else plan.outcome(job) for plan in plans]
     again = [at for at, outcome in enumerate(outcomes) if outcome is None]
@@ -132,7 +135,9 @@ class _Plan:
         return judged(self.path, self.document, record, job, kept)
 
 
-def _plan(item: Read, stored: Stored, changes: Changes, job: Job, below: float) -> _Plan | Outcome:
+def _plan(
+    item: Read, stored: Stored, changes: Changes, job: Job, below: float, overtakes: bool
+) -> _Plan | Long | Outcome:
     document = item.found
     if isinstance(document, DocumentError) and document.code in _ABSENT:
         detail = f"{item.path} could not be read any more ({document.detail}); run the same command again"
@@ -143,7 +148,9 @@ def _plan(item: Read, stored: Stored, changes: Changes, job: Job, below: float) 
         detail = f"{item.path} was changed while it was read; run the same command again"
         return Outcome(item.path, "skipped", CHANGED, detail, digest=item.digest)
     try:
-        tokens = tokens_of(document, job.engine, job.max_tokens)
+        tokens = measured(document, job, overtakes)
+        if isinstance(tokens, Long):
+            return tokens
         pieces = chunks_for(document, job.engine, job.context, job.compiled.form, tokens)
         frozen = freeze(job.compiled.form, stored.record, changes, below, lists=len(pieces) == 1)
     except DocumentError as error:
