@@ -139,7 +139,8 @@ def beside_report(model: ModelSource, source: SchemaSource, count: int, megabyte
             for name, long in others.items():
                 out = root / f"out {name} {number}"
                 taken.setdefault(name, []).append(_seconds([*long, docs], names, source, out, model))
-                print("%s: %.1f s, %.1f of the processor" % (name, *taken[name][-1]), file=sys.stderr, flush=True)
+                clock, processor = taken[name][-1]
+                print(f"{name}: {clock:.1f} s, {processor:.1f} of the processor", file=sys.stderr, flush=True)
     rows = []
     for name, found in taken.items():
         cells = [name]
