@@ -11,7 +11,8 @@ import pytest
 
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.flows.cli import console
-from cinnabar.flows.cli.console import CELL_WIDTH, Bar, cell, short
+from cinnabar.flows.cli.console import CELL_WIDTH, Bar, cell, short, speed
+from cinnabar.schemas.wording import counted
 
 
 @pytest.mark.parametrize(
@@ -76,3 +77,25 @@ def test_a_run_that_breaks_off_tells_its_totals_and_a_whole_one_nothing(
     with Bar(out=Path("tables")) as bar:
         bar.begin(5)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("documents", "seconds", "told"),
+    [
+        (10, 4, "2.5 documents/s"),
+        (1, 20, "3.0 documents/min"),
+        (1, 600, "6.0 documents/h"),
+        (1, 7200, "0.50 documents/h"),
+        (0, 4, ""),
+        (3, None, ""),
+    ],
+)
+def test_a_speed_is_never_zero_while_documents_were_read(
+    documents: int, seconds: float | None, told: str
+) -> None:
+    assert speed(documents, seconds) == told
+
+
+def test_a_count_agrees_with_its_noun() -> None:
+    assert [counted(n, "row") for n in (0, 1, 2, 1200)] == ["0 rows", "1 row", "2 rows", "1,200 rows"]
+    assert counted(2, "batch", "batches") == "2 batches"
