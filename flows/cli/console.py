@@ -166,14 +166,15 @@ class Bar:
         with self._lock:
             reasons = self._tally.reasons()
         done = self._progress.tasks[0].completed
-        rate = done / max(time.monotonic() - self._begun, 1e-3)
+        rate = speed(done, time.monotonic() - self._begun)
         counts: dict[str, int] = {}
         for one in reasons:
             counts[one.outcome] = counts.get(one.outcome, 0) + one.documents
         codes = ", ".join(f"{one.code} {one.documents}" for one in reasons if one.outcome == "quarantined")
         why = {"quarantined": f" ({codes})"}
         told = ", ".join(f"{count} {outcome}{why.get(outcome, '')}" for outcome, count in counts.items())
-        return f"{done:.0f} of {self._tally.inputs} {self._label}, {rate:.2g}/s{': ' if told else ''}{told}"
+        so_far = ", ".join(filter(None, (f"{done:.0f} of {self._tally.inputs} {self._label}", rate)))
+        return ": ".join(filter(None, (so_far, told)))
 
     def estimated(self, estimate: CostEstimate) -> None:
         """Prints the estimated cost of a server's answers to standard error, with or without a terminal."""

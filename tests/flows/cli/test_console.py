@@ -61,7 +61,7 @@ def test_progress_without_a_terminal_comes_in_lines(
     lines = capsys.readouterr().err.splitlines()
     assert lines and all(line.startswith("cinnabar: ") for line in lines)
     assert "3 of 5 documents, " in lines[-1]
-    assert lines[-1].endswith("/s: 1 quarantined (too_long 1), 2 skipped")
+    assert lines[-1].endswith(": 1 quarantined (too_long 1), 2 skipped")
 
 
 def test_a_run_that_breaks_off_tells_its_totals_and_a_whole_one_nothing(

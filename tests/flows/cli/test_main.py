@@ -177,7 +177,7 @@ def test_an_interrupted_run_says_what_is_done_and_how_to_resume(
     said = capsys.readouterr()
     *_, so_far, resume = said.err.splitlines()
     assert said.out == ""
-    assert re.fullmatch(r"cinnabar: so far 4 of 4 documents, .*/s: .* written, .*\(.*\).*, in .*/out", so_far)
+    assert re.fullmatch(r"cinnabar: so far 4 of 4 documents, .*/.*: .* written, .*\(.*\).*, in .*/out", so_far)
     assert "interrupted; committed batches are kept; run the same command again" in resume
 
 
