@@ -79,4 +79,6 @@ class Assignment:
             options.context,
             options.min_confidence,
             tier,
+            options.max_tokens,
+            options.max_seconds,
         )

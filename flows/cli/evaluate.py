@@ -35,7 +35,7 @@ _SHOWN = (
 )
 
 
-@run_options("effort", "steps", "context", "workers")
+@run_options("effort", "steps", "context", "max_tokens", "max_seconds", "workers")
 def evaluate(
     sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Sets, or folders of sets.")],
     model: ModelOption = "default",
@@ -189,7 +189,9 @@ def predict_sets(
         for one in chosen:
             found[one.name] = {}
             if one.name in compiled:
-                job = Job(compiled[one.name][0], engine, compiled[one.name][1], "guess", options.context)
+                form, validator = compiled[one.name]
+                limits = options.max_tokens, options.max_seconds
+                job = Job(form, engine, validator, "guess", options.context, 0.0, None, *limits)
                 found[one.name] = predict(one, job, pool, bar.step)
     if isinstance(engine, Metered):
         usage = engine.usage()
