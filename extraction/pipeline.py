@@ -10,12 +10,15 @@ from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
 from cinnabar.extraction.chunking import Chunk
 from cinnabar.extraction.documents import Document, Evidence
 from cinnabar.extraction.planning import chunks_for, passage_of
+from cinnabar.extraction.records.checks.checks import Checks
+from cinnabar.extraction.records.checks.joint_choice import settled
+from cinnabar.extraction.records.checks.judgement import with_checks
 from cinnabar.extraction.records.evidence import evidence_of, page_of
 from cinnabar.extraction.records.indirect_evidence import row_region, words_behind
 from cinnabar.extraction.records.merging import merge
 from cinnabar.extraction.records.tiers import Escalated, MergedRecord, Tier, escalate
 from cinnabar.extraction.records.validation import Validator
-from cinnabar.extraction.run_options import OnMissing
+from cinnabar.extraction.run_options import OnCheck, OnMissing
 from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import DocumentError
@@ -37,7 +40,8 @@ class Job:
 
     `context` limits the tokens of a chunk; None means as many as the model holds. `on_missing` decides the outcome of a
     record that lacks a value its schema demands. `run_batch` quarantines a record with a leaf or row below
-    `min_confidence`. Before that it asks `tier` for the values that `engine` is not sure of.
+    `min_confidence`. Before that it asks `tier` for the values that `engine` is not sure of. `on_check` decides the
+    outcome of a record that fails one of the `checks` of its schema.
     """
 
     compiled: CompiledSchema
@@ -47,6 +51,8 @@ class Job:
     context: int | None = None
     min_confidence: float = 0.0
     tier: Tier | None = None
+    checks: Checks | None = None
+    on_check: OnCheck = "flag"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +80,12 @@ def run_batch(read: Sequence[Read], job: Job) -> Batch:
         steps += sum(result.steps for result in filled if isinstance(result, Filled))
         merged.append(_merge(item.path, plan, filled, job))
     finals, escalated = _escalate([one for one in merged if isinstance(one, MergedRecord)], job)
-    final = iter(finals)
+    final = iter(settled(finals, job.compiled, job.checks))
     outcomes = [
         one if isinstance(one, Outcome) else _conclude(item.path, one, next(final), job)
         for item, one in zip(read, merged, strict=True)
     ]
-    return Batch(outcomes, steps, escalated)
+    return Batch(with_checks(outcomes, job.checks, job.on_check), steps, escalated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +104,12 @@ def _plan(item: Read, job: Job) -> _Plan | Outcome:
     try:
         pieces = chunks_for(document, job.engine, job.context, job.compiled.form)
         requests = [
-            Request(f"{document.digest}:{c.start}", job.compiled.form, passage_of(document, c.start, c.end))
+            Request(
+                f"{document.digest}:{c.start}",
+                job.compiled.form,
+                passage_of(document, c.start, c.end),
+                alternatives=bool(job.checks),
+            )
             for c in pieces
         ]
     except Exception as error:

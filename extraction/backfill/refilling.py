@@ -20,6 +20,7 @@ from cinnabar.extraction.pipeline import (
     said_of,
 )
 from cinnabar.extraction.planning import chunks_for, passage_of
+from cinnabar.extraction.records.checks.judgement import with_checks
 from cinnabar.extraction.records.merging import merge
 from cinnabar.extraction.storage.records import Outcome, Record
 from cinnabar.extraction.storage.stored_records import CHANGED, GONE, Stored
@@ -64,7 +65,8 @@ def refill_batch(read: Sequence[Read], known: Known, job: Job) -> Batch:
     steps += _fill(whole, job)
     for at, plan in zip(again, whole, strict=True):
         outcomes[at] = plan.outcome(job)
-    return Batch([outcome for outcome in outcomes if outcome is not None], steps)
+    final = [outcome for outcome in outcomes if outcome is not None]
+    return Batch(with_checks(final, job.checks, job.on_check), steps)
 
 
 @dataclass(slots=True)

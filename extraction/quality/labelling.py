@@ -23,6 +23,7 @@ from cinnabar.extraction.progress import Progress, Silent
 from cinnabar.extraction.quality.drafts import Draft, file_name
 from cinnabar.extraction.quality.predicting import BATCH
 from cinnabar.extraction.quality.truth import drafts_of, known_files
+from cinnabar.extraction.records.checks.checks import Checks
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.errors import UsageError
@@ -72,7 +73,8 @@ def label(
         (path for path in named if named[path] not in known), key=lambda path: _draw(named[path])
     )
     progress.begin(min(count, len(waiting)))
-    job = Job(compile_schema(source.schema), filler, Validator(source), "guess")
+    compiled = compile_schema(source.schema)
+    job = Job(compiled, filler, Validator(source), "guess", checks=Checks(source, compiled))
     drafts: list[Draft] = []
     unread: dict[str, str] = {}
     with ParserPool(_WORKERS) as pool:

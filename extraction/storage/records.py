@@ -39,8 +39,9 @@ class Record:
     """A whole record.
 
     `text` is the exact JSON text that was validated. `confidence` is the least of its leaves and rows. `flags` are the
-    warnings of its leaves and its document, sorted, each once. `rows` has, by pointer, the probability that each row of
-    a list is an item of it.
+    warnings of its leaves, its document and the checks that fail, sorted, each once. `rows` has, by pointer, the
+    probability that each row of a list is an item of it. `checks` has the results of its schema's checks by name; None
+    if a check does not apply.
     """
 
     text: str
@@ -48,6 +49,7 @@ class Record:
     confidence: float
     flags: tuple[str, ...] = ()
     rows: Mapping[str, float] = field(default_factory=dict)
+    checks: Mapping[str, bool | None] = field(default_factory=dict)
 
     def row_confidence(self, pointer: str) -> float | None:
         """Returns the probability of the innermost row around this leaf, None if there is no row."""

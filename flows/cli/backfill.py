@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NAMED = 20
 
 
-@run_options("effort", "on_missing", "limit", "workers", "retry_quarantined")
+@run_options("effort", "on_missing", "on_check", "limit", "workers", "retry_quarantined")
 def backfill(
     schema: Annotated[
         str,

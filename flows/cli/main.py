@@ -20,6 +20,7 @@ from typer.exceptions import TyperException
 from cinnabar.flows.cli import (
     backfill,
     calibrate,
+    checks,
     evaluate,
     export,
     extract,
@@ -50,6 +51,7 @@ app.command("extract", short_help="Read documents into tables.")(extract.extract
 app.command("backfill", short_help="Bring records to a new version of a schema.")(backfill.backfill)
 app.command("sql", short_help="Query the results.")(results.sql)
 app.command("show", short_help="Show a record with its evidence.")(results.show)
+app.command("checks", short_help="List the checks between fields that fail.")(checks.checks)
 app.command("export", short_help="Write results as CSV, JSON Lines or Parquet.")(export.export)
 app.command("runs", short_help="List runs.")(housekeeping.runs)
 app.command("status", short_help="Show the content of a folder.")(housekeeping.status)

@@ -75,9 +75,6 @@ class Checks:
     def __bool__(self) -> bool:
         return bool(self.each)
 
-    def __iter__(self) -> Any:
-        return iter(self.each)
-
     def _check(self, name: str, expression: Any, pointers: Mapping[str, str]) -> Check:
         at = f"/{KEYWORD}/{escape(name)}"
         plain = name and len(name) <= _LONGEST_NAME and all(c.isalnum() or c in "_-." for c in name)
@@ -135,7 +132,7 @@ class Checks:
 
     def _row(self, value: Any) -> dict[str, Any]:
         if self._whole:
-            return {name: value for name in self._property.values()}
+            return dict.fromkeys(self._property.values(), value)
         return value if isinstance(value, dict) else {}
 
     def _computed(self, table: pa.Table) -> list[tuple[Any, ...]]:

@@ -54,7 +54,7 @@ class ExpressionDatabase:
             try:
                 cursor = self._connection.execute(f"SELECT ({expression}\n) FROM {TABLE}")
                 cursor.fetchall()
-                return str((cursor.description or [("", "")])[0][1])
+                return str(cursor.description[0][1]) if cursor.description else ""
             finally:
                 self._connection.unregister(TABLE)
 

@@ -18,9 +18,10 @@ LONGEST = 4000
 # Lambdas within one another: a schema with lists in lists in lists.
 _DEEPEST = 3
 # The rest of DuckDB's classes: subqueries, windows, stars, parameters, positions, defaults, collations.
-_COMPUTING = frozenset(
-    "COMPARISON CONJUNCTION OPERATOR CASE BETWEEN CAST COLUMN_REF CONSTANT FUNCTION LAMBDA TYPE".split()
-)
+_COMPUTING = {
+    "COMPARISON", "CONJUNCTION", "OPERATOR", "CASE", "BETWEEN", "CAST", "COLUMN_REF", "CONSTANT", "FUNCTION", "LAMBDA",
+    "TYPE",
+}  # fmt: skip
 
 
 class Refused(ValueError):

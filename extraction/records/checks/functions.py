@@ -7,6 +7,11 @@ replace, range, list_reduce, ….
 
 from __future__ import annotations
 
+
+def _names(*texts: str) -> frozenset[str]:
+    return frozenset(" ".join(texts).split())
+
+
 _OPERATORS = "+ - * / // % ^ ** || ~~ !~~ ~~* !~~* ~~~ <@ @> & |"
 _NUMBERS = (
     "abs ceil ceiling even exp floor ln log log10 log2 mod pow power round round_even sign sqrt trunc"
@@ -37,13 +42,13 @@ _LISTS = (
 )
 _OTHERS = "struct_extract struct_pack row struct_keys nullif if typeof map map_keys map_values"
 
-FUNCTIONS = frozenset(" ".join((_OPERATORS, _NUMBERS, _TEXTS, _DATES, _LISTS, _OTHERS)).split())
+FUNCTIONS = _names(_OPERATORS, _NUMBERS, _TEXTS, _DATES, _LISTS, _OTHERS)
 #: The functions that take a lambda.
-WITH_LAMBDA = frozenset(
-    "list_transform list_apply array_transform array_apply apply list_filter array_filter filter".split()
+WITH_LAMBDA = _names(
+    "list_transform list_apply array_transform array_apply apply list_filter array_filter filter"
 )
 #: The functions with items of their first argument as result.
-KEEPING_ITEMS = frozenset(
+KEEPING_ITEMS = _names(
     "list_filter array_filter filter list_distinct array_distinct list_sort list_reverse_sort list_reverse array_sort"
-    " array_reverse list_slice array_slice list_where".split()
+    " array_reverse list_slice array_slice list_where"
 )

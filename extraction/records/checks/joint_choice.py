@@ -1,0 +1,143 @@
+"""Prefers values that together meet the checks of a schema over the likeliest single ones.
+
+For a record that fails a check, the fields that the check names are tried with the other texts that the model read for
+them, at most two fields at a time. Of the combinations with which fewer checks fail, the most probable one is taken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+from cinnabar.engine.request import Alternative, Filled, Leaf, Result
+from cinnabar.extraction.records.checks.checks import Checks, Results, failed
+from cinnabar.extraction.storage.tables import field_of
+from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.changes import covers
+from cinnabar.schemas.compile import CompiledSchema
+from cinnabar.schemas.errors import NotAccepted
+from cinnabar.schemas.pointers import unescape
+
+# The fields of a record that are tried, those with the likeliest alternatives first.
+_FIELDS = 16
+# The combinations of a record that are tried, fewer for a record of many values.
+_COMBINATIONS, _VALUES = 400, 40_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Combination:
+    """Other texts for some fields, by pointer; `odds` is the logarithm of their probability against the present ones."""
+
+    texts: Mapping[str, Alternative]
+    odds: float
+
+
+def settled(results: Sequence[Result], compiled: CompiledSchema, checks: Checks | None) -> list[Result]:
+    """Returns the records, those that failed a check with other texts if some meet it.
+
+    Every returned record is one that its schema allows.
+    """
+    if not checks:
+        return list(results)
+    at = [i for i, one in enumerate(results) if isinstance(one, Filled)]
+    found = checks.evaluate([one.record for one in results if isinstance(one, Filled)])
+    final = list(results)
+    for i, verdict in zip(at, found, strict=True):
+        one = results[i]
+        if failed(verdict) and isinstance(one, Filled):
+            final[i] = _settled(one, verdict, compiled, checks)
+    return final
+
+
+def _settled(filled: Filled, before: Results, compiled: CompiledSchema, checks: Checks) -> Filled:
+    wrong = set(failed(before))
+    places = [place for check in checks.each if check.name in wrong for place in check.places]
+    record = parse(filled.record)
+    options = _options(filled, record, places)
+    most = min(_COMBINATIONS, 1 + _VALUES // max(1, len(filled.leaves)))
+    tried = sorted(_combinations(options), key=lambda one: -one.odds)[:most]
+    texts, allowed = [], []
+    for one in tried:
+        try:
+            text = compiled.canonical(_with(record, one.texts))
+        except NotAccepted:
+            continue
+        texts.append(text)
+        allowed.append(one)
+    best, chosen = len(wrong), None
+    meeting = []
+    for one, text, after in zip(allowed, texts, checks.evaluate(texts), strict=True):
+        if any(after[name] is not True for name in before if before[name] is True):
+            continue
+        left = sum(after[name] is not True for name in wrong)
+        if left < best:
+            best, chosen, meeting = left, (one, text), []
+        if left == best and chosen is not None:
+            meeting.append(one)
+    if chosen is None:
+        return filled
+    return _written(filled, *chosen, meeting)
+
+
+def _options(filled: Filled, record: Any, places: Sequence[str]) -> dict[str, list[Alternative]]:
+    """Returns the other texts of the fields at these places, for the fields with the likeliest ones."""
+    found: dict[str, list[Alternative]] = {}
+    for pointer, leaf in filled.leaves.items():
+        if leaf.origin != "copied" or leaf.missing or not leaf.alternatives:
+            continue
+        field = field_of(pointer, record)
+        others = [one for one in leaf.alternatives if one.text != leaf.text]
+        if others and any(covers(place, field) for place in places):
+            found[pointer] = others
+    ranked = sorted(found, key=lambda at: -_odds(filled.leaves[at], found[at][0]))
+    return {at: [replace(one, probability=_odds(filled.leaves[at], one)) for one in found[at]] for at in ranked[:_FIELDS]}
+
+
+def _odds(leaf: Leaf, other: Alternative) -> float:
+    """Returns the logarithm of a text's probability against that of the leaf's own."""
+    return math.log(max(other.probability, 1e-6) / max(leaf.posterior, 1e-6))
+
+
+def _combinations(options: Mapping[str, Sequence[Alternative]]) -> Iterator[_Combination]:
+    for at, others in options.items():
+        for one in others:
+            yield _Combination({at: one}, one.probability)
+    for first, second in combinations(options, 2):
+        for one in options[first]:
+            for other in options[second]:
+                yield _Combination({first: one, second: other}, one.probability + other.probability)
+
+
+def _with(record: Any, texts: Mapping[str, Alternative]) -> Any:
+    """Returns the record with other texts in these places."""
+    for pointer, other in texts.items():
+        record = _put(record, pointer.split("/")[1:], parse(other.text))
+    return record
+
+
+def _put(record: Any, steps: Sequence[str], value: Any) -> Any:
+    if not steps:
+        return value
+    step, *rest = steps
+    if isinstance(record, list):
+        at = int(step)
+        return [*record[:at], _put(record[at], rest, value), *record[at + 1 :]]
+    name = unescape(step)
+    return record | {name: _put(record[name], rest, value)}
+
+
+def _written(filled: Filled, chosen: _Combination, text: str, meeting: Sequence[_Combination]) -> Filled:
+    total = sum(math.exp(one.odds) for one in meeting)
+    leaves = dict(filled.leaves)
+    for pointer, other in chosen.texts.items():
+        leaf = leaves[pointer]
+        share = sum(
+            math.exp(one.odds)
+            for one in meeting
+            if pointer in one.texts and one.texts[pointer].text == other.text
+        ) / total
+        leaves[pointer] = replace(leaf, text=other.text, spans=other.spans, confidence=round(share, 4), alternatives=())
+    return replace(filled, record=text, leaves=leaves)
