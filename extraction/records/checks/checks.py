@@ -116,7 +116,7 @@ class Checks:
                 try:
                     cell = arrow_value(value.get(self._property[column]), kind)
                     pa.scalar(cell, kind)
-                except (pa.ArrowException, ValueError, TypeError, AttributeError, OverflowError):
+                except (pa.ArrowException, ArithmeticError, ValueError, TypeError, AttributeError):
                     bad[at].add(column)
                     cell = None
                 found[column].append(cell)

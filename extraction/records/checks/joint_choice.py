@@ -29,7 +29,7 @@ _COMBINATIONS, _VALUES = 400, 40_000
 
 @dataclass(frozen=True, slots=True)
 class _Combination:
-    """Other texts for some fields, by pointer; `odds` is the logarithm of their probability against the present ones."""
+    """Other texts for some fields, by pointer; `odds`: the logarithm of their probability against the present ones."""
 
     texts: Mapping[str, Alternative]
     odds: float
@@ -58,7 +58,7 @@ def _settled(filled: Filled, before: Results, compiled: CompiledSchema, checks: 
     record = parse(filled.record)
     options = _options(filled, record, places)
     most = min(_COMBINATIONS, 1 + _VALUES // max(1, len(filled.leaves)))
-    tried = sorted(_combinations(options), key=lambda one: -one.odds)[:most]
+    tried = sorted(_combinations(filled, options), key=lambda one: -one.odds)[:most]
     texts, allowed = [], []
     for one in tried:
         try:
@@ -68,7 +68,7 @@ def _settled(filled: Filled, before: Results, compiled: CompiledSchema, checks: 
         texts.append(text)
         allowed.append(one)
     best, chosen = len(wrong), None
-    meeting = []
+    meeting: list[_Combination] = []
     for one, text, after in zip(allowed, texts, checks.evaluate(texts), strict=True):
         if any(after[name] is not True for name in before if before[name] is True):
             continue
@@ -93,7 +93,7 @@ def _options(filled: Filled, record: Any, places: Sequence[str]) -> dict[str, li
         if others and any(covers(place, field) for place in places):
             found[pointer] = others
     ranked = sorted(found, key=lambda at: -_odds(filled.leaves[at], found[at][0]))
-    return {at: [replace(one, probability=_odds(filled.leaves[at], one)) for one in found[at]] for at in ranked[:_FIELDS]}
+    return {at: found[at] for at in ranked[:_FIELDS]}
 
 
 def _odds(leaf: Leaf, other: Alternative) -> float:
@@ -101,14 +101,15 @@ def _odds(leaf: Leaf, other: Alternative) -> float:
     return math.log(max(other.probability, 1e-6) / max(leaf.posterior, 1e-6))
 
 
-def _combinations(options: Mapping[str, Sequence[Alternative]]) -> Iterator[_Combination]:
-    for at, others in options.items():
-        for one in others:
-            yield _Combination({at: one}, one.probability)
+def _combinations(filled: Filled, options: Mapping[str, Sequence[Alternative]]) -> Iterator[_Combination]:
+    odds = {at: [(one, _odds(filled.leaves[at], one)) for one in others] for at, others in options.items()}
+    for at, others in odds.items():
+        for one, own in others:
+            yield _Combination({at: one}, own)
     for first, second in combinations(options, 2):
-        for one in options[first]:
-            for other in options[second]:
-                yield _Combination({first: one, second: other}, one.probability + other.probability)
+        for one, own in odds[first]:
+            for other, more in odds[second]:
+                yield _Combination({first: one, second: other}, own + more)
 
 
 def _with(record: Any, texts: Mapping[str, Alternative]) -> Any:
