@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,12 @@ from cinnabar.extraction.sources import ModelSource
 from cinnabar.extraction.storage.compaction import FAN
 from cinnabar.extraction.storage.quarantine import held, release
 from cinnabar.extraction.storage.reading import query
+from cinnabar.extraction.storage.records import DocumentInfo, Outcome, Record
+from cinnabar.extraction.storage.run import Run
+from cinnabar.extraction.storage.store import Store
 from cinnabar.extraction.storage.verification import verify
 from cinnabar.flows.cli.main import run
-from cinnabar.schemas import load_schema
+from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.errors import UsageError
 
 NUMBER = {"type": ["number", "null"]}
@@ -32,16 +36,32 @@ SCHEMA: dict[str, Any] = {
 CHECKS = {"adds_up": "net + tax = gross", "positive": "gross > 0"}
 MODEL = ModelSource("reading", ReadingModel)
 QUICK = RunOptions(workers=1)
+HOLD = RunOptions(workers=1, on_check="quarantine")
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    docs = tmp_path / "docs"
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    docs = tmp_path_factory.mktemp("checks") / "docs"
     docs.mkdir()
     (docs / "right.txt").write_text("net=0.10\ntax=0.20\ngross=0.30\n")
     (docs / "wrong.txt").write_text("net=100.10\ntax=19.02\ngross=120.12\n")
     (docs / "open.txt").write_text("net=100.10\ngross=120.12\n")
     return docs
+
+
+@pytest.fixture(scope="module")
+def flagged(folder: Path) -> Path:
+    """The results of a run that flags records."""
+    assert extract([folder], source(), folder.parent / "flagged", MODEL, QUICK).written == 3
+    return folder.parent / "flagged"
+
+
+@pytest.fixture(scope="module")
+def holding(folder: Path) -> Path:
+    """The results of a run that holds records back."""
+    summary = extract([folder], source(), folder.parent / "holding", MODEL, HOLD)
+    assert (summary.written, summary.reasons) == (2, {"check_failed": 1})
+    return folder.parent / "holding"
 
 
 def source(checks: dict[str, str] = CHECKS) -> Any:
@@ -57,9 +77,8 @@ def flags(out: Path) -> dict[str, list[str]]:
     return {Path(path).stem: found for path, found in query(out, "select path, flags from bill").rows}
 
 
-def test_a_record_that_fails_is_flagged_and_every_result_is_in_the_table(folder: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    assert extract([folder], source(), out, MODEL, QUICK).written == 3
+def test_a_record_that_fails_is_flagged_and_every_result_is_in_the_table(flagged: Path) -> None:
+    out = flagged
     assert flags(out) == {"right": [], "wrong": ["check_failed:adds_up"], "open": []}
     assert results(out) == {
         ("right", "adds_up", True, "written"),
@@ -72,10 +91,8 @@ def test_a_record_that_fails_is_flagged_and_every_result_is_in_the_table(folder:
     assert not verify(out).problems
 
 
-def test_a_record_that_fails_is_held_back_if_asked_until_it_is_released(folder: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    summary = extract([folder], source(), out, MODEL, QUICK.model_copy(update={"on_check": "quarantine"}))
-    assert (summary.written, summary.reasons) == (2, {"check_failed": 1})
+def test_a_record_that_fails_is_held_back_if_asked_until_it_is_released(holding: Path, tmp_path: Path) -> None:
+    out = Path(shutil.copytree(holding, tmp_path / "out"))
     (one,) = held(out)
     assert (one.code, one.pointers) == ("check_failed", ["/net", "/tax", "/gross"])
     assert one.detail == "adds_up does not hold: net + tax = gross (/net 100.1, /tax 19.02, /gross 120.12)"
@@ -85,10 +102,9 @@ def test_a_record_that_fails_is_held_back_if_asked_until_it_is_released(folder: 
     assert ("wrong", "adds_up", False, "written") in results(out) and len(results(out)) == 6
 
 
-def test_the_option_is_no_part_of_a_records_key(folder: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    extract([folder], source(), out, MODEL, QUICK)
-    assert extract([folder], source(), out, MODEL, RunOptions(workers=1, on_check="quarantine")).skipped == 3
+def test_the_option_is_no_part_of_a_records_key(folder: Path, flagged: Path, tmp_path: Path) -> None:
+    out = Path(shutil.copytree(flagged, tmp_path / "out"))
+    assert extract([folder], source(), out, MODEL, HOLD).skipped == 3
 
 
 def test_a_backfill_judges_by_the_checks_of_the_new_version(folder: Path, tmp_path: Path) -> None:
@@ -106,10 +122,8 @@ def test_a_backfill_judges_by_the_checks_of_the_new_version(folder: Path, tmp_pa
     assert (counts.expression, counts.holds, counts.fails, counts.open) == ("net + tax <= gross", 2, 0, 1)
 
 
-def test_the_listing_counts_results_and_has_the_values_of_failing_documents(folder: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    extract([folder], source(), out, MODEL, RunOptions(workers=1, on_check="quarantine"))
-    found = check_results(out)
+def test_the_listing_counts_results_and_has_the_values_of_failing_documents(holding: Path) -> None:
+    found = check_results(holding)
     assert [(one.check_name, one.holds, one.fails, one.open) for one in found.checks] == [
         ("adds_up", 1, 1, 1),
         ("positive", 3, 0, 0),
@@ -123,22 +137,26 @@ def test_the_listing_counts_results_and_has_the_values_of_failing_documents(fold
     }
 
 
-def test_many_small_runs_are_merged_with_their_results(folder: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    for number in range(FAN // 2):
-        (folder / "more.txt").write_text(f"net={number}\ntax=1\ngross={number + 2}\n")
-        extract([folder / "more.txt"], source(), out, MODEL, QUICK)
-    assert query(out, "select holds, count(*) from checks where check_name = 'adds_up' group by 1").rows == [
-        (False, FAN // 2)
-    ]
+def test_small_batches_are_merged_with_their_results(tmp_path: Path) -> None:
+    out, bill = tmp_path / "out", source()
+    with Store.open(out) as store:
+        begun = Run(store, bill, compile_schema(bill.schema), "engine", {})
+        for number in range(FAN + 2):
+            digest = f"{number:064x}"
+            record = Record('{"net":1,"tax":1,"gross":3}', (), 1.0, checks={"adds_up": False, "positive": None})
+            info = DocumentInfo(digest, "text/plain", 1, 0, 1, 1)
+            begun.commit_batch([Outcome(f"{number}.txt", "written", digest=digest, document=info, record=record)])
+        begun.finish()
+        assert len(store.committed()) < FAN
+    found = query(out, "select check_name, holds, count(*) from checks group by all order by 1").rows
+    assert found == [("adds_up", False, FAN + 2), ("positive", None, FAN + 2)]
     assert not verify(out).problems
 
 
 def test_the_command_lists_checks_and_the_check_of_a_schema_shows_them(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    flagged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / "out"
-    extract([folder], source(), out, MODEL, QUICK)
+    out = flagged
     assert run(["checks", "--out", str(out)]) == 0
     shown = capsys.readouterr().out
     assert "net + tax = gross" in shown and "wrong.txt" in shown and "/tax 19.02" in shown
