@@ -131,6 +131,11 @@ def _put(record: Any, steps: Sequence[str], value: Any) -> Any:
 
 
 def _written(filled: Filled, chosen: _Combination, text: str, meeting: Sequence[_Combination]) -> Filled:
+    """Returns the record with another combination of texts, one of those that `meeting` has.
+
+    A text is as sure as the former one was unsure, times its share among the combinations that meet the checks. The
+    check itself raises no confidence: it may be met by accident.
+    """
     total = sum(math.exp(one.odds) for one in meeting)
     leaves = dict(filled.leaves)
     for pointer, other in chosen.texts.items():
@@ -140,5 +145,6 @@ def _written(filled: Filled, chosen: _Combination, text: str, meeting: Sequence[
             for one in meeting
             if pointer in one.texts and one.texts[pointer].text == other.text
         ) / total
-        leaves[pointer] = replace(leaf, text=other.text, spans=other.spans, confidence=round(share, 4), alternatives=())
+        sure = round(share * (1.0 - leaf.confidence), 4)
+        leaves[pointer] = replace(leaf, text=other.text, spans=other.spans, confidence=sure, alternatives=())
     return replace(filled, record=text, leaves=leaves)
