@@ -33,14 +33,14 @@ class Refused(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedFields:
     """The columns that an expression names, and the places in the record: pointers with `*` for an index."""
 
     columns: tuple[str, ...]
     places: tuple[str, ...]
 
 
-def named_in(syntax: str, columns: Mapping[str, str], types: pa.Schema) -> Named:
+def named_in(syntax: str, columns: Mapping[str, str], types: pa.Schema) -> NamedFields:
     """Returns the columns and places that a syntax tree names.
 
     `columns` maps the table's columns to the properties of the record, "" to the record itself; `types` has their
@@ -59,7 +59,7 @@ def named_in(syntax: str, columns: Mapping[str, str], types: pa.Schema) -> Named
     walk.visit(found[0], {}, 0)
     if not walk.places:
         raise Refused("expected an expression over fields of the record, got one that names no field", walk.fields())
-    return Named(tuple(walk.columns), tuple(walk.places))
+    return NamedFields(tuple(walk.columns), tuple(walk.places))
 
 
 @dataclass(slots=True)

@@ -21,6 +21,8 @@ from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.pointers import unescape
 
+_LEAST_ODDS = 0.1
+_UNREAD = True
 # The fields of a record that are tried, those with the likeliest alternatives first.
 _FIELDS = 16
 # The combinations of a record that are tried, fewer for a record of many values.
@@ -58,7 +60,8 @@ def _settled(filled: Filled, before: Results, compiled: CompiledSchema, checks: 
     record = parse(filled.record)
     options = _options(filled, record, places)
     most = min(_COMBINATIONS, 1 + _VALUES // max(1, len(filled.leaves)))
-    tried = sorted(_combinations(filled, options), key=lambda one: -one.odds)[:most]
+    likely = [one for one in _combinations(filled, options) if one.odds >= math.log(_LEAST_ODDS)]
+    tried = sorted(likely, key=lambda one: -one.odds)[:most]
     texts, allowed = [], []
     for one in tried:
         try:
@@ -86,11 +89,13 @@ def _options(filled: Filled, record: Any, places: Sequence[str]) -> dict[str, li
     """Returns the other texts of the fields at these places, for the fields with the likeliest ones."""
     found: dict[str, list[Alternative]] = {}
     for pointer, leaf in filled.leaves.items():
-        if leaf.origin != "copied" or leaf.missing or not leaf.alternatives:
-            continue
         field = field_of(pointer, record)
+        if not any(covers(place, field) for place in places):
+            continue
+        if _UNREAD and (leaf.origin in ("absent", "default") or leaf.missing):
+            return {}
         others = [one for one in leaf.alternatives if one.text != leaf.text]
-        if others and any(covers(place, field) for place in places):
+        if others and leaf.origin == "copied" and not leaf.missing:
             found[pointer] = others
     ranked = sorted(found, key=lambda at: -_odds(filled.leaves[at], found[at][0]))
     return {at: found[at] for at in ranked[:_FIELDS]}
