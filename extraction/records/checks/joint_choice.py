@@ -2,6 +2,9 @@
 
 For a record that fails a check, the fields that the check names are tried with the other texts that the model read for
 them, at most two fields at a time. Of the combinations with which fewer checks fail, the most probable one is taken.
+
+Nothing is changed if a field of the check was not read. With fees that are 0 because none were found, and a check that
+counts them as 0, 21 right amounts of broker statements became wrong, and 8 wrong ones right.
 """
 
 from __future__ import annotations
@@ -21,8 +24,6 @@ from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.pointers import unescape
 
-_LEAST_ODDS = 0.1
-_UNREAD = True
 # The fields of a record that are tried, those with the likeliest alternatives first.
 _FIELDS = 16
 # The combinations of a record that are tried, fewer for a record of many values.
@@ -60,8 +61,7 @@ def _settled(filled: Filled, before: Results, compiled: CompiledSchema, checks: 
     record = parse(filled.record)
     options = _options(filled, record, places)
     most = min(_COMBINATIONS, 1 + _VALUES // max(1, len(filled.leaves)))
-    likely = [one for one in _combinations(filled, options) if one.odds >= math.log(_LEAST_ODDS)]
-    tried = sorted(likely, key=lambda one: -one.odds)[:most]
+    tried = sorted(_combinations(filled, options), key=lambda one: -one.odds)[:most]
     texts, allowed = [], []
     for one in tried:
         try:
@@ -86,13 +86,16 @@ def _settled(filled: Filled, before: Results, compiled: CompiledSchema, checks: 
 
 
 def _options(filled: Filled, record: Any, places: Sequence[str]) -> dict[str, list[Alternative]]:
-    """Returns the other texts of the fields at these places, for the fields with the likeliest ones."""
+    """Returns the other texts of the fields at these places, for the fields with the likeliest ones.
+
+    There are none if one of the fields was not read: it may be the reason why the check fails.
+    """
     found: dict[str, list[Alternative]] = {}
     for pointer, leaf in filled.leaves.items():
         field = field_of(pointer, record)
         if not any(covers(place, field) for place in places):
             continue
-        if _UNREAD and (leaf.origin in ("absent", "default") or leaf.missing):
+        if leaf.origin in ("absent", "default") or leaf.missing:
             return {}
         others = [one for one in leaf.alternatives if one.text != leaf.text]
         if others and leaf.origin == "copied" and not leaf.missing:

@@ -111,6 +111,17 @@ def test_a_text_that_breaks_the_schema_or_another_check_is_not_taken() -> None:
     assert choice(other) == other
 
 
+def test_nothing_changes_if_a_field_of_the_check_was_not_read() -> None:
+    schema = SOURCE.schema if isinstance(SOURCE.schema, dict) else {}
+    source = load_schema(schema | {"x-cinnabar-checks": {"adds_up": "net + coalesce(tax, 0) = gross"}})
+    compiled = compile_schema(source.schema)
+    before = filled(net=leaf(100), gross=leaf(119, (100, 0.3)))
+    assert settled([before], compiled, Checks(source, compiled)) == [before]
+    read = filled(net=leaf(100), tax=leaf(0), gross=leaf(119, (100, 0.3)))
+    (after,) = settled([read], compiled, Checks(source, compiled))
+    assert isinstance(after, Filled) and json.loads(after.record)["gross"] == 100
+
+
 def test_guesses_and_generated_texts_keep_their_values() -> None:
     guess = leaf(9, (19, 0.3))
     for origin in ("generated", "chosen", "known", "default"):
