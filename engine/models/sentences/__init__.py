@@ -1,0 +1,1 @@
+"""The frozen sentence encoder: texts of like meaning have vectors that point the same way."""

@@ -1,0 +1,125 @@
+"""The sentence encoder all-MiniLM-L6-v2 as it was published (arXiv 2002.10957, 1908.10084), frozen.
+
+The reader's encoder began with these layers and was trained to point at values; what it knew of the meaning of whole
+sentences went. So the published layers are kept beside it, in int8. The word embeddings are those of the reader, which
+never changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from safetensors.torch import load_file
+
+from cinnabar.engine.models import weights
+from cinnabar.engine.models.identity import SHIPPED
+from cinnabar.engine.models.reader.inputs.wordpieces import CLS_ID, SEP_ID, WordPieces
+from cinnabar.engine.models.reader.network.encoder import Encoder
+from cinnabar.engine.precision import Precision, reading_precision
+from cinnabar.schemas.errors import ModelError
+
+Vectors = npt.NDArray[np.float32]
+
+FOLDER = Path(__file__).parent / "weights"
+#: The sizes of the published model: pieces of a text (the rest is not read), values of a vector.
+PIECES, WIDTH = 256, 384
+_LAYERS, _HEADS, _INNER, _POSITIONS = 6, 12, 1536, 512
+#: Places of one batch, padding included; texts of like length share a batch.
+_PLACES = 4096
+#: Texts whose vectors are kept, 30 MB in all.
+_KEPT = 20_000
+
+
+class SentenceEncoder:
+    """Turns texts into unit vectors; the cosine of two vectors says how alike the texts are in meaning.
+
+    `fingerprint` is the hash of the weights. Vectors of one text may differ by 1e-6 between batches.
+    """
+
+    def __init__(self, encoder: Encoder, wordpieces: WordPieces, fingerprint: str, precision: Precision) -> None:
+        self.fingerprint = fingerprint
+        self._encoder = encoder.eval().requires_grad_(False)
+        self._wordpieces = wordpieces
+        self._bfloat16 = precision == "bfloat16"
+        self._kept: OrderedDict[str, Vectors] = OrderedDict()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Returns the vectors of these texts: [N, 384] float32. Of a long text the first 254 pieces are read."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self._kept]
+        fresh = dict(zip(missing, self._vectors(missing), strict=True))
+        self._kept |= fresh
+        found = np.zeros((len(texts), WIDTH), np.float32)
+        for row, text in enumerate(texts):
+            found[row] = self._kept[text]
+            self._kept.move_to_end(text)
+        while len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
+        return found
+
+    @torch.inference_mode()
+    def _vectors(self, texts: Sequence[str]) -> list[Vectors]:
+        ids = [(CLS_ID, *self._wordpieces.ids(text)[: PIECES - 2], SEP_ID) for text in texts]
+        order = sorted(range(len(ids)), key=lambda at: len(ids[at]))
+        found: list[Vectors] = [np.zeros(WIDTH, np.float32)] * len(ids)
+        while order:
+            # From the longest down, so that a batch's first text has its width.
+            rows = order[-max(1, _PLACES // len(ids[order[-1]])) :]
+            del order[-len(rows) :]
+            for row, vector in zip(rows, self._batch([ids[row] for row in rows]), strict=True):
+                found[row] = vector
+        return found
+
+    def _batch(self, ids: Sequence[tuple[int, ...]]) -> Vectors:
+        length = max(map(len, ids))
+        padded = torch.zeros(len(ids), length, dtype=torch.long)
+        mask = torch.zeros(len(ids), length, dtype=torch.bool)
+        for row, pieces in enumerate(ids):
+            padded[row, : len(pieces)] = torch.tensor(pieces)
+            mask[row, : len(pieces)] = True
+        with torch.autocast("cpu", torch.bfloat16, enabled=self._bfloat16):
+            states = self._encoder(padded, mask)
+        held = mask.unsqueeze(-1)
+        mean = (states.float() * held).sum(1) / held.sum(1)
+        vectors: Vectors = torch.nn.functional.normalize(mean, dim=-1).numpy()
+        return vectors
+
+
+def load_sentence_encoder(precision: Precision | None = None) -> SentenceEncoder:
+    """Returns the sentence encoder on the CPU; it is loaded once.
+
+    Without a `precision` it has the one for reading (engine/precision.py). Raises ModelError for an altered file.
+    """
+    return _loaded(precision or reading_precision())
+
+
+@lru_cache(maxsize=2)
+def _loaded(precision: Precision) -> SentenceEncoder:
+    files = json.loads((FOLDER / "model.json").read_text(encoding="utf-8"))["files"]
+    for name, expected in files.items():
+        path = FOLDER / name
+        found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
+        if found != expected:
+            raise ModelError(f"{path}: expected SHA-256 {expected}, found {found}; the model is incomplete or altered")
+    stored = load_file(SHIPPED / "words.safetensors")
+    for name in files:
+        stored |= load_file(FOLDER / name)
+    held = weights.restore(stored)
+    wordpieces = WordPieces(SHIPPED / "vocab.txt")
+    encoder = Encoder(wordpieces.size, WIDTH, _LAYERS, _HEADS, _INNER, _POSITIONS)
+    missing = encoder.load_state_dict({k.removeprefix("encoder."): v for k, v in held.items()}, strict=False)
+    # The features of places on a page are not the published model's; at first they are zero.
+    if missing.unexpected_keys or any(k.split(".")[0] not in ("case", "gap", "x", "y") for k in missing.missing_keys):
+        raise ModelError(f"{FOLDER}: the weights do not fit this version: {missing}")
+    return SentenceEncoder(encoder, wordpieces, _fingerprint(files), precision)
+
+
+def _fingerprint(files: dict[str, str]) -> str:
+    return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:16]
