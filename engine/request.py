@@ -72,7 +72,7 @@ class Leaf:
     probabilities of its likeliest text, written or not, and of the next one; `engine/models/reader/calibration.py`
     computes the confidence from them. `slot` indexes `Form.slots`, -1 if no slot was asked.
     `demanded`: the schema allows no absence here. `alternatives`: other texts, the likeliest first, if the request
-    asked for them.
+    asked for them. `joint`: the text is one of these, taken because the schema's checks hold with it.
     """
 
     text: str | None
@@ -87,6 +87,7 @@ class Leaf:
     slot: int = -1
     demanded: bool = False
     alternatives: tuple[Alternative, ...] = ()
+    joint: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,12 +204,13 @@ def record_of(document: Document, filled: Filled, form: Form) -> Record:
 
 
 def _flags(leaf: Leaf, evidence: Evidence | None) -> tuple[str, ...]:
-    """Returns the flags of a value: guessed, generated, the schema's default, or without evidence."""
+    """Returns the flags of a value: guessed, generated, the schema's default, without evidence, or a joint choice."""
     said = leaf.origin not in ("absent", "default", "known") and leaf.text not in (None, "null", "false")
     marks = {
         "default": leaf.origin == "default",
         "generated": leaf.origin == "generated",
         "guessed": leaf.missing,
+        "joint_choice": leaf.joint,
         "no_evidence": said and evidence is None,
     }
     return tuple(name for name, holds in marks.items() if holds)

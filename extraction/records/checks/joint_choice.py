@@ -4,7 +4,9 @@ For a record that fails a check, the fields that the check names are tried with 
 them, at most two fields at a time. Of the combinations with which fewer checks fail, the most probable one is taken.
 
 Nothing is changed if a field of the check was not read. With fees that are 0 because none were found, and a check that
-counts them as 0, 21 right amounts of broker statements became wrong, and 8 wrong ones right.
+counts them as 0, 21 right amounts of broker statements became wrong, and 8 wrong ones right. Another reading of the
+same words is no other text here: the sign of an amount, or the order of day and month, is that of the document's other
+fields too, and the check would hold with one of them turned round.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.pointers import unescape
 
+# Combinations less likely than this against the present texts are not tried: the reason is likelier elsewhere.
+_LEAST_ODDS = 0.1
 # The fields of a record that are tried, those with the likeliest alternatives first.
 _FIELDS = 16
 # The combinations of a record that are tried, fewer for a record of many values.
@@ -61,7 +65,8 @@ def _settled(filled: Filled, before: Results, compiled: CompiledSchema, checks: 
     record = parse(filled.record)
     options = _options(filled, record, places)
     most = min(_COMBINATIONS, 1 + _VALUES // max(1, len(filled.leaves)))
-    tried = sorted(_combinations(filled, options), key=lambda one: -one.odds)[:most]
+    likely = (one for one in _combinations(filled, options) if one.odds >= math.log(_LEAST_ODDS))
+    tried = sorted(likely, key=lambda one: -one.odds)[:most]
     texts, allowed = [], []
     for one in tried:
         try:
@@ -97,11 +102,15 @@ def _options(filled: Filled, record: Any, places: Sequence[str]) -> dict[str, li
             continue
         if leaf.origin in ("absent", "default") or leaf.missing:
             return {}
-        others = [one for one in leaf.alternatives if one.text != leaf.text]
+        others = [one for one in leaf.alternatives if one.text != leaf.text and not _overlap(one.spans, leaf.spans)]
         if others and leaf.origin == "copied" and not leaf.missing:
             found[pointer] = others
     ranked = sorted(found, key=lambda at: -_odds(filled.leaves[at], found[at][0]))
     return {at: found[at] for at in ranked[:_FIELDS]}
+
+
+def _overlap(one: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]) -> bool:
+    return any(a < d and c < b for a, b in one for c, d in other)
 
 
 def _odds(leaf: Leaf, other: Alternative) -> float:
@@ -154,5 +163,6 @@ def _written(filled: Filled, chosen: _Combination, text: str, meeting: Sequence[
             if pointer in one.texts and one.texts[pointer].text == other.text
         ) / total
         sure = round(share * (1.0 - leaf.confidence), 4)
-        leaves[pointer] = replace(leaf, text=other.text, spans=other.spans, confidence=sure, alternatives=())
+        chosen_leaf = replace(leaf, text=other.text, spans=other.spans, confidence=sure)
+        leaves[pointer] = replace(chosen_leaf, alternatives=(), joint=True)
     return replace(filled, record=text, leaves=leaves)

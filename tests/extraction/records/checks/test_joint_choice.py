@@ -74,20 +74,21 @@ def test_a_less_likely_text_is_taken_if_the_sum_holds_with_it() -> None:
     after = choice(filled(net=leaf(100), tax=leaf(9, (19, 0.2), (8, 0.3)), gross=leaf(119)))
     assert json.loads(after.record) == {"net": 100, "tax": 19, "gross": 119, "name": None, "lines": []}
     assert (after.leaves["/tax"].text, after.leaves["/tax"].spans) == ("19", ((7, 9),))
+    assert after.leaves["/tax"].joint and not after.leaves["/net"].joint
     assert after.leaves["/net"].text == "100"
 
 
 def test_of_several_combinations_the_most_probable_one_is_taken() -> None:
-    before = filled(net=leaf(100, (110, 0.01)), tax=leaf(9, (19, 0.2)), gross=leaf(119, (109, 0.1)))
+    before = filled(net=leaf(100, (110, 0.1)), tax=leaf(9, (19, 0.3)), gross=leaf(119, (109, 0.2)))
     assert json.loads(choice(before).record)["tax"] == 19
-    before = filled(net=leaf(100, (110, 0.01)), tax=leaf(9, (19, 0.02)), gross=leaf(119, (109, 0.3)))
+    before = filled(net=leaf(100, (110, 0.1)), tax=leaf(9, (19, 0.1)), gross=leaf(119, (109, 0.3)))
     after = choice(before)
     assert (json.loads(after.record)["tax"], json.loads(after.record)["gross"]) == (9, 109)
 
 
 def test_two_fields_change_together_within_a_list_too() -> None:
     before = filled(
-        [leaf(10, (40, 0.1)), leaf(60)], net=leaf(90, (100, 0.2)), tax=leaf(19), gross=leaf(119)
+        [leaf(10, (40, 0.25)), leaf(60)], net=leaf(90, (100, 0.3)), tax=leaf(19), gross=leaf(119)
     )
     after = json.loads(choice(before).record)
     assert (after["net"], [one["amount"] for one in after["lines"]]) == (100, [40, 60])
@@ -102,13 +103,22 @@ def test_a_record_that_meets_its_checks_or_cannot_stays_as_it_is() -> None:
 
 
 def test_a_text_that_breaks_the_schema_or_another_check_is_not_taken() -> None:
-    too_large = filled(net=leaf(100), tax=leaf(9), gross=leaf(119, (109, 0.0)), name=leaf("x"))
+    too_large = filled(net=leaf(100), tax=leaf(9), gross=leaf(119, (109, 0.3)), name=leaf("x"))
     assert choice(too_large).leaves["/gross"].text == "109"
     beyond = filled(net=leaf(999), tax=leaf(9), gross=leaf(1000, (1008, 0.3)))
     assert choice(beyond) == beyond
     # With a net of 110 the sum would hold, but the lines would not.
     other = filled([leaf(100)], net=leaf(100, (110, 0.3)), tax=leaf(9), gross=leaf(119))
     assert choice(other) == other
+
+
+def test_another_reading_of_the_same_words_or_a_text_ten_times_less_likely_is_not_taken() -> None:
+    alternatives = (Alternative("19", 0.3, ((1, 2),)),)
+    sign = Leaf("-19", 0.6, ((0, 2),), posterior=0.6, alternatives=alternatives)
+    before = filled(net=leaf(100), tax=sign, gross=leaf(119))
+    assert choice(before) == before
+    before = filled(net=leaf(100), tax=leaf(9, (19, 0.05)), gross=leaf(119))
+    assert choice(before) == before
 
 
 def test_nothing_changes_if_a_field_of_the_check_was_not_read() -> None:
