@@ -35,7 +35,7 @@ def checks(out: Out, as_json: AsJson = False) -> None:
     if failing:
         console.print(table(("path", "check", "outcome", "values"), failing))
     documents = len({(one.document, one.schema_name) for one in found.failing})
-    console.print(f"{documents} of the documents fail a check" if documents else "no document fails a check")
+    console.print(f"documents that fail a check: {documents}")
 
 
 def _number(value: Any) -> float | int:

@@ -6,7 +6,7 @@ Numbers are compared as decimals: 0.1 + 0.2 is 0.3, in columns that hold floats 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,9 @@ FLAG = "check_failed:"
 # Decimal places of a column of floats in an expression: a product of three such numbers is still exact.
 _PLACES = 9
 _MOST = 100
+# Keywords with names of the user's under them, and with values in place of schemas.
+_SCHEMAS_BY_NAME = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")
+_NO_SCHEMAS = ("const", "enum", "default", "examples", KEYWORD)
 _LONGEST_NAME = 64
 
 #: A check's results by its name: None if it does not apply, because a value is missing or cannot be compared.
@@ -162,6 +165,10 @@ def _said(schema: Any) -> dict[str, Any]:
     """Returns the checks that a schema has at its root. Raises UnsupportedSchema if they are no object of checks."""
     if not isinstance(schema, dict):
         return {}
+    deeper = next(_deeper(schema, ""), None)
+    if deeper is not None:
+        reason = "expected at the root of the schema, where all columns of the record are known"
+        raise UnsupportedSchema(deeper, KEYWORD, reason)
     if KEYWORD not in schema:
         near = difflib.get_close_matches(KEYWORD, [name for name in schema if name.startswith("x-")], 1, 0.9)
         if near:
@@ -174,6 +181,20 @@ def _said(schema: Any) -> dict[str, Any]:
     if len(said) > _MOST:
         raise UnsupportedSchema(f"/{KEYWORD}", KEYWORD, f"expected at most {_MOST} checks, got {len(said)}")
     return said
+
+
+def _deeper(schema: Any, at: str) -> Iterator[str]:
+    """Yields the pointers of the keyword below the root of a schema; a property of that name is none."""
+    parts = enumerate(schema) if isinstance(schema, list) else schema.items() if isinstance(schema, dict) else ()
+    for key, part in parts:
+        below = f"{at}/{escape(str(key))}"
+        if key == KEYWORD and at:
+            yield below
+        elif key in _SCHEMAS_BY_NAME and isinstance(part, dict):
+            for name, one in part.items():
+                yield from _deeper(one, f"{below}/{escape(name)}")
+        elif key not in _NO_SCHEMAS:
+            yield from _deeper(part, below)
 
 
 def _kind(value: Any) -> str:

@@ -227,6 +227,22 @@ def test_checks_that_are_no_object_are_refused(said: Any) -> None:
         Checks(source, compile_schema(source.schema))
 
 
+@pytest.mark.parametrize("place", ["properties/lines/items", "$defs/a", "allOf/0"])
+def test_checks_below_the_root_are_refused_with_their_pointer(place: str) -> None:
+    schema: Any = {"x-cinnabar-checks": {"a": "net = 1"}}
+    for step in reversed(place.split("/")):
+        schema = [schema] if step == "0" else {step: schema}
+    source = load_schema({"type": "object"} | schema)
+    with pytest.raises(UnsupportedSchema) as caught:
+        Checks(source, compile_schema(source.schema))
+    assert caught.value.pointer == f"/{place}/x-cinnabar-checks"
+
+
+def test_a_property_or_a_value_with_the_name_of_the_keyword_is_no_check() -> None:
+    schema = {"type": "object", "properties": {"x-cinnabar-checks": NUMBER}, "default": {"x-cinnabar-checks": 1}}
+    assert not Checks(load_schema(schema), compile_schema(schema))
+
+
 def test_a_misspelt_keyword_is_told() -> None:
     source = load_schema(SCHEMA | {"x-cinnabar-check": {"a": "net = 1"}})
     with pytest.raises(UnsupportedSchema, match="expected the keyword x-cinnabar-checks"):

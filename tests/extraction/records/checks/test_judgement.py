@@ -160,7 +160,7 @@ def test_the_command_lists_checks_and_the_check_of_a_schema_shows_them(
     assert run(["checks", "--out", str(out)]) == 0
     shown = capsys.readouterr().out
     assert "net + tax = gross" in shown and "wrong.txt" in shown and "/tax 19.02" in shown
-    assert "1 of the documents fail a check" in shown
+    assert "documents that fail a check: 1" in shown
     assert run(["checks", "--out", str(out), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["checks"][0] == {
