@@ -101,7 +101,7 @@ class BatchedRun(ABC):
 
     def __init__(self, assignment: Assignment, progress: Progress | None) -> None:
         # A schema that allows no record fails here once instead of in every document.
-        _ = assignment.compiled.form, assignment.validator
+        _ = assignment.compiled.form, assignment.validator, assignment.checks
         self.assignment, self._progress = assignment, progress or Silent()
         self._run: Run | None = None
         self._job: Job | None = None

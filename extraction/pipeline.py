@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cinnabar.engine.filler import Filler, Metered
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
@@ -12,13 +12,16 @@ from cinnabar.extraction.chunking import Chunk
 from cinnabar.extraction.documents import Document, Evidence
 from cinnabar.extraction.filling import LONG, Asked, fill_documents, with_advice
 from cinnabar.extraction.planning import chunks_for, passage_of, tokens_of
+from cinnabar.extraction.records.checks.checks import Checks
+from cinnabar.extraction.records.checks.joint_choice import settled
+from cinnabar.extraction.records.checks.judgement import with_checks
 from cinnabar.extraction.records.evidence import evidence_of, page_of
 from cinnabar.extraction.records.facts import NO_FACTS, REFUSED, FactValues, with_facts
 from cinnabar.extraction.records.indirect_evidence import row_region, words_behind
 from cinnabar.extraction.records.merging import merge
 from cinnabar.extraction.records.tiers import Escalated, MergedRecord, Tier, escalate
 from cinnabar.extraction.records.validation import Validator
-from cinnabar.extraction.run_options import OnMissing
+from cinnabar.extraction.run_options import OnCheck, OnMissing
 from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.schemas.bindings import bound_places
 from cinnabar.schemas.compile import CompiledSchema
@@ -43,6 +46,7 @@ class Job:
     record that lacks a value its schema demands. `run_batch` quarantines a record with a leaf or row below
     `min_confidence`. Before that it asks `tier` for the values that `engine` is not sure of. It quarantines a document
     of more than `max_tokens`, and one that the model works on for more than `max_seconds`; None sets no limit.
+    `on_check` decides the outcome of a record that fails one of the `checks` of its schema.
     """
 
     compiled: CompiledSchema
@@ -54,6 +58,8 @@ class Job:
     tier: Tier | None = None
     max_tokens: int | None = None
     max_seconds: float | None = None
+    checks: Checks | None = None
+    on_check: OnCheck = "flag"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +98,12 @@ def run_batch(read: Sequence[Read], job: Job, set_aside: bool = False) -> Batch:
         steps += sum(result.steps for result in filled if isinstance(result, Filled))
         merged.append(_merge(plan, filled, job))
     finals, escalated = _escalate([one for one in merged if isinstance(one, MergedRecord)], job)
-    final = iter(finals)
+    final = iter(settled(finals, job.compiled, job.checks))
     outcomes = [
         one if isinstance(one, Outcome) else _conclude(plan.path, one, next(final), job)
         for plan, one in zip(plans, merged, strict=True)
     ]
-    return Batch(outcomes, steps, escalated, aside)
+    return Batch(with_checks(outcomes, job.checks, job.on_check), steps, escalated, aside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +158,10 @@ def _plan(item: Read, job: Job, overtakes: bool) -> _Plan | Long | Outcome:
         pieces = chunks_for(document, job.engine, job.context, job.compiled.form, tokens)
         facts = FactValues.of(document, bound_places(job.compiled.form))
         requests = [
-            facts.request(f"{document.digest}:{c.start}", job.compiled.form, passage_of(document, c.start, c.end))
+            replace(
+                facts.request(f"{document.digest}:{c.start}", job.compiled.form, passage_of(document, c.start, c.end)),
+                alternatives=bool(job.checks),
+            )
             for c in pieces
         ]
     except DocumentError as error:
@@ -266,12 +275,13 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
 
 
 def _flags(leaf: Leaf, evidence: Evidence | None) -> tuple[str, ...]:
-    """Returns the flags of a value: guessed, generated, the schema's default, or without evidence."""
+    """Returns the flags of a value: guessed, generated, the schema's default, without evidence, or a joint choice."""
     said = leaf.origin not in ("absent", "default", "known", "fact") and leaf.text not in (None, "null", "false")
     marks = {
         "default": leaf.origin == "default",
         "generated": leaf.origin == "generated",
         "guessed": leaf.missing,
+        "joint_choice": leaf.joint,
         "no_evidence": said and evidence is None,
     }
     return tuple(name for name, holds in marks.items() if holds)

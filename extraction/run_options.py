@@ -15,6 +15,7 @@ from cinnabar.schemas.errors import UsageError
 
 EffortName = Literal["instant", "low", "medium", "high"]
 OnMissing = Literal["quarantine", "guess"]
+OnCheck = Literal["flag", "quarantine"]
 Device = Literal["auto", "cpu", "cuda"]
 
 
@@ -32,6 +33,10 @@ class RunOptions(BaseModel):
     # ones.
     min_confidence: float = Field(
         default=0.0, ge=0, le=1, description="Quarantine records with any value below this confidence."
+    )
+    # No part of the key either.
+    on_check: OnCheck = Field(
+        default="flag", description="Flag a record that fails a check of its schema, or quarantine it."
     )
     limit: int | None = Field(default=None, ge=1, description="Read only the first N documents.")
     context: int | None = Field(

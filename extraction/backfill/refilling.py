@@ -24,6 +24,7 @@ from cinnabar.extraction.pipeline import (
     said_of,
 )
 from cinnabar.extraction.planning import chunks_for, passage_of
+from cinnabar.extraction.records.checks.judgement import with_checks
 from cinnabar.extraction.records.facts import FactValues, with_facts
 from cinnabar.extraction.records.merging import merge
 from cinnabar.extraction.storage.records import Outcome, Record
@@ -73,7 +74,8 @@ def refill_batch(read: Sequence[Read], known: Known, job: Job, set_aside: bool =
     steps += _fill(whole, job)
     for at, plan in zip(again, whole, strict=True):
         outcomes[at] = plan.outcome(job)
-    return Batch([outcome for outcome in outcomes if outcome is not None], steps, set_aside=aside)
+    final = [outcome for outcome in outcomes if outcome is not None]
+    return Batch(with_checks(final, job.checks, job.on_check), steps, set_aside=aside)
 
 
 @dataclass(slots=True)

@@ -23,6 +23,7 @@ from cinnabar.extraction.progress import Progress, Silent
 from cinnabar.extraction.quality.drafts import Draft, file_name
 from cinnabar.extraction.quality.predicting import BATCH
 from cinnabar.extraction.quality.truth import drafts_of, known_files
+from cinnabar.extraction.records.checks.checks import Checks
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.extraction.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.schemas import SchemaSource, compile_schema
@@ -75,8 +76,11 @@ def label(
         (path for path in named if named[path] not in known), key=lambda path: _draw(named[path])
     )
     progress.begin(min(count, len(waiting)))
+    compiled = compile_schema(source.schema)
     limits = options.max_tokens, options.max_seconds
-    job = Job(compile_schema(source.schema), filler, Validator(source), "guess", None, 0.0, None, *limits)
+    job = Job(
+        compiled, filler, Validator(source), "guess", None, 0.0, None, *limits, checks=Checks(source, compiled)
+    )
     drafts: list[Draft] = []
     unread: dict[str, str] = {}
     with ParserPool(_WORKERS, max_tokens=options.max_tokens) as pool:
