@@ -264,6 +264,34 @@ class PrintedOptionsConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class DescribedOptionsConfig:
+    """Options that the document does not print are compared with its passages (answers/described_options.py)."""
+
+    #: The share of the reader's log probability of an option.
+    reader: float = 0.3
+    #: The weight of an option's likeness to the document, a cosine.
+    alike: float = 20.0
+    #: The weight of an option that is printed though the reader's likeliest is not.
+    printed: float = 0.0
+    #: The share of the reader's log odds of absence, and how much likelier a choice has a value: in any case, and for
+    #: each natural logarithm by which the likeliest option is above an equal share.
+    absent: float = 1.0
+    there: float = 0.0
+    present: float = 0.0
+    #: The log odds of an option of a list: its likeness, how far it is behind the likest option of the list, how far
+    #: it is ahead of all others in its own sentence, and what is taken from their sum.
+    list_alike: float = 8.0
+    list_behind: float = 8.0
+    list_ahead: float = 8.0
+    list_bias: float = 3.0
+    #: The least probability of the likest option, and of any other.
+    list_first: float = 0.3
+    list_least: float = 0.5
+    #: The least probability of rows that the reader finds by pointing; then the list is not compared.
+    list_rows: float = 0.9
+
+
+@dataclass(frozen=True, slots=True)
 class PriorConfig:
     """The weights of each rule, by the rule's name, and the names of the rules that are switched off.
 
@@ -282,6 +310,7 @@ class PriorConfig:
     proximity: ProximityConfig = ProximityConfig()
     shared_words: SharedWordsConfig = SharedWordsConfig()
     printed_options: PrintedOptionsConfig = PrintedOptionsConfig()
+    described_options: DescribedOptionsConfig = DescribedOptionsConfig()
     #: Shared by several rules: it cannot be switched off.
     name_matching: NameMatchingConfig = NameMatchingConfig()
     #: No rule, but the threshold that all rules of rows use.
