@@ -24,6 +24,8 @@ from cinnabar.engine.models.sentences.encoder import SentenceEncoder, Vectors
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing
 
 _CHOICE = KINDS.index("choice")
+#: The fewest options that are compared; the letters of the longest name that is always a code.
+FEWEST, _CODE_LETTERS = 3, 3
 #: Choices whose vectors of options are kept.
 _CHOICES_KEPT = 256
 #: The logits of an item's absence once its option is listed, and what is added to that of its option.
@@ -33,12 +35,17 @@ _ABSENT, _FIRST = -20.0, 1e-3
 def is_compared(slot: Slot) -> bool:
     """Returns whether a slot's options have a meaning that passages can be compared with.
 
-    These are choices outside of rows, and the items of lists of options. Yes and no, and bare numbers, are no meanings.
+    These are choices among three or more outside of rows, and the items of lists of options. Numbers and codes without
+    a description have no meaning for the encoder.
     """
-    inside = slot.path.removesuffix("/*")
-    if kind_of(slot) != _CHOICE or len(slot.options) < 2 or "/*" in inside:
+    if kind_of(slot) != _CHOICE or len(slot.options) < FEWEST or "/*" in slot.path.removesuffix("/*"):
         return False
-    return bool(slot.option_notes) or any(map(str.isalpha, "".join(slot.options)))
+    return any(slot.option_notes) or any(map(_is_word, slot.options))
+
+
+def _is_word(option: str) -> bool:
+    """Returns whether the name of an option (JSON) is no code: longer than three letters, some of them small."""
+    return len(option) > _CODE_LETTERS + 2 and any(map(str.islower, option))
 
 
 def option_texts(options: Sequence[Question]) -> list[tuple[str, str]]:
@@ -139,13 +146,10 @@ def weighed(
     top = max(scores)
     total = top + math.log(sum(math.exp(score - top) for score in scores))
     above = top - total + math.log(len(scores))
-    there = config.present * above + config.there
-    return config.absent * absent - there, [score - total for score in scores]
+    return config.absent * absent - config.present * above, [score - total for score in scores]
 
 
-def listed_rows(
-    form: Form, memory: Memory, rows: Sequence[Row], at: Mapping[int, int]
-) -> dict[int, ListedOption]:
+def listed_rows(form: Form, memory: Memory, rows: Sequence[Row], at: Mapping[int, int]) -> dict[int, ListedOption]:
     """Returns the listed option of each slot that has one; `at` maps slots to their rows.
 
     Rows that were known before have probability one, so they are no listed options.
