@@ -18,9 +18,9 @@ from typing import Any
 
 from bench.labelled_sets import read_sets, report_arguments
 from bench.reporting import machine, table
+from cinnabar.engine.choices import FEWEST
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.loading import load_model
-from cinnabar.engine.models.reader.answers.described_options import FEWEST
 from cinnabar.engine.models.reader.inputs.questions import form_questions, is_printed, plain_words
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.priors.config import PriorConfig

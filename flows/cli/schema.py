@@ -32,6 +32,7 @@ def check_schema(
       cinnabar schema check invoice
       cinnabar schema check delivery.json
     """
+    from cinnabar.engine.choices import ways_of_choices
     from cinnabar.extraction.records.validation import Validator
     from cinnabar.flows.cli.console import standard_output, table
     from cinnabar.schemas import compile_schema, load_schema
@@ -41,4 +42,8 @@ def check_schema(
     compiled = compile_schema(source.schema)
     Validator(source)
     rows = [(row.pointer, row.values, row.enforced) for row in describe(compiled, source)]
-    standard_output().print(table(("place", "values", "enforced"), rows))
+    console = standard_output()
+    console.print(table(("place", "values", "enforced"), rows))
+    ways = ways_of_choices(compiled.form)
+    if ways:
+        console.print(table(("choice", "decided"), ways))

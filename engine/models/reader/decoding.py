@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from cinnabar.engine.canvas import Canvas
+from cinnabar.engine.choices import is_compared, selectors
 from cinnabar.engine.models.reader.answers.choices import (
     option_scores,
     option_support,
@@ -17,7 +18,7 @@ from cinnabar.engine.models.reader.answers.choices import (
     tells_presence,
     text_near,
 )
-from cinnabar.engine.models.reader.answers.described_options import OptionComparer, is_compared, weighed
+from cinnabar.engine.models.reader.answers.described_options import OptionComparer, weighed
 from cinnabar.engine.models.reader.answers.scores import WindowScores
 from cinnabar.engine.models.reader.answers.spans import end_mask, point, start_masks
 from cinnabar.engine.models.reader.form_memory import FormMemory
@@ -215,7 +216,8 @@ class WindowDecoder:
             passages: list[tuple[int, int]] = []
             if applies and tells_presence(slot.options[best], text, near):
                 absent -= self.config.printed_options.present
-            if self.comparer is not None and place is None and not printed[best] and is_compared(slot):
+            own = is_compared(slot) and slot.index not in selectors(request.form)
+            if self.comparer is not None and place is None and own and not printed[best]:
                 compared = self.comparer.similarities(request.form, slot, memory)
                 absent, options = weighed(absent, options, compared, printed, self.config.described_options)
                 passages = compared.passages

@@ -13,39 +13,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from cinnabar.engine.choices import is_compared
 from cinnabar.engine.models.base import Candidate, Row
 from cinnabar.engine.models.reader.answers.scores import Answers
-from cinnabar.engine.models.reader.inputs.questions import Question, form_questions, kind_of
+from cinnabar.engine.models.reader.inputs.questions import Question, form_questions
 from cinnabar.engine.models.reader.inputs.sentence_passages import Stretch, passages, sentences
-from cinnabar.engine.models.reader.inputs.tensors import KINDS
 from cinnabar.engine.models.reader.memory import Compared, ListedOption, Memory
 from cinnabar.engine.models.reader.priors.config import DescribedOptionsConfig
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder, Vectors
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing
 
-_CHOICE = KINDS.index("choice")
-#: The fewest options that are compared; the letters of the longest name that is always a code.
-FEWEST, _CODE_LETTERS = 3, 3
 #: Choices whose vectors of options are kept.
 _CHOICES_KEPT = 256
 #: The logits of an item's absence once its option is listed, and what is added to that of its option.
 _ABSENT, _FIRST = -20.0, 1e-3
-
-
-def is_compared(slot: Slot) -> bool:
-    """Returns whether a slot's options have a meaning that passages can be compared with.
-
-    These are choices among three or more outside of rows, and the items of lists of options. Numbers and codes without
-    a description have no meaning for the encoder.
-    """
-    if kind_of(slot) != _CHOICE or len(slot.options) < FEWEST or "/*" in slot.path.removesuffix("/*"):
-        return False
-    return any(slot.option_notes) or any(map(_is_word, slot.options))
-
-
-def _is_word(option: str) -> bool:
-    """Returns whether the name of an option (JSON) is no code: longer than three letters, some of them small."""
-    return len(option) > _CODE_LETTERS + 2 and any(map(str.islower, option))
 
 
 def option_texts(options: Sequence[Question]) -> list[tuple[str, str]]:

@@ -7,43 +7,26 @@ the value of such a choice as at that of a field with a pattern; the automaton a
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from functools import lru_cache
 
-from cinnabar.engine.readings.codes import CURRENCY_CODES, names_of
+from cinnabar.engine.choices import is_choice_of_codes, selectors
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
-
-_CODE = re.compile(r"[A-Z]{2,3}")
-
-
-def is_choice_of_codes(slot: Slot) -> bool:
-    """Returns whether all options of a slot are codes that the readings know by other names."""
-    return len(slot.options) > 1 and all(_is_known(json.loads(option)) for option in slot.options)
 
 
 @lru_cache(maxsize=256)
 def pointed_at(form: Form) -> Form:
     """Returns the form as the reader reads it: choices of codes are texts with an automaton, without options."""
-    if not any(map(is_choice_of_codes, form.slots)):
+    codes = {slot.index for slot in form.slots if is_choice_of_codes(slot)} - selectors(form)
+    if not codes:
         return form
-    slots = tuple(_read(slot) for slot in form.slots)
+    slots = tuple(_read(slot) if slot.index in codes else slot for slot in form.slots)
     arrays: dict[int, ArrayNode] = {}
     root = _pointed(form.root, slots, arrays)
     return replace(form, root=root, slots=slots, arrays=tuple(arrays[array.index] for array in form.arrays))
 
 
-def _is_known(option: object) -> bool:
-    return (
-        isinstance(option, str)
-        and bool(_CODE.fullmatch(option))
-        and (option in CURRENCY_CODES or bool(names_of(option)))
-    )
-
-
 def _read(slot: Slot) -> Slot:
-    if not is_choice_of_codes(slot):
-        return slot
     # The options become the pattern, which says that the text is no free one.
     pattern = f"^({'|'.join(json.loads(option) for option in slot.options)})$"
     return replace(slot, options=(), option_notes=(), kind="string", pattern=pattern)
@@ -58,7 +41,6 @@ def _pointed(node: Node, slots: tuple[Slot, ...], arrays: dict[int, ArrayNode]) 
         rest = tuple(_array(part, slots, arrays) for part in node.rest)
         return replace(node, properties=properties, rest=rest)
     if isinstance(node, ChoiceNode):
-        # A choice of branches is never pointed at: its options are names, and no document prints them as codes.
         branches = tuple(_pointed(part, slots, arrays) for part in node.branches)
         return replace(node, branches=branches)
     return _array(node, slots, arrays)
