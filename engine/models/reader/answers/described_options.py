@@ -27,6 +27,8 @@ from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing
 _CHOICES_KEPT = 256
 #: The logits of an item's absence once its option is listed, and what is added to that of its option.
 _ABSENT, _FIRST = -20.0, 1e-3
+#: The greatest probability of a listed option: rows that were known before have probability one.
+_SUREST = 0.9999
 
 
 def option_texts(options: Sequence[Question]) -> list[tuple[str, str]]:
@@ -78,7 +80,8 @@ class OptionComparer:
             least = config.list_first if alike == first else config.list_least
             chance = 1.0 / (1.0 + math.exp(-odds))
             if chance >= least:
-                found.append(ListedOption(array.item.options[at], round(chance, 4), stretches[int(own[at])]))
+                chance = min(round(chance, 4), _SUREST)
+                found.append(ListedOption(array.item.options[at], chance, stretches[int(own[at])]))
         return sorted(found, key=lambda one: (one.stretch, -one.chance))
 
     def _vectors(self, form: Form, slot: Slot) -> Vectors:
