@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,7 +91,7 @@ def tallies(labelled: EvaluationSet, reads: list[Read], slots: list[Slot], model
     return found
 
 
-def _count(tally: Tally, line: dict[str, Any], prediction: dict[str, Any], slot: Slot) -> None:
+def _count(tally: Tally, line: Mapping[str, Any], prediction: Mapping[str, Any], slot: Slot) -> None:
     true = [value for value in _values(line["truth"], slot) if value is not None]
     confidence = prediction.get("confidence") or {}
     inside = slot.path.removesuffix("/*")

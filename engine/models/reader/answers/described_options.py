@@ -139,10 +139,10 @@ def listed_rows(form: Form, memory: Memory, rows: Sequence[Row], at: Mapping[int
     Rows that were known before have probability one, so they are no listed options.
     """
     listed = memory.listed.get(form.fingerprint, {})
-    left = {(array, one.stretch[0], one.chance): [] for array, own in listed.items() for one in own}
+    left: dict[tuple[int, int, float], list[ListedOption]] = {}
     for array, own in listed.items():
         for one in own:
-            left[array, one.stretch[0], one.chance].append(one)
+            left.setdefault((array, one.stretch[0], one.chance), []).append(one)
     found = {}
     for k, row in sorted(at.items(), key=lambda item: item[1]):
         options = left.get((rows[row].array, rows[row].anchor, rows[row].probability))
