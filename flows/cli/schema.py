@@ -67,6 +67,7 @@ def check_schema(
       cinnabar schema check invoice
       cinnabar schema check delivery.json
     """
+    from cinnabar.engine.choices import ways_of_choices
     from cinnabar.extraction.records.checks.checks import KEYWORD, Checks
     from cinnabar.extraction.records.validation import Validator
     from cinnabar.flows.cli.console import standard_output, table
@@ -79,4 +80,8 @@ def check_schema(
     checks = Checks(source, compiled)
     rows = [(row.pointer, row.values, row.enforced) for row in describe(compiled, source)]
     rows += [(f"/{KEYWORD}/{one.name}", one.expression, f"checked: {', '.join(one.places)}") for one in checks.each]
-    standard_output().print(table(("place", "values", "enforced"), rows))
+    console = standard_output()
+    console.print(table(("place", "values", "enforced"), rows))
+    ways = ways_of_choices(compiled.form)
+    if ways:
+        console.print(table(("choice", "decided"), ways))
