@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from cinnabar.engine.filler import Filler
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
@@ -21,6 +23,9 @@ from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.form.form import Form
 
+if TYPE_CHECKING:
+    from cinnabar.extraction.routing.jobs import RoutedJobs
+
 
 @dataclass(frozen=True, slots=True)
 class Read:
@@ -37,7 +42,8 @@ class Job:
 
     `context` limits the tokens of a chunk; None means as many as the model holds. `on_missing` decides the outcome of a
     record that lacks a value its schema demands. `run_batch` quarantines a record with a leaf or row below
-    `min_confidence`. Before that it asks `tier` for the values that `engine` is not sure of.
+    `min_confidence`. Before that it asks `tier` for the values that `engine` is not sure of. With a `routing` each
+    document goes through one of its jobs instead.
     """
 
     compiled: CompiledSchema
@@ -47,20 +53,43 @@ class Job:
     context: int | None = None
     min_confidence: float = 0.0
     tier: Tier | None = None
+    routing: RoutedJobs | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
     """The outcomes of a batch in the order of its inputs, the denoising steps of its requests, and the counts of
-    documents and fields that went to the stronger model."""
+    documents and fields that went to the stronger model; `routing` is the time in ms that choosing schemas took."""
 
     outcomes: list[Outcome]
     steps: int = 0
     escalated: Escalated = field(default_factory=Escalated)
+    routing: float = 0.0
 
 
 def run_batch(read: Sequence[Read], job: Job) -> Batch:
     """Returns one outcome for each input; an error or a failure of one document ends in its own outcome."""
+    return _run_jobs(read, job.routing) if job.routing is not None else _run_job(read, job)
+
+
+def _run_jobs(read: Sequence[Read], routing: RoutedJobs) -> Batch:
+    """Chooses a schema for each document, and runs the job of each schema over its documents."""
+    started = time.perf_counter()
+    places = [routing.place(item) for item in read]
+    took = 1000 * (time.perf_counter() - started)
+    found = {at: place for at, place in enumerate(places) if isinstance(place, Outcome)}
+    steps, documents, fields = 0, 0, 0
+    for name, job in routing.jobs.items():
+        own = [at for at, place in enumerate(places) if place == name]
+        batch = _run_job([read[at] for at in own], job)
+        found |= {at: replace(one, schema=name) for at, one in zip(own, batch.outcomes, strict=True)}
+        steps += batch.steps
+        documents += batch.escalated.documents
+        fields += batch.escalated.fields
+    return Batch([found[at] for at in range(len(read))], steps, Escalated(documents, fields), took)
+
+
+def _run_job(read: Sequence[Read], job: Job) -> Batch:
     plans = [_plan(item, job) for item in read]
     requests = [request for plan in plans if isinstance(plan, _Plan) for request in plan.requests]
     results = iter(job.engine.fill(requests))

@@ -1,0 +1,69 @@
+"""The schemas that a run chooses from for each document, checked before any document is read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from cinnabar.extraction.routing.examples import Examples
+from cinnabar.extraction.routing.kinds import kind_of
+from cinnabar.extraction.routing.likeness import FIT
+from cinnabar.extraction.storage.names import identifier
+from cinnabar.extraction.storage.store import ROUTING
+from cinnabar.schemas import SchemaSource
+from cinnabar.schemas.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """The schemas of a run, of which each document gets the one that fits, or none.
+
+    `least` is the probability below which a document is of no kind; with None it is of no kind if that is more probable
+    than each schema. `examples` are the vectors of labelled documents. `done` has, by the name of a schema, the digests
+    of documents that need no model even if they go there. Raises UsageError if schemas cannot be told apart.
+    """
+
+    sources: tuple[SchemaSource, ...]
+    least: float | None = None
+    examples: Examples = field(default_factory=Examples)
+    done: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.least is not None and not 0 <= self.least <= 1:
+            raise UsageError(f"--related: expected 0 to 1, got {self.least}")
+        check_names(self.sources)
+        for source in self.sources:
+            kind_of(source)
+
+    @property
+    def names(self) -> list[str]:
+        """Returns the names of the schemas."""
+        return [source.name for source in self.sources]
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Returns the arguments that are stored with the runs."""
+        return {ROUTING: self.fingerprint, "schemas": self.names, "related": self.least}
+
+    @property
+    def fingerprint(self) -> str:
+        """Returns the name of the choice: the schemas, the least probability, the examples and the rules."""
+        schemas = sorted(source.fingerprint for source in self.sources)
+        parts = [FIT.fingerprint, schemas, self.least, self.examples.fingerprint(schemas)]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def check_names(sources: Sequence[SchemaSource]) -> None:
+    """Raises UsageError if two schemas have one name, which is that of their table of records."""
+    seen: dict[str, SchemaSource] = {}
+    for source in sources:
+        table = identifier(source.name).casefold()
+        if table in seen:
+            raise UsageError(
+                f"--schema: expected schemas with different names, got {seen[table].name!r} and {source.name!r}, whose"
+                " records would share a table; give one of them another title (/title)"
+            )
+        seen[table] = source
