@@ -6,11 +6,12 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from cinnabar.extraction.routing.examples import Examples
-from cinnabar.extraction.routing.kinds import kind_of
-from cinnabar.extraction.routing.likeness import FIT
+from cinnabar.extraction.routing.examples import Examples, load_examples
+from cinnabar.extraction.routing.kinds import check_described
+from cinnabar.extraction.routing.likeness import fit
 from cinnabar.extraction.storage.names import identifier
 from cinnabar.extraction.storage.store import ROUTING
 from cinnabar.schemas import SchemaSource
@@ -36,7 +37,7 @@ class Routing:
             raise UsageError(f"--related: expected 0 to 1, got {self.least}")
         check_names(self.sources)
         for source in self.sources:
-            kind_of(source)
+            check_described(source)
 
     @property
     def names(self) -> list[str]:
@@ -52,8 +53,26 @@ class Routing:
     def fingerprint(self) -> str:
         """Returns the name of the choice: the schemas, the least probability, the examples and the rules."""
         schemas = sorted(source.fingerprint for source in self.sources)
-        parts = [FIT.fingerprint, schemas, self.least, self.examples.fingerprint(schemas)]
+        parts = [fit().fingerprint, schemas, self.least, self.examples.fingerprint(schemas)]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def routing_of(
+    sources: Sequence[SchemaSource], route: bool, related: float | None, model: str
+) -> Routing | None:
+    """Returns the routing that the options of a command ask for, None if they ask for none.
+
+    Raises UsageError if several schemas come without `route`, or cannot be told apart.
+    """
+    if len(sources) > 1 and not route:
+        raise UsageError(
+            f"--schema: expected one schema, got {len(sources)}; with --route each document gets the one that fits"
+        )
+    if not sources:
+        raise UsageError("--schema: expected at least one schema, got none")
+    if not route and related is None:
+        return None
+    return Routing(tuple(sources), related, load_examples(Path(model)))
 
 
 def check_names(sources: Sequence[SchemaSource]) -> None:

@@ -150,7 +150,7 @@ class Store:
         return done
 
     def routed(self, routing: str) -> tuple[dict[str, set[str]], set[str]]:
-        """Returns the documents that runs with this routing sent to each schema (by fingerprint), and those sent nowhere."""
+        """Returns the documents that runs with this routing sent to each schema (its fingerprint), and to none."""
         runs: set[str] = set()
         for path in self.files("runs"):
             with reading(path):

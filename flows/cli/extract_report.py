@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,16 +18,19 @@ if TYPE_CHECKING:
 _PREVIEW_ROWS, _PREVIEW_COLUMNS = 5, 6
 
 
-def print_report(summary: Summary, source: SchemaSource, out: Path) -> None:
-    """Prints the counts of a run, the cost of a server, and a preview of the records."""
+def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -> None:
+    """Prints the counts of a run, the cost of a server, and a preview of the records of each schema."""
     from cinnabar.flows.cli.console import short, standard_output, table
 
     console = standard_output()
     reasons = ", ".join(f"{code} {count}" for code, count in summary.reasons.items())
     rate = (summary.written + summary.quarantined) / max(summary.seconds, 1e-3)
     left = summary.usage["left"] if summary.usage else 0
+    other = summary.skips.get("other_kind", 0)
     again = "done before, or the same bytes as another input; --retry-quarantined reads quarantine again"
-    before = again if summary.skipped > left else ""
+    before = again if summary.skipped > left + other else ""
+    if other:
+        before += f"{'; ' if before else ''}{other} of another kind (other_kind in outcomes)"
     if left:
         why = (summary.usage or {}).get("stopped")
         before += f"{'; ' if before else ''}{left} left for lack of budget{f': {why}' if why else ''}"
@@ -37,12 +41,19 @@ def print_report(summary: Summary, source: SchemaSource, out: Path) -> None:
         ("skipped", summary.skipped, before),
         ("seconds", summary.seconds, f"{rate:.1f} documents/s, {summary.steps} denoising steps"),
     ]
+    if summary.routing_ms is not None:
+        rows.append(("routing", f"{summary.routing_ms:g} ms", "to choose the schema of a document"))
     console.print(table(("", summary.schema, ""), [*rows, *spent(summary.usage or {})]))
-    columns, records, more = _preview(source, out)
-    if records:
-        shown = [[path, *map(short, values)] for path, *values in records]
-        title = f"{len(records)} of the records" + (f"; {more} more fields each" if more else "")
-        console.print(table(("document", *columns), shown, title))
+    if summary.routed and len(summary.routed) > 1:
+        counts = ("schema", "written", "quarantined", "skipped")
+        console.print(table(counts, [[part[name] for name in counts] for part in summary.routed]))
+    for source in sources:
+        columns, records, more = _preview(source, out)
+        if records:
+            shown = [[path, *map(short, values)] for path, *values in records]
+            of = f" of {source.name}" if len(sources) > 1 else ""
+            title = f"{len(records)} of the records{of}" + (f"; {more} more fields each" if more else "")
+            console.print(table(("document", *columns), shown, title))
     console.print(f"Results: {out} (cinnabar sql, cinnabar show, or {out / 'cinnabar.duckdb'} in DuckDB)")
 
 

@@ -1,0 +1,47 @@
+"""Chooses the schema that fits a document, or none, with calibrated probabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cinnabar.extraction.documents import Document
+from cinnabar.extraction.routing.kinds import kind_of
+from cinnabar.extraction.routing.likeness import (
+    against_common,
+    example_features,
+    fit,
+    probabilities,
+)
+from cinnabar.extraction.routing.route import Route
+from cinnabar.extraction.routing.routing import Routing
+from cinnabar.extraction.routing.vectors import common, kinds_of, page_of
+
+
+class Router:
+    """Compares documents with the kinds of a routing's schemas."""
+
+    def __init__(self, routing: Routing) -> None:
+        self._names, self._least = routing.names, routing.least
+        self._kinds, self._common = kinds_of([kind_of(source) for source in routing.sources]), common()
+        self._alike = self._kinds.heading @ self._common.heading.T
+        examples = routing.examples.vectors
+        self._examples = [examples.get(source.fingerprint) for source in routing.sources]
+
+    def route(self, document: Document) -> Route:
+        """Returns the most probable schema, or none if no schema is probable enough."""
+        return self.route_text(document.text)
+
+    def route_text(self, text: str) -> Route:
+        """Returns the same for a document's text."""
+        page, fitted = page_of(text), fit()
+        features = against_common(self._kinds.likeness(page), self._common.likeness(page), self._alike)
+        logits = features @ fitted.weights + fitted.bias
+        for row, vectors in enumerate(self._examples):
+            if vectors is not None:
+                said = np.array([logits[row], *example_features(page, vectors)], np.float32)
+                logits[row] = said @ fitted.examples + fitted.examples_bias
+        chances = probabilities(logits)
+        best = int(chances.argmax())
+        enough = 1.0 - float(chances.sum()) if self._least is None else self._least
+        schema = self._names[best] if chances[best] >= enough else None
+        return Route(schema, dict(zip(self._names, map(float, chances), strict=True)))
