@@ -34,9 +34,9 @@ _PRINTED = 0.6
 #: Common kinds differ from a kind below this cosine of their headings; the mean of so many best ones counts.
 _DIFFERENT, _BEST = 0.5, 3
 # Words of a description that say nothing about a kind.
-_COMMON = frozenset(
-    """a an the of or and to in on for with by that which are is was it its as at from one each what who when where how
-    many much whom than no not null if into this these their be been has have only also date name number""".split()
+_COMMON = re.compile(
+    "a|an|the|of|or|and|to|in|on|for|with|by|that|which|are|is|was|it|its|as|at|from|one|each|what|who|when|where|how"
+    "|many|much|whom|than|no|not|null|if|into|this|these|their|be|been|has|have|only|also|date|name|number"
 )
 
 
@@ -77,7 +77,7 @@ def common_kinds() -> list[Kind]:
 def words_of_heading(kind: Kind) -> list[str]:
     """Returns the words of title and description that say something about the kind, the first twenty."""
     words = re.findall(r"[^\W\d_]{3,}", kind.heading.lower())
-    return list(dict.fromkeys(word for word in words if word not in _COMMON))[:20] or [kind.title]
+    return list(dict.fromkeys(word for word in words if not _COMMON.fullmatch(word)))[:20] or [kind.title]
 
 
 @dataclass(frozen=True)

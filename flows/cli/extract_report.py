@@ -34,7 +34,7 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
     if left:
         why = (summary.usage or {}).get("stopped")
         before += f"{'; ' if before else ''}{left} left for lack of budget{f': {why}' if why else ''}"
-    rows = [
+    rows: list[tuple[str, object, str]] = [
         ("inputs", summary.inputs, ""),
         ("written", summary.written, ""),
         ("quarantined", summary.quarantined, reasons),
