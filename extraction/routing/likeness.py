@@ -1,7 +1,7 @@
 """Compares documents with kinds of documents: features of each pair, and the probabilities that follow from them.
 
-The features of a kind are compared with those of common kinds that differ from it: a letter resembles "a letter to an
-insurer" more than "a recipe", but "a business letter" most. So the text says too what a document rather is.
+A document is of no schema's kind if common kinds that differ from all of the schemas fit it better: a letter resembles
+"a message to an insurer" more than "a recipe", but "a private letter" most.
 """
 
 from __future__ import annotations
@@ -31,8 +31,12 @@ _KINDS, VECTORS, FITTED = _HERE / "common_kinds.toml", _HERE / "common_kinds.saf
 FEATURES = ("labels", "printed", "title", "words", "heading", "outline")
 #: A name counts as printed from this likeness on.
 _PRINTED = 0.6
-#: Common kinds differ from a kind below this cosine of their headings; the mean of so many best ones counts.
-_DIFFERENT, _BEST = 0.5, 3
+#: A common kind differs from a schema's kind below this cosine of their headings.
+_DIFFERENT = 0.4
+#: So many of the likest examples count.
+_BEST = 3
+#: Added to the deviation of a feature among the common kinds, by which the feature is divided.
+_LEAST_DEVIATION = 0.01
 # Words of a description that say nothing about a kind.
 _COMMON = re.compile(
     "a|an|the|of|or|and|to|in|on|for|with|by|that|which|are|is|was|it|its|as|at|from|one|each|what|who|when|where|how"
@@ -42,10 +46,14 @@ _COMMON = re.compile(
 
 @dataclass(frozen=True)
 class Fit:
-    """The coefficients of the features and of their differences to the common kinds, and those of examples."""
+    """The coefficients of the features, and those that turn likeness to examples into log odds.
+
+    `bias` is added to the score of no kind: a soft maximum over common kinds, the harder the larger `sharpness`.
+    """
 
     weights: Floats
     bias: float
+    sharpness: float
     examples: Floats
     examples_bias: float
     fingerprint: str = ""
@@ -55,10 +63,10 @@ class Fit:
 def fit() -> Fit:
     """Returns the coefficients that ship; the fingerprint is that of all files of the comparison."""
     said = json.loads(FITTED.read_text(encoding="utf-8"))
-    weights = [said["features"][name] for name in FEATURES] + [said["against_common"][name] for name in FEATURES]
     return Fit(
-        np.array(weights, np.float32),
+        np.array([said["features"][name] for name in FEATURES], np.float32),
         said["bias"],
+        said["sharpness"],
         np.array([said["examples"][name] for name in ("kind", "likeness", "against_own")], np.float32),
         said["examples"]["bias"],
         hashlib.sha256(b"".join(path.read_bytes() for path in (_KINDS, VECTORS, FITTED))).hexdigest()[:16],
@@ -129,14 +137,32 @@ class Page:
         return mean / max(float(np.linalg.norm(mean)), 1e-6)
 
 
-def against_common(own: Floats, common: Floats, alike: Floats) -> Floats:
-    """Returns features with their differences to the common kinds: [K, 2 * FEATURES].
+def standardized(features: Floats, common: Floats) -> Floats:
+    """Returns features in deviations from their mean over the common kinds: [K, FEATURES].
+
+    The features of a page in another language than English, or of a short one, differ less from kind to kind.
+    """
+    scaled: Floats = (features - common.mean(0)) / (common.std(0) + _LEAST_DEVIATION)
+    return scaled
+
+
+def differing(alike: Floats) -> npt.NDArray[np.bool_]:
+    """Returns which common kinds differ from all of the schemas' kinds, [C]; `alike`: [K, C], cosines of headings."""
+    found: npt.NDArray[np.bool_] = (alike < _DIFFERENT).all(0)
+    return found if found.any() else np.ones_like(found)
+
+
+def log_odds(own: Floats, common: Floats, alike: Floats, fitted: Fit) -> Floats:
+    """Returns the log odds of each kind against no kind, [K].
 
     own: [K, FEATURES]; common: [C, FEATURES]; alike: [K, C], the cosines of the headings.
     """
-    kept = np.where((alike < _DIFFERENT)[:, :, None], common[None], -9.0)
-    best = np.sort(kept, axis=1)[:, -_BEST:].mean(1)
-    return np.concatenate([own, own - best], 1).astype(np.float32)
+    scores = standardized(own, common) @ fitted.weights
+    others = (standardized(common, common) @ fitted.weights)[differing(alike)] * fitted.sharpness
+    top = float(others.max())
+    none = (top + float(np.log(np.exp(others - top).sum()))) / fitted.sharpness + fitted.bias
+    found: Floats = scores - np.float32(none)
+    return found
 
 
 def example_features(page: Page, examples: Floats) -> tuple[float, float]:

@@ -7,9 +7,9 @@ import numpy as np
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.routing.kinds import kind_of
 from cinnabar.extraction.routing.likeness import (
-    against_common,
     example_features,
     fit,
+    log_odds,
     probabilities,
 )
 from cinnabar.extraction.routing.route import Route
@@ -34,8 +34,7 @@ class Router:
     def route_text(self, text: str) -> Route:
         """Returns the same for a document's text."""
         page, fitted = page_of(text), fit()
-        features = against_common(self._kinds.likeness(page), self._common.likeness(page), self._alike)
-        logits = features @ fitted.weights + fitted.bias
+        logits = log_odds(self._kinds.likeness(page), self._common.likeness(page), self._alike, fitted)
         for row, vectors in enumerate(self._examples):
             if vectors is not None:
                 said = np.array([logits[row], *example_features(page, vectors)], np.float32)

@@ -33,7 +33,7 @@ def kinds_of(kinds: Sequence[Kind]) -> Kinds:
     """Returns these kinds as vectors."""
     encoder = load_sentence_encoder()
     return _kinds(
-        kinds, encoder.embed([kind.heading for kind in kinds]), encoder.embed([_outline(kind) for kind in kinds])
+        kinds, encoder.embed([kind.heading for kind in kinds]), encoder.embed([outline(kind) for kind in kinds])
     )
 
 
@@ -91,7 +91,8 @@ def _names(names: Sequence[str]) -> Floats:
     return found
 
 
-def _outline(kind: Kind) -> str:
+def outline(kind: Kind) -> str:
+    """Returns a kind's heading and the names of its fields as one text."""
     return f"{kind.heading} {', '.join(kind.labels[:_OUTLINED])}"
 
 

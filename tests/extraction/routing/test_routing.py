@@ -11,7 +11,15 @@ import pytest
 
 from cinnabar.extraction.routing.examples import FILE, Examples, load_examples, save_examples
 from cinnabar.extraction.routing.kinds import kind_of
-from cinnabar.extraction.routing.likeness import against_common, probabilities, words_of_heading
+from cinnabar.extraction.routing.likeness import (
+    Fit,
+    Page,
+    differing,
+    example_features,
+    log_odds,
+    probabilities,
+    words_of_heading,
+)
 from cinnabar.extraction.routing.route import Route
 from cinnabar.extraction.routing.routing import Routing, routing_of
 from cinnabar.schemas import load_schema
@@ -82,12 +90,26 @@ def test_probabilities_leave_a_rest_for_no_kind() -> None:
     assert probabilities(np.array([-95.0, -200.0], np.float32)).sum() == pytest.approx(0.0)
 
 
-def test_a_kind_is_compared_with_the_best_common_kinds_that_differ_from_it() -> None:
-    own = np.full((1, 6), 0.5, np.float32)
-    common = np.stack([np.full(6, value, np.float32) for value in (0.9, 0.4, 0.3, 0.2, 0.1)])
-    found = against_common(own, common, np.array([[0.8, 0.1, 0.2, 0.3, 0.0]], np.float32))
-    assert found.shape == (1, 12)
-    assert found[0, 6:] == pytest.approx(0.5 - 0.3)  # without the first, which is the same kind in other words
+def test_only_common_kinds_that_differ_from_a_kind_speak_against_it() -> None:
+    fitted = Fit(np.ones(6, np.float32), 0.0, 1.0, np.zeros(3, np.float32), 0.0)
+    common = np.stack([np.full(6, value, np.float32) for value in (0.9, 0.4, 0.3, 0.2)])
+    own = np.full((1, 6), 0.8, np.float32)
+    alike = np.array([[0.8, 0.1, 0.2, 0.3]], np.float32)
+    # The first common kind is this one in other words; against it the document would be of another kind.
+    assert log_odds(own, common, alike, fitted)[0] > 0 > log_odds(own, common, 0 * alike, fitted)[0]
+    assert differing(np.full((1, 4), 0.9, np.float32)).all()  # no common kind differs: all of them count
+
+
+def test_examples_of_a_kind_raise_what_is_like_them_and_lower_what_is_not() -> None:
+    rng = np.random.default_rng(0)
+    centre = rng.normal(size=384)
+    rows = np.stack([centre + 0.3 * rng.normal(size=384) for _ in range(6)]).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    blank = np.zeros((1, 64), np.float32)
+    like, own = example_features(Page(rows[:1], blank, blank), rows[1:])
+    assert like > 0.8 and abs(own) < 0.1
+    unlike, below = example_features(Page(rng.normal(size=(1, 384)).astype(np.float32), blank, blank), rows)
+    assert unlike < 0.3 and below < -0.5
 
 
 def test_a_route_says_how_probable_each_schema_is() -> None:
