@@ -90,7 +90,8 @@ def main() -> None:
             took.append(1000 * (time.perf_counter() - started))
             right[group].append(route.schema == schema)
             if asked.errors and route.schema != schema:
-                print(f"{file.parent.parent.name}/{file.name}: {schema or 'none'}, got {route.schema or 'none'} ({route})")
+                name = f"{file.parent.parent.name}/{file.name}"
+                print(f"{name}: {schema or 'none'}, got {route.schema or 'none'} ({route})")
     print(machine_line(torch.device("cpu"), f"routing {fit().fingerprint}"))
     everything = [one for found in right.values() for one in found]
     for group, found in [*right.items(), ("all", everything)]:

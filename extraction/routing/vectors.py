@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -51,6 +51,13 @@ def page_of(text: str) -> Page:
         phrases(text[:_CHARACTERS]),
         phrases(text[:_FIRST]),
     )
+
+
+def examples_of(texts: Iterable[str]) -> Floats:
+    """Returns the vectors of labelled documents, as `Page.mean` is that of a document to compare: [N, 384]."""
+    encoder = load_sentence_encoder()
+    blank = np.zeros((1, 0), np.float32)
+    return np.stack([Page(encoder.embed(passages(text)), blank, blank).mean for text in texts])
 
 
 def passages(text: str) -> list[str]:

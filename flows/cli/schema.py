@@ -33,6 +33,7 @@ def check_schema(
       cinnabar schema check delivery.json
     """
     from cinnabar.extraction.records.validation import Validator
+    from cinnabar.extraction.routing.kinds import kind_of
     from cinnabar.flows.cli.console import standard_output, table
     from cinnabar.schemas import compile_schema, load_schema
     from cinnabar.schemas.describe import describe
@@ -41,4 +42,7 @@ def check_schema(
     compiled = compile_schema(source.schema)
     Validator(source)
     rows = [(row.pointer, row.values, row.enforced) for row in describe(compiled, source)]
+    described = isinstance(source.schema, dict) and source.schema.get("description")
+    compared = kind_of(source).heading if described else "nothing: it needs a description at /description"
+    rows.insert(2, ("", "--route and --related compare", compared))
     standard_output().print(table(("place", "values", "enforced"), rows))
