@@ -98,7 +98,7 @@ def fitted(data: Compared, seed: int = 0) -> tuple[list[float], float, float]:
                 rows.append(np.concatenate([scaled[padded], scaled_others]))
                 masks.append(np.concatenate([np.arange(_MOST) < several, differing(alike[shown])]))
                 truths.append(0 if belongs else _MOST)
-    x, mask, truth = (torch.from_numpy(np.stack(part)) for part in (rows, masks, np.array(truths)))
+    x, mask, truth = torch.from_numpy(np.stack(rows)), torch.from_numpy(np.stack(masks)), torch.tensor(truths)
     weights, bias, sharp = torch.full((x.shape[-1],), 0.3), torch.zeros(1), torch.zeros(1)
     parameters = [one.requires_grad_() for one in (weights, bias, sharp)]
     optimizer = torch.optim.LBFGS(parameters, max_iter=80, line_search_fn="strong_wolfe")

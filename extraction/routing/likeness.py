@@ -148,7 +148,7 @@ def standardized(features: Floats, common: Floats) -> Floats:
 
 def differing(alike: Floats) -> npt.NDArray[np.bool_]:
     """Returns which common kinds differ from all of the schemas' kinds, [C]; `alike`: [K, C], cosines of headings."""
-    found: npt.NDArray[np.bool_] = (alike < _DIFFERENT).all(0)
+    found: npt.NDArray[np.bool_] = np.all(alike < _DIFFERENT, axis=0, keepdims=True)[0]
     return found if found.any() else np.ones_like(found)
 
 

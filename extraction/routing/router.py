@@ -28,7 +28,7 @@ class Router:
         self._examples = [examples.get(source.fingerprint) for source in routing.sources]
 
     def route(self, document: Document) -> Route:
-        """Returns the most probable schema, or none if no schema is probable enough."""
+        """Returns the most probable schema, or none if the document rather is of another kind than all of them."""
         return self.route_text(document.text)
 
     def route_text(self, text: str) -> Route:
@@ -41,6 +41,6 @@ class Router:
                 logits[row] = said @ fitted.examples + fitted.examples_bias
         chances = probabilities(logits)
         best = int(chances.argmax())
-        enough = 1.0 - float(chances.sum()) if self._least is None else self._least
-        schema = self._names[best] if chances[best] >= enough else None
+        belongs = chances.sum() >= 0.5 if self._least is None else chances[best] >= self._least
+        schema = self._names[best] if belongs else None
         return Route(schema, dict(zip(self._names, map(float, chances), strict=True)))

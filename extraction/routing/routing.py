@@ -22,8 +22,8 @@ from cinnabar.schemas.errors import UsageError
 class Routing:
     """The schemas of a run, of which each document gets the one that fits, or none.
 
-    `least` is the probability below which a document is of no kind; with None it is of no kind if that is more probable
-    than each schema. `examples` are the vectors of labelled documents. `done` has, by the name of a schema, the digests
+    `least` is the probability of the best schema below which a document goes to none; with None it goes to none if it is
+    probably of another kind than all of them. `examples` are the vectors of labelled documents. `done` has, by the name of a schema, the digests
     of documents that need no model even if they go there. Raises UsageError if schemas cannot be told apart.
     """
 
@@ -72,7 +72,7 @@ def routing_of(
         raise UsageError("--schema: expected at least one schema, got none")
     if not route and related is None:
         return None
-    return Routing(tuple(sources), related, load_examples(Path(model)))
+    return Routing(tuple(sources), related, load_examples(Path(model)) if model != "default" else Examples())
 
 
 def check_names(sources: Sequence[SchemaSource]) -> None:
