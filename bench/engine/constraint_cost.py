@@ -19,7 +19,8 @@ from bench.engine.figures import Figure, Settings, clock, percent
 from bench.engine.growth import HALF_BILLION
 from bench.record_graphs import TRAINED, trained, vocabulary_of
 from cinnabar.engine.diffusion.denoiser import Denoiser
-from cinnabar.engine.diffusion.record_graph import RecordGraph, record_graph
+from cinnabar.engine.diffusion.kept_graphs import kept_graph
+from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.settings import Settings as Effort
 from cinnabar.engine.lifting import Vocabulary
@@ -48,6 +49,11 @@ class Spelled:
     def end(self) -> int:
         """The token that ends an answer."""
         return self.vocabulary.pad
+
+    @property
+    def fingerprint(self) -> str:
+        """What a graph on disk is named by."""
+        return f"bench {self.vocabulary.size}"
 
     @property
     def mask(self) -> int:
@@ -172,7 +178,7 @@ def measure_share(_: Settings) -> Iterator[Figure]:
 def graph_of_kind(kind: str, tokenizer: Spelled) -> RecordGraph:
     """The graph of a schema of the library."""
     form = compile_schema(load_schema(kind).schema).form
-    return record_graph(form, tokenizer.vocabulary, f"bench {tokenizer.vocabulary.size}")
+    return kept_graph(form, tokenizer)
 
 
 def measure_memory(_: Settings) -> Iterator[Figure]:

@@ -12,8 +12,8 @@ from bench.engine.figures import Settings, clock
 from cinnabar.engine.diffusion.contexts import Context
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
+from cinnabar.engine.diffusion.kept_graphs import kept_graph
 from cinnabar.engine.diffusion.prompt import messages
-from cinnabar.engine.diffusion.record_graph import record_graph
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.training.diffusion.pages import Page, Pages
@@ -63,7 +63,7 @@ def work_of(model: LanguageModel, page: Page) -> Work:
     task = Task(
         prompt=model.chat.render(messages(form, {}, page.text)),
         shared=0,
-        graph=record_graph(form, tokenizer.vocabulary, tokenizer.fingerprint),
+        graph=kept_graph(form, tokenizer),
         budget=SLOT * len(form.slots),
         judge=judge,
         minimal=json.dumps(parse(form.instance), ensure_ascii=False).encode(),

@@ -2,33 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.lifting import Vocabulary
-
-
-class Spelling(Protocol):
-    """A tokenizer."""
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The bytes of each token."""
-        ...
-
-    @property
-    def end(self) -> int:
-        """The token that ends an answer."""
-        ...
-
-    def encode(self, text: str) -> list[int]:
-        """Returns the tokens of a text; what spells a special token is plain text."""
-        ...
 
 
 class TokenTexts:
@@ -57,13 +37,6 @@ class TokenTexts:
             at += max(size, 1)
         return found
 
-    def longer(self, text: bytes) -> list[bytes]:
-        """Returns the texts of the tokens that begin with this text and go on."""
-        begin = bisect_left(self._sorted, text)
-        # No byte of UTF-8 is 255, and one behind `text` would sort behind all that go on.
-        end = bisect_left(self._sorted, text + b"\xff" * 2, begin)
-        return [found for found in self._sorted[begin:end] if len(found) > len(text)]
-
 
 @dataclass(frozen=True, slots=True)
 class Forced:
@@ -74,68 +47,33 @@ class Forced:
 
 
 class ForcedText:
-    """The forced tokens of a graph's states, each found once."""
+    """The forced tokens of a graph's states, each found once.
 
-    def __init__(self, graph: RecordGraph, tokenizer: Spelling, texts: TokenTexts) -> None:
-        self._graph, self._tokenizer, self._texts = graph, tokenizer, texts
+    A token is forced where no other may follow. In a graph from `spelled_graph` these are the tokenizer's own tokens of
+    text that must follow, but for a last one in whose place a longer one may stand.
+    """
+
+    def __init__(self, graph: RecordGraph) -> None:
         self._found: dict[int, Forced] = {}
-        automaton = graph.automaton
-        going = automaton.transitions >= 0
-        sizes = np.bincount(automaton.byte_class, minlength=going.shape[1])
-        alone = (going.sum(1) == 1) & ~automaton.accepting
-        kind = going.argmax(1)
-        alone &= sizes[kind] == 1
-        byte_of = np.zeros(going.shape[1], np.int64)
-        byte_of[automaton.byte_class] = np.arange(256)
-        #: The only byte that may follow each state, -1 if there are several or the text may end.
-        self._byte = np.where(alone, byte_of[kind], -1).tolist()
-        self._next = automaton.transitions[np.arange(len(kind)), kind].tolist()
-        self._over = (automaton.accepting & ~going.any(1)).tolist()
+        one = np.bincount(graph.source, minlength=graph.states) == 1
+        sizes = np.bincount(graph.token_class[graph.token_class >= 0], minlength=graph.classes)
+        edge = np.minimum(np.searchsorted(graph.source, np.arange(graph.states)), len(graph.source) - 1)
+        one &= sizes[graph.label[edge]] == 1
+        token_of = np.zeros(graph.classes, np.int64)
+        token_of[graph.token_class[graph.tokens]] = graph.tokens
+        self._done = graph.done
+        #: The only token that may follow each state, -1 if there are several or none; and the state after it.
+        self._token = np.where(one, token_of[graph.label[edge]], -1).tolist()
+        self._next = graph.target[edge].tolist()
 
     def after(self, state: int) -> Forced:
         """Returns the forced tokens from this state on."""
         found = self._found.get(state)
         if found is None:
-            found = self._found[state] = self._find(state)
+            tokens, states, at = list[int](), list[int](), state
+            while at != self._done and self._token[at] >= 0:
+                tokens.append(self._token[at])
+                at = self._next[at]
+                states.append(at)
+            found = self._found[state] = Forced(tuple(tokens), tuple(states))
         return found
-
-    def _find(self, begin: int) -> Forced:
-        done = len(self._byte)
-        text, state = bytearray(), begin
-        while state < done and self._byte[state] >= 0:
-            text.append(self._byte[state])
-            state = self._next[state]
-        tokens = self._spelled(bytes(text))
-        states, ahead = [], begin
-        for token in tokens:
-            ahead = self._graph.run([token], ahead)
-            states.append(ahead)
-        if -1 in states:  # A token of this spelling is not in the graph, such as one that the model never writes.
-            tokens, states = tokens[: states.index(-1)], states[: states.index(-1)]
-        end = tokens and states[-1] == state
-        if (end or not text) and state < done and self._over[state]:
-            return Forced((*tokens, self._tokenizer.end), (*states, done))
-        if end and self._bridged(self._texts.text(tokens[-1:]), states[-2] if len(states) > 1 else begin):
-            tokens, states = tokens[:-1], states[:-1]
-        return Forced(tuple(tokens), tuple(states))
-
-    def _spelled(self, text: bytes) -> list[int]:
-        """Returns the tokenizer's own tokens of this text, as far as they spell it."""
-        try:
-            whole = text.decode()
-        except UnicodeDecodeError as error:
-            # Forced bytes may begin or end within a character.
-            whole = text[: error.start].decode()
-        tokens = self._tokenizer.encode(whole) if whole else []
-        at = 0
-        for count, token in enumerate(tokens):
-            spelled = self._texts.text([token])
-            if not spelled or not text.startswith(spelled, at):
-                return tokens[:count]
-            at += len(spelled)
-        return tokens
-
-    def _bridged(self, last: bytes, state: int) -> bool:
-        """Whether a longer token that begins like the last one may stand in its place."""
-        run = self._graph.automaton.run
-        return any(run(text, state) >= 0 for text in self._texts.longer(last))

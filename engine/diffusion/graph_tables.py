@@ -9,7 +9,7 @@ import torch
 
 from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.class_scores import ClassScores
-from cinnabar.engine.diffusion.forced import ForcedText, Spelling, TokenTexts
+from cinnabar.engine.diffusion.forced import ForcedText
 from cinnabar.engine.diffusion.outlook import KEPT, Constraint, Outlook, Span, Unconstrained
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.sequences import OpenSequence
@@ -25,11 +25,9 @@ class GraphTables:
     local: as in `Settings`. Without `constrained` there are no graphs, and each position has its own best token.
     """
 
-    def __init__(
-        self, decoder: Decoder, tokenizer: Spelling, texts: TokenTexts, local: float, constrained: bool
-    ) -> None:
+    def __init__(self, decoder: Decoder, local: float, constrained: bool) -> None:
         traits = decoder.traits
-        self._decoder, self._tokenizer, self._texts, self._local = decoder, tokenizer, texts, local
+        self._decoder, self._local = decoder, local
         self._free = None if constrained else Unconstrained(traits.vocabulary, traits.mask)
         self._graphs: dict[RecordGraph, tuple[Constraint, ForcedText]] = {}
 
@@ -96,6 +94,5 @@ class GraphTables:
 
     def _tools(self, graph: RecordGraph) -> tuple[Constraint, ForcedText]:
         if graph not in self._graphs:
-            forced = ForcedText(graph, self._tokenizer, self._texts)
-            self._graphs[graph] = (Constraint(graph, self._local), forced)
+            self._graphs[graph] = (Constraint(graph, self._local), ForcedText(graph))
         return self._graphs[graph]

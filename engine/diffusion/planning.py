@@ -8,11 +8,10 @@ from functools import lru_cache
 from typing import Any
 
 from cinnabar.engine.diffusion.budget import answer_budget
+from cinnabar.engine.diffusion.kept_graphs import GRAPHS, fresh_graph, kept_graph
 from cinnabar.engine.diffusion.prompt import messages
-from cinnabar.engine.diffusion.record_graph import GRAPHS, RecordGraph, graph_of, record_graph
 from cinnabar.engine.diffusion.remaining import Remaining
 from cinnabar.engine.diffusion.sequences import Task
-from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.request import Failed, Request
 from cinnabar.engine.scheduler import failure_of
@@ -21,7 +20,7 @@ from cinnabar.schemas.errors import EngineFailure, NotAccepted, TooLarge
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.instances import smallest_instance
-from cinnabar.schemas.form.record_language import one_line, record_language
+from cinnabar.schemas.form.record_language import one_line
 from cinnabar.schemas.judging.judge import Judge, Violation
 
 
@@ -73,10 +72,7 @@ class Planner:
     def _task(self, request: Request, remaining: Remaining) -> Task:
         form, tokenizer = remaining.form, self._model.tokenizer
         assert form is not None
-        if form is request.form:
-            graph = record_graph(form, tokenizer.vocabulary, tokenizer.fingerprint)
-        else:
-            graph = _graph_of_rest(form, tokenizer.vocabulary)
+        graph = (kept_graph if form is request.form else fresh_graph)(form, tokenizer)
         prompt = self._model.chat.render(messages(form, request.known, request.passage.text))
         window, least = self._model.traits.window, int(graph.distance[0])
         if least < 0:
@@ -97,15 +93,6 @@ class Planner:
             judge=lambda text: _accepted(request.form, remaining, text),
             minimal=_minimal(request.form, remaining, form),
         )
-
-
-@lru_cache(maxsize=GRAPHS)
-def _graph_of_rest(form: Form, vocabulary: Vocabulary) -> RecordGraph:
-    """Returns the graph of a form without its frozen places.
-
-    It takes less than a tenth of a second with 150,000 tokens, and each document may have its own: no disk keeps it.
-    """
-    return graph_of(record_language(form), vocabulary)
 
 
 @dataclass(frozen=True, slots=True)

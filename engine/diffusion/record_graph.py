@@ -1,31 +1,22 @@
 """The automaton of a record's text over the tokens of a language model, and the part of it that a block can reach.
 
-A graph is made once for a form and a tokenizer, and kept on disk. A block of some positions reaches only a part of it;
-the scan of a block runs over that part alone.
+A block of some positions reaches only a part of the graph; the scan of a block runs over that part alone.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
-from pathlib import Path
+from functools import cached_property
 
 import numpy as np
 
-from cinnabar.engine import lifting
 from cinnabar.engine.lifting import Ints, Vocabulary, lift
 from cinnabar.schemas.automata.automaton import Automaton
-from cinnabar.schemas.automata.cache import Arrays, arrays_of, automaton_of, remembered_arrays
-from cinnabar.schemas.form.form import Form
-from cinnabar.schemas.form.record_language import left_to_judge, record_language
 
 #: Edges of the parts that a graph keeps, 24 bytes each; a part has up to all edges of the graph.
 KEPT_EDGES = 1_000_000
-#: Graphs that are kept in memory.
-GRAPHS = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,38 +139,6 @@ class RecordGraph:
         return state
 
 
-@lru_cache(maxsize=GRAPHS)
-def record_graph(form: Form, tokenizer_vocabulary: Vocabulary, name: str) -> RecordGraph:
-    """Returns the graph of a form over a tokenizer's vocabulary, from memory, from disk or built.
-
-    `name` is the tokenizer's fingerprint. Whatever no automaton expresses is left to the form's judge.
-    Raises TooLarge if the form's records need too many states.
-    """
-
-    def build() -> Arrays:
-        made = graph_of(record_language(form), tokenizer_vocabulary)
-        numbers = {field: getattr(made, field).astype(np.int32) for field in _NUMBERS}
-        sizes = np.array([made.classes, made.end_class])
-        return {**arrays_of(made.automaton), **numbers, "sizes": sizes, "left": np.array(left_to_judge(form), str)}
-
-    found = remembered_arrays(("record", form.fingerprint, name, _code()), build)
-    classes, end_class = found["sizes"].tolist()
-    numbers = {field: found[field].astype(np.int64) for field in _NUMBERS}
-    left = tuple(found["left"].tolist())
-    return RecordGraph(automaton_of(found), **numbers, classes=classes, end_class=end_class, left_to_judge=left)
-
-
-#: The fields of a graph that are arrays of numbers.
-_NUMBERS = ("source", "target", "label", "distance", "tokens", "token_class")
-
-
-@cache
-def _code() -> str:
-    """A digest of the code that makes graphs; that of the automata is part of every entry's name."""
-    files = (Path(__file__), Path(lifting.__file__))
-    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
-
-
 def graph_of(automaton: Automaton, vocabulary: Vocabulary) -> RecordGraph:
     """Returns the graph of an automaton over a vocabulary, the end token being the vocabulary's PAD."""
     lifted = lift(automaton, vocabulary, more=False)
@@ -188,14 +147,14 @@ def graph_of(automaton: Automaton, vocabulary: Vocabulary) -> RecordGraph:
     source, target = number[lifted.source], number[lifted.target]
     order = np.lexsort((lifted.label, source))
     source, target, label = source[order], target[order], lifted.label[order]
-    distance = _distance(automaton.states + 1, source, target)
+    distance = distances(automaton.states + 1, source, target)
     return RecordGraph(
         automaton, source, target, label, distance, lifted.tokens, lifted.token_class,
         lifted.classes, lifted.classes - 1,
     )  # fmt: skip
 
 
-def _distance(states: int, source: Ints, target: Ints) -> Ints:
+def distances(states: int, source: Ints, target: Ints) -> Ints:
     """Returns the fewest edges from each state to the last one, -1 if there is no way."""
     distance = np.full(states, -1, np.int64)
     distance[-1] = 0

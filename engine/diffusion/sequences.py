@@ -146,8 +146,11 @@ class OpenSequence:
         return others
 
     def replace(self, at: int, token: int) -> None:
-        """Puts another token in the place of a committed one; `alternatives` tells which ones a record allows."""
-        self.tokens[at] = token
+        """Puts another token in the place of a committed one; `alternatives` tells which ones a record allows.
+
+        Its posterior is taken as 0, for no pass has told it.
+        """
+        self.tokens[at], self.posterior[at] = token, 0.0
 
     def reopen(self, block: Block, at: Ints) -> None:
         """Masks positions of a block again and drops all that follows the block."""

@@ -20,8 +20,9 @@ from cinnabar.engine.diffusion import denoiser as denoiser_module
 from cinnabar.engine.diffusion import graph_tables
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
+from cinnabar.engine.diffusion.kept_graphs import kept_graph
 from cinnabar.engine.diffusion.outlook import Constraint
-from cinnabar.engine.diffusion.record_graph import RecordGraph, record_graph
+from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task
 from cinnabar.engine.diffusion.settings import SETTINGS, settings_of
 from cinnabar.engine.lifting import Vocabulary
@@ -54,7 +55,7 @@ def form_of(properties: dict[str, Any], required: Sequence[str] | None = None) -
 
 @cache
 def graph_of_form(form: Form) -> RecordGraph:
-    return record_graph(form, VOCABULARY, "tiny")
+    return kept_graph(form, TOKENIZER)
 
 
 def accepted(form: Form, text: bytes) -> bool:

@@ -6,6 +6,7 @@ import pytest
 from tiny_models import END, TOKENIZER, VOCABULARY, record
 
 from cinnabar.engine.diffusion.forced import ForcedText, TokenTexts
+from cinnabar.engine.diffusion.forced_spelling import spelled_graph
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.schemas.automata.literals import literals
 
@@ -15,10 +16,11 @@ TEXTS = TokenTexts(VOCABULARY)
 def forced(graph: RecordGraph, before: bytes) -> bytes:
     """The forced text behind a beginning; `$` stands for the end token."""
     state = graph.automaton.run(before)
-    found = ForcedText(graph, TOKENIZER, TEXTS).after(state)
+    spelled = spelled_graph(graph, TOKENIZER)
+    found = ForcedText(spelled).after(state)
     assert len(found.tokens) == len(found.states)
     for count in range(len(found.tokens)):
-        assert graph.run(found.tokens[: count + 1], state) == found.states[count]
+        assert spelled.run(found.tokens[: count + 1], state) == found.states[count]
     return TEXTS.text(found.tokens) + (b"$" if END in found.tokens else b"")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,12 @@ from hypothesis import strategies as st
 from random_schemas import forms
 
 from cinnabar.engine.diffusion import record_graph as module
-from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of, record_graph
+from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.automata import cache
 from cinnabar.schemas.automata.literals import literals
 from cinnabar.schemas.canonical import parse
-from cinnabar.schemas.errors import NotAccepted, TooLarge
+from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_language import left_to_judge, one_line, record_language
@@ -196,66 +194,6 @@ def test_the_parts_of_the_last_states_are_kept(monkeypatch: pytest.MonkeyPatch) 
     assert found.cut(0, 4) is first and found.cut(1, 4) is not second
     monkeypatch.setattr(module, "KEPT_EDGES", 0)
     assert found.cut(3, 4) is found.cut(3, 4), "the last one is kept, however large"
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("CINNABAR_CACHE", str(tmp_path))
-    monkeypatch.setattr(cache, "WORTH", 0.0)
-    record_graph.cache_clear()
-    return tmp_path
-
-
-def same(a: RecordGraph, b: RecordGraph) -> bool:
-    arrays = all(np.array_equal(getattr(a, name), getattr(b, name)) for name in module._NUMBERS)
-    others = (a.classes, a.end_class, a.left_to_judge) == (b.classes, b.end_class, b.left_to_judge)
-    return arrays and others and a.automaton.fingerprint == b.automaton.fingerprint
-
-
-def test_a_graph_is_read_from_the_disk_that_keeps_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    form = form_of(SCHEMA)
-    made = record_graph(form, VOCABULARY, "tokens")
-    assert record_graph(form, VOCABULARY, "tokens") is made, "from memory"
-    assert same(made, graph_of(record_language(form), VOCABULARY))
-    kept = len(list(folder.iterdir()))
-    record_graph.cache_clear()
-    with monkeypatch.context() as patched:
-        patched.setattr(module, "graph_of", None)
-        assert same(record_graph(form, VOCABULARY, "tokens"), made)
-        with pytest.raises(TypeError):
-            record_graph(form, VOCABULARY, "of another tokenizer")
-    assert len(list(folder.iterdir())) == kept
-
-
-@pytest.mark.parametrize("damage", ["cut", "flipped", "empty"])
-def test_a_broken_entry_is_made_again(folder: Path, damage: str) -> None:
-    form = form_of(SCHEMA)
-    before = set(folder.iterdir())
-    made = record_graph(form, VOCABULARY, "tokens")
-    for path in set(folder.iterdir()) - before:
-        data = path.read_bytes()
-        middle = len(data) // 2
-        flipped = data[:middle] + bytes(byte ^ 0xFF for byte in data[middle : middle + 40]) + data[middle + 40 :]
-        path.write_bytes({"cut": data[:middle], "flipped": flipped, "empty": b""}[damage])
-    record_graph.cache_clear()
-    assert same(record_graph(form, VOCABULARY, "tokens"), made)
-
-
-@pytest.mark.usefixtures("folder")
-def test_what_is_left_to_the_judge_is_kept_with_the_graph() -> None:
-    many = {"type": "array", "items": {"type": "string", "maxLength": 30}, "maxItems": 500}
-    form = form_of(many)
-    for _ in range(2):
-        assert record_graph(form, VOCABULARY, "tokens").left_to_judge == ("/: 0 to 500 items",)
-        record_graph.cache_clear()
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_form_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    form = form_of({**SCHEMA, "title": "refused in this test"})
-    monkeypatch.setattr("cinnabar.schemas.automata.automaton.MAX_STATES", 20)
-    with pytest.raises(TooLarge, match="the largest are"):
-        record_graph(form, VOCABULARY, "tokens")
 
 
 def test_the_smallest_record_is_in_the_graph() -> None:

@@ -30,7 +30,7 @@ VOCABULARY = Vocabulary([*TEXTS, None, None], END, MASK)
 class TinyTokenizer:
     """Takes the longest piece at each place."""
 
-    vocabulary, end = VOCABULARY, END
+    vocabulary, end, fingerprint = VOCABULARY, END, "tiny"
 
     def encode(self, text: str) -> list[int]:
         """The tokens of a text."""

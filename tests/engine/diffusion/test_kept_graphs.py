@@ -1,0 +1,102 @@
+"""Graphs are made once, and kept on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tiny_models import TOKENIZER, VOCABULARY, TinyTokenizer
+
+from cinnabar.engine.diffusion import kept_graphs as module
+from cinnabar.engine.diffusion.forced_spelling import spelled_graph
+from cinnabar.engine.diffusion.kept_graphs import fresh_graph, kept_graph
+from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
+from cinnabar.schemas import compile_schema
+from cinnabar.schemas.automata import cache
+from cinnabar.schemas.errors import TooLarge
+from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.form.record_language import record_language
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "date": {"type": ["string", "null"], "format": "date"}},
+    "required": ["name", "date"],
+    "additionalProperties": False,
+}
+
+
+class Other(TinyTokenizer):
+    """The same tokens under another name."""
+
+    fingerprint = "other"
+
+
+def form_of(schema: Any) -> Form:
+    return compile_schema(schema).form
+
+
+def forget() -> None:
+    kept_graph.cache_clear()
+    fresh_graph.cache_clear()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("CINNABAR_CACHE", str(tmp_path))
+    monkeypatch.setattr(cache, "WORTH", 0.0)
+    forget()
+    return tmp_path
+
+
+def same(a: RecordGraph, b: RecordGraph) -> bool:
+    arrays = all(np.array_equal(getattr(a, name), getattr(b, name)) for name in module._NUMBERS)
+    others = (a.classes, a.end_class, a.left_to_judge) == (b.classes, b.end_class, b.left_to_judge)
+    return arrays and others and a.automaton.fingerprint == b.automaton.fingerprint
+
+
+def test_a_graph_is_read_from_the_disk_that_keeps_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    form = form_of(SCHEMA)
+    made = kept_graph(form, TOKENIZER)
+    assert kept_graph(form, TOKENIZER) is made, "from memory"
+    assert same(made, spelled_graph(graph_of(record_language(form), VOCABULARY), TOKENIZER))
+    kept = len(list(folder.iterdir()))
+    forget()
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "spelled_graph", None)
+        assert same(kept_graph(form, TOKENIZER), made)
+        with pytest.raises(TypeError):
+            kept_graph(form, Other())
+    assert len(list(folder.iterdir())) == kept
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty"])
+def test_a_broken_entry_is_made_again(folder: Path, damage: str) -> None:
+    form = form_of(SCHEMA)
+    before = set(folder.iterdir())
+    made = kept_graph(form, TOKENIZER)
+    for path in set(folder.iterdir()) - before:
+        data = path.read_bytes()
+        middle = len(data) // 2
+        flipped = data[:middle] + bytes(byte ^ 0xFF for byte in data[middle : middle + 40]) + data[middle + 40 :]
+        path.write_bytes({"cut": data[:middle], "flipped": flipped, "empty": b""}[damage])
+    forget()
+    assert same(kept_graph(form, TOKENIZER), made)
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_is_left_to_the_judge_is_kept_with_the_graph() -> None:
+    many = {"type": "array", "items": {"type": "string", "maxLength": 30}, "maxItems": 500}
+    form = form_of(many)
+    for _ in range(2):
+        assert kept_graph(form, TOKENIZER).left_to_judge == ("/: 0 to 500 items",)
+        forget()
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_form_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    form = form_of({**SCHEMA, "title": "refused in this test"})
+    monkeypatch.setattr("cinnabar.schemas.automata.automaton.MAX_STATES", 20)
+    with pytest.raises(TooLarge, match="the largest are"):
+        kept_graph(form, TOKENIZER)
