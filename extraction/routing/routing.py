@@ -22,9 +22,10 @@ from cinnabar.schemas.errors import UsageError
 class Routing:
     """The schemas of a run, of which each document gets the one that fits, or none.
 
-    `least` is the probability of the best schema below which a document goes to none; with None it goes to none if it is
-    probably of another kind than all of them. `examples` are the vectors of labelled documents. `done` has, by the name of a schema, the digests
-    of documents that need no model even if they go there. Raises UsageError if schemas cannot be told apart.
+    `least` is the probability of the best schema below which a document goes to none; with None it goes to none if it
+    is probably of another kind than all of them. `examples` are the vectors of labelled documents. `done` has, by the
+    name of a schema, the digests of documents that need no model even if they go there. Raises UsageError if schemas
+    cannot be told apart.
     """
 
     sources: tuple[SchemaSource, ...]
