@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from cinnabar.schemas.form.form import Form
 
-Origin = Literal["copied", "chosen", "generated", "absent", "default", "known", "minimal"]
+Origin = Literal["copied", "chosen", "generated", "absent", "default", "known", "fact", "minimal"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,14 @@ from cinnabar.extraction.chunking import Chunk
 from cinnabar.extraction.documents import Document, Evidence
 from cinnabar.extraction.planning import chunks_for, passage_of
 from cinnabar.extraction.records.evidence import evidence_of, page_of
+from cinnabar.extraction.records.facts import NO_FACTS, REFUSED, FactValues, with_facts
 from cinnabar.extraction.records.indirect_evidence import row_region, words_behind
 from cinnabar.extraction.records.merging import merge
 from cinnabar.extraction.records.tiers import Escalated, MergedRecord, Tier, escalate
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.extraction.run_options import OnMissing
 from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
+from cinnabar.schemas.bindings import bound_places
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.form.form import Form
@@ -113,11 +115,12 @@ def _run_job(read: Sequence[Read], job: Job) -> Batch:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A document, its chunks, and a request for each chunk."""
+    """A document, its chunks, a request for each chunk, and the values of its bound fields."""
 
     document: Document
     chunks: list[Chunk]
     requests: list[Request]
+    facts: FactValues
 
 
 def _plan(item: Read, job: Job) -> _Plan | Outcome:
@@ -126,25 +129,28 @@ def _plan(item: Read, job: Job) -> _Plan | Outcome:
         return Outcome(item.path, "quarantined", document.code, document.detail, digest=item.digest)
     try:
         pieces = chunks_for(document, job.engine, job.context, job.compiled.form)
+        facts = FactValues.of(document, bound_places(job.compiled.form))
         requests = [
-            Request(f"{document.digest}:{c.start}", job.compiled.form, passage_of(document, c.start, c.end))
+            facts.request(f"{document.digest}:{c.start}", job.compiled.form, passage_of(document, c.start, c.end))
             for c in pieces
         ]
     except Exception as error:
         return quarantined(item.path, document, "internal_error", said_of(error))
-    return _Plan(document, pieces, requests)
+    return _Plan(document, pieces, requests, facts)
 
 
 def _merge(path: str, plan: _Plan, results: Sequence[Result], job: Job) -> MergedRecord | Outcome:
     """Returns the merged record of a document's filled chunks, or its outcome if a chunk failed."""
     failed = next((result for result in results if isinstance(result, Failed)), None)
     if failed is not None:
-        return failure_of(path, plan.document, failed)
+        return failure_of(path, plan.document, failed, facts=plan.facts)
     try:
-        filled = merge(job.compiled.form, plan.chunks, [r for r in results if isinstance(r, Filled)])
+        found = [result for result in results if isinstance(result, Filled)]
+        filled = merge(job.compiled.form, plan.chunks, found)
+        filled = with_facts(job.compiled.form, filled, plan.facts)
     except Exception as error:
         return quarantined(path, plan.document, "internal_error", said_of(error))
-    return MergedRecord(plan.document, filled)
+    return MergedRecord(plan.document, filled, plan.facts)
 
 
 def _escalate(merged: Sequence[MergedRecord], job: Job) -> tuple[Sequence[Result], Escalated]:
@@ -156,22 +162,32 @@ def _escalate(merged: Sequence[MergedRecord], job: Job) -> tuple[Sequence[Result
 def _conclude(path: str, merged: MergedRecord, result: Result, job: Job) -> Outcome:
     document = merged.document
     if isinstance(result, Failed):
-        return failure_of(path, document, result, record_of(document, merged.filled, job.compiled.form))
+        lower = record_of(document, merged.filled, job.compiled.form, merged.facts)
+        return failure_of(path, document, result, lower, merged.facts)
     try:
-        record = record_of(document, result, job.compiled.form)
+        record = record_of(document, result, job.compiled.form, merged.facts)
     except Exception as error:
         return quarantined(path, document, "internal_error", said_of(error))
-    return judged(path, document, record, job)
+    return judged(path, document, record, job, facts=merged.facts)
 
 
 def judged(
-    path: str, document: Document, record: Record, job: Job, stored: Collection[str] = ()
+    path: str,
+    document: Document,
+    record: Record,
+    job: Job,
+    stored: Collection[str] = (),
+    facts: FactValues = NO_FACTS,
 ) -> Outcome:
     """Returns the outcome of a record: written, or quarantined as missing, invalid or low in confidence.
 
-    `stored` holds the pointers of leaves that an earlier run wrote, guesses among them; they do not count as missing.
+    `stored` holds the pointers of leaves that an earlier run wrote, guesses among them; they do not count as missing. A
+    demanded field whose fact the schema refuses sends its document to quarantine.
     """
     try:
+        if facts.demanded:
+            detail = "; ".join(f"{at}: {said}" for at, said in [*facts.demanded.items()][:5])
+            return quarantined(path, document, REFUSED, detail, record, tuple(facts.demanded))
         missing = tuple(leaf.pointer for leaf in record.leaves if leaf.missing and leaf.pointer not in stored)
         if missing and job.on_missing == "quarantine":
             detail = f"no value found for {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}"
@@ -193,8 +209,11 @@ def judged(
     return Outcome(path, "written", digest=document.digest, document=DocumentInfo.of(document), record=record)
 
 
-def record_of(document: Document, filled: Filled, form: Form) -> Record:
-    """Returns a filled form as the record of its document, with the evidence of each value."""
+def record_of(document: Document, filled: Filled, form: Form, facts: FactValues = NO_FACTS) -> Record:
+    """Returns a filled form as the record of its document, with the evidence of each value.
+
+    A bound field whose fact was refused gets the flag `refused_fact`.
+    """
     leaves = []
     for pointer, leaf in filled.leaves.items():
         region = row_region(pointer, filled.rows, len(document.text))
@@ -208,7 +227,7 @@ def record_of(document: Document, filled: Filled, form: Form) -> Record:
                 missing=leaf.missing,
                 evidence=evidence,
                 page=page_of(document, evidence),
-                flags=_flags(leaf, evidence),
+                flags=(*_flags(leaf, evidence), *((REFUSED,) if pointer in facts.refusals else ())),
             )
         )
     rows = {pointer: chance for pointer, (_, chance) in filled.rows.items()}
@@ -223,7 +242,7 @@ def record_of(document: Document, filled: Filled, form: Form) -> Record:
 
 def _flags(leaf: Leaf, evidence: Evidence | None) -> tuple[str, ...]:
     """Returns the flags of a value: guessed, generated, the schema's default, or without evidence."""
-    said = leaf.origin not in ("absent", "default", "known") and leaf.text not in (None, "null", "false")
+    said = leaf.origin not in ("absent", "default", "known", "fact") and leaf.text not in (None, "null", "false")
     marks = {
         "default": leaf.origin == "default",
         "generated": leaf.origin == "generated",
@@ -233,8 +252,13 @@ def _flags(leaf: Leaf, evidence: Evidence | None) -> tuple[str, ...]:
     return tuple(name for name, holds in marks.items() if holds)
 
 
-def failure_of(path: str, document: Document, failed: Failed, record: Record | None = None) -> Outcome:
+def failure_of(
+    path: str, document: Document, failed: Failed, record: Record | None = None, facts: FactValues = NO_FACTS
+) -> Outcome:
     """Returns the outcome of a failure: skipped if the budget was spent (a later run asks again), else quarantined."""
+    if failed.code == "known" and facts.values:
+        detail = f"the schema allows no record with the facts of this document ({failed.detail})"
+        return quarantined(path, document, REFUSED, detail, record, tuple(v.place.pointer for v in facts.values))
     if failed.code == "budget":
         return Outcome(path, "skipped", failed.code, failed.detail, document.digest)
     return quarantined(path, document, failed.code, failed.detail, record)

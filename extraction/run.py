@@ -12,6 +12,7 @@ from cinnabar.engine.filler import Metered
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.batch_reader import BatchReader
 from cinnabar.extraction.batched_run import BatchedRun, Opening, Summary
+from cinnabar.extraction.ingest.message import Message
 from cinnabar.extraction.inputs import Input, Location, examine, gather, path_of
 from cinnabar.extraction.mailboxes.address import ImapAddress
 from cinnabar.extraction.progress import Progress
@@ -21,6 +22,7 @@ from cinnabar.extraction.sources import Escalation, LanguageSource, RemoteSource
 from cinnabar.extraction.storage.folders import remember
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.run_group import RunGroup
+from cinnabar.extraction.storage.spelling import Spelling
 from cinnabar.extraction.storage.store import UNAVAILABLE, Store
 from cinnabar.extraction.storage.tables import printable
 from cinnabar.schemas import SchemaSource
@@ -79,19 +81,26 @@ class Extraction(BatchedRun):
         self._raised = {"escalated_documents": 0, "escalated_fields": 0}
         self._settled = False
         with ExitStack() as stack:
-            items = gather(paths, out, stack)[: options.limit]
+            items = gather(paths, out, stack)
             store = stack.enter_context(Store.open(out))
             stack.callback(self._end_metered)
             for part in self.assignment.parts:
                 store.check_united(part.source, part.compiled)
+            spelled = Spelling.of(store.out)
+            spelled.learn(str(path) for path in paths if isinstance(path, Path))
             if any(isinstance(path, Path) and not path.is_absolute() for path in paths):
                 remember(store.out, Path.cwd())
-            names = [path_of(item) for item in items]
-            about = {"paths": [_name_of(path) for path in paths], "out": printable(str(out))}
+            # Two spellings of one path in the same run are one input.
+            named: dict[str, Path | Message | Input] = {}
+            for item in items:
+                named.setdefault(_spelled(item, spelled), item)
+            chosen = list(named.items())[: options.limit]
+            names = [name for name, _ in chosen]
+            about = {"paths": [_name_of(path, spelled) for path in paths], "out": printable(str(out))}
             self._opening = Opening(store, names, self.assignment.fingerprint, about)
             done = self._begun().done
             known = store.digests([path.prefix for path in paths if isinstance(path, ImapAddress)])
-            settled, left = sift([examine(item, paths, known) for item in items], done)
+            settled, left = sift([replace(examine(item, paths, known), path=name) for name, item in chosen], done)
             self._settle(settled)
             self._tell_finished(left)
             self.batches = self._in_batches(left)
@@ -183,5 +192,12 @@ class Extraction(BatchedRun):
             self._remote.settle(self._place)
 
 
-def _name_of(location: Location) -> str:
+def _spelled(item: Path | Message | Input, spelled: Spelling) -> str:
+    """Returns the path that the outcome of this item carries; an input of an earlier run keeps its own."""
+    return item.path if isinstance(item, Input) else spelled(path_of(item))
+
+
+def _name_of(location: Location, spelled: Spelling) -> str:
+    if isinstance(location, Path):
+        return printable(spelled(str(location)))
     return printable(location.path if isinstance(location, Input) else str(location))

@@ -24,6 +24,7 @@ from cinnabar.flows.parameters import Seconds, Server, Share, check_given, takes
 from cinnabar.flows.prefect_server import check_limit, secret
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import RunError
+from cinnabar.schemas.wording import counted
 
 
 @flow(name="extract-folder", flow_run_name="{record_schema} into {out}", persist_result=False)
@@ -98,6 +99,8 @@ def extract_folder(
         artifacts.end(f"{type(error).__name__}: {error}")
         raise
     artifacts.end()
+    if not summary.inputs:
+        get_run_logger().info("nothing to do: there is no file to read")
     get_run_logger().info(
         "%d written, %d quarantined, %d skipped", summary.written, summary.quarantined, summary.skipped
     )
@@ -116,5 +119,5 @@ def _check_rate(summary: Summary, artifacts: Artifacts, most: float | None) -> N
         if reason.outcome == "quarantined"
     )
     raise RunError(
-        f"{summary.quarantined} of {read} documents are in quarantine, more than {most:g} of them: {why}"
+        f"{summary.quarantined} of {counted(read, 'document')} in quarantine, more than {most:g} of them: {why}"
     )

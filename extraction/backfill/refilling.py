@@ -20,10 +20,12 @@ from cinnabar.extraction.pipeline import (
     said_of,
 )
 from cinnabar.extraction.planning import chunks_for, passage_of
+from cinnabar.extraction.records.facts import FactValues, with_facts
 from cinnabar.extraction.records.merging import merge
 from cinnabar.extraction.storage.records import Outcome, Record
 from cinnabar.extraction.storage.stored_records import CHANGED, GONE, Stored
 from cinnabar.extraction.storage.tables import field_of
+from cinnabar.schemas.bindings import bound_places
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.changes import Changes
 from cinnabar.schemas.errors import DocumentError, NotAccepted
@@ -71,7 +73,8 @@ def refill_batch(read: Sequence[Read], known: Known, job: Job) -> Batch:
 class _Plan:
     """A document with its stored record, the schema's changes and its chunks.
 
-    `frozen` holds the frozen values of the record (None: nothing is frozen), `results` the answer for each chunk.
+    `frozen` holds the frozen values of the record (None: nothing is frozen), `facts` the values of its bound fields,
+    `results` the answer for each chunk. A stored fact stays; one that the changes ask for comes from the document.
     """
 
     path: str
@@ -80,6 +83,7 @@ class _Plan:
     changes: Changes
     chunks: list[Chunk]
     frozen: Frozen | None
+    facts: FactValues
     results: list[Result] = field(default_factory=list)
 
     @property
@@ -87,13 +91,20 @@ class _Plan:
         """Returns True if there is anything to ask."""
         return self.frozen is None or bool(self.changes.asked or self.frozen.asked)
 
+    @property
+    def asked_facts(self) -> FactValues:
+        """Returns the values of the bound fields that are not frozen as the record has them."""
+        return self.facts if self.frozen is None else self.facts.beside(self.frozen.known, self.frozen.counted)
+
     def requests(self, job: Job) -> list[Request]:
         """Returns a request for each chunk; [] if nothing is asked."""
         frozen, document = self.frozen or Frozen(), self.document
-        form, rows, counted = job.compiled.form, tuple(frozen.rows), frozenset(frozen.counted)
+        form, facts = job.compiled.form, self.asked_facts
+        known, counted = frozen.known | facts.known, facts.counted | frozen.counted
+        rows = (*frozen.rows, *facts.rows)
         passages = [passage_of(document, c.start, c.end) for c in (self.chunks if self.asks else ())]
         return [
-            Request(f"{document.digest}:{passage.offset}", form, passage, frozen.known, counted, rows)
+            Request(f"{document.digest}:{passage.offset}", form, passage, known, counted, rows)
             for passage in passages
         ]
 
@@ -102,15 +113,18 @@ class _Plan:
         path, document = self.path, self.document
         failure = next((result for result in self.results if isinstance(result, Failed)), None)
         if failure is not None:
-            return None if self.frozen and failure.code == "known" else failure_of(path, document, failure)
+            if self.frozen and failure.code == "known":
+                return None
+            return failure_of(path, document, failure, facts=self.asked_facts)
         try:
             filled = None
             if self.results:
                 answers = [result for result in self.results if isinstance(result, Filled)]
-                filled = merge(job.compiled.form, self.chunks, answers)
+                filled = with_facts(job.compiled.form, merge(job.compiled.form, self.chunks, answers), self.asked_facts)
             if self.frozen is None:
                 assert filled is not None
-                return judged(path, document, record_of(document, filled, job.compiled.form), job)
+                record = record_of(document, filled, job.compiled.form, self.facts)
+                return judged(path, document, record, job, facts=self.facts)
             return self._joined(filled, self.frozen, job)
         except Exception as error:
             return quarantined(path, document, "internal_error", said_of(error))
@@ -123,8 +137,9 @@ class _Plan:
             text = job.compiled.canonical(value)
         except NotAccepted:
             return None
-        record, kept = _record(self.document, stored, filled, text, taken, job, changes)
-        return judged(self.path, self.document, record, job, kept)
+        facts = self.asked_facts
+        record, kept = _record(self.document, stored, filled, text, taken, job, changes, facts)
+        return judged(self.path, self.document, record, job, kept, facts)
 
 
 def _plan(item: Read, stored: Stored, changes: Changes, job: Job, below: float) -> _Plan | Outcome:
@@ -140,9 +155,10 @@ def _plan(item: Read, stored: Stored, changes: Changes, job: Job, below: float) 
     try:
         pieces = chunks_for(document, job.engine, job.context, job.compiled.form)
         frozen = freeze(job.compiled.form, stored.record, changes, below, lists=len(pieces) == 1)
+        facts = FactValues.of(document, bound_places(job.compiled.form))
     except Exception as error:
         return quarantined(item.path, document, "internal_error", said_of(error))
-    return _Plan(item.path, document, stored, changes, pieces, frozen)
+    return _Plan(item.path, document, stored, changes, pieces, frozen, facts)
 
 
 def _fill(plans: Sequence[_Plan], job: Job) -> int:
@@ -163,6 +179,7 @@ def _record(
     taken: Sequence[str],
     job: Job,
     changes: Changes,
+    facts: FactValues,
 ) -> tuple[Record, set[str]]:
     """Returns the joined record with the leaves of both, and the pointers of the stored leaves."""
 
@@ -181,7 +198,7 @@ def _record(
     leaves, flags = list(kept), {*document.flags, *({_RELEASED} & {*old.flags})}
     if filled is not None:
         asked = {at: leaf for at, leaf in filled.leaves.items() if new(at)}
-        found = record_of(document, replace(filled, leaves=asked), job.compiled.form)
+        found = record_of(document, replace(filled, leaves=asked), job.compiled.form, facts)
         leaves += found.leaves
         rows |= {at: sure for at, sure in found.rows.items() if new(at)}
     flags |= {flag for leaf in leaves for flag in leaf.flags}

@@ -15,7 +15,7 @@ from cinnabar.engine.models.transfer import Carried, carried, unpacked
 from cinnabar.engine.precision import DEFAULT, Precision
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.ingest.message import Sent
-from cinnabar.extraction.ingest.sandbox import MAX_FILE, name_of
+from cinnabar.extraction.ingest.sandbox import MAX_FILE, modified_at, name_of
 from cinnabar.extraction.ingest.worker import read_file
 from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.sources import LanguageSource, ModelSource, Named
@@ -45,7 +45,7 @@ def _content(item: Input) -> Sent | DocumentError:
         data = read_file(str(content), MAX_FILE) if isinstance(content, Path) else content.read()
     except DocumentError as problem:
         return problem
-    return Sent(name_of(content), data)
+    return Sent(name_of(content), data, modified_at(content))
 
 
 def size_of(batch: Sequence[Letter]) -> int:

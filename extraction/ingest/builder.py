@@ -11,7 +11,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.extraction.documents import Document, Part, PartKind, Words
+from cinnabar.extraction.documents import Document, Fact, Part, PartKind, Words
+from cinnabar.schemas.facts import FactValue
 
 MAX_CHARACTERS = 20_000_000
 
@@ -34,6 +35,15 @@ def clean(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def _cleaned(value: FactValue) -> FactValue:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, int):
+        return value
+    texts = tuple(clean(one) for one in value if isinstance(one, str))
+    return texts or value
+
+
 class DocumentBuilder:
     """Builds one document.
 
@@ -44,6 +54,7 @@ class DocumentBuilder:
     def __init__(self, limit: int = MAX_CHARACTERS) -> None:
         self.flags: set[str] = set()
         self.metadata: dict[str, str] = {}
+        self.facts: dict[str, Fact] = {}
         self.length = 0
         self._limit = limit
         self._pieces: list[str] = []
@@ -151,7 +162,13 @@ class DocumentBuilder:
             ),
             flags=tuple(sorted(self.flags)),
             metadata={name: clean(value) for name, value in self.metadata.items()},
+            facts={name: self._fact(fact) for name, fact in self.facts.items()},
         )
+
+    def _fact(self, fact: Fact) -> Fact:
+        """Returns the fact as valid Unicode, without spans beyond the end of the text."""
+        within = all(end <= self.length for _, end in fact.spans)
+        return Fact(_cleaned(fact.value), fact.spans if within else ())
 
     def _raw(self, text: str) -> None:
         self._pieces.append(text)

@@ -13,16 +13,19 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from types import TracebackType
 from typing import IO, TypeVar
 
 import orjson
 
-from cinnabar.extraction.documents import Document
+from cinnabar.extraction.documents import Document, Fact
 from cinnabar.extraction.ingest.dispatch import PARSE, PARSE_CAREFULLY
 from cinnabar.extraction.ingest.message import Message, Sent
 from cinnabar.extraction.ingest.wire import HEADER, MAGIC, BadFrame, lengths, unpack
+from cinnabar.extraction.moments import moment
 from cinnabar.schemas.errors import DocumentError, RunError
 
 MAX_FILE = 200 << 20
@@ -142,6 +145,27 @@ def name_of(item: _Content) -> PurePath:
     return PurePath(f"{item.path}.eml")
 
 
+def modified_at(item: _Content) -> float | None:
+    """Returns the time of a file's last change in seconds since 1970, None for a mail without a file."""
+    if isinstance(item, Sent):
+        return item.modified
+    with suppress(OSError):
+        return item.stat().st_mtime if isinstance(item, Path) else None
+    return None
+
+
+def file_facts(item: _Content, size: int) -> dict[str, Fact]:
+    """Returns the facts that the file system knows; a mail without a file of its own has only a size."""
+    found = {"file.size": Fact(size)}
+    modified = modified_at(item)
+    if modified is not None:
+        # A name may hold bytes that are no text.
+        found["file.name"] = Fact(os.fsencode(name_of(item).name).decode("utf-8", "replace"))
+        with suppress(ValueError, OverflowError, OSError):
+            found["file.modified"] = Fact(moment(datetime.fromtimestamp(modified, UTC)))
+    return found
+
+
 class ParserPool:
     """Warm worker processes that turn files into documents, each bounded in time and memory.
 
@@ -224,6 +248,12 @@ class ParserPool:
                 future.cancel()
 
     def _parse(self, item: _Content) -> _Outcome:
+        found = self._parsed(item)
+        if isinstance(found, Document):
+            return replace(found, facts={**found.facts, **file_facts(item, found.size)})
+        return found
+
+    def _parsed(self, item: _Content) -> _Outcome:
         path, data = name_of(item), None
         try:
             if isinstance(item, Sent):

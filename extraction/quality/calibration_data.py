@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from cinnabar.engine.filler import Filler
 from cinnabar.engine.models.reader.calibration import RecordSigns, Signs, signs_of
-from cinnabar.engine.request import Filled, Request
+from cinnabar.engine.request import Filled
 from cinnabar.engine.training.recipe import Recipe
 from cinnabar.engine.version import VALUES_VERSION
 from cinnabar.extraction.documents import Document
@@ -19,8 +19,10 @@ from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.planning import chunks_for, passage_of
 from cinnabar.extraction.quality.evaluation import EvaluationSet, leaves_of
 from cinnabar.extraction.quality.held_back import held_back_files, mark_of
+from cinnabar.extraction.records.facts import FactValues
 from cinnabar.extraction.records.merging import merge
 from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.schemas.bindings import bound_places
 
 # Leaves and rows of one set, and characters, after which its further documents are skipped: long tables say little new,
 # and long contracts take long.
@@ -67,10 +69,14 @@ def observe(
             continue
         passage = passage_of(read)
         characters += len(passage.text)
-        (result,) = engine.fill([Request(read.digest, form, passage)])
+        facts = FactValues.of(read, bound_places(form))
+        (result,) = engine.fill([facts.request(read.digest, form, passage)])
         if isinstance(result, Filled):
             result = merge(form, pieces, [result])
-            found += _observations(labelled, files[path], result, signs_of(form, passage, result))
+            signs = signs_of(form, passage, result)
+            asked = {at: own for at, own in signs.leaves.items() if not facts.holds(at)}
+            rows = {at: own for at, own in signs.rows.items() if not facts.holds(at)}
+            found += _observations(labelled, files[path], result, RecordSigns(asked, rows))
     return found
 
 

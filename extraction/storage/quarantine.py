@@ -13,6 +13,7 @@ from cinnabar.extraction.records.validation import Validator, exact
 from cinnabar.extraction.storage.reading import connect
 from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.extraction.storage.run import Run
+from cinnabar.extraction.storage.spelling import Spelling
 from cinnabar.extraction.storage.store import Store
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.canonical import json_text
@@ -70,13 +71,14 @@ def held(out: Path, documents: Sequence[str] = (), codes: Sequence[str] = ()) ->
             " ORDER BY path, run_id"
         ).fetchall()
     found = [_held(row) for row in rows]
+    spelled = Spelling.of(out)
     for name in documents:
-        if not any(_named(one, name) for one in found):
+        if not any(_named(one, name, spelled) for one in found):
             raise UsageError(f"{name}: not in quarantine; `cinnabar quarantine list` lists its documents")
     return [
         one
         for one in found
-        if (not documents or any(_named(one, name) for name in documents))
+        if (not documents or any(_named(one, name, spelled) for name in documents))
         and (not codes or one.code in codes)
     ]
 
@@ -86,10 +88,10 @@ def _held(row: tuple[Any, ...]) -> Held:
     return Held(**named | {"arguments": json.loads(named["arguments"] or "{}")})
 
 
-def _named(one: Held, name: str) -> bool:
+def _named(one: Held, name: str, spelled: Spelling) -> bool:
     plain = str(Path(name))
     by_digest = len(name) >= 4 and one.document.startswith(name.casefold())
-    return one.path == plain or one.path.endswith("/" + plain.lstrip("/")) or by_digest
+    return one.path in (plain, spelled(name)) or one.path.endswith("/" + plain.lstrip("/")) or by_digest
 
 
 def source_of(out: Path, name: str, fingerprint: str) -> SchemaSource:

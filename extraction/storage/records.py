@@ -8,6 +8,7 @@ from typing import Literal
 
 from cinnabar.engine.request import Origin
 from cinnabar.extraction.documents import Document, Evidence
+from cinnabar.schemas.facts import FactValue
 
 _Status = Literal["written", "quarantined", "skipped"]
 STATUSES: tuple[_Status, ...] = ("written", "quarantined", "skipped")
@@ -63,7 +64,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class DocumentInfo:
-    """A document's row in the `documents` table: `size` in bytes, `characters` in code points."""
+    """A document's row in the `documents` table: `size` in bytes, `characters` in code points, `facts` by name."""
 
     digest: str
     media_type: str
@@ -72,6 +73,7 @@ class DocumentInfo:
     parts: int
     characters: int
     flags: tuple[str, ...] = ()
+    facts: Mapping[str, FactValue] = field(default_factory=dict)
 
     @classmethod
     def of(cls, document: Document) -> DocumentInfo:
@@ -84,6 +86,7 @@ class DocumentInfo:
             parts=len(document.parts),
             characters=len(document.text),
             flags=document.flags,
+            facts={name: fact.value for name, fact in document.facts.items()},
         )
 
 

@@ -18,7 +18,8 @@ from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.files import failures, write_whole
 from cinnabar.extraction.storage.manifest import Manifest
 from cinnabar.extraction.storage.names import identifier, literal, quoted
-from cinnabar.extraction.storage.schema_versions import united_source
+from cinnabar.extraction.storage.schema_versions import sql_type, united_source
+from cinnabar.extraction.storage.tables import DOCUMENTS
 from cinnabar.schemas.errors import RunError, UsageError
 
 DATABASE = "cinnabar.duckdb"
@@ -27,14 +28,17 @@ OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }
+# The snapshot's file opens in every DuckDB since 1.1, and its views use no function that is newer.
+_READABLE: dict[str, str | bool | int | float | list[str]] = {"storage_compatibility_version": "v1.1.0"}
 
 #: The views of every snapshot, beside one for each schema, in order of creation.
-_VIEWS = {
+VIEWS = {
     "outcomes": "SELECT * FROM {outcomes}",
     # Not `ORDER BY finished NULLS LAST`: DuckDB 2.0.0 then gives the row with the NULL one time in ten.
     "runs": "SELECT * FROM {runs}"
     " QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY finished IS NULL) = 1",
-    "documents": "SELECT * FROM {documents}"
+    # Older files lack the columns of facts.
+    "documents": "SELECT * FROM (SELECT * FROM {documents} UNION ALL BY NAME SELECT {nulls} WHERE false)"
     " QUALIFY row_number() OVER (PARTITION BY document ORDER BY run_id DESC) = 1",
     # The present quarantine: no later run has written or judged these documents.
     "quarantine": "SELECT run_id, path, code, detail, pointers, document, schema_name, schema_fingerprint,"
@@ -93,7 +97,7 @@ def publish(out: Path) -> None:
 
     def build(temporary: Path) -> None:
         temporary.unlink(missing_ok=True)  # DuckDB would open the file of a dead process with the same id
-        with duckdb.connect(str(temporary), config=OFFLINE) as connection:
+        with duckdb.connect(str(temporary), config=OFFLINE | _READABLE) as connection:
             define_views(connection, out, committed)
 
     with failures(f"{out}: the snapshot could not be published"):
@@ -140,7 +144,8 @@ def define_views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Se
         )
         or _NO_RECORDS
     )
-    for name, query in _VIEWS.items():
+    sources["nulls"] = ", ".join(f"CAST(NULL AS {sql_type(f.type)}) AS {quoted(f.name)}" for f in DOCUMENTS)
+    for name, query in VIEWS.items():
         connection.execute(f"CREATE VIEW {quoted(name)} AS {query.format_map(sources)}")
     shown = [entry for entry in committed if entry.schema_fingerprint in data]
     names = view_names(shown, reserved_words(connection))
@@ -229,4 +234,4 @@ def reserved_words(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
     """Returns the names, in lower case, that no view of records may have."""
     query = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
     words = {row[0] for row in connection.execute(query).fetchall()}
-    return frozenset(words | {*_VIEWS, "_snapshot"})
+    return frozenset(words | {*VIEWS, "_snapshot"})

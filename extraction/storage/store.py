@@ -112,7 +112,7 @@ class Store:
 
     def committed(self) -> list[Manifest]:
         """Returns the commits that count, in order."""
-        return [self._manifests[number] for number in sorted(self._manifests)]
+        return manifests.live(self._manifests.values())
 
     def check_united(self, source: SchemaSource, compiled: CompiledSchema) -> None:
         """Raises NotUnited if another version's records and those of this schema do not fit one table.
@@ -232,6 +232,12 @@ class Store:
         """Writes and commits a batch that replaces others; `make` gets its number."""
         with self.mutex, reading(self.out):
             self._commit(make(self._take_number()))
+
+    def remove_replaced(self) -> None:
+        """Removes all replaced batches now; a reader that has an older snapshot open has to open a new one."""
+        with self.mutex, failures(f"{self.out}: could not remove replaced batches"):
+            for entry in manifests.replaced(manifests.read_all(self.out)):
+                manifests.remove(self.out, entry)
 
     def publish_within(self, seconds: float) -> None:
         """Publishes all commits within so many seconds, and no more often than that.

@@ -19,6 +19,7 @@ from cinnabar.extraction.storage.names import quoted
 from cinnabar.extraction.storage.reading import connect, question
 from cinnabar.extraction.storage.records import LeafRow, Record
 from cinnabar.extraction.storage.snapshot import view_of
+from cinnabar.extraction.storage.spelling import Spelling
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.pointers import unescape
@@ -113,7 +114,7 @@ def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
             values.append(chosen.source)
         else:
             wanted.append(f"starts_with(r.path, ?) AND regexp_full_match(r.path[length(?) + 1:], {_WITHIN})")
-            values += [_plain(chosen.source)] * 2
+            values += [_plain(chosen.source, out)] * 2
     if chosen.below is not None:
         wanted.append(
             "EXISTS (FROM fields AS f WHERE f.document = r.document AND f.run_id = r.run_id"
@@ -141,11 +142,11 @@ def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
     ]
 
 
-def _plain(source: str) -> str:
+def _plain(source: str, out: Path) -> str:
     """Returns a path or an address as the prefix of its documents' paths."""
     if is_address(source) and parse_mail_path(source) is None:
         return str(parse_address(source))
-    return source.removeprefix("./").rstrip("/")
+    return Spelling.of(out)(source)
 
 
 def names(out: Path) -> list[str]:

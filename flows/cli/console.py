@@ -10,6 +10,8 @@ from decimal import Decimal
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from cinnabar.schemas.wording import counted
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -51,9 +53,14 @@ def harmless(text: str) -> str:
     return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-def counted(count: int, one: str, more: str = "") -> str:
-    """Returns a count with its noun: `one` for 1, else `more` (`one` with an s if it is not given)."""
-    return f"{count} {one if count == 1 else more or one + 's'}"
+def speed(documents: float, seconds: float | None) -> str:
+    """Returns documents per second, or per minute or hour if they are few; "" if there is no speed to tell."""
+    if not documents or not seconds:
+        return ""
+    for factor, unit in ((1, "s"), (60, "min"), (3600, "h")):
+        if documents * factor / seconds >= 1:
+            return f"{documents * factor / seconds:.1f} documents/{unit}"
+    return f"{documents * 3600 / seconds:.2f} documents/h"
 
 
 def cell(value: Any) -> str:
@@ -85,7 +92,7 @@ def _json(value: Any) -> str:
 def short(value: Any) -> str:
     """Returns a value as the text of a preview's cell: a long text ends in an ellipsis, a number is never cut."""
     if isinstance(value, list) and value and isinstance(value[0], dict):
-        return f"{len(value)} rows"
+        return counted(len(value), "row")
     text = cell(value)
     if len(text) <= CELL_WIDTH or isinstance(value, (int, float, Decimal)):
         return text
@@ -111,13 +118,13 @@ class Bar:
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[fields]} fields"),
-            TextColumn("{task.fields[rate]}/s"),
+            TextColumn("{task.fields[rate]}"),
             TextColumn("{task.fields[quarantined]} quarantined"),
             TimeElapsedColumn(),
             console=console,
             disable=not console.is_terminal,
         )
-        self._task = self._progress.add_task("", total=None, fields=0, rate="-", quarantined=0)
+        self._task = self._progress.add_task("", total=None, fields=0, rate="", quarantined=0)
         self._fields = self._quarantined = 0
 
     def __enter__(self) -> Self:
@@ -151,5 +158,5 @@ class Bar:
         """Advances the bar by so many documents."""
         self._progress.advance(self._task, documents)
         task = self._progress.tasks[0]
-        rate = f"{task.completed / task.elapsed:.1f}" if task.elapsed else "-"
+        rate = speed(task.completed, task.elapsed)
         self._progress.update(self._task, fields=self._fields, rate=rate, quarantined=self._quarantined)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.flows.cli.remote import spent
+from cinnabar.schemas.wording import counted
 
 if TYPE_CHECKING:
     from cinnabar.extraction.batched_run import Summary
@@ -20,11 +21,13 @@ _PREVIEW_ROWS, _PREVIEW_COLUMNS = 5, 6
 
 def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -> None:
     """Prints the counts of a run, the cost of a server, and a preview of the records of each schema."""
-    from cinnabar.flows.cli.console import short, standard_output, table
+    from cinnabar.flows.cli.console import short, speed, standard_output, table
 
     console = standard_output()
     reasons = ", ".join(f"{code} {count}" for code, count in summary.reasons.items())
-    rate = (summary.written + summary.quarantined) / max(summary.seconds, 1e-3)
+    read = summary.written + summary.quarantined
+    rate = speed(read, max(summary.seconds, 1e-3))
+    told = f"{rate}, {counted(summary.steps, 'denoising step')}" if read else ""
     left = summary.usage["left"] if summary.usage else 0
     other = summary.skips.get("other_kind", 0)
     again = "done before, or the same bytes as another input; --retry-quarantined reads quarantine again"
@@ -39,7 +42,7 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
         ("written", summary.written, ""),
         ("quarantined", summary.quarantined, reasons),
         ("skipped", summary.skipped, before),
-        ("seconds", summary.seconds, f"{rate:.1f} documents/s, {summary.steps} denoising steps"),
+        ("seconds", summary.seconds, told),
     ]
     if summary.routing_ms is not None:
         rows.append(("routing", f"{summary.routing_ms:g} ms", "to choose the schema of a document"))
@@ -52,8 +55,10 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
         if records:
             shown = [[path, *map(short, values)] for path, *values in records]
             of = f" of {source.name}" if len(sources) > 1 else ""
-            title = f"{len(records)} of the records{of}" + (f"; {more} more fields each" if more else "")
+            title = f"{len(records)} of the records{of}" + (f"; {counted(more, 'more field')} each" if more else "")
             console.print(table(("document", *columns), shown, title))
+    if not summary.inputs:
+        console.print("Nothing to do: there is no file to read (hidden ones do not count).")
     console.print(f"Results: {out} (cinnabar sql, cinnabar show, or {out / 'cinnabar.duckdb'} in DuckDB)")
 
 

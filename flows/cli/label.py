@@ -13,6 +13,7 @@ import typer
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.flows.cli.options import AsJson, DeviceOption, SchemaOption, run_options
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.wording import counted
 
 # The default number of documents to draft, and the fewest that training takes.
 _DOCUMENTS, _FEWEST = 30, 10
@@ -65,11 +66,12 @@ def label(
         print(harmless(f"cinnabar: {file}: {reason}"), file=sys.stderr)
     if not done.documents:
         print(
-            f"nothing new to draft: {done.before} documents were drafted before, {len(done.unread)} not read"
+            f"nothing new to draft: {counted(done.before, 'document')} drafted before, {len(done.unread)} not read"
         )
         return
     print(
-        f"{done.documents} drafts in {out / 'drafts'}; {done.doubts} of {done.fields} fields deserve a look"
+        f"{counted(done.documents, 'draft')} in {out / 'drafts'};"
+        f" {done.doubts} of {counted(done.fields, 'field')} to look at"
     )
     print(f'correct "truth", set "checked": true in each, then: cinnabar truth {out}')
 
@@ -99,7 +101,8 @@ def truth(
     if as_json:
         return
     print(
-        f"{done.taken} drafts taken, {len(done.waiting)} not checked yet; {done.lines} documents have a truth"
+        f"{counted(done.taken, 'draft')} taken, {len(done.waiting)} not checked yet;"
+        f" {counted(done.lines, 'document')} with a truth"
     )
     if done.waiting:
         print(f"next: {folder / done.waiting[0]}")

@@ -103,7 +103,7 @@ def test_a_document_crosses_the_wire_unchanged(texts: list[str]) -> None:
     sent = builder.build(b"data", "a.pdf", "application/pdf")
     got = through_the_wire(sent, "a.pdf")
     assert isinstance(got, Document)
-    for name in ("text", "parts", "flags", "metadata", "digest", "size", "media_type"):
+    for name in ("text", "parts", "flags", "metadata", "facts", "digest", "size", "media_type"):
         assert getattr(got, name) == getattr(sent, name)
     for name in ("start", "end", "box", "part"):
         np.testing.assert_array_equal(getattr(got.words, name), getattr(sent.words, name))
@@ -116,7 +116,10 @@ def test_an_error_crosses_the_wire() -> None:
 
 
 PARTS = b'"parts":[["page",0,4,"",1,0,0,-1,""]]'
-HEAD = b'{"digest":"%s","media_type":"","size":1,"flags":[],"metadata":{},%s}' % (b"0" * 64, PARTS)
+HEAD = b'{"digest":"%s","media_type":"","size":1,"flags":[],"metadata":{},"facts":{},%s}' % (
+    b"0" * 64,
+    PARTS,
+)
 
 
 @pytest.mark.parametrize(
@@ -136,6 +139,19 @@ HEAD = b'{"digest":"%s","media_type":"","size":1,"flags":[],"metadata":{},%s}' %
         (HEAD.replace(b",0,4,", b",0,5,"), b"text", []),
         (HEAD.replace(b",-1,", b",0,"), b"text", []),
         (HEAD.replace(b'"page"', b'"other"'), b"text", []),
+        *(
+            (HEAD.replace(b'"facts":{}', b'"facts":{%s}' % fact), b"text", [])
+            for fact in (
+                b'"mail.mood":["glad",[]]',
+                b'"mail.subject":[7,[]]',
+                b'"mail.subject":[["a"],[]]',
+                b'"mail.to.address":["a",[]]',
+                b'"mail.to.address":[["a","b"],[[0,1]]]',
+                b'"mail.sent":["yesterday",[]]',
+                b'"document.pages":[true,[]]',
+                b'"mail.subject":["text",[[0,5]]]',
+            )
+        ),
     ],
 )
 def test_a_frame_that_contradicts_itself_is_refused(

@@ -302,3 +302,11 @@ def test_results_that_were_written_before_fields_had_flags_can_be_read(out, work
     monkeypatch.setattr(os, "fsync", lambda _: None)
     store_records(out, workload, workload.SCHEMA, {"name": "new", "size": 1}, {"name": "newer", "size": 1})
     assert len(query(out, "SELECT flags FROM fields").rows) == 4
+
+
+def test_the_snapshot_has_the_storage_version_that_every_duckdb_since_1_1_opens(out, workload):
+    workload.work(out)
+    header = (out / "cinnabar.duckdb").read_bytes()[:24]
+    assert header[8:12] == b"DUCK"
+    # The version number of DuckDB 1.0 and 1.1; 1.2 writes 65, and 2.0 alone reads 999.
+    assert int.from_bytes(header[12:20], "little") == 64

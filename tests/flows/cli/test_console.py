@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from cinnabar.flows.cli.console import CELL_WIDTH, cell, short
+from cinnabar.flows.cli.console import CELL_WIDTH, cell, short, speed
+from cinnabar.schemas.wording import counted
 
 
 @pytest.mark.parametrize(
@@ -39,3 +40,25 @@ def test_a_number_in_a_list_is_whole_or_left_out(count: int) -> None:
     assert shown.endswith("…") and len(shown) <= CELL_WIDTH
     numbers = [number.rstrip(",") for number in shown.removesuffix("…").split(", ")[1:]]
     assert set(numbers) <= {"4904.94", ""} and numbers.count("4904.94") >= 3
+
+
+@pytest.mark.parametrize(
+    ("documents", "seconds", "told"),
+    [
+        (10, 4, "2.5 documents/s"),
+        (1, 20, "3.0 documents/min"),
+        (1, 600, "6.0 documents/h"),
+        (1, 7200, "0.50 documents/h"),
+        (0, 4, ""),
+        (3, None, ""),
+    ],
+)
+def test_a_speed_is_never_zero_while_documents_were_read(
+    documents: int, seconds: float | None, told: str
+) -> None:
+    assert speed(documents, seconds) == told
+
+
+def test_a_count_agrees_with_its_noun() -> None:
+    assert [counted(n, "row") for n in (0, 1, 2, 1200)] == ["0 rows", "1 row", "2 rows", "1,200 rows"]
+    assert counted(2, "batch", "batches") == "2 batches"

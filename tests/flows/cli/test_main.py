@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from cinnabar.engine.models.reader.priors.config import RULES
 from cinnabar.flows.cli.main import run
+from cinnabar.schemas.library import LIBRARY
 
 CaptureResult = pytest.CaptureFixture[str]
 
@@ -83,11 +85,15 @@ def test_too_much_in_quarantine_is_status_3(notes: Path, tiny_model: Path, tmp_p
             ["extract", "nowhere", "--schema", "receipt", "--out", "o", "--model", "m"],
             "nowhere: no such file",
         ),
-        (["extract", "empty", "--schema", "receipt", "--out", "o", "--model", "m"], "holds no files"),
         (
             ["extract", ".", "--schema", "nothing", "--out", "o", "--model", "m"],
             "expected a JSON Schema file",
         ),
+        (
+            ["extract", ".", "--schema", "falso.json", "--out", "o", "--model", "m"],
+            "'falso.json': there is no such file, and no schema of this name (is it false.json?)",
+        ),
+        (["schema", "check", "Invoices"], "(is it invoice?)"),
         (["extract", ".", "--schema", "bad.json", "--out", "o", "--model", "m"], "/properties/a"),
         (["extract", ".", "--schema", "receipt", "--out", "bad.json", "--model", "m"], "cannot be written"),
         (["extract", ".", "--schema", "receipt", "--out", "o", "--model", "empty"], "model.json"),
@@ -213,6 +219,42 @@ def test_show_prints_the_record_with_its_evidence_or_the_reason(done: Path, caps
     assert run(["show", "a.txt", "--out", str(done), "--json"]) == 0
     (shown,) = json.loads(capsys.readouterr().out)
     assert shown["record"] == json.loads(shown["record_json"])
+
+
+def test_the_version_is_that_of_the_distribution(capsys: CaptureResult) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"cinnabar {version('cinnabar-extract')}\n"
+
+
+def test_schema_list_names_the_schemas_of_the_library_with_their_fields(capsys: CaptureResult) -> None:
+    assert run(["schema", "list"]) == 0
+    told = capsys.readouterr().out
+    assert all(name in told for name in LIBRARY) and "gross_total" in told
+    assert run(["schema", "list", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["name"] for one in found] == [*LIBRARY] and "merchant" in found[1]["fields"]
+
+
+def test_an_empty_folder_is_nothing_to_do_and_no_failure(
+    tiny_model: Path, notes: Path, tmp_path: Path, capsys: CaptureResult
+) -> None:
+    for path in notes.iterdir():
+        path.unlink()
+    assert extract(notes, tiny_model, tmp_path / "out") == 0
+    told = capsys.readouterr().out
+    assert "Nothing to do: there is no file to read" in told and "documents/s" not in told
+    assert extract(notes, tiny_model, tmp_path / "out", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["inputs"] == 0
+
+
+def test_a_run_that_read_nothing_tells_no_speed(
+    notes: Path, tiny_model: Path, tmp_path: Path, capsys: CaptureResult
+) -> None:
+    assert extract(notes, tiny_model, tmp_path / "out") == 0
+    assert "documents/" in capsys.readouterr().out
+    assert extract(notes, tiny_model, tmp_path / "out") == 0
+    told = capsys.readouterr().out
+    assert "documents/" not in told and "denoising steps" not in told
 
 
 def test_schema_check_says_what_is_enforced(capsys: CaptureResult) -> None:
