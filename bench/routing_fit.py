@@ -28,18 +28,18 @@ from cinnabar.extraction.routing.likeness import (
     FEATURES,
     FITTED,
     VECTORS,
-    Fit,
     Kinds,
     Page,
+    RoutingFit,
     common_kinds,
     differing,
     example_features,
-    fit,
     log_odds,
     probabilities,
+    routing_fit,
     standardized,
 )
-from cinnabar.extraction.routing.vectors import common, kinds_of, outline, page_of
+from cinnabar.extraction.routing.vectors import common, kinds_of, outline, page_vectors
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import DocumentError
 
@@ -72,7 +72,7 @@ def compared(folders: Sequence[Path]) -> Compared:
             files = sorted({json.loads(line)["file"] for line in lines if line.strip()})
             random.Random(folder.name).shuffle(files)
             read = [found for _, found in pool.parse_many([folder / file for file in files[:_DOCUMENTS]])]
-            pages.append([page_of(found.text) for found in read if not isinstance(found, DocumentError)])
+            pages.append([page_vectors(found.text) for found in read if not isinstance(found, DocumentError)])
             print(f"read {folder.name}", flush=True)
     own = [[kinds.likeness(page) for page in of_set] for of_set in pages]
     others = [[against.likeness(page) for page in of_set] for of_set in pages]
@@ -116,7 +116,7 @@ def fitted(data: Compared, seed: int = 0) -> tuple[list[float], float, float]:
     return weights.detach().tolist(), float(bias.detach()), float(sharp.detach().exp())
 
 
-def fitted_examples(data: Compared, now: Fit) -> tuple[list[float], float]:
+def fitted_examples(data: Compared, now: RoutingFit) -> tuple[list[float], float]:
     """Returns the coefficients of likeness to examples, and their bias: one schema, which is the document's or not."""
     rng, alike, count = random.Random(1), data.alike, len(data.own)
     rows, truths = [], []
@@ -147,7 +147,7 @@ def fitted_examples(data: Compared, now: Fit) -> tuple[list[float], float]:
     return scaled.tolist(), float(bias.detach() - (scaled * mean).sum())
 
 
-def judged(data: Compared, now: Fit, several: int = 5) -> str:
+def judged(data: Compared, now: RoutingFit, several: int = 5) -> str:
     """Returns the share right among so many schemas with and without a document's own, and the calibration error."""
     rng, alike, count = random.Random(2), data.alike, len(data.own)
     right: dict[bool, list[bool]] = {True: [], False: []}
@@ -187,7 +187,8 @@ def main() -> None:
         save_file({name: encoder.embed(lines).astype(np.float16) for name, lines in texts.items()}, VECTORS)
     data = compared(asked.sets)
     weights, bias, sharpness = fitted(data)
-    now = Fit(np.array(weights, np.float32), bias, sharpness, fit().examples, fit().examples_bias)
+    before = routing_fit()
+    now = RoutingFit(np.array(weights, np.float32), bias, sharpness, before.examples, before.examples_bias)
     examples, examples_bias = fitted_examples(data, now)
     said = {
         "features": {name: round(value, 3) for name, value in zip(FEATURES, weights, strict=True)},

@@ -20,7 +20,7 @@ import torch
 
 from bench.reporting import machine_line
 from cinnabar.extraction.ingest.sandbox import ParserPool
-from cinnabar.extraction.routing.likeness import fit
+from cinnabar.extraction.routing.likeness import routing_fit
 from cinnabar.extraction.routing.router import Router
 from cinnabar.extraction.routing.routing import Routing
 from cinnabar.schemas import load_schema
@@ -92,7 +92,7 @@ def main() -> None:
             if asked.errors and route.schema != schema:
                 name = f"{file.parent.parent.name}/{file.name}"
                 print(f"{name}: {schema or 'none'}, got {route.schema or 'none'} ({route})")
-    print(machine_line(torch.device("cpu"), f"routing {fit().fingerprint}"))
+    print(machine_line(torch.device("cpu"), f"routing {routing_fit().fingerprint}"))
     everything = [one for found in right.values() for one in found]
     for group, some in [*right.items(), ("all", everything)]:
         print(f"{group}: {sum(some)} of {len(some)} right, {sum(some) / len(some):.2f}")

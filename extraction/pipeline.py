@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from cinnabar.engine.filler import Filler
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
@@ -24,9 +24,6 @@ from cinnabar.schemas.bindings import bound_places
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.form.form import Form
-
-if TYPE_CHECKING:
-    from cinnabar.extraction.routing.jobs import RoutedJobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +52,20 @@ class Job:
     context: int | None = None
     min_confidence: float = 0.0
     tier: Tier | None = None
-    routing: RoutedJobs | None = None
+    routing: Routes | None = None
+
+
+class Routes(Protocol):
+    """Chooses a job for each document."""
+
+    @property
+    def jobs(self) -> Mapping[str, Job]:
+        """Returns the jobs by the names of their schemas."""
+        ...
+
+    def place(self, read: Read) -> str | Outcome:
+        """Returns the name of the job for an input, or the outcome of an input without a job."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +84,7 @@ def run_batch(read: Sequence[Read], job: Job) -> Batch:
     return _run_jobs(read, job.routing) if job.routing is not None else _run_job(read, job)
 
 
-def _run_jobs(read: Sequence[Read], routing: RoutedJobs) -> Batch:
+def _run_jobs(read: Sequence[Read], routing: Routes) -> Batch:
     """Chooses a schema for each document, and runs the job of each schema over its documents."""
     started = time.perf_counter()
     places = [routing.place(item) for item in read]

@@ -17,7 +17,7 @@ from cinnabar.schemas.errors import ModelError
 Vectors = npt.NDArray[np.float32]
 
 #: The file of a model's folder: by the fingerprint of a schema, the vectors of its documents, [N, 384] float16.
-FILE = "kinds.safetensors"
+EXAMPLES_FILE = "kinds.safetensors"
 #: The fewest documents of a schema that count, and the most that are kept.
 LEAST, MOST = 3, 200
 
@@ -38,7 +38,7 @@ class Examples:
 
 def load_examples(folder: Path) -> Examples:
     """Returns the examples in the folder of a model, none if it has none. Raises ModelError for a broken file."""
-    path = folder / FILE
+    path = folder / EXAMPLES_FILE
     if not path.is_file():
         return Examples()
     try:
@@ -51,4 +51,4 @@ def save_examples(folder: Path, examples: Examples) -> None:
     """Writes the examples into the folder of a model."""
     kept = {name: rows[:MOST].astype(np.float16) for name, rows in examples.vectors.items() if len(rows) >= LEAST}
     if kept:
-        save_file(kept, folder / FILE)
+        save_file(kept, folder / EXAMPLES_FILE)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cinnabar.extraction.pipeline import Job, Read
 
 
-class Routes(Protocol):
+class Chooser(Protocol):
     """Chooses a schema for a document."""
 
     def route(self, document: Document) -> Route:
@@ -28,7 +28,7 @@ class Routes(Protocol):
 class RoutedJobs:
     """A job for each schema by its name. `done` has the digests of the documents that a schema needs no model for."""
 
-    router: Routes
+    router: Chooser
     jobs: Mapping[str, Job]
     done: Mapping[str, frozenset[str]]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.errors import SchemaError
 
-#: The most fields of a schema that are compared, in the order of the form.
-FIELDS = 24
+# The most fields of a schema that are compared, in the order of the form.
+_FIELDS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,4 +45,4 @@ def kind_of(source: SchemaSource) -> Kind:
     questions = [q for q in (*named, *asked.arrays) if q.label]
     labels = list(dict.fromkeys(question.label for question in questions))
     title = (isinstance(source.schema, dict) and source.schema.get("title")) or source.name
-    return Kind(source.name, f"{title}: {said}", tuple(labels[:FIELDS]), title)
+    return Kind(source.name, f"{title}: {said}", tuple(labels[:_FIELDS]), title)

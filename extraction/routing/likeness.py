@@ -45,7 +45,7 @@ _COMMON = re.compile(
 
 
 @dataclass(frozen=True)
-class Fit:
+class RoutingFit:
     """The coefficients of the features, and those that turn likeness to examples into log odds.
 
     `bias` is added to the score of no kind: a soft maximum over common kinds, the harder the larger `sharpness`.
@@ -60,10 +60,10 @@ class Fit:
 
 
 @lru_cache(maxsize=1)
-def fit() -> Fit:
+def routing_fit() -> RoutingFit:
     """Returns the coefficients that ship; the fingerprint is that of all files of the comparison."""
     said = json.loads(FITTED.read_text(encoding="utf-8"))
-    return Fit(
+    return RoutingFit(
         np.array([said["features"][name] for name in FEATURES], np.float32),
         said["bias"],
         said["sharpness"],
@@ -152,7 +152,7 @@ def differing(alike: Floats) -> npt.NDArray[np.bool_]:
     return found if found.any() else np.ones_like(found)
 
 
-def log_odds(own: Floats, common: Floats, alike: Floats, fitted: Fit) -> Floats:
+def log_odds(own: Floats, common: Floats, alike: Floats, fitted: RoutingFit) -> Floats:
     """Returns the log odds of each kind against no kind, [K].
 
     own: [K, FEATURES]; common: [C, FEATURES]; alike: [K, C], the cosines of the headings.

@@ -8,13 +8,13 @@ from cinnabar.extraction.documents import Document
 from cinnabar.extraction.routing.kinds import kind_of
 from cinnabar.extraction.routing.likeness import (
     example_features,
-    fit,
     log_odds,
     probabilities,
+    routing_fit,
 )
 from cinnabar.extraction.routing.route import Route
 from cinnabar.extraction.routing.routing import Routing
-from cinnabar.extraction.routing.vectors import common, kinds_of, page_of
+from cinnabar.extraction.routing.vectors import common, kinds_of, page_vectors
 
 
 class Router:
@@ -33,7 +33,7 @@ class Router:
 
     def route_text(self, text: str) -> Route:
         """Returns the same for a document's text."""
-        page, fitted = page_of(text), fit()
+        page, fitted = page_vectors(text), routing_fit()
         logits = log_odds(self._kinds.likeness(page), self._common.likeness(page), self._alike, fitted)
         for row, vectors in enumerate(self._examples):
             if vectors is not None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from cinnabar.extraction.routing.examples import Examples, load_examples
 from cinnabar.extraction.routing.kinds import check_described
-from cinnabar.extraction.routing.likeness import fit
+from cinnabar.extraction.routing.likeness import routing_fit
 from cinnabar.extraction.storage.names import identifier
 from cinnabar.extraction.storage.store import ROUTING
 from cinnabar.schemas import SchemaSource
@@ -54,7 +54,7 @@ class Routing:
     def fingerprint(self) -> str:
         """Returns the name of the choice: the schemas, the least probability, the examples and the rules."""
         schemas = sorted(source.fingerprint for source in self.sources)
-        parts = [fit().fingerprint, schemas, self.least, self.examples.fingerprint(schemas)]
+        parts = [routing_fit().fingerprint, schemas, self.least, self.examples.fingerprint(schemas)]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 

@@ -44,7 +44,7 @@ def common() -> Kinds:
     return _kinds(common_kinds(), stored["heading"].astype(np.float32), stored["outline"].astype(np.float32))
 
 
-def page_of(text: str) -> Page:
+def page_vectors(text: str) -> Page:
     """Returns the beginning of a document as vectors."""
     return Page(
         load_sentence_encoder().embed(passages(text)),

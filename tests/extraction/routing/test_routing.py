@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cinnabar.extraction.routing.examples import FILE, Examples, load_examples, save_examples
+from cinnabar.extraction.routing.examples import EXAMPLES_FILE, Examples, load_examples, save_examples
 from cinnabar.extraction.routing.kinds import kind_of
 from cinnabar.extraction.routing.likeness import (
-    Fit,
     Page,
+    RoutingFit,
     differing,
     example_features,
     log_odds,
@@ -91,7 +91,7 @@ def test_probabilities_leave_a_rest_for_no_kind() -> None:
 
 
 def test_only_common_kinds_that_differ_from_a_kind_speak_against_it() -> None:
-    fitted = Fit(np.ones(6, np.float32), 0.0, 1.0, np.zeros(3, np.float32), 0.0)
+    fitted = RoutingFit(np.ones(6, np.float32), 0.0, 1.0, np.zeros(3, np.float32), 0.0)
     common = np.stack([np.full(6, value, np.float32) for value in (0.9, 0.4, 0.3, 0.2)])
     own = np.full((1, 6), 0.8, np.float32)
     alike = np.array([[0.8, 0.1, 0.2, 0.3]], np.float32)
@@ -124,6 +124,6 @@ def test_examples_of_a_model_come_back_and_a_broken_file_is_told(tmp_path: Path)
     found = load_examples(tmp_path)
     assert found.vectors.keys() == {"many"} and np.array_equal(found.vectors["many"], rows)
     assert not load_examples(tmp_path / "nowhere").vectors
-    (tmp_path / FILE).write_bytes(b"x")
+    (tmp_path / EXAMPLES_FILE).write_bytes(b"x")
     with pytest.raises(ModelError, match="expected the vectors"):
         load_examples(tmp_path)
