@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from cinnabar.extraction.records.checks.checks import Checks
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import Escalation, Place, Source
@@ -53,6 +54,11 @@ class Assignment:
         """Returns the validator of records. Raises SchemaError if the schema is invalid."""
         return Validator(self.source)
 
+    @cached_property
+    def checks(self) -> Checks:
+        """Returns the checks of the schema. Raises UnsupportedSchema for one that cannot be used."""
+        return Checks(self.source, self.compiled)
+
     @property
     def fingerprint(self) -> str:
         """Returns the key part that names models and options; parser workers and device do not change it."""
@@ -91,6 +97,10 @@ class Assignment:
             options.context,
             options.min_confidence,
             tier,
+            options.max_tokens,
+            options.max_seconds,
+            self.checks,
+            options.on_check,
         )
         if self.routing is None:
             return job
@@ -98,7 +108,7 @@ class Assignment:
         from cinnabar.extraction.routing.router import Router
 
         jobs = {
-            part.source.name: replace(job, compiled=part.compiled, validator=part.validator)
+            part.source.name: replace(job, compiled=part.compiled, validator=part.validator, checks=part.checks)
             for part in self.parts
         }
         return replace(job, routing=RoutedJobs(Router(self.routing), jobs, self.routing.done))

@@ -212,4 +212,5 @@ def _value(slot: Slot, leaf: Leaf | None) -> Value:
         missing=leaf.missing,
         allowed_mass=leaf.allowed_mass,
         rival=leaf.rival,
+        alternatives=leaf.alternatives,
     )

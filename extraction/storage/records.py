@@ -22,7 +22,8 @@ class LeafRow:
     omits the place. `confidence` is in [0, 1]. `missing` is true if the schema requires a value that the model did not
     find. `evidence` has spans in characters of the whole document and boxes in points; None if the value was not read
     from the document. `page` counts from 1, 0 for none. `flags` are warnings: `default` (the schema's default),
-    `generated` (spelled out), `guessed` (required, but not found), `no_evidence` (no words behind the value).
+    `generated` (spelled out), `guessed` (required, but not found), `joint_choice` (less likely, but the schema's checks
+    hold with it), `no_evidence` (no words behind the value).
     """
 
     pointer: str
@@ -40,8 +41,9 @@ class Record:
     """A whole record.
 
     `text` is the exact JSON text that was validated. `confidence` is the least of its leaves and rows. `flags` are the
-    warnings of its leaves and its document, sorted, each once. `rows` has, by pointer, the probability that each row of
-    a list is an item of it.
+    warnings of its leaves, its document and the checks that fail, sorted, each once. `rows` has, by pointer, the
+    probability that each row of a list is an item of it. `checks` has the results of its schema's checks by name; None
+    if a check does not apply.
     """
 
     text: str
@@ -49,6 +51,7 @@ class Record:
     confidence: float
     flags: tuple[str, ...] = ()
     rows: Mapping[str, float] = field(default_factory=dict)
+    checks: Mapping[str, bool | None] = field(default_factory=dict)
 
     def row_confidence(self, pointer: str) -> float | None:
         """Returns the probability of the innermost row around this leaf, None if there is no row."""

@@ -99,6 +99,17 @@ OUTCOMES = _columns(
         ("record_json", pa.string()),
     ]
 )
+CHECKS = _columns(
+    [
+        ("document", pa.string()),
+        ("schema_name", pa.string()),
+        ("check_name", pa.string()),
+        ("holds", pa.bool_()),
+        ("run_id", pa.string()),
+        ("schema_fingerprint", pa.string()),
+        ("engine_fingerprint", pa.string()),
+    ]
+)
 RUNS = _columns(
     [
         ("run_id", pa.string()),
@@ -236,6 +247,25 @@ def _field_row(leaf: LeafRow, record: Record, value: Any, digest: str, key: Key)
         "schema_fingerprint": key.schema_fingerprint,
         "engine_fingerprint": key.engine_fingerprint,
     }
+
+
+def check_rows(outcomes: Iterable[Outcome], key: Key) -> pa.Table:
+    """Returns a row for each check of each record, rejected ones too; NULL if a check does not apply."""
+    rows = [
+        {
+            "document": outcome.digest,
+            "schema_name": key.schema_name,
+            "check_name": name,
+            "holds": holds,
+            "run_id": key.run_id,
+            "schema_fingerprint": key.schema_fingerprint,
+            "engine_fingerprint": key.engine_fingerprint,
+        }
+        for outcome in outcomes
+        if outcome.record is not None
+        for name, holds in outcome.record.checks.items()
+    ]
+    return pa.Table.from_pylist(rows, CHECKS)
 
 
 def field_of(pointer: str, record: Any) -> str:

@@ -108,6 +108,7 @@ def extract(
     denoising steps over all documents read), usage (requests, tokens and cost of a server, or null), skips
     (skipped inputs by reason) and, with --route or --related, routed (the counts of each schema) and routing_ms.
     """
+    from cinnabar.extraction.records.checks.checks import Checks
     from cinnabar.extraction.records.validation import Validator
     from cinnabar.extraction.routing.routing import routing_of
     from cinnabar.schemas import compile_schema, load_schema
@@ -115,8 +116,10 @@ def extract(
     # Refuses an unusable schema before it reads the weights or imports anything large.
     sources = [load_schema(one) for one in schema]
     for source in sources:
-        _ = compile_schema(source.schema).form
+        compiled = compile_schema(source.schema)
+        _ = compiled.form
         Validator(source)
+        Checks(source, compiled)
     routing = routing_of(sources, route, related, model)
 
     from cinnabar.engine.models.remote.serving import is_plain
@@ -155,7 +158,7 @@ def extract(
             named: str | list[str] = schema if route else schema[0]
             summary = _through_prefect(paths, named, out, server, options.model_dump() | flow_options)
         else:
-            with joined(ray, chosen, escalation) as cluster, Bar() as bar:
+            with joined(ray, chosen, escalation) as cluster, Bar(out=out) as bar:
                 summary = extract_documents(
                     locations, sources[0], out, chosen, options, bar, escalation, cluster, routing
                 )

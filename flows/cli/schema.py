@@ -67,6 +67,7 @@ def check_schema(
       cinnabar schema check invoice
       cinnabar schema check delivery.json
     """
+    from cinnabar.extraction.records.checks.checks import KEYWORD, Checks
     from cinnabar.extraction.records.validation import Validator
     from cinnabar.extraction.routing.kinds import kind_of
     from cinnabar.flows.cli.console import standard_output, table
@@ -76,8 +77,10 @@ def check_schema(
     source = load_schema(schema)
     compiled = compile_schema(source.schema)
     Validator(source)
+    checks = Checks(source, compiled)
     rows = [(row.pointer, row.values, row.enforced) for row in describe(compiled, source)]
     described = isinstance(source.schema, dict) and source.schema.get("description")
     compared = kind_of(source).heading if described else "nothing: it needs a description at /description"
     rows.insert(2, ("", "--route and --related compare", compared))
+    rows += [(f"/{KEYWORD}/{one.name}", one.expression, f"checked: {', '.join(one.places)}") for one in checks.each]
     standard_output().print(table(("place", "values", "enforced"), rows))

@@ -36,6 +36,7 @@ from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 from cinnabar.engine.precision import DEFAULT, Precision, in_precision
 from cinnabar.engine.request import Passage
+from cinnabar.engine.time_limit import check_time
 from cinnabar.schemas.form.form import Form
 
 #: Passages of at most this many windows keep their decoder projections over the steps, 2.5 MB a window. Longer passages
@@ -100,6 +101,7 @@ class Reader:
         states = torch.zeros(len(windows), width, self.network.size.hidden, device=self.device)
         with self.decoder.precision():
             for i, w in enumerate(windows):
+                check_time()
                 page = to_device(sheet([(pieces, w)]), self.device)
                 # Rounded to the precision of the states on disk (`pack`).
                 read = self.network.encode_windows(page)[0]

@@ -117,6 +117,7 @@ def test_hostile_names_and_values_come_back_exactly(out, workload):
     assert [row[0] for row in snapshot(out, "SHOW TABLES")] == sorted(
         [
             "_snapshot",
+            "checks",
             "documents",
             "fields",
             "history",
@@ -146,7 +147,7 @@ def test_our_columns_are_renamed_where_the_user_has_their_name(out, workload):
 @pytest.mark.parametrize("title", ["fields", "Runs", "select", "_snapshot", "1st", "", "日本"])
 def test_a_schema_of_any_name_has_a_view_of_its_own(out, workload, title):
     store_records(out, workload, {**workload.SCHEMA, "title": title}, {"name": "n", "size": 1})
-    own = {"documents", "fields", "history", "outcomes", "quarantine", "records", "runs", "_snapshot"}
+    own = {"checks", "documents", "fields", "history", "outcomes", "quarantine", "records", "runs", "_snapshot"}
     (view,) = {row[0] for row in snapshot(out, "SHOW TABLES")} - own
     assert snapshot(out, f"SELECT name, size FROM {view}") == [("n", 1)]
 
@@ -156,7 +157,7 @@ def test_a_new_schema_version_takes_the_view_name_and_the_old_one_keeps_a_view(o
     store_records(out, workload, workload.SCHEMA, {"name": "old", "size": 1})
     store_records(out, workload, wider, {"name": "new", "size": "one"})
     (old,) = {row[0] for row in snapshot(out, "SHOW TABLES")} - {
-        *("documents", "fields", "history", "note", "outcomes", "quarantine", "records", "runs", "_snapshot")
+        *("checks", "documents", "fields", "history", "note", "outcomes", "quarantine", "records", "runs", "_snapshot")
     }
     assert old.startswith("note_")
     assert snapshot(out, "SELECT name, size FROM note") == [("new", "one")]
