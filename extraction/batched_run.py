@@ -15,6 +15,7 @@ from cinnabar.extraction.progress import Progress, Silent
 from cinnabar.extraction.sources import Place
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.run import Run, RunSummary
+from cinnabar.extraction.storage.run_group import RunGroup
 from cinnabar.extraction.storage.store import Store
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
@@ -37,6 +38,8 @@ class Summary:
     `usage` is the use of models behind a server, None if the run asked none: requests, tokens, `cost` in dollars as
     decimal text, and `left`, the documents that the run skipped for lack of budget. With an escalation it also holds
     `escalated_documents` and `escalated_fields`; if no server took part, it holds these, `model` and `left` alone.
+    `skips` counts the codes of skipped inputs. `routed` has the counts of each schema of a run that chooses among
+    schemas, and `routing_ms` the mean time of a choice; both are None in other runs.
     """
 
     run_id: str
@@ -49,9 +52,18 @@ class Summary:
     steps: int
     reasons: Mapping[str, int] = field(default_factory=dict)
     usage: Mapping[str, Any] | None = None
+    skips: Mapping[str, int] = field(default_factory=dict)
+    routed: Sequence[Mapping[str, Any]] | None = None
+    routing_ms: float | None = None
 
     @classmethod
-    def of(cls, ended: RunSummary, steps: int, usage: Mapping[str, Any] | None = None) -> Self:
+    def of(
+        cls,
+        ended: RunSummary,
+        steps: int,
+        usage: Mapping[str, Any] | None = None,
+        routing_ms: float | None = None,
+    ) -> Self:
         """Returns the summary of a run that the store has ended."""
         return cls(
             run_id=ended.run_id,
@@ -64,7 +76,20 @@ class Summary:
             steps=steps,
             reasons=ended.reasons,
             usage=usage,
+            skips=ended.skips,
+            routed=[_counts(part) for part in ended.parts] or None,
+            routing_ms=routing_ms,
         )
+
+
+def _counts(part: RunSummary) -> dict[str, Any]:
+    return {
+        "schema": part.schema_name,
+        "run_id": part.run_id,
+        "written": part.written,
+        "quarantined": part.quarantined,
+        "skipped": part.skipped,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +126,14 @@ class BatchedRun(ABC):
 
     def __init__(self, assignment: Assignment, progress: Progress | None) -> None:
         # A schema that allows no record fails here once instead of in every document.
-        _ = assignment.compiled.form, assignment.validator, assignment.checks
+        for part in assignment.parts:
+            _ = part.compiled.form, part.validator, part.checks
         self.assignment, self._progress = assignment, progress or Silent()
-        self._run: Run | None = None
+        self._run: Run | RunGroup | None = None
         self._job: Job | None = None
         self._steps = 0
+        # Documents of batches with a choice of schemas, and its time in ms.
+        self._routed, self._routing = 0, 0.0
         # The numbers of the first batches that are not done, and the long or late documents of the others with their
         # tokens.
         self._open: set[int] | None = None
@@ -158,13 +186,17 @@ class BatchedRun(ABC):
         """Commits the outcomes of a filled batch; a second call changes nothing."""
         self._begun().commit_batch(batch.outcomes)
         self._steps += batch.steps
+        if self.assignment.routing is not None:
+            self._routed += len(batch.outcomes)
+            self._routing += batch.routing
         self._progress.advance(batch.outcomes)
         return batch.outcomes
 
     def finish(self) -> Summary:
         """Ends the run after all batches. Raises RunError if an input has no outcome."""
         usage = self._usage()
-        return Summary.of(self._begun().finish(usage), self._steps, usage)
+        took = round(self._routing / self._routed, 1) if self._routed else None
+        return Summary.of(self._begun().finish(usage), self._steps, usage, took)
 
     @abstractmethod
     def _fill(self, number: int) -> Batch:
@@ -194,19 +226,31 @@ class BatchedRun(ABC):
         """Returns the use of models behind a server, None if the run asked none."""
         return None
 
-    def _begun(self) -> Run:
+    def _begun(self) -> Run | RunGroup:
         """Returns the run in the store; the first call begins it."""
         if self._run is None:
-            opening, options = self._opening, self.assignment.options
-            self._run = Run(
-                opening.store,
-                self.assignment.source,
-                self.assignment.compiled,
-                opening.fingerprint,
-                options.model_dump() | dict(opening.about) | {"model": self.assignment.model.fingerprint},
-                inputs=opening.names,
-                retry_quarantined=options.retry_quarantined,
-            )
+            opening, assignment = self._opening, self.assignment
+            arguments = assignment.options.model_dump() | dict(opening.about) | {"model": assignment.model.fingerprint}
+            retry = assignment.options.retry_quarantined
+            if assignment.routing is None:
+                self._run = Run(
+                    opening.store,
+                    assignment.source,
+                    assignment.compiled,
+                    opening.fingerprint,
+                    arguments,
+                    inputs=opening.names,
+                    retry_quarantined=retry,
+                )
+            else:
+                self._run = RunGroup(
+                    opening.store,
+                    [(part.source, part.compiled) for part in assignment.parts],
+                    opening.fingerprint,
+                    arguments | assignment.routing.about,
+                    inputs=opening.names,
+                    retry_quarantined=retry,
+                )
             notice = self.assignment.model.notice
             if notice is not None:
                 self._progress.note(notice)

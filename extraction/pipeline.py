@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from cinnabar.engine.filler import Filler, Metered
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
@@ -46,7 +48,8 @@ class Job:
     record that lacks a value its schema demands. `run_batch` quarantines a record with a leaf, row or list below
     `min_confidence`. Before that it asks `tier` for the values that `engine` is not sure of. It quarantines a document
     of more than `max_tokens`, and one that the model works on for more than `max_seconds`; None sets no limit.
-    `on_check` decides the outcome of a record that fails one of the `checks` of its schema.
+    `on_check` decides the outcome of a record that fails one of the `checks` of its schema. With a `routing` each
+    document goes through one of its jobs instead.
     """
 
     compiled: CompiledSchema
@@ -60,12 +63,26 @@ class Job:
     max_seconds: float | None = None
     checks: Checks | None = None
     on_check: OnCheck = "flag"
+    routing: Routes | None = None
+
+
+class Routes(Protocol):
+    """Chooses a job for each document."""
+
+    @property
+    def jobs(self) -> Mapping[str, Job]:
+        """Returns the jobs by the names of their schemas."""
+        ...
+
+    def place(self, read: Read) -> str | Outcome:
+        """Returns the name of the job for an input, or the outcome of an input without a job."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
     """The outcomes of a batch in the order of its inputs, the denoising steps of its requests, and the counts of
-    documents and fields that went to the stronger model.
+    documents and fields that went to the stronger model; `routing` is the time in ms that choosing schemas took.
 
     `set_aside` maps the places of inputs without an outcome in the batch to their tokens: long documents, which others
     overtake.
@@ -75,6 +92,7 @@ class Batch:
     steps: int = 0
     escalated: Escalated = field(default_factory=Escalated)
     set_aside: Mapping[int, int] = field(default_factory=dict)
+    routing: float = 0.0
 
 
 def run_batch(read: Sequence[Read], job: Job, set_aside: bool = False) -> Batch:
@@ -83,6 +101,31 @@ def run_batch(read: Sequence[Read], job: Job, set_aside: bool = False) -> Batch:
     With `set_aside` long documents get none if the batch has other documents; each has to come again, alone.
     """
     overtakes = set_aside and overtaking(read, job)
+    return _run_job(read, job, overtakes) if job.routing is None else _run_jobs(read, job.routing, overtakes)
+
+
+def _run_jobs(read: Sequence[Read], routing: Routes, overtakes: bool) -> Batch:
+    """Chooses a schema for each document, and runs the job of each schema over its documents."""
+    started = time.perf_counter()
+    places = [routing.place(item) for item in read]
+    took = 1000 * (time.perf_counter() - started)
+    found = {at: place for at, place in enumerate(places) if isinstance(place, Outcome)}
+    aside: dict[int, int] = {}
+    steps, documents, fields = 0, 0, 0
+    for name, job in routing.jobs.items():
+        own = [at for at, place in enumerate(places) if place == name]
+        batch = _run_job([read[at] for at in own], job, overtakes)
+        aside |= {own[at]: tokens for at, tokens in batch.set_aside.items()}
+        filled = (at for at in own if at not in aside)
+        found |= {at: replace(one, schema=name) for at, one in zip(filled, batch.outcomes, strict=True)}
+        steps += batch.steps
+        documents += batch.escalated.documents
+        fields += batch.escalated.fields
+    outcomes = [found[at] for at in range(len(read)) if at not in aside]
+    return Batch(outcomes, steps, Escalated(documents, fields), aside, took)
+
+
+def _run_job(read: Sequence[Read], job: Job, overtakes: bool) -> Batch:
     found = [_plan(item, job, overtakes) for item in read]
     aside = {at: plan.tokens for at, plan in enumerate(found) if isinstance(plan, Long)}
     plans = [plan for plan in found if not isinstance(plan, Long)]

@@ -21,6 +21,7 @@ from cinnabar.extraction.skipping import sift
 from cinnabar.extraction.sources import Escalation, LanguageSource, RemoteSource, Source
 from cinnabar.extraction.storage.folders import remember
 from cinnabar.extraction.storage.records import Outcome
+from cinnabar.extraction.storage.run_group import RunGroup
 from cinnabar.extraction.storage.spelling import Spelling
 from cinnabar.extraction.storage.store import UNAVAILABLE, Store
 from cinnabar.extraction.storage.tables import printable
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from cinnabar.extraction.cluster.connection import Cluster
     from cinnabar.extraction.cluster.supervisor import Supervisor
     from cinnabar.extraction.pipeline import Batch
+    from cinnabar.extraction.routing.routing import Routing
 
 
 def extract(
@@ -43,14 +45,16 @@ def extract(
     progress: Progress | None = None,
     escalation: Escalation | None = None,
     cluster: Cluster | None = None,
+    routing: Routing | None = None,
 ) -> Summary:
     """Extracts all documents of these files, folders and mailboxes with this schema into the output folder.
 
     With an `escalation` a stronger model fills the values that the model is not sure of. With a `cluster` its machines
-    do the work; the written records are the same. Raises UsageError before any work begins if the arguments do not go
+    do the work; the written records are the same. With a `routing`, of which `source` is the first schema, each
+    document gets the schema that fits, or none. Raises UsageError before any work begins if the arguments do not go
     together. Raises RunError if the run fails; committed batches are kept, and the same call continues.
     """
-    with Extraction(paths, source, out, model, options, progress, escalation) as extraction:
+    with Extraction(paths, source, out, model, options, progress, escalation, routing) as extraction:
         return extraction.work_through(cluster)
 
 
@@ -66,10 +70,11 @@ class Extraction(BatchedRun):
         options: RunOptions = DEFAULT_OPTIONS,
         progress: Progress | None = None,
         escalation: Escalation | None = None,
+        routing: Routing | None = None,
     ) -> None:
         if escalation is not None and isinstance(model, RemoteSource):
             raise UsageError("--escalate-to: expected a local --model, got one behind a server")
-        super().__init__(Assignment(source, model, options, escalation), progress)
+        super().__init__(Assignment(source, model, options, escalation, routing), progress)
         #: The source behind a server that the run asks, None if there is none.
         self._remote = next((one for one in self._sources() if isinstance(one, RemoteSource)), None)
         self._left = 0
@@ -79,7 +84,8 @@ class Extraction(BatchedRun):
             items = gather(paths, out, stack)
             store = stack.enter_context(Store.open(out))
             stack.callback(self._end_metered)
-            store.check_united(source, self.assignment.compiled)
+            for part in self.assignment.parts:
+                store.check_united(part.source, part.compiled)
             spelled = Spelling.of(store.out)
             spelled.learn(str(path) for path in paths if isinstance(path, Path))
             if any(isinstance(path, Path) and not path.is_absolute() for path in paths):
@@ -96,6 +102,7 @@ class Extraction(BatchedRun):
             known = store.digests([path.prefix for path in paths if isinstance(path, ImapAddress)])
             settled, left = sift([replace(examine(item, paths, known), path=name) for name, item in chosen], done)
             self._settle(settled)
+            self._tell_finished(left)
             self.batches = self._in_batches(left)
             self._reader = stack.enter_context(BatchReader(self.batches, options.workers, options.max_tokens))
             self._estimate()
@@ -115,6 +122,14 @@ class Extraction(BatchedRun):
         whole = self.assignment.options.limit is None  # documents beyond the limit may have paid answers
         self._settled = whole and not self._left and UNAVAILABLE not in summary.reasons
         return summary
+
+    def _tell_finished(self, left: Sequence[Input]) -> None:
+        """Tells the routing which of these documents a schema has from an earlier run with another choice."""
+        group, routing = self._begun(), self.assignment.routing
+        if isinstance(group, RunGroup) and routing is not None:
+            finished = group.finished({item.digest for item in left})
+            if any(finished.values()):
+                self.assignment = replace(self.assignment, routing=replace(routing, done=finished))
 
     def _sources(self) -> list[Source]:
         escalation = self.assignment.escalation
@@ -148,11 +163,11 @@ class Extraction(BatchedRun):
 
         found = estimate_cost(
             items,
-            self.assignment.compiled.form,
+            max((part.compiled.form for part in self.assignment.parts), key=lambda form: len(form.slots)),
             self._reader.pool,
             self._remote.served,
             self.assignment.options.context,
-            at_most=self.assignment.escalation is not None,
+            at_most=self.assignment.escalation is not None or self.assignment.routing is not None,
         )
         self._progress.estimated(found)
 

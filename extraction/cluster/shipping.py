@@ -89,8 +89,8 @@ def needs(assignment: Assignment) -> tuple[str, int]:
 def outfit(assignment: Assignment, cloudpickle: Any) -> bytes:
     """Returns the assignment as bytes that any machine with Cinnabar can read.
 
-    The bytes include the model's folder and the module of a user's Pydantic class. Other modules that this module
-    imports must be installed on the machine. A language model goes by its path, because its weights may be larger than
+    The bytes include the model's folder and the modules of a user's Pydantic classes. Other modules that these modules
+    import must be installed on the machine. A language model goes by its path, because its weights may be larger than
     what a cluster carries: the machine must have the folder.
     """
     model = assignment.model
@@ -99,12 +99,12 @@ def outfit(assignment: Assignment, cloudpickle: Any) -> bytes:
         if isinstance(load, Named):
             model = replace(model, load=Unpacking(carried(load.name), load.device, load.config, load.precision))
     sent = replace(assignment, model=model)
-    own = assignment.source.model
-    if own is None or own.__module__.startswith("cinnabar."):
-        return bytes(cloudpickle.dumps(sent))
-    module = sys.modules[own.__module__]
-    cloudpickle.register_pickle_by_value(module)
+    own = {part.source.model.__module__ for part in assignment.parts if part.source.model is not None}
+    modules = [sys.modules[name] for name in sorted(own) if not name.startswith("cinnabar.")]
+    for module in modules:
+        cloudpickle.register_pickle_by_value(module)
     try:
         return bytes(cloudpickle.dumps(sent))
     finally:
-        cloudpickle.unregister_pickle_by_value(module)
+        for module in modules:
+            cloudpickle.unregister_pickle_by_value(module)

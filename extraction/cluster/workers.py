@@ -78,7 +78,8 @@ class Filling:
                 " reads documents differently; install the same version on all machines"
             )
         self._job = assignment.job(place)
-        _ = assignment.compiled.form
+        for part in assignment.parts:
+            _ = part.compiled.form
 
     def fill(self, parsed: Sequence[_Parsed], known: Known | None = None) -> Batch:
         """Returns the outcomes of a batch; `known` holds the stored records in a backfill."""

@@ -117,7 +117,10 @@ class Outcome:
     quarantined: `code` is set; `digest` if the bytes could be read, `document` if they could be parsed, `record` if one
         was made and rejected; `pointers` name the places in it that are the reason.
     skipped: `code` is `done` (an earlier run did this work), `budget` (no server was asked for lack of budget; another
-        run may ask) or `duplicate` (the same bytes as the input `duplicate_of`); `digest` is set.
+        run may ask), `duplicate` (the same bytes as the input `duplicate_of`) or `other_kind` (it fits no schema of the
+        run); `digest` is set.
+
+    `schema` names the schema of a run with several; it is empty in a run with one.
 
     Raises ValueError if the parts do not fit the status.
     """
@@ -131,6 +134,7 @@ class Outcome:
     record: Record | None = None
     duplicate_of: str = ""
     pointers: tuple[str, ...] = ()
+    schema: str = ""
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:

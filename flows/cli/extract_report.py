@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 _PREVIEW_ROWS, _PREVIEW_COLUMNS = 5, 6
 
 
-def print_report(summary: Summary, source: SchemaSource, out: Path) -> None:
-    """Prints the counts of a run, the cost of a server, and a preview of the records."""
+def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -> None:
+    """Prints the counts of a run, the cost of a server, and a preview of the records of each schema."""
     from cinnabar.flows.cli.console import short, speed, standard_output, table
 
     console = standard_output()
@@ -28,25 +29,36 @@ def print_report(summary: Summary, source: SchemaSource, out: Path) -> None:
     rate = speed(read, max(summary.seconds, 1e-3))
     told = f"{rate}, {counted(summary.steps, 'denoising step')}" if read else ""
     left = summary.usage["left"] if summary.usage else 0
+    other = summary.skips.get("other_kind", 0)
     again = "done before, or the same bytes as another input; --retry-quarantined reads quarantine again"
-    before = again if summary.skipped > left else ""
+    before = again if summary.skipped > left + other else ""
+    if other:
+        before += f"{'; ' if before else ''}{other} of another kind (other_kind in outcomes)"
     if left:
         why = (summary.usage or {}).get("stopped")
         before += f"{'; ' if before else ''}{left} left for lack of budget{f': {why}' if why else ''}"
-    rows = [
+    rows: list[tuple[str, object, str]] = [
         ("inputs", summary.inputs, ""),
         ("written", summary.written, ""),
         ("quarantined", summary.quarantined, reasons),
         ("skipped", summary.skipped, before),
         ("seconds", summary.seconds, told),
     ]
+    if summary.routing_ms is not None:
+        rows.append(("routing", f"{summary.routing_ms:g} ms", "to choose the schema of a document"))
     console.print(table(("", summary.schema, ""), [*rows, *spent(summary.usage or {})]))
-    columns, records, more = _preview(source, out)
-    if records:
-        shown = [[path, *map(short, values)] for path, *values in records]
-        title = f"{len(records)} of the records" + (f"; {counted(more, 'more field')} each" if more else "")
-        console.print(table(("document", *columns), shown, title))
-    failing = _failing(summary.run_id, out)
+    if summary.routed and len(summary.routed) > 1:
+        counts = ("schema", "written", "quarantined", "skipped")
+        console.print(table(counts, [[part[name] for name in counts] for part in summary.routed]))
+    for source in sources:
+        columns, records, more = _preview(source, out)
+        if records:
+            shown = [[path, *map(short, values)] for path, *values in records]
+            of = f" of {source.name}" if len(sources) > 1 else ""
+            title = f"{len(records)} of the records{of}" + (f"; {counted(more, 'more field')} each" if more else "")
+            console.print(table(("document", *columns), shown, title))
+    runs = [part["run_id"] for part in summary.routed or ()] or [summary.run_id]
+    failing = sum(_failing(run_id, out) for run_id in runs)
     if failing:
         console.print(f"Records that fail a check of the schema: {failing} (cinnabar checks --out {out})")
     if not summary.inputs:

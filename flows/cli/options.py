@@ -30,6 +30,12 @@ Documents = Annotated[
 SchemaOption = Annotated[
     str, typer.Option(metavar="S", help="A name of the library, a JSON Schema file, or module:Class.")
 ]
+SchemasOption = Annotated[
+    list[str],
+    typer.Option(
+        metavar="S", help="A name of the library, a JSON Schema file, or module:Class; several with --route."
+    ),
+]
 OutOption = Annotated[Path, typer.Option(metavar="DIR", help="The folder for the results.")]
 ModelOption = Annotated[
     str, typer.Option(metavar="M", help="`default`, the folder of a model, mercury-2, or openai:NAME.")

@@ -70,6 +70,7 @@ def check_schema(
     from cinnabar.engine.choices import ways_of_choices
     from cinnabar.extraction.records.checks.checks import KEYWORD, Checks
     from cinnabar.extraction.records.validation import Validator
+    from cinnabar.extraction.routing.kinds import kind_of
     from cinnabar.flows.cli.console import standard_output, table
     from cinnabar.schemas import compile_schema, load_schema
     from cinnabar.schemas.describe import describe
@@ -79,6 +80,9 @@ def check_schema(
     Validator(source)
     checks = Checks(source, compiled)
     rows = [(row.pointer, row.values, row.enforced) for row in describe(compiled, source)]
+    described = isinstance(source.schema, dict) and source.schema.get("description")
+    compared = kind_of(source).heading if described else "nothing: it needs a description at /description"
+    rows.insert(2, ("", "--route and --related compare", compared))
     rows += [(f"/{KEYWORD}/{one.name}", one.expression, f"checked: {', '.join(one.places)}") for one in checks.each]
     console = standard_output()
     console.print(table(("place", "values", "enforced"), rows))
