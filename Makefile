@@ -28,7 +28,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint docs samples eval bench bench-gpu bench-engine train train-gpu tune-report calibrate schema-report reading-report ablation-report lexicon-report remote-report backfill-report ray-report faults volume-report readers mutants names version constraints clean
+.PHONY: help setup demo test test-slow lint docs samples eval bench bench-gpu bench-engine train train-gpu tune-report calibrate schema-report reading-report routing-report routing-fit ablation-report class-report lexicon-report remote-report backfill-report ray-report long-report faults volume-report readers mutants names version constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -90,8 +90,17 @@ schema-report: setup  ## measure the promises about any JSON Schema (SUITES=fold
 reading-report: setup  ## measure F1 with the schemas in other words (SETS="folders" ARGS="--limit 20")
 	@$(PY) -m bench.reading_report $(SETS) $(ARGS)
 
+routing-report: setup  ## measure the choice among the five kinds of data/samples (DATA=folder of other sets ARGS=--errors)
+	@OMP_NUM_THREADS=1 $(PY) -m bench.routing_report "$(DATA)" $(ARGS)
+
+routing-fit: setup  ## fit the coefficients of that choice (SETS="folders" ARGS="--judge folders --write")
+	@OMP_NUM_THREADS=1 $(PY) -m bench.routing_fit $(SETS) $(ARGS)
+
 ablation-report: setup  ## measure F1 without each rule beside the network (SETS="folders" ARGS="--limit 20")
 	@$(PY) -m bench.ablation $(SETS) $(ARGS)
+
+class-report: setup  ## measure choices that no document prints (SETS="folders" ARGS="--limit 40")
+	@$(PY) -m bench.class_report $(SETS) $(ARGS)
 
 lexicon-report: setup  ## count the unseen labels in eight languages that are most like names of their own concept
 	@OMP_NUM_THREADS=1 $(PY) -m bench.lexicon_report
@@ -104,6 +113,9 @@ backfill-report: setup  ## compare the model's work in a backfill of one field a
 
 ray-report: setup  ## compare Ray with 2 local engines and one process with 2 threads (ARGS="--documents 40")
 	@$(PY) -m bench.ray_report $(ARGS)
+
+long-report: setup  ## measure how far one long text harms others, and time by length (ARGS="--parts beside --rounds 1")
+	@OMP_NUM_THREADS=1 $(PY) -m bench.long_documents $(ARGS)
 
 faults: setup  ## break a run at each of its disk operations, run it again, compare (ARGS="--every 9")
 	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(PY) -m bench.fault_loop $(ARGS)

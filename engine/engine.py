@@ -17,6 +17,7 @@ from cinnabar.engine.models.base import Model, Row
 from cinnabar.engine.request import Passage, RefusedRow, Request, Result
 from cinnabar.engine.scheduler import run
 from cinnabar.engine.step import commit, constrain
+from cinnabar.engine.time_limit import check_time
 from cinnabar.engine.timing import timed
 from cinnabar.schemas.errors import RunError, UsageError
 
@@ -93,6 +94,7 @@ class Engine:
         step = 0
         _show(state, step, observer)
         while state.active:
+            check_time()
             with timed(self.timings, "score"):
                 scores = self.model.score(state.forms, state.memories, state.rows, state.canvas)
             with timed(self.timings, "constrain"):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from cinnabar.extraction.records.checks.checks import Checks
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import Escalation, Place, Source
@@ -15,22 +17,32 @@ from cinnabar.schemas.compile import CompiledSchema
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
     from cinnabar.extraction.pipeline import Job
+    from cinnabar.extraction.routing.routing import Routing
 
 
 @dataclass(frozen=True)
 class Assignment:
     """The schema, the models and the options of a run; `job` makes the job that each of its batches goes through.
 
-    It can be pickled if its parts can. The pickle leaves out cached properties; the receiver computes them again.
+    With a `routing` each document gets one of its schemas, of which `source` is the first. An assignment can be pickled
+    if its parts can. The pickle leaves out cached properties; the receiver computes them again.
     """
 
     source: SchemaSource
     model: Source
     options: RunOptions
     escalation: Escalation | None = None
+    routing: Routing | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Assignment, (self.source, self.model, self.options, self.escalation)
+        return Assignment, (self.source, self.model, self.options, self.escalation, self.routing)
+
+    @cached_property
+    def parts(self) -> Sequence[Assignment]:
+        """Returns the assignments of the schemas that a document may go to: one for each, without a routing."""
+        if self.routing is None:
+            return (self,)
+        return [replace(self, source=source, routing=None) for source in self.routing.sources]
 
     @cached_property
     def compiled(self) -> CompiledSchema:
@@ -41,6 +53,11 @@ class Assignment:
     def validator(self) -> Validator:
         """Returns the validator of records. Raises SchemaError if the schema is invalid."""
         return Validator(self.source)
+
+    @cached_property
+    def checks(self) -> Checks:
+        """Returns the checks of the schema. Raises UnsupportedSchema for one that cannot be used."""
+        return Checks(self.source, self.compiled)
 
     @property
     def fingerprint(self) -> str:
@@ -70,8 +87,9 @@ class Assignment:
             tier = Tier(upper, self.escalation.below)
         for filler in [engine, *([tier.filler] if tier else [])]:
             if isinstance(filler, Prompted):
-                filler.context_beside(self.compiled.form)
-        return Job(
+                for part in self.parts:
+                    filler.context_beside(part.compiled.form)
+        job = Job(
             self.compiled,
             engine,
             self.validator,
@@ -79,4 +97,18 @@ class Assignment:
             options.context,
             options.min_confidence,
             tier,
+            options.max_tokens,
+            options.max_seconds,
+            self.checks,
+            options.on_check,
         )
+        if self.routing is None:
+            return job
+        from cinnabar.extraction.routing.jobs import RoutedJobs
+        from cinnabar.extraction.routing.router import Router
+
+        jobs = {
+            part.source.name: replace(job, compiled=part.compiled, validator=part.validator, checks=part.checks)
+            for part in self.parts
+        }
+        return replace(job, routing=RoutedJobs(Router(self.routing), jobs, self.routing.done))

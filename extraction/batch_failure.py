@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.storage.tables import printable
 from cinnabar.schemas.errors import RunError
+from cinnabar.schemas.wording import counted
 
 # How many documents of a failed batch its message names.
 _NAMED = 5
@@ -17,6 +18,6 @@ def batch_failure(number: int, batch: Sequence[Input], cause: BaseException) -> 
     named = ", ".join(printable(item.path) for item in batch[:_NAMED])
     more = " …" if len(batch) > _NAMED else ""
     return RunError(
-        f"batch {number} of {len(batch)} documents ({named}{more}) failed three times:"
+        f"batch {number} of {counted(len(batch), 'document')} ({named}{more}) failed three times:"
         f" {type(cause).__name__}: {cause}; committed batches are kept; run the same command again"
     )

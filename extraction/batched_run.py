@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,6 +15,7 @@ from cinnabar.extraction.progress import Progress, Silent
 from cinnabar.extraction.sources import Place
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.run import Run, RunSummary
+from cinnabar.extraction.storage.run_group import RunGroup
 from cinnabar.extraction.storage.store import Store
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
@@ -36,6 +38,8 @@ class Summary:
     `usage` is the use of models behind a server, None if the run asked none: requests, tokens, `cost` in dollars as
     decimal text, and `left`, the documents that the run skipped for lack of budget. With an escalation it also holds
     `escalated_documents` and `escalated_fields`; if no server took part, it holds these, `model` and `left` alone.
+    `skips` counts the codes of skipped inputs. `routed` has the counts of each schema of a run that chooses among
+    schemas, and `routing_ms` the mean time of a choice; both are None in other runs.
     """
 
     run_id: str
@@ -48,9 +52,18 @@ class Summary:
     steps: int
     reasons: Mapping[str, int] = field(default_factory=dict)
     usage: Mapping[str, Any] | None = None
+    skips: Mapping[str, int] = field(default_factory=dict)
+    routed: Sequence[Mapping[str, Any]] | None = None
+    routing_ms: float | None = None
 
     @classmethod
-    def of(cls, ended: RunSummary, steps: int, usage: Mapping[str, Any] | None = None) -> Self:
+    def of(
+        cls,
+        ended: RunSummary,
+        steps: int,
+        usage: Mapping[str, Any] | None = None,
+        routing_ms: float | None = None,
+    ) -> Self:
         """Returns the summary of a run that the store has ended."""
         return cls(
             run_id=ended.run_id,
@@ -63,7 +76,20 @@ class Summary:
             steps=steps,
             reasons=ended.reasons,
             usage=usage,
+            skips=ended.skips,
+            routed=[_counts(part) for part in ended.parts] or None,
+            routing_ms=routing_ms,
         )
+
+
+def _counts(part: RunSummary) -> dict[str, Any]:
+    return {
+        "schema": part.schema_name,
+        "run_id": part.run_id,
+        "written": part.written,
+        "quarantined": part.quarantined,
+        "skipped": part.skipped,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,24 +106,38 @@ class Opening:
     settled: Sequence[Outcome] = ()
 
 
+def with_late(batch: Batch, late: Sequence[int], there: Sequence[int]) -> Batch:
+    """Returns a batch that was filled from the documents at the places `there`, with the `late` ones set aside too."""
+    tokens = {there[at]: count for at, count in batch.set_aside.items()}
+    return replace(batch, set_aside=tokens | dict.fromkeys(late, sys.maxsize))
+
+
 class BatchedRun(ABC):
     """A run with a known list of inputs, of which `batches` are left to fill.
 
-    A context manager. Batches may be worked on in any order and repeatedly; the next one is parsed meanwhile. A
-    subclass sets `batches`, `_opening` and `_stack`.
+    A context manager. Batches may be worked on in any order and repeatedly; the next one is parsed meanwhile. When all
+    are done, the long documents among them follow as batches of their own, the shortest first, then those that take
+    long to parse. A subclass sets `batches`, `_opening` and `_stack`.
     """
 
-    batches: Sequence[Sequence[Any]]
+    batches: list[Sequence[Any]]
     _opening: Opening
     _stack: ExitStack
 
     def __init__(self, assignment: Assignment, progress: Progress | None) -> None:
         # A schema that allows no record fails here once instead of in every document.
-        _ = assignment.compiled.form, assignment.validator
+        for part in assignment.parts:
+            _ = part.compiled.form, part.validator, part.checks
         self.assignment, self._progress = assignment, progress or Silent()
-        self._run: Run | None = None
+        self._run: Run | RunGroup | None = None
         self._job: Job | None = None
         self._steps = 0
+        # Documents of batches with a choice of schemas, and its time in ms.
+        self._routed, self._routing = 0, 0.0
+        # The numbers of the first batches that are not done, and the long or late documents of the others with their
+        # tokens.
+        self._open: set[int] | None = None
+        self._long: list[tuple[int, Any]] = []
 
     def __enter__(self) -> Self:
         return self
@@ -112,14 +152,22 @@ class BatchedRun(ABC):
         if cluster is not None:
             self.spread(cluster)
         else:
-            for number in range(len(self.batches)):
+            number = 0
+            while number < len(self.batches):
                 self.work(number)
+                number += 1
         return self.finish()
 
     def work(self, number: int) -> list[Outcome]:
-        """Reads, fills and commits a batch while the next one is parsed; a second call changes nothing."""
+        """Reads, fills and commits a batch while the next one is parsed; a second call changes nothing.
+
+        Long and late documents have no outcome yet; after the last batch, `batches` has grown by them.
+        """
         self._begun()
-        return self.commit(self._fill(number))
+        batch = self._fill(number)
+        outcomes = self.commit(batch)
+        self._put_off(number, batch)
+        return outcomes
 
     def spread(self, cluster: Cluster) -> None:
         """Has a cluster read and fill all batches, and commits each as it comes back.
@@ -130,46 +178,79 @@ class BatchedRun(ABC):
 
         self._begun()
         with Supervisor(cluster, self.assignment, self._place) as supervisor:
-            for batch in self._fill_all(supervisor):
+            for number, batch in self._fill_all(supervisor):
                 self.commit(batch)
+                self._put_off(number, batch)
 
     def commit(self, batch: Batch) -> list[Outcome]:
         """Commits the outcomes of a filled batch; a second call changes nothing."""
         self._begun().commit_batch(batch.outcomes)
         self._steps += batch.steps
+        if self.assignment.routing is not None:
+            self._routed += len(batch.outcomes)
+            self._routing += batch.routing
         self._progress.advance(batch.outcomes)
         return batch.outcomes
 
     def finish(self) -> Summary:
         """Ends the run after all batches. Raises RunError if an input has no outcome."""
         usage = self._usage()
-        return Summary.of(self._begun().finish(usage), self._steps, usage)
+        took = round(self._routing / self._routed, 1) if self._routed else None
+        return Summary.of(self._begun().finish(usage), self._steps, usage, took)
 
     @abstractmethod
     def _fill(self, number: int) -> Batch:
-        """Reads and fills the batch with this number."""
+        """Reads and fills the batch with this number, except for its long documents."""
 
     @abstractmethod
-    def _fill_all(self, supervisor: Supervisor) -> Iterator[Batch]:
-        """Has a cluster read and fill all batches."""
+    def _fill_all(self, supervisor: Supervisor) -> Iterator[tuple[int, Batch]]:
+        """Has a cluster read and fill all batches, and those that are added meanwhile."""
+
+    def _add(self, batch: Sequence[Any]) -> None:
+        """Adds a batch behind the others."""
+        self.batches.append(batch)
+
+    def _put_off(self, number: int, batch: Batch) -> None:
+        """Adds the long documents behind all batches, each alone, once all others are done."""
+        if self._open is None:
+            self._open = set(range(len(self.batches)))
+        if number not in self._open:
+            return
+        self._long += [(tokens, self.batches[number][at]) for at, tokens in batch.set_aside.items()]
+        self._open.remove(number)
+        if not self._open:
+            for _, item in sorted(self._long, key=lambda one: one[0]):
+                self._add([item])
 
     def _usage(self) -> Mapping[str, Any] | None:
         """Returns the use of models behind a server, None if the run asked none."""
         return None
 
-    def _begun(self) -> Run:
+    def _begun(self) -> Run | RunGroup:
         """Returns the run in the store; the first call begins it."""
         if self._run is None:
-            opening, options = self._opening, self.assignment.options
-            self._run = Run(
-                opening.store,
-                self.assignment.source,
-                self.assignment.compiled,
-                opening.fingerprint,
-                options.model_dump() | dict(opening.about) | {"model": self.assignment.model.fingerprint},
-                inputs=opening.names,
-                retry_quarantined=options.retry_quarantined,
-            )
+            opening, assignment = self._opening, self.assignment
+            arguments = assignment.options.model_dump() | dict(opening.about) | {"model": assignment.model.fingerprint}
+            retry = assignment.options.retry_quarantined
+            if assignment.routing is None:
+                self._run = Run(
+                    opening.store,
+                    assignment.source,
+                    assignment.compiled,
+                    opening.fingerprint,
+                    arguments,
+                    inputs=opening.names,
+                    retry_quarantined=retry,
+                )
+            else:
+                self._run = RunGroup(
+                    opening.store,
+                    [(part.source, part.compiled) for part in assignment.parts],
+                    opening.fingerprint,
+                    arguments | assignment.routing.about,
+                    inputs=opening.names,
+                    retry_quarantined=retry,
+                )
             notice = self.assignment.model.notice
             if notice is not None:
                 self._progress.note(notice)

@@ -15,7 +15,10 @@ from cinnabar.engine.request import Request
 from cinnabar.extraction.chunking import chunks, overlap_of
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.planning import passage_of
+from cinnabar.extraction.records.facts import FactValues
+from cinnabar.schemas.bindings import bound_places
 from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.wording import counted
 
 if TYPE_CHECKING:
     from cinnabar.extraction.ingest.message import Message
@@ -46,13 +49,13 @@ class CostEstimate:
         tokens = f"{self.input_tokens:,} tokens in, {self.output_tokens:,} out"
         told = f"({tokens}; from a sample of {self.read})"
         if self.cost is None or self.dearest is None:
-            return f"{self.documents} documents, {about} {told} at unknown prices (set --prices)"
+            return f"{counted(self.documents, 'document')}, {about} {told} at unknown prices (set --prices)"
         enough, most = (
             amount.quantize(Decimal("0.0001"), ROUND_UP)
             for amount in (self.cost + self.dearest, self.dearest)
         )
         room = f"one request may cost up to ${most}, so all need a --budget of about ${enough}"
-        return f"{self.documents} documents, {about} ${self.cost:.4f} {told}; {room}"
+        return f"{counted(self.documents, 'document')}, {about} ${self.cost:.4f} {told}; {room}"
 
 
 def estimate_cost(
@@ -84,4 +87,5 @@ def estimate_cost(
 
 def _requests(document: Document, form: Form, limit: int) -> list[Request]:
     pieces = chunks(document, limit, overlap_of(limit), tokens_of)
-    return [Request("", form, passage_of(document, c.start, c.end)) for c in pieces]
+    facts = FactValues.of(document, bound_places(form))
+    return [facts.request("", form, passage_of(document, c.start, c.end)) for c in pieces]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from cinnabar.schemas.facts import FactValue
 
 PartKind = Literal["page", "headers", "body", "attachment", "message"]
 
@@ -52,13 +55,25 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
+class Fact:
+    """A value that the parser or the file system knows about a document.
+
+    `spans` are the places [start, end) in the document's text where its header is printed: one for each value of a
+    list, at most one for a single value, none if the text does not print it.
+    """
+
+    value: FactValue
+    spans: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """A file as text.
 
     `digest` is the SHA-256 of the file's bytes in hex and identifies the document. `text` holds all parts in order; it
     is valid Unicode without lone surrogates and without NUL. `flags` are warnings about the file (`repaired`,
     `truncated`, `charset_guess`, `active_content`, `duplicate_header`, `depth_limit`, `no_text_pages`, …), sorted, each
-    once.
+    once. `facts` holds the known values by the names in `schemas/facts.py`.
     """
 
     digest: str
@@ -70,6 +85,7 @@ class Document:
     words: Words
     flags: tuple[str, ...] = ()
     metadata: dict[str, str] = field(default_factory=dict)
+    facts: Mapping[str, Fact] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

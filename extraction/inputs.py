@@ -22,7 +22,6 @@ from cinnabar.extraction.mailboxes.address import (
 from cinnabar.extraction.mailboxes.files import (
     MaildirMessage,
     is_delivered,
-    is_maildir,
     is_mbox,
     maildir_of,
     mbox_messages,
@@ -73,8 +72,8 @@ def gather(
 ) -> list[Path | Message | Input]:
     """Returns the files and mails at these locations, sorted by path, each once.
 
-    Connections to servers stay open until `connections` exits. Raises UsageError if there is nothing to read: no such
-    file, folder, server, user or mailbox. A mailbox may be empty, a folder may not.
+    Connections to servers stay open until `connections` exits. A folder or a mailbox may be empty. Raises UsageError if
+    there is no such file, folder, server, user or mailbox.
     """
     found: dict[tuple[str, int], Path | Message | Input] = {}
     for location in locations:
@@ -83,8 +82,8 @@ def gather(
         elif isinstance(location, ImapAddress):
             for message in connections.enter_context(ImapMailbox(location)).messages():
                 found[str(location), message.uid] = message
-        elif not (is_maildir(location) and not any(_inside(location, None))):
-            for path in expand([location], out):
+        else:
+            for path in files_at(location, out):
                 found |= {(str(path), number): item for number, item in enumerate(_items(path))}
     if not locations:
         raise UsageError("expected at least one file, folder or mailbox to read, got none")
@@ -103,24 +102,28 @@ def _items(path: Path) -> Sequence[Path | Message]:
 def expand(paths: Sequence[Path], out: Path | None = None) -> list[Path]:
     """Returns the files that these paths name, sorted by path, each once.
 
-    A folder stands for all files in it at any depth, without hidden files and folders and without the output folder; a
-    link counts if it leads to a file within the folder. Raises UsageError if a path does not exist or there is no file
-    at all.
+    Raises UsageError if a path does not exist, or if a folder or all of them hold no file.
     """
     found: set[Path] = set()
     for path in paths:
-        if not os.path.lexists(path):
-            raise UsageError(f"{path}: no such file or folder")
-        if _is_folder(path):
-            inside = list(_inside(path, None if out is None else out.resolve()))
-            if not inside:
-                raise UsageError(f"{path}: the folder holds no files (hidden ones do not count)")
-            found.update(inside)
-        else:
-            found.add(path)
+        inside = files_at(path, out)
+        if not inside:
+            raise UsageError(f"{path}: the folder holds no files (hidden ones do not count)")
+        found.update(inside)
     if not found:
         raise UsageError("expected at least one file or folder to read, got none")
     return sorted(found, key=str)
+
+
+def files_at(path: Path, out: Path | None = None) -> list[Path]:
+    """Returns the file at this path, or the files in the folder there, which may be empty.
+
+    A folder stands for all files in it at any depth, without hidden files and folders and without the output folder; a
+    link counts if it leads to a file within the folder. Raises UsageError if the path does not exist.
+    """
+    if not os.path.lexists(path):
+        raise UsageError(f"{path}: no such file or folder")
+    return list(_inside(path, None if out is None else out.resolve())) if _is_folder(path) else [path]
 
 
 def _inside(folder: Path, out: Path | None) -> Iterator[Path]:

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
-from cinnabar.engine.filler import Filler
+from cinnabar.engine.filler import Filler, Metered
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
+from cinnabar.engine.time_limit import limited
 from cinnabar.extraction.chunking import Chunk
 from cinnabar.extraction.documents import Document, Evidence
-from cinnabar.extraction.planning import chunks_for, passage_of
+from cinnabar.extraction.filling import LONG, Asked, fill_documents, with_advice
+from cinnabar.extraction.planning import chunks_for, passage_of, tokens_of
+from cinnabar.extraction.records.checks.checks import Checks
+from cinnabar.extraction.records.checks.joint_choice import settled
+from cinnabar.extraction.records.checks.judgement import with_checks
 from cinnabar.extraction.records.evidence import evidence_of, page_of
+from cinnabar.extraction.records.facts import NO_FACTS, REFUSED, FactValues, with_facts
 from cinnabar.extraction.records.indirect_evidence import row_region, words_behind
 from cinnabar.extraction.records.merging import merge
 from cinnabar.extraction.records.tiers import Escalated, MergedRecord, Tier, escalate
 from cinnabar.extraction.records.validation import Validator
-from cinnabar.extraction.run_options import OnMissing
+from cinnabar.extraction.run_options import OnCheck, OnMissing
 from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
+from cinnabar.schemas.bindings import bound_places
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.form.form import Form
@@ -36,8 +45,11 @@ class Job:
     """The schema, engine, checks and options that every document of a run goes through.
 
     `context` limits the tokens of a chunk; None means as many as the model holds. `on_missing` decides the outcome of a
-    record that lacks a value its schema demands. `run_batch` quarantines a record with a leaf, row or list
-    below `min_confidence`. Before that it asks `tier` for the values that `engine` is not sure of.
+    record that lacks a value its schema demands. `run_batch` quarantines a record with a leaf, row or list below
+    `min_confidence`. Before that it asks `tier` for the values that `engine` is not sure of. It quarantines a document
+    of more than `max_tokens`, and one that the model works on for more than `max_seconds`; None sets no limit.
+    `on_check` decides the outcome of a record that fails one of the `checks` of its schema. With a `routing` each
+    document goes through one of its jobs instead.
     """
 
     compiled: CompiledSchema
@@ -47,102 +59,212 @@ class Job:
     context: int | None = None
     min_confidence: float = 0.0
     tier: Tier | None = None
+    max_tokens: int | None = None
+    max_seconds: float | None = None
+    checks: Checks | None = None
+    on_check: OnCheck = "flag"
+    routing: Routes | None = None
+
+
+class Routes(Protocol):
+    """Chooses a job for each document."""
+
+    @property
+    def jobs(self) -> Mapping[str, Job]:
+        """Returns the jobs by the names of their schemas."""
+        ...
+
+    def place(self, read: Read) -> str | Outcome:
+        """Returns the name of the job for an input, or the outcome of an input without a job."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
     """The outcomes of a batch in the order of its inputs, the denoising steps of its requests, and the counts of
-    documents and fields that went to the stronger model."""
+    documents and fields that went to the stronger model; `routing` is the time in ms that choosing schemas took.
+
+    `set_aside` maps the places of inputs without an outcome in the batch to their tokens: long documents, which others
+    overtake.
+    """
 
     outcomes: list[Outcome]
     steps: int = 0
     escalated: Escalated = field(default_factory=Escalated)
+    set_aside: Mapping[int, int] = field(default_factory=dict)
+    routing: float = 0.0
 
 
-def run_batch(read: Sequence[Read], job: Job) -> Batch:
-    """Returns one outcome for each input; an error or a failure of one document ends in its own outcome."""
-    plans = [_plan(item, job) for item in read]
-    requests = [request for plan in plans if isinstance(plan, _Plan) for request in plan.requests]
-    results = iter(job.engine.fill(requests))
+def run_batch(read: Sequence[Read], job: Job, set_aside: bool = False) -> Batch:
+    """Returns one outcome for each input; an error or a failure of one document ends in its own outcome.
+
+    With `set_aside` long documents get none if the batch has other documents; each has to come again, alone.
+    """
+    overtakes = set_aside and overtaking(read, job)
+    return _run_job(read, job, overtakes) if job.routing is None else _run_jobs(read, job.routing, overtakes)
+
+
+def _run_jobs(read: Sequence[Read], routing: Routes, overtakes: bool) -> Batch:
+    """Chooses a schema for each document, and runs the job of each schema over its documents."""
+    started = time.perf_counter()
+    places = [routing.place(item) for item in read]
+    took = 1000 * (time.perf_counter() - started)
+    found = {at: place for at, place in enumerate(places) if isinstance(place, Outcome)}
+    aside: dict[int, int] = {}
+    steps, documents, fields = 0, 0, 0
+    for name, job in routing.jobs.items():
+        own = [at for at, place in enumerate(places) if place == name]
+        batch = _run_job([read[at] for at in own], job, overtakes)
+        aside |= {own[at]: tokens for at, tokens in batch.set_aside.items()}
+        filled = (at for at in own if at not in aside)
+        found |= {at: replace(one, schema=name) for at, one in zip(filled, batch.outcomes, strict=True)}
+        steps += batch.steps
+        documents += batch.escalated.documents
+        fields += batch.escalated.fields
+    outcomes = [found[at] for at in range(len(read)) if at not in aside]
+    return Batch(outcomes, steps, Escalated(documents, fields), aside, took)
+
+
+def _run_job(read: Sequence[Read], job: Job, overtakes: bool) -> Batch:
+    found = [_plan(item, job, overtakes) for item in read]
+    aside = {at: plan.tokens for at, plan in enumerate(found) if isinstance(plan, Long)}
+    plans = [plan for plan in found if not isinstance(plan, Long)]
+    asked = [Asked(plan.tokens, plan.requests) for plan in plans if isinstance(plan, _Plan)]
+    results = iter(fill_documents(asked, job.engine, job.max_seconds))
     merged: list[Outcome | MergedRecord] = []
     steps = 0
-    for item, plan in zip(read, plans, strict=True):
+    for plan in plans:
         if isinstance(plan, Outcome):
             merged.append(plan)
             continue
-        filled = [next(results) for _ in plan.requests]
+        filled = next(results)
         steps += sum(result.steps for result in filled if isinstance(result, Filled))
-        merged.append(_merge(item.path, plan, filled, job))
+        merged.append(_merge(plan, filled, job))
     finals, escalated = _escalate([one for one in merged if isinstance(one, MergedRecord)], job)
-    final = iter(finals)
+    final = iter(settled(finals, job.compiled, job.checks))
     outcomes = [
-        one if isinstance(one, Outcome) else _conclude(item.path, one, next(final), job)
-        for item, one in zip(read, merged, strict=True)
+        one if isinstance(one, Outcome) else _conclude(plan.path, one, next(final), job)
+        for plan, one in zip(plans, merged, strict=True)
     ]
-    return Batch(outcomes, steps, escalated)
+    return Batch(with_checks(outcomes, job.checks, job.on_check), steps, escalated, aside)
+
+
+@dataclass(frozen=True, slots=True)
+class Long:
+    """A document that is set aside, with its tokens, or its words if these tell already that it is long."""
+
+    tokens: int
+
+
+def overtaking(read: Sequence[Read], job: Job) -> bool:
+    """Returns whether other documents of a batch may overtake a long one: there are some, and no server fills them.
+
+    A server answers for a long document and for others at a time.
+    """
+    return len(read) > 1 and not isinstance(job.engine, Metered)
+
+
+def measured(document: Document, job: Job, overtakes: bool) -> int | Long:
+    """Returns the tokens of a document, or that it is long if others may overtake it.
+
+    Raises DocumentError: too_long. The words alone tell of most long documents, so that the others of a batch do not
+    wait until their tokens are counted.
+    """
+    words = len(document.words)
+    if overtakes and words > LONG:
+        return Long(words)
+    tokens = tokens_of(document, job.engine, job.max_tokens)
+    return Long(tokens) if overtakes and tokens > LONG else tokens
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A document, its chunks, and a request for each chunk."""
+    """A document with the path of its input, its tokens, its chunks, a request for each chunk, and the values of its
+    bound fields."""
 
+    path: str
     document: Document
+    tokens: int
     chunks: list[Chunk]
     requests: list[Request]
+    facts: FactValues
 
 
-def _plan(item: Read, job: Job) -> _Plan | Outcome:
+def _plan(item: Read, job: Job, overtakes: bool) -> _Plan | Long | Outcome:
     document = item.found
     if isinstance(document, DocumentError):
         return Outcome(item.path, "quarantined", document.code, document.detail, digest=item.digest)
     try:
-        pieces = chunks_for(document, job.engine, job.context, job.compiled.form)
+        tokens = measured(document, job, overtakes)
+        if isinstance(tokens, Long):
+            return tokens
+        pieces = chunks_for(document, job.engine, job.context, job.compiled.form, tokens)
+        facts = FactValues.of(document, bound_places(job.compiled.form))
         requests = [
-            Request(f"{document.digest}:{c.start}", job.compiled.form, passage_of(document, c.start, c.end))
+            replace(
+                facts.request(f"{document.digest}:{c.start}", job.compiled.form, passage_of(document, c.start, c.end)),
+                alternatives=bool(job.checks),
+            )
             for c in pieces
         ]
+    except DocumentError as error:
+        return quarantined(item.path, document, error.code, error.detail)
     except Exception as error:
         return quarantined(item.path, document, "internal_error", said_of(error))
-    return _Plan(document, pieces, requests)
+    return _Plan(item.path, document, tokens, pieces, requests, facts)
 
 
-def _merge(path: str, plan: _Plan, results: Sequence[Result], job: Job) -> MergedRecord | Outcome:
+def _merge(plan: _Plan, results: Sequence[Result], job: Job) -> MergedRecord | Outcome:
     """Returns the merged record of a document's filled chunks, or its outcome if a chunk failed."""
     failed = next((result for result in results if isinstance(result, Failed)), None)
     if failed is not None:
-        return failure_of(path, plan.document, failed)
+        return failure_of(plan.path, plan.document, failed, facts=plan.facts)
     try:
-        filled = merge(job.compiled.form, plan.chunks, [r for r in results if isinstance(r, Filled)])
+        found = [result for result in results if isinstance(result, Filled)]
+        filled = merge(job.compiled.form, plan.chunks, found)
+        filled = with_facts(job.compiled.form, filled, plan.facts)
     except Exception as error:
-        return quarantined(path, plan.document, "internal_error", said_of(error))
-    return MergedRecord(plan.document, filled)
+        return quarantined(plan.path, plan.document, "internal_error", said_of(error))
+    return MergedRecord(plan.document, filled, plan.facts)
 
 
 def _escalate(merged: Sequence[MergedRecord], job: Job) -> tuple[Sequence[Result], Escalated]:
     if job.tier is None:
         return [one.filled for one in merged], Escalated()
-    return escalate(merged, job.compiled.form, job.tier, job.context)
+    with limited(job.max_seconds):
+        finals, escalated = escalate(merged, job.compiled.form, job.tier, job.context)
+    return [with_advice(one, job.max_seconds) for one in finals], escalated
 
 
 def _conclude(path: str, merged: MergedRecord, result: Result, job: Job) -> Outcome:
     document = merged.document
     if isinstance(result, Failed):
-        return failure_of(path, document, result, record_of(document, merged.filled, job.compiled.form))
+        lower = record_of(document, merged.filled, job.compiled.form, merged.facts)
+        return failure_of(path, document, result, lower, merged.facts)
     try:
-        record = record_of(document, result, job.compiled.form)
+        record = record_of(document, result, job.compiled.form, merged.facts)
     except Exception as error:
         return quarantined(path, document, "internal_error", said_of(error))
-    return judged(path, document, record, job)
+    return judged(path, document, record, job, facts=merged.facts)
 
 
 def judged(
-    path: str, document: Document, record: Record, job: Job, stored: Collection[str] = ()
+    path: str,
+    document: Document,
+    record: Record,
+    job: Job,
+    stored: Collection[str] = (),
+    facts: FactValues = NO_FACTS,
 ) -> Outcome:
     """Returns the outcome of a record: written, or quarantined as missing, invalid or low in confidence.
 
-    `stored` holds the pointers of leaves that an earlier run wrote, guesses among them; they do not count as missing.
+    `stored` holds the pointers of leaves that an earlier run wrote, guesses among them; they do not count as missing. A
+    demanded field whose fact the schema refuses sends its document to quarantine.
     """
     try:
+        if facts.demanded:
+            detail = "; ".join(f"{at}: {said}" for at, said in [*facts.demanded.items()][:5])
+            return quarantined(path, document, REFUSED, detail, record, tuple(facts.demanded))
         missing = tuple(leaf.pointer for leaf in record.leaves if leaf.missing and leaf.pointer not in stored)
         if missing and job.on_missing == "quarantine":
             detail = f"no value found for {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}"
@@ -164,8 +286,11 @@ def judged(
     return Outcome(path, "written", digest=document.digest, document=DocumentInfo.of(document), record=record)
 
 
-def record_of(document: Document, filled: Filled, form: Form) -> Record:
-    """Returns a filled form as the record of its document, with the evidence of each value."""
+def record_of(document: Document, filled: Filled, form: Form, facts: FactValues = NO_FACTS) -> Record:
+    """Returns a filled form as the record of its document, with the evidence of each value.
+
+    A bound field whose fact was refused gets the flag `refused_fact`.
+    """
     leaves = []
     for pointer, leaf in filled.leaves.items():
         region = row_region(pointer, filled.rows, len(document.text))
@@ -179,7 +304,7 @@ def record_of(document: Document, filled: Filled, form: Form) -> Record:
                 missing=leaf.missing,
                 evidence=evidence,
                 page=page_of(document, evidence),
-                flags=_flags(leaf, evidence),
+                flags=(*_flags(leaf, evidence), *((REFUSED,) if pointer in facts.refusals else ())),
             )
         )
     rows = {pointer: chance for pointer, (_, chance) in filled.rows.items()}
@@ -188,19 +313,25 @@ def record_of(document: Document, filled: Filled, form: Form) -> Record:
 
 
 def _flags(leaf: Leaf, evidence: Evidence | None) -> tuple[str, ...]:
-    """Returns the flags of a value: guessed, generated, the schema's default, or without evidence."""
-    said = leaf.origin not in ("absent", "default", "known") and leaf.text not in (None, "null", "false")
+    """Returns the flags of a value: guessed, generated, the schema's default, without evidence, or a joint choice."""
+    said = leaf.origin not in ("absent", "default", "known", "fact") and leaf.text not in (None, "null", "false")
     marks = {
         "default": leaf.origin == "default",
         "generated": leaf.origin == "generated",
         "guessed": leaf.missing,
+        "joint_choice": leaf.joint,
         "no_evidence": said and evidence is None,
     }
     return tuple(name for name, holds in marks.items() if holds)
 
 
-def failure_of(path: str, document: Document, failed: Failed, record: Record | None = None) -> Outcome:
+def failure_of(
+    path: str, document: Document, failed: Failed, record: Record | None = None, facts: FactValues = NO_FACTS
+) -> Outcome:
     """Returns the outcome of a failure: skipped if the budget was spent (a later run asks again), else quarantined."""
+    if failed.code == "known" and facts.values:
+        detail = f"the schema allows no record with the facts of this document ({failed.detail})"
+        return quarantined(path, document, REFUSED, detail, record, tuple(v.place.pointer for v in facts.values))
     if failed.code == "budget":
         return Outcome(path, "skipped", failed.code, failed.detail, document.digest)
     return quarantined(path, document, failed.code, failed.detail, record)

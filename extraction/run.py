@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.filler import Metered
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.batch_reader import BatchReader
-from cinnabar.extraction.batched_run import BatchedRun, Opening, Summary
+from cinnabar.extraction.batched_run import BatchedRun, Opening, Summary, with_late
+from cinnabar.extraction.ingest.message import Message
 from cinnabar.extraction.inputs import Input, Location, examine, gather, path_of
 from cinnabar.extraction.mailboxes.address import ImapAddress
 from cinnabar.extraction.progress import Progress
@@ -19,6 +21,8 @@ from cinnabar.extraction.skipping import sift
 from cinnabar.extraction.sources import Escalation, LanguageSource, RemoteSource, Source
 from cinnabar.extraction.storage.folders import remember
 from cinnabar.extraction.storage.records import Outcome
+from cinnabar.extraction.storage.run_group import RunGroup
+from cinnabar.extraction.storage.spelling import Spelling
 from cinnabar.extraction.storage.store import UNAVAILABLE, Store
 from cinnabar.extraction.storage.tables import printable
 from cinnabar.schemas import SchemaSource
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from cinnabar.extraction.cluster.connection import Cluster
     from cinnabar.extraction.cluster.supervisor import Supervisor
     from cinnabar.extraction.pipeline import Batch
+    from cinnabar.extraction.routing.routing import Routing
 
 
 def extract(
@@ -40,14 +45,16 @@ def extract(
     progress: Progress | None = None,
     escalation: Escalation | None = None,
     cluster: Cluster | None = None,
+    routing: Routing | None = None,
 ) -> Summary:
     """Extracts all documents of these files, folders and mailboxes with this schema into the output folder.
 
     With an `escalation` a stronger model fills the values that the model is not sure of. With a `cluster` its machines
-    do the work; the written records are the same. Raises UsageError before any work begins if the arguments do not go
+    do the work; the written records are the same. With a `routing`, of which `source` is the first schema, each
+    document gets the schema that fits, or none. Raises UsageError before any work begins if the arguments do not go
     together. Raises RunError if the run fails; committed batches are kept, and the same call continues.
     """
-    with Extraction(paths, source, out, model, options, progress, escalation) as extraction:
+    with Extraction(paths, source, out, model, options, progress, escalation, routing) as extraction:
         return extraction.work_through(cluster)
 
 
@@ -63,31 +70,41 @@ class Extraction(BatchedRun):
         options: RunOptions = DEFAULT_OPTIONS,
         progress: Progress | None = None,
         escalation: Escalation | None = None,
+        routing: Routing | None = None,
     ) -> None:
         if escalation is not None and isinstance(model, RemoteSource):
             raise UsageError("--escalate-to: expected a local --model, got one behind a server")
-        super().__init__(Assignment(source, model, options, escalation), progress)
+        super().__init__(Assignment(source, model, options, escalation, routing), progress)
         #: The source behind a server that the run asks, None if there is none.
         self._remote = next((one for one in self._sources() if isinstance(one, RemoteSource)), None)
         self._left = 0
         self._raised = {"escalated_documents": 0, "escalated_fields": 0}
         self._settled = False
         with ExitStack() as stack:
-            items = gather(paths, out, stack)[: options.limit]
+            items = gather(paths, out, stack)
             store = stack.enter_context(Store.open(out))
             stack.callback(self._end_metered)
-            store.check_united(source, self.assignment.compiled)
+            for part in self.assignment.parts:
+                store.check_united(part.source, part.compiled)
+            spelled = Spelling.of(store.out)
+            spelled.learn(str(path) for path in paths if isinstance(path, Path))
             if any(isinstance(path, Path) and not path.is_absolute() for path in paths):
                 remember(store.out, Path.cwd())
-            names = [path_of(item) for item in items]
-            about = {"paths": [_name_of(path) for path in paths], "out": printable(str(out))}
+            # Two spellings of one path in the same run are one input.
+            named: dict[str, Path | Message | Input] = {}
+            for item in items:
+                named.setdefault(_spelled(item, spelled), item)
+            chosen = list(named.items())[: options.limit]
+            names = [name for name, _ in chosen]
+            about = {"paths": [_name_of(path, spelled) for path in paths], "out": printable(str(out))}
             self._opening = Opening(store, names, self.assignment.fingerprint, about)
             done = self._begun().done
             known = store.digests([path.prefix for path in paths if isinstance(path, ImapAddress)])
-            settled, left = sift([examine(item, paths, known) for item in items], done)
+            settled, left = sift([replace(examine(item, paths, known), path=name) for name, item in chosen], done)
             self._settle(settled)
+            self._tell_finished(left)
             self.batches = self._in_batches(left)
-            self._reader = stack.enter_context(BatchReader(self.batches, options.workers))
+            self._reader = stack.enter_context(BatchReader(self.batches, options.workers, options.max_tokens))
             self._estimate()
             self._stack = stack.pop_all()
 
@@ -106,6 +123,14 @@ class Extraction(BatchedRun):
         self._settled = whole and not self._left and UNAVAILABLE not in summary.reasons
         return summary
 
+    def _tell_finished(self, left: Sequence[Input]) -> None:
+        """Tells the routing which of these documents a schema has from an earlier run with another choice."""
+        group, routing = self._begun(), self.assignment.routing
+        if isinstance(group, RunGroup) and routing is not None:
+            finished = group.finished({item.digest for item in left})
+            if any(finished.values()):
+                self.assignment = replace(self.assignment, routing=replace(routing, done=finished))
+
     def _sources(self) -> list[Source]:
         escalation = self.assignment.escalation
         return [self.assignment.model, *([escalation.source] if escalation else [])]
@@ -119,9 +144,14 @@ class Extraction(BatchedRun):
 
         # A model that cannot be loaded fails the run before it reads a document.
         job = self._whole_job()
-        return run_batch(self._reader.read(number), job)
+        read = {at: one for at, one in enumerate(self._reader.read(number)) if one is not None}
+        batch = run_batch([*read.values()], job, set_aside=True)
+        late = [at for at in range(len(self.batches[number])) if at not in read]
+        batch = with_late(batch, late, [*read])
+        self._reader.keep([read[at] for at in batch.set_aside if at in read])
+        return batch
 
-    def _fill_all(self, supervisor: Supervisor) -> Iterator[Batch]:
+    def _fill_all(self, supervisor: Supervisor) -> Iterator[tuple[int, Batch]]:
         return supervisor.fill(self.batches)
 
     def _estimate(self) -> None:
@@ -133,11 +163,11 @@ class Extraction(BatchedRun):
 
         found = estimate_cost(
             items,
-            self.assignment.compiled.form,
+            max((part.compiled.form for part in self.assignment.parts), key=lambda form: len(form.slots)),
             self._reader.pool,
             self._remote.served,
             self.assignment.options.context,
-            at_most=self.assignment.escalation is not None,
+            at_most=self.assignment.escalation is not None or self.assignment.routing is not None,
         )
         self._progress.estimated(found)
 
@@ -167,5 +197,12 @@ class Extraction(BatchedRun):
             self._remote.settle(self._place)
 
 
-def _name_of(location: Location) -> str:
+def _spelled(item: Path | Message | Input, spelled: Spelling) -> str:
+    """Returns the path that the outcome of this item carries; an input of an earlier run keeps its own."""
+    return item.path if isinstance(item, Input) else spelled(path_of(item))
+
+
+def _name_of(location: Location, spelled: Spelling) -> str:
+    if isinstance(location, Path):
+        return printable(spelled(str(location)))
     return printable(location.path if isinstance(location, Input) else str(location))

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 #: Default confidence below which a field is escalated.
 DEFAULT_BELOW = 0.8
-# The folder in a run's output that keeps paid answers.
-_JOURNALS = "remote"
+#: The folder in a run's output that keeps paid answers.
+JOURNALS = "remote"
 #: The folder in a run's output that keeps the model's encodings of documents.
 ENCODINGS = "encodings"
 # The environment variable with the most megabytes of this folder, and its default, which holds a thousand pages or two.
@@ -197,7 +197,7 @@ class RemoteSource:
         Journal(self._journal(place), place.run_id).close(settled=True)
 
     def _journal(self, place: Place) -> Path:
-        return place.out / _JOURNALS / f"{self.fingerprint}.jsonl"
+        return place.out / JOURNALS / f"{self.fingerprint}.jsonl"
 
 
 def model_source(

@@ -11,6 +11,7 @@ from prefect.artifacts import create_progress_artifact, create_table_artifact, u
 
 from cinnabar.extraction.progress import OutcomeTally
 from cinnabar.extraction.storage.records import Outcome
+from cinnabar.schemas.wording import counted
 
 if TYPE_CHECKING:
     from cinnabar.extraction.cost_estimate import CostEstimate
@@ -46,7 +47,7 @@ class Artifacts(OutcomeTally):
         """Creates the progress artifact for so many inputs."""
         super().begin(inputs)
         # In a flow that is no coroutine the call returns the artifact's id directly.
-        made = create_progress_artifact(0.0, _PROGRESS, f"{inputs} documents, {self._what}")
+        made = create_progress_artifact(0.0, _PROGRESS, f"{counted(inputs, 'document')}, {self._what}")
         self._progress = cast(UUID, made)
 
     def advance(self, outcomes: Sequence[Outcome]) -> None:
@@ -72,7 +73,7 @@ class Artifacts(OutcomeTally):
         left = self.inputs - self.done
         if failure or left:
             rows.append({"outcome": "not done", "reason": failure, "documents": left})
-        create_table_artifact(rows, _RESULTS, f"Outcomes of {self.inputs} documents, {self._what}")
+        create_table_artifact(rows, _RESULTS, f"Outcomes of {counted(self.inputs, 'document')}, {self._what}")
 
     def _show(self) -> None:
         if self._progress is not None:

@@ -14,6 +14,7 @@ from prefect import flow, get_run_logger  # isort: skip
 from cinnabar.extraction.batched_run import Summary
 from cinnabar.extraction.cluster.connection import joined
 from cinnabar.extraction.inputs import located
+from cinnabar.extraction.routing.routing import routing_of
 from cinnabar.extraction.run import Extraction
 from cinnabar.extraction.run_options import Device, RunOptions
 from cinnabar.extraction.sources import DEFAULT_BELOW, check_models, escalation_of, model_source, settings_of
@@ -23,18 +24,20 @@ from cinnabar.flows.parameters import Seconds, Server, Share, check_given, takes
 from cinnabar.flows.prefect_server import check_limit, secret
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import RunError
+from cinnabar.schemas.wording import counted
 
 
 @flow(name="extract-folder", flow_run_name="{record_schema} into {out}", persist_result=False)
 @takes_run_options(*RunOptions.model_fields)
 def extract_folder(
     paths: list[str],
-    record_schema: str,
+    record_schema: str | list[str],
     out: str,
     model: str = "default",
     device: Device = "auto",
     max_error_rate: Share | None = None,
     remote: Server | None = None,
+    related: Share | None = None,
     escalate_to: str | None = None,
     below: Share = DEFAULT_BELOW,
     password_block: str | None = None,
@@ -50,12 +53,14 @@ def extract_folder(
 
     Args:
         paths: Files, folders, mbox files, Maildir folders, and imaps://USER@HOST/MAILBOX.
-        record_schema: A name of the library, the path of a JSON Schema, or module:Class.
+        record_schema: A name of the library, the path of a JSON Schema, or module:Class; of a list of these each
+            document gets the one that fits, or none.
         out: The folder for the results. One run at a time writes to it.
         model: `default`, the folder of a model or of a language model, mercury-2, or openai:NAME.
         device: The device of the model; auto takes a GPU if there is one.
         max_error_rate: The run fails if a larger share of the documents read is in quarantine.
         remote: The settings for a model behind a server.
+        related: The probability of being of a schema's kind below which a document is skipped.
         escalate_to: The model for fields with a low confidence: a language model's folder, mercury-2 or openai:NAME.
         below: The confidence below which a field is escalated.
         password_block: The Secret block with the mailbox's password, instead of CINNABAR_IMAP_PASSWORD.
@@ -65,7 +70,9 @@ def extract_folder(
     """
     check_given(paths=paths, record_schema=record_schema, out=out)
     options = RunOptions(**said)
-    source = load_schema(record_schema)
+    several = isinstance(record_schema, list)
+    sources = [load_schema(one) for one in ([record_schema] if isinstance(record_schema, str) else record_schema)]
+    routing = routing_of(sources, several, related, model)
     server = remote or Server()
     check_models(model, escalate_to, None, options.steps, server.model_dump(exclude_unset=True))
     settings = settings_of(server.model_dump(exclude_none=True) | {"context": options.context})
@@ -74,12 +81,14 @@ def extract_folder(
     locations = located(paths, *([secret(password_block)] if password_block else []))
     if gpu_limit is not None:
         check_limit(gpu_limit)
-    artifacts = Artifacts(f"{source.name} into {out}")
+    artifacts = Artifacts(f"{', '.join(source.name for source in sources)} into {out}")
     try:
         with (
             joined(ray, chosen, escalation, gpu_limit=gpu_limit) as cluster,
             begun_alone(
-                lambda: Extraction(locations, source, Path(out), chosen, options, artifacts, escalation),
+                lambda: Extraction(
+                    locations, sources[0], Path(out), chosen, options, artifacts, escalation, routing
+                ),
                 wait,
                 get_run_logger().warning,
             ) as extraction,
@@ -90,6 +99,8 @@ def extract_folder(
         artifacts.end(f"{type(error).__name__}: {error}")
         raise
     artifacts.end()
+    if not summary.inputs:
+        get_run_logger().info("nothing to do: there is no file to read")
     get_run_logger().info(
         "%d written, %d quarantined, %d skipped", summary.written, summary.quarantined, summary.skipped
     )
@@ -108,5 +119,5 @@ def _check_rate(summary: Summary, artifacts: Artifacts, most: float | None) -> N
         if reason.outcome == "quarantined"
     )
     raise RunError(
-        f"{summary.quarantined} of {read} documents are in quarantine, more than {most:g} of them: {why}"
+        f"{summary.quarantined} of {counted(read, 'document')} in quarantine, more than {most:g} of them: {why}"
     )

@@ -45,11 +45,11 @@ def arrow_schema(compiled: CompiledSchema) -> pa.Schema:
 def arrow_type(shape: Shape) -> pa.DataType:
     """The type of a column that holds the values of this shape, including null.
 
-    Dates are date32, date-times timestamp in UTC to the microsecond. Numbers with a `multipleOf` of a power of ten
-    are decimal128, other numbers float64. Integers are int64, or decimal128 if a bound lies beyond. All other shapes
-    are stored as text: alternatives of different types, objects with open properties, arrays whose first items
-    differ from the others, and an object without properties, which Parquet cannot store. A value there that is no
-    string is stored as its canonical JSON text.
+    Dates are date32, date-times timestamp in UTC to the microsecond. Numbers with a known number of decimal places
+    (`x-cinnabar-decimals`, or a `multipleOf` of a power of ten) are decimal128, other numbers float64. Integers are
+    int64, or decimal128 if a bound lies beyond. All other shapes are stored as text: alternatives of different types,
+    objects with open properties, arrays whose first items differ from the others, and an object without properties,
+    which Parquet cannot store. A value there that is no string is stored as its canonical JSON text.
     """
     found = {_branch(branch) for branch in without_null(shape)}
     if found == {pa.int64(), pa.float64()}:

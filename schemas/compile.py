@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from cinnabar.schemas.bindings import check_names, check_places
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import NotAccepted, NoValue, UnsupportedSchema
 from cinnabar.schemas.form.fitting import fit
@@ -79,7 +80,9 @@ class CompiledSchema:
     def _written(self) -> tuple[Normalised, Form]:
         """The shape of the records, and its form: the plainest one for which a record is found."""
         with one_schema(), located("", "pattern"):
-            return self._laid_out()
+            found = self._laid_out()
+        check_places(found[1], self.schema)
+        return found
 
     def _laid_out(self) -> tuple[Normalised, Form]:
         plain = normalise(self.schema)
@@ -102,8 +105,10 @@ class CompiledSchema:
 def compile_schema(schema: dict[str, Any] | bool) -> CompiledSchema:
     """The compiled schema; the same schema always gives the same result.
 
-    Raises SchemaError if the input is no schema, and UnsupportedSchema with the pointer of a keyword that cannot be
-    enforced. A schema that no value meets compiles, accepts nothing, and has no form.
+    Raises SchemaError if the input is no schema or binds a field to an unknown fact, and UnsupportedSchema with the
+    pointer of a keyword that cannot be enforced. A schema that no value meets compiles, accepts nothing, and has no
+    form.
     """
     check_schema(schema)
+    check_names(schema)
     return CompiledSchema(schema, judge_of(schema), fingerprint(schema))

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cinnabar.schemas.automata.boolean import intersect
+from cinnabar.schemas.bindings import proposals
 from cinnabar.schemas.compile import CompiledSchema
+from cinnabar.schemas.decimals import inexact_multiples
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
 from cinnabar.schemas.loading import SchemaSource
 from cinnabar.schemas.reading.language import language
+from cinnabar.schemas.reading.schema_object import BINDING
 from cinnabar.schemas.reading.shape import Boolean, Number
+from cinnabar.schemas.wording import counted
 
 #: The names of alternatives that a row shows, at most.
 MAX_NAMES = 8
@@ -27,17 +31,20 @@ class Row:
 
 
 def describe(compiled: CompiledSchema, source: SchemaSource) -> list[Row]:
-    """Two rows for the whole schema, one for each place in document order, and one for each part left out."""
+    """Two rows for the whole schema, then one for each place in order, each part left out, and each warning.
+
+    The last rows propose facts for fields with names like theirs.
+    """
     form = compiled.form
-    parts = [_number(len(form.slots) - len(form.choices), "slot"), _number(len(form.arrays), "array")]
+    parts = [counted(len(form.slots) - len(form.choices), "slot"), counted(len(form.arrays), "array")]
     if form.choices:
-        parts.append(_number(len(form.choices), "choice"))
+        parts.append(counted(len(form.choices), "choice"))
     rows = [
         Row(
             "",
             source.name,
             f"fingerprint {source.fingerprint[:12]}, {', '.join(parts)}, "
-            f"{_number(len(compiled.minimal()), 'character')} at least",
+            f"{counted(len(compiled.minimal()), 'character')} at least",
         ),
         Row("", "the whole record", "judged by every keyword before it is shown or written"),
         *_places(form.root, "", ""),
@@ -45,6 +52,10 @@ def describe(compiled: CompiledSchema, source: SchemaSource) -> list[Row]:
     for pointer, what in compiled.unenforced:
         kind = "not checked" if what.endswith("not checked") else "not in the form"
         rows.append(Row(pointer or "/", kind, what))
+    rows += [Row(pointer, "warning", told) for pointer, told in inexact_multiples(source.schema)]
+    for one in proposals(form):
+        what = f'"{BINDING}": "{one.fact}" would take it from the document\'s facts (docs/facts.md)'
+        rows.append(Row(one.pointer, "may be a fact", what))
     return rows
 
 
@@ -80,10 +91,6 @@ def _names(node: ChoiceNode) -> list[str]:
     return [json.loads(name) for name in node.selector.options]
 
 
-def _number(count: int, noun: str, plural: str = "") -> str:
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
-
-
 def _values(node: Node) -> str:
     if isinstance(node, ObjectNode):
         what = "object"
@@ -110,31 +117,33 @@ def _count(node: ArrayNode) -> str:
 
 
 def _enforced(node: Node) -> str:
+    if isinstance(node, (Slot, ArrayNode)) and node.binding is not None:
+        return f"the fact {node.binding.fact}, no model is asked; {_enforced(replace(node, binding=None))}"
     if isinstance(node, ObjectNode):
         if not node.properties:
             return "open properties" if node.rest else "no property is described"
         needed = sum(p.required for p in node.properties)
-        found = f"{_number(len(node.properties), 'property', 'properties')}, {needed} required"
+        found = f"{counted(len(node.properties), 'property', 'properties')}, {needed} required"
         return f"{found}, and open ones" if node.rest else found
     if isinstance(node, ArrayNode):
         if node.item is None:
-            places = _number(len(node.prefix), "item")
+            places = counted(len(node.prefix), "item")
             return f"{places} by place, {node.min_items} required" if node.prefix else "empty"
         fixed = f", the first {len(node.prefix)} by place" if node.prefix else ""
         return f"{_count(node)} rows{fixed}"
     if isinstance(node, ChoiceNode):
-        return f"{_number(len(node.branches), 'alternative')}, chosen before they are filled"
+        return f"{counted(len(node.branches), 'alternative')}, chosen before they are filled"
     return _slot(node)
 
 
 def _slot(slot: Slot) -> str:
-    parts = [f"automaton of {_number(slot.automaton.states, 'state')}"]
+    parts = [f"automaton of {counted(slot.automaton.states, 'state')}"]
     longest = slot.automaton.longest
     if slot.options:
-        parts.append(_number(len(slot.options), "choice"))
+        parts.append(counted(len(slot.options), "choice"))
     elif longest is not None:
         quotes = 2 if slot.kind == "string" else 0
-        parts.append(_number(max(longest - quotes, 0), "position"))
+        parts.append(counted(max(longest - quotes, 0), "position"))
     if slot.max_length is not None:
         parts.append(f"{slot.max_length} characters at most, checked on the finished text")
     if slot.option_notes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from pydantic import BaseModel
 from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
+from cinnabar.schemas.decimals import DECIMALS
 from cinnabar.schemas.errors import SchemaError
 from cinnabar.schemas.reading.metaschema import check_schema, fingerprint
 from cinnabar.schemas.texts import read_schema
@@ -68,14 +70,26 @@ def _named(spec: str) -> SchemaSource:
     if spec in LIBRARY:
         return _model(spec, LIBRARY[spec], keep_name=True)
     path = Path(spec)
-    if path.suffix == ".json" or _is_file(path):
+    if _is_file(path):
         return _file(path)
     module, colon, name = spec.partition(":")
-    if colon and module and name:
+    if colon and module and name and path.suffix != ".json":
         return _imported(spec, module, name)
     raise SchemaError(
-        f"expected a JSON Schema file, module:Class, or one of {', '.join(LIBRARY)}; got {spec!r}"
+        f"{spec!r:.200}: there is no such file, and no schema of this name{_meant(path, [*LIBRARY])}; expected a JSON"
+        f" Schema file, module:Class, or one of {', '.join(LIBRARY)}"
     )
+
+
+def _meant(path: Path, names: list[str]) -> str:
+    """Returns a question with the schemas of the library, and the files beside this path, of a similar name."""
+    try:
+        beside = [other for other in path.parent.glob("*.json") if other.is_file()] if path.name else []
+    except OSError:  # such a folder does not exist, or may not be read
+        beside = []
+    by_stem = {name: name for name in names} | {other.stem: str(other) for other in beside}
+    found = get_close_matches(path.name.removesuffix(".json"), by_stem, n=3)
+    return f" (is it {' or '.join(by_stem[stem] for stem in found)}?)" if found else ""
 
 
 def _is_file(path: Path) -> bool:
@@ -88,8 +102,13 @@ def _is_file(path: Path) -> bool:
 def _file(path: Path) -> SchemaSource:
     try:
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise SchemaError(f"expected a JSON Schema file in UTF-8 at {path}, got {problem}") from None
+    except FileNotFoundError:
+        raise SchemaError(f"{path}: there is no such file; expected a JSON Schema file") from None
+    except OSError as problem:
+        reason = problem.strerror or problem
+        raise SchemaError(f"{path}: expected a JSON Schema file that can be read, but: {reason}") from None
+    except UnicodeDecodeError as problem:
+        raise SchemaError(f"{path}: expected a JSON Schema file in UTF-8, got {problem}") from None
     return _source(path.name.removesuffix(".json").removesuffix(".schema"), _parse(text, str(path)), None)
 
 
@@ -147,11 +166,12 @@ class _DecimalsAsNumbers(GenerateJsonSchema):
     """A generator that makes decimals JSON numbers with a fixed number of places, so their columns are decimals."""
 
     def decimal_schema(self, schema: Any) -> JsonSchemaValue:
-        places = schema.get("decimal_places")
-        places = DECIMAL_PLACES if places is None else places
-        found: JsonSchemaValue = {"type": "number", "multipleOf": float(f"1e-{places}") if places else 1}
-        if schema.get("multiple_of") is not None:
-            found["multipleOf"] = float(schema["multiple_of"])
+        places, multiple = schema.get("decimal_places"), schema.get("multiple_of")
+        found: JsonSchemaValue = {"type": "number"}
+        if multiple is not None:
+            found["multipleOf"] = float(multiple)
+        if multiple is None or places is not None:
+            found[DECIMALS] = DECIMAL_PLACES if places is None else places
         for bound, keyword in (
             ("ge", "minimum"),
             ("gt", "exclusiveMinimum"),

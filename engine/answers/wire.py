@@ -23,10 +23,15 @@ ROOT, OPEN, MORE = "value", "other properties", "more"
 
 
 class Wire:
-    """The schema of a form's values that are not known; `schema` is None if all are."""
+    """The schema of a form's values that are not known; `schema` is None if all are.
 
-    def __init__(self, form: Form, known: Mapping[str, str | None]) -> None:
-        self.form, self.known = form, known
+    The lists of `counted` have known rows alone, maybe none.
+    """
+
+    def __init__(
+        self, form: Form, known: Mapping[str, str | None], counted: frozenset[int] = frozenset()
+    ) -> None:
+        self.form, self.known, self._counted = form, known, counted
         self._above = {pointer[:cut] for pointer in known for cut in _cuts(pointer)}
         self.schema: dict[str, Any] | None = None
         if self.asked(form.root, ""):
@@ -46,7 +51,7 @@ class Wire:
         if isinstance(node, Slot):
             return pointer not in self.known
         if pointer not in self._above:
-            return True
+            return not (isinstance(node, ArrayNode) and node.index in self._counted)
         if isinstance(node, ObjectNode):
             below = (self.asked(p.node, f"{pointer}/{escape(p.name)}") for p in node.properties)
             return bool(node.rest) or any(below)

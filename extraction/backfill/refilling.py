@@ -9,21 +9,28 @@ from cinnabar.engine.request import Failed, Filled, Request, Result
 from cinnabar.extraction.backfill.freezing import Frozen, freeze, splice
 from cinnabar.extraction.chunking import Chunk
 from cinnabar.extraction.documents import Document
+from cinnabar.extraction.filling import Asked, fill_documents
 from cinnabar.extraction.pipeline import (
     Batch,
     Job,
+    Long,
     Read,
     failure_of,
     judged,
+    measured,
+    overtaking,
     quarantined,
     record_of,
     said_of,
 )
 from cinnabar.extraction.planning import chunks_for, passage_of
+from cinnabar.extraction.records.checks.judgement import with_checks
+from cinnabar.extraction.records.facts import FactValues, with_facts
 from cinnabar.extraction.records.merging import merge
 from cinnabar.extraction.storage.records import Outcome, Record
 from cinnabar.extraction.storage.stored_records import CHANGED, GONE, Stored
 from cinnabar.extraction.storage.tables import field_of
+from cinnabar.schemas.bindings import bound_places
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.changes import Changes
 from cinnabar.schemas.errors import DocumentError, NotAccepted
@@ -46,13 +53,16 @@ class Known:
     below: float = 0.0
 
 
-def refill_batch(read: Sequence[Read], known: Known, job: Job) -> Batch:
+def refill_batch(read: Sequence[Read], known: Known, job: Job, set_aside: bool = False) -> Batch:
     """Returns one outcome for each input, like `run_batch`, with the model's work limited to the asked values.
 
     If the schema allows no record with the frozen values, the whole record is asked. A document that has changed or
     gone since it was found is skipped.
     """
-    plans = [_plan(one, *record, job, known.below) for one, record in zip(read, known.records, strict=True)]
+    overtakes = set_aside and overtaking(read, job)
+    found = [_plan(one, *record, job, known.below, overtakes) for one, record in zip(read, known.records, strict=True)]
+    aside = {at: plan.tokens for at, plan in enumerate(found) if isinstance(plan, Long)}
+    plans = [plan for plan in found if not isinstance(plan, Long)]
     steps = _fill([plan for plan in plans if isinstance(plan, _Plan)], job)
     outcomes = [plan if isinstance(plan, Outcome) else plan.outcome(job) for plan in plans]
     again = [at for at, outcome in enumerate(outcomes) if outcome is None]
@@ -64,22 +74,26 @@ def refill_batch(read: Sequence[Read], known: Known, job: Job) -> Batch:
     steps += _fill(whole, job)
     for at, plan in zip(again, whole, strict=True):
         outcomes[at] = plan.outcome(job)
-    return Batch([outcome for outcome in outcomes if outcome is not None], steps)
+    final = [outcome for outcome in outcomes if outcome is not None]
+    return Batch(with_checks(final, job.checks, job.on_check), steps, set_aside=aside)
 
 
 @dataclass(slots=True)
 class _Plan:
-    """A document with its stored record, the schema's changes and its chunks.
+    """A document with its stored record, the schema's changes, its tokens and its chunks.
 
-    `frozen` holds the frozen values of the record (None: nothing is frozen), `results` the answer for each chunk.
+    `frozen` holds the frozen values of the record (None: nothing is frozen), `facts` the values of its bound fields,
+    `results` the answer for each chunk. A stored fact stays; one that the changes ask for comes from the document.
     """
 
     path: str
     document: Document
     stored: Stored
     changes: Changes
+    tokens: int
     chunks: list[Chunk]
     frozen: Frozen | None
+    facts: FactValues
     results: list[Result] = field(default_factory=list)
 
     @property
@@ -87,13 +101,20 @@ class _Plan:
         """Returns True if there is anything to ask."""
         return self.frozen is None or bool(self.changes.asked or self.frozen.asked)
 
+    @property
+    def asked_facts(self) -> FactValues:
+        """Returns the values of the bound fields that are not frozen as the record has them."""
+        return self.facts if self.frozen is None else self.facts.beside(self.frozen.known, self.frozen.counted)
+
     def requests(self, job: Job) -> list[Request]:
         """Returns a request for each chunk; [] if nothing is asked."""
         frozen, document = self.frozen or Frozen(), self.document
-        form, rows, counted = job.compiled.form, tuple(frozen.rows), frozenset(frozen.counted)
+        form, facts = job.compiled.form, self.asked_facts
+        known, counted = frozen.known | facts.known, facts.counted | frozen.counted
+        rows = (*frozen.rows, *facts.rows)
         passages = [passage_of(document, c.start, c.end) for c in (self.chunks if self.asks else ())]
         return [
-            Request(f"{document.digest}:{passage.offset}", form, passage, frozen.known, counted, rows)
+            Request(f"{document.digest}:{passage.offset}", form, passage, known, counted, rows)
             for passage in passages
         ]
 
@@ -102,15 +123,18 @@ class _Plan:
         path, document = self.path, self.document
         failure = next((result for result in self.results if isinstance(result, Failed)), None)
         if failure is not None:
-            return None if self.frozen and failure.code == "known" else failure_of(path, document, failure)
+            if self.frozen and failure.code == "known":
+                return None
+            return failure_of(path, document, failure, facts=self.asked_facts)
         try:
             filled = None
             if self.results:
                 answers = [result for result in self.results if isinstance(result, Filled)]
-                filled = merge(job.compiled.form, self.chunks, answers)
+                filled = with_facts(job.compiled.form, merge(job.compiled.form, self.chunks, answers), self.asked_facts)
             if self.frozen is None:
                 assert filled is not None
-                return judged(path, document, record_of(document, filled, job.compiled.form), job)
+                record = record_of(document, filled, job.compiled.form, self.facts)
+                return judged(path, document, record, job, facts=self.facts)
             return self._joined(filled, self.frozen, job)
         except Exception as error:
             return quarantined(path, document, "internal_error", said_of(error))
@@ -123,11 +147,14 @@ class _Plan:
             text = job.compiled.canonical(value)
         except NotAccepted:
             return None
-        record, kept = _record(self.document, stored, filled, text, taken, job, changes)
-        return judged(self.path, self.document, record, job, kept)
+        facts = self.asked_facts
+        record, kept = _record(self.document, stored, filled, text, taken, job, changes, facts)
+        return judged(self.path, self.document, record, job, kept, facts)
 
 
-def _plan(item: Read, stored: Stored, changes: Changes, job: Job, below: float) -> _Plan | Outcome:
+def _plan(
+    item: Read, stored: Stored, changes: Changes, job: Job, below: float, overtakes: bool
+) -> _Plan | Long | Outcome:
     document = item.found
     if isinstance(document, DocumentError) and document.code in _ABSENT:
         detail = f"{item.path} could not be read any more ({document.detail}); run the same command again"
@@ -138,20 +165,25 @@ def _plan(item: Read, stored: Stored, changes: Changes, job: Job, below: float) 
         detail = f"{item.path} was changed while it was read; run the same command again"
         return Outcome(item.path, "skipped", CHANGED, detail, digest=item.digest)
     try:
-        pieces = chunks_for(document, job.engine, job.context, job.compiled.form)
+        tokens = measured(document, job, overtakes)
+        if isinstance(tokens, Long):
+            return tokens
+        pieces = chunks_for(document, job.engine, job.context, job.compiled.form, tokens)
         frozen = freeze(job.compiled.form, stored.record, changes, below, lists=len(pieces) == 1)
+        facts = FactValues.of(document, bound_places(job.compiled.form))
+    except DocumentError as error:
+        return quarantined(item.path, document, error.code, error.detail)
     except Exception as error:
         return quarantined(item.path, document, "internal_error", said_of(error))
-    return _Plan(item.path, document, stored, changes, pieces, frozen)
+    return _Plan(item.path, document, stored, changes, tokens, pieces, frozen, facts)
 
 
 def _fill(plans: Sequence[_Plan], job: Job) -> int:
     """Has the filler answer all requests of these plans, and returns the denoising steps."""
-    asked = [plan.requests(job) for plan in plans]
-    requests = [request for own in asked for request in own]
-    results = iter(job.engine.fill(requests) if requests else [])
-    for plan, own in zip(plans, asked, strict=True):
-        plan.results = [next(results) for _ in own]
+    asked = [Asked(plan.tokens, plan.requests(job)) for plan in plans]
+    if any(own.requests for own in asked):
+        for plan, results in zip(plans, fill_documents(asked, job.engine, job.max_seconds), strict=True):
+            plan.results = results
     return sum(r.steps for plan in plans for r in plan.results if isinstance(r, Filled))
 
 
@@ -163,6 +195,7 @@ def _record(
     taken: Sequence[str],
     job: Job,
     changes: Changes,
+    facts: FactValues,
 ) -> tuple[Record, set[str]]:
     """Returns the joined record with the leaves of both, and the pointers of the stored leaves."""
 
@@ -184,7 +217,7 @@ def _record(
     leaves, flags = list(kept), {*document.flags, *({_RELEASED} & {*old.flags})}
     if filled is not None:
         asked = {at: leaf for at, leaf in filled.leaves.items() if new(at)}
-        found = record_of(document, replace(filled, leaves=asked), job.compiled.form)
+        found = record_of(document, replace(filled, leaves=asked), job.compiled.form, facts)
         leaves += found.leaves
         rows |= {at: sure for at, sure in found.rows.items() if new(at)}
         lists |= {at: sure for at, sure in found.lists.items() if new(at)}

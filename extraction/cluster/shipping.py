@@ -15,7 +15,7 @@ from cinnabar.engine.models.transfer import Carried, carried, unpacked
 from cinnabar.engine.precision import DEFAULT, Precision
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.ingest.message import Sent
-from cinnabar.extraction.ingest.sandbox import MAX_FILE, name_of
+from cinnabar.extraction.ingest.sandbox import MAX_FILE, modified_at, name_of
 from cinnabar.extraction.ingest.worker import read_file
 from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.sources import LanguageSource, ModelSource, Named
@@ -45,7 +45,7 @@ def _content(item: Input) -> Sent | DocumentError:
         data = read_file(str(content), MAX_FILE) if isinstance(content, Path) else content.read()
     except DocumentError as problem:
         return problem
-    return Sent(name_of(content), data)
+    return Sent(name_of(content), data, modified_at(content))
 
 
 def size_of(batch: Sequence[Letter]) -> int:
@@ -89,8 +89,8 @@ def needs(assignment: Assignment) -> tuple[str, int]:
 def outfit(assignment: Assignment, cloudpickle: Any) -> bytes:
     """Returns the assignment as bytes that any machine with Cinnabar can read.
 
-    The bytes include the model's folder and the module of a user's Pydantic class. Other modules that this module
-    imports must be installed on the machine. A language model goes by its path, because its weights may be larger than
+    The bytes include the model's folder and the modules of a user's Pydantic classes. Other modules that these modules
+    import must be installed on the machine. A language model goes by its path, because its weights may be larger than
     what a cluster carries: the machine must have the folder.
     """
     model = assignment.model
@@ -99,12 +99,12 @@ def outfit(assignment: Assignment, cloudpickle: Any) -> bytes:
         if isinstance(load, Named):
             model = replace(model, load=Unpacking(carried(load.name), load.device, load.config, load.precision))
     sent = replace(assignment, model=model)
-    own = assignment.source.model
-    if own is None or own.__module__.startswith("cinnabar."):
-        return bytes(cloudpickle.dumps(sent))
-    module = sys.modules[own.__module__]
-    cloudpickle.register_pickle_by_value(module)
+    own = {part.source.model.__module__ for part in assignment.parts if part.source.model is not None}
+    modules = [sys.modules[name] for name in sorted(own) if not name.startswith("cinnabar.")]
+    for module in modules:
+        cloudpickle.register_pickle_by_value(module)
     try:
         return bytes(cloudpickle.dumps(sent))
     finally:
-        cloudpickle.unregister_pickle_by_value(module)
+        for module in modules:
+            cloudpickle.unregister_pickle_by_value(module)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import PurePath
 
-from cinnabar.extraction.documents import Document
+from cinnabar.extraction.documents import Document, Fact
+from cinnabar.extraction.ingest.language import language_of
 from cinnabar.extraction.ingest.mail import parse_mail
 from cinnabar.extraction.ingest.pdf import parse_pdf
 from cinnabar.extraction.ingest.text import parse_html, parse_text
 from cinnabar.schemas.errors import DocumentError
+from cinnabar.schemas.facts import LANGUAGE
 
 # The worker's names for the two ways to parse: the whole file, or a mail without its attached PDFs.
 PARSE = "cinnabar.extraction.ingest.dispatch:parse"
@@ -56,15 +60,20 @@ _HTML = re.compile(rb"\A(?:\xef\xbb\xbf)?\s{0,200}<(?:!doctype\s+html|html|head|
 
 
 def parse(data: bytes, path: str) -> Document:
-    """Returns the document in `data`; `path` only gives the suffix and the name.
+    """Returns the document in `data`, with its facts; `path` only gives the suffix and the name.
 
-    Raises DocumentError with one of `CODES`.
+    The facts of the file itself are not among them (`sandbox`). Raises DocumentError with one of `CODES`.
     """
-    return _parse(data, path, SUFFIXES)
+    document = _parse(data, path, SUFFIXES)
+    # The classifier must not lose a document that was read.
+    with suppress(Exception):
+        if found := language_of(document):
+            document = replace(document, facts={**document.facts, LANGUAGE: Fact(found)})
+    return document
 
 
 def parse_carefully(data: bytes, path: str) -> Document:
-    """Parses like `parse`, but leaves PDFs in mails closed, for a mail that ended its parser."""
+    """Parses like `parse`, but leaves PDFs in mails closed and the language open, for a file that ended its parser."""
     return _parse(data, path, SUFFIXES | {".eml": partial(parse_mail, attached_pdfs=False)})
 
 

@@ -7,7 +7,8 @@ import re
 import orjson
 
 from cinnabar.extraction.documents import Document
-from cinnabar.extraction.ingest.builder import DocumentBuilder
+from cinnabar.extraction.ingest.builder import DocumentBuilder, clean
+from cinnabar.extraction.ingest.mail_facts import mail_facts
 from cinnabar.extraction.ingest.mime import MAX_PARTS, Entity, split, walk_flags
 from cinnabar.extraction.ingest.pdf import add_pages
 from cinnabar.extraction.ingest.text import decode, html_to_text, tidy
@@ -34,6 +35,8 @@ _HEADERS = (
 _ONCE = ("From", "Subject", "Date", "To", "Message-ID", "Sender", "Reply-To")
 _MESSAGES = ("message/rfc822", "message/global", "message/news")
 _TEXTUAL = ("message/", "text/", "application/json", "application/xml")
+# The printed values of each header, with their places [start, end) in the text.
+_Headers = dict[str, list[tuple[str, tuple[int, int]]]]
 # Characters of each body that are compared.
 _COMPARED = 200_000
 _TOKEN = re.compile(r"\w{2,}")
@@ -50,7 +53,8 @@ def parse_mail(data: bytes, path: str, attached_pdfs: bool = True) -> Document:
     root = split(data)
     builder = DocumentBuilder()
     names: list[str] = []
-    _message(builder, root, names, attached_pdfs)
+    printed = _message(builder, root, names, attached_pdfs)
+    builder.facts |= mail_facts(root, printed)
     builder.flags |= walk_flags(root)
     for header in ("Message-ID", "Subject", "From", "Date"):
         for value in root.values(header)[:1]:
@@ -63,10 +67,13 @@ def parse_mail(data: bytes, path: str, attached_pdfs: bool = True) -> Document:
     return document
 
 
-def _message(builder: DocumentBuilder, root: Entity, names: list[str], pdfs: bool) -> None:
-    """Adds the headers and content of a mail by a loop; None on the stack closes a nested mail."""
+def _message(builder: DocumentBuilder, root: Entity, names: list[str], pdfs: bool) -> _Headers:
+    """Adds the headers and content of a mail by a loop, and returns the printed headers of the top message.
+
+    None on the stack closes a nested mail.
+    """
     stack: list[Entity | None] = []
-    _headers(builder, root)
+    printed = _headers(builder, root)
     _content(builder, root, stack)
     count = 0
     while stack:
@@ -90,6 +97,7 @@ def _message(builder: DocumentBuilder, root: Entity, names: list[str], pdfs: boo
             _content(builder, entity, stack)
         else:
             _leaf(builder, entity, names, pdfs)
+    return printed
 
 
 def _content(builder: DocumentBuilder, entity: Entity, stack: list[Entity | None]) -> None:
@@ -145,19 +153,31 @@ def _is_body(entity: Entity) -> bool:
     return not entity.attached and not entity.name
 
 
-def _headers(builder: DocumentBuilder, entity: Entity) -> None:
-    lines = []
+def _headers(builder: DocumentBuilder, entity: Entity) -> _Headers:
+    """Adds the headers that a reader needs; returns their values with their places in the text."""
+    lines: list[str] = []
+    printed: _Headers = {}
     for header in _HEADERS:
         values = entity.values(header)
         if len(values) > 1 and header in _ONCE:
             builder.flags.add("duplicate_header")
         if len(values) > 50:
             builder.flags.add("truncated")
-        lines += [f"{header}: {value}" for value in values[:50] if value]
-    if lines:
-        builder.open("headers")
-        builder.write("\n".join(lines))
-        builder.close()
+        said = [clean(value) for value in values[:50] if value]
+        lines += [f"{header}: {value}" for value in said]
+        printed[header] = [(value, (0, 0)) for value in said]
+    if not lines:
+        return {}
+    builder.open("headers")
+    at = builder.length
+    for header, values_of_it in printed.items():
+        for number, (value, _) in enumerate(values_of_it):
+            at += len(header) + 2
+            values_of_it[number] = value, (at, at + len(value))
+            at += len(value) + 1
+    builder.write("\n".join(lines))
+    builder.close()
+    return printed
 
 
 def _leaf(builder: DocumentBuilder, entity: Entity, names: list[str], pdfs: bool) -> None:

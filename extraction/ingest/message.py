@@ -30,7 +30,11 @@ class Message(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """The bytes of a file or a mail that another process has read; the parser gets `path` as their name."""
+    """The bytes of a file or a mail that another process has read; the parser gets `path` as their name.
+
+    `modified` is the time of the file's last change in seconds since 1970, None for a mail without a file.
+    """
 
     path: PurePath
     data: bytes
+    modified: float | None = None

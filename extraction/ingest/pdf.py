@@ -18,6 +18,7 @@ from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.builder import DocumentBuilder, clean
 from cinnabar.extraction.ingest.glyphs import Frame, page_words
 from cinnabar.extraction.ingest.layout import linearise
+from cinnabar.extraction.ingest.pdf_facts import pdf_facts
 from cinnabar.schemas.errors import DocumentError
 
 MAX_PAGES = 5_000
@@ -37,12 +38,13 @@ def parse_pdf(data: bytes, path: str) -> Document:
     broken, password, image_only, empty.
     """
     builder = DocumentBuilder()
-    add_pages(builder, data)
+    pages = add_pages(builder, data)
+    builder.facts |= pdf_facts(builder.metadata, pages)
     return builder.build(data, path, "application/pdf")
 
 
-def add_pages(builder: DocumentBuilder, data: bytes) -> None:
-    """Appends the pages of a PDF to a document, as parts of the open part.
+def add_pages(builder: DocumentBuilder, data: bytes) -> int:
+    """Appends the pages of a PDF to a document, as parts of the open part, and returns the number of all its pages.
 
     Raises DocumentError like `parse_pdf`; the document stays valid.
     """
@@ -51,19 +53,21 @@ def add_pages(builder: DocumentBuilder, data: bytes) -> None:
     mark = builder.part_count
     try:
         with _opened(data) as pdf:
+            pages = len(pdf)
             words, images = _read(builder, pdf)
             _about(builder, pdf, data)
     except DocumentError as error:
         if error.code == "password" or not _second_opinion(builder, data, mark):
             raise
         builder.flags.add("repaired")
-        return
+        return builder.part_count - mark
     if words:
-        return
+        return pages
     if images or not _second_opinion(builder, data, mark):
         if images:
             raise DocumentError("image_only", "the pages hold images and no characters")
         raise DocumentError("empty", "the pages hold neither characters nor images")
+    return pages
 
 
 @contextmanager

@@ -13,16 +13,19 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from types import TracebackType
 from typing import IO, TypeVar
 
 import orjson
 
-from cinnabar.extraction.documents import Document
+from cinnabar.extraction.documents import Document, Fact
 from cinnabar.extraction.ingest.dispatch import PARSE, PARSE_CAREFULLY
 from cinnabar.extraction.ingest.message import Message, Sent
 from cinnabar.extraction.ingest.wire import HEADER, MAGIC, BadFrame, lengths, unpack
+from cinnabar.extraction.moments import moment
 from cinnabar.schemas.errors import DocumentError, RunError
 
 MAX_FILE = 200 << 20
@@ -142,13 +145,35 @@ def name_of(item: _Content) -> PurePath:
     return PurePath(f"{item.path}.eml")
 
 
+def modified_at(item: _Content) -> float | None:
+    """Returns the time of a file's last change in seconds since 1970, None for a mail without a file."""
+    if isinstance(item, Sent):
+        return item.modified
+    with suppress(OSError):
+        return item.stat().st_mtime if isinstance(item, Path) else None
+    return None
+
+
+def file_facts(item: _Content, size: int) -> dict[str, Fact]:
+    """Returns the facts that the file system knows; a mail without a file of its own has only a size."""
+    found = {"file.size": Fact(size)}
+    modified = modified_at(item)
+    if modified is not None:
+        # A name may hold bytes that are no text.
+        found["file.name"] = Fact(os.fsencode(name_of(item).name).decode("utf-8", "replace"))
+        with suppress(ValueError, OverflowError, OSError):
+            found["file.modified"] = Fact(moment(datetime.fromtimestamp(modified, UTC)))
+    return found
+
+
 class ParserPool:
     """Warm worker processes that turn files into documents, each bounded in time and memory.
 
     workers: processes. time_limit: seconds of wall clock for a document, enforced from outside by a kill. memory_limit:
     bytes of address space of a worker. restart_after: documents after which a worker is replaced. max_bytes: the
-    largest file that is read. parser: `module:function` that a worker imports, `(data: bytes, path: str) -> Document`;
-    careful_parser: the same, for the second try.
+    largest file that is read. max_tokens: documents of more words are refused, None refuses none. parser:
+    `module:function` that a worker imports, `(data: bytes, path: str) -> Document`; careful_parser: the same, for the
+    second try.
 
     A context manager: its exit ends the workers, also those in the middle of a document.
     """
@@ -161,6 +186,7 @@ class ParserPool:
         restart_after: int = 1000,
         *,
         max_bytes: int = MAX_FILE,
+        max_tokens: int | None = None,
         parser: str = PARSE,
         careful_parser: str | None = None,
     ) -> None:
@@ -173,7 +199,7 @@ class ParserPool:
         self.workers, self.time_limit, self._restart_after = workers, time_limit, restart_after
         # -P keeps the working folder out of the import path: a folder of documents may hold an `email.py`.
         module = "cinnabar.extraction.ingest.worker"
-        limits = [str(time_limit), str(memory_limit), str(max_bytes)]
+        limits = [str(time_limit), str(memory_limit), str(max_bytes), str(max_tokens or 0)]
         self._command = [sys.executable, "-P", "-m", module, parser, *limits]
         careful = careful_parser or (PARSE_CAREFULLY if parser == PARSE else parser)
         self._careful_command = [sys.executable, "-P", "-m", module, careful, *limits]
@@ -212,7 +238,7 @@ class ParserPool:
         waiting: deque[tuple[_SomeContent, Future[_Outcome]]] = deque()
         try:
             for item in items:
-                waiting.append((item, self._threads.submit(self._parse, item)))
+                waiting.append((item, self.submit(item)))
                 if len(waiting) >= LOOK_AHEAD * self.workers:
                     first, future = waiting.popleft()
                     yield first, future.result()
@@ -223,7 +249,17 @@ class ParserPool:
             for _, future in waiting:
                 future.cancel()
 
+    def submit(self, item: _Content) -> Future[_Outcome]:
+        """Begins to parse a file or mail as soon as a worker is free."""
+        return self._threads.submit(self._parse, item)
+
     def _parse(self, item: _Content) -> _Outcome:
+        found = self._parsed(item)
+        if isinstance(found, Document):
+            return replace(found, facts={**found.facts, **file_facts(item, found.size)})
+        return found
+
+    def _parsed(self, item: _Content) -> _Outcome:
         path, data = name_of(item), None
         try:
             if isinstance(item, Sent):

@@ -12,7 +12,7 @@ from inscriptis.model.config import ParserConfig
 from lxml import etree  # type: ignore[import-untyped]
 from lxml import html as lxml_html
 
-from cinnabar.extraction.documents import Document
+from cinnabar.extraction.documents import Document, Fact
 from cinnabar.extraction.ingest.builder import DocumentBuilder
 from cinnabar.schemas.errors import DocumentError
 
@@ -160,7 +160,7 @@ def parse_text(data: bytes, path: str, media_type: str = "text/plain") -> Docume
         builder.open("page" if len(pages) > 1 else "body", page=number if len(pages) > 1 else 0)
         builder.write(page.strip("\r\n"))
         builder.close()
-    return _finish(builder, data, path, media_type, guessed)
+    return _finish(builder, data, path, media_type, guessed, len(pages) if len(pages) > 1 else 0)
 
 
 def parse_html(data: bytes, path: str) -> Document:
@@ -177,9 +177,13 @@ def parse_html(data: bytes, path: str) -> Document:
     return _finish(builder, data, path, "text/html", guessed)
 
 
-def _finish(builder: DocumentBuilder, data: bytes, path: str, media_type: str, guessed: bool) -> Document:
+def _finish(
+    builder: DocumentBuilder, data: bytes, path: str, media_type: str, guessed: bool, pages: int = 0
+) -> Document:
     if guessed:
         builder.flags.add("charset_guess")
+    if pages:
+        builder.facts["document.pages"] = Fact(pages)
     document = builder.build(data, path, media_type)
     if not len(document.words):
         raise DocumentError("empty", f"{len(data)} bytes without a word")

@@ -13,10 +13,12 @@ from typing import Any, get_args
 import numpy as np
 import orjson
 
-from cinnabar.extraction.documents import Document, Part, PartKind, Words
+from cinnabar.extraction.documents import Document, Fact, Part, PartKind, Words
 from cinnabar.extraction.ingest.builder import MAX_CHARACTERS
 from cinnabar.extraction.ingest.codes import CODES
 from cinnabar.schemas.errors import DocumentError
+from cinnabar.schemas.facts import FACTS, FactValue
+from cinnabar.schemas.formats.times import is_date_time
 
 MAGIC = b"CNBR"
 HEADER = struct.Struct("<4s4Q")
@@ -43,6 +45,7 @@ def pack(outcome: Document | DocumentError) -> list[bytes]:
         "size": outcome.size,
         "flags": list(outcome.flags),
         "metadata": outcome.metadata,
+        "facts": {name: [fact.value, fact.spans] for name, fact in outcome.facts.items()},
         "parts": [
             [p.kind, p.start, p.end, p.name, p.page, p.width, p.height, p.parent, p.media_type]
             for p in outcome.parts
@@ -105,7 +108,24 @@ def _unpack(path: str, head: Any, text: str, bounds: bytes, boxes: bytes) -> Doc
         words=Words(start, end, box, part),
         flags=tuple(sorted({str(flag) for flag in head["flags"]})),
         metadata=metadata,
+        facts={name: _fact(name, entry, len(text)) for name, entry in head["facts"].items()},
     )
+
+
+def _fact(name: str, entry: list[Any], length: int) -> Fact:
+    _expect(name in FACTS, "known facts")
+    value, spans = entry
+    kind = FACTS[name].kind
+    several = isinstance(value, list)
+    _expect(several == (kind in ("texts", "integers")), f"a list for a list of facts ({name})")
+    wanted = int if kind in ("integer", "integers") else str
+    values = value if several else [value]
+    _expect(all(type(one) is wanted for one in values), f"values of the kind {kind} ({name})")
+    _expect(kind != "moment" or is_date_time(str(value)), f"a moment ({name})")
+    _expect(len(spans) in (0, len(values)), f"a span for each value ({name})")
+    _expect(all(0 <= int(start) < int(end) <= length for start, end in spans), f"spans within the text ({name})")
+    found: FactValue = tuple(value) if several else value
+    return Fact(found, tuple((int(start), int(end)) for start, end in spans))
 
 
 def _part(index: int, entry: list[Any], length: int) -> Part:

@@ -29,6 +29,7 @@ from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.engine.models.loading import device_of, load_network
 from cinnabar.engine.models.reader.calibration import Calibration, Scale, load_calibration, save_calibration
 from cinnabar.engine.models.reader.model import Reader
+from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.engine.precision import reading_precision
 from cinnabar.engine.training.recipe import load_recipe
 from cinnabar.extraction.ingest.sandbox import ParserPool
@@ -52,7 +53,7 @@ SIGNS: dict[Family, tuple[str, ...]] = {
     "values": (
         "posterior", "rival", "number", "date", "time", "pattern", "choice", "boolean", "missing", "row",
         "row_odds", "record", "sure_values", "there", "absent_share", "shared", "label", "options", "fields",
-        "length",
+        "length", "told", "told_odds",
     ),
     "absences": (
         "posterior", "rival", "number", "date", "time", "pattern", "choice", "boolean", "row", "row_odds",
@@ -271,7 +272,9 @@ def _uncalibrated(name: str | Path, device: str) -> tuple[Filler, Path, str, Map
         return DiffusionEngine(load_language_model(folder, device)), folder, checkpoint_fingerprint(folder), {}
     weights = weights_fingerprint(name)
     network, wordpieces = load_network(folder)
-    reader = Reader(network, wordpieces, weights, device_of(device), precision=reading_precision())
+    reader = Reader(
+        network, wordpieces, weights, device_of(device), precision=reading_precision(), sentences=load_sentence_encoder
+    )
     return Engine(reader), folder, weights, about(folder)
 
 

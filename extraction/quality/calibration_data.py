@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from cinnabar.engine.filler import Filler
 from cinnabar.engine.models.reader.calibration import RecordSigns, signs_of
 from cinnabar.engine.models.reader.list_signs import chance_of
 from cinnabar.engine.models.reader.signs import Signs
-from cinnabar.engine.request import Filled, Request
+from cinnabar.engine.request import Filled
 from cinnabar.engine.training.recipe import Recipe
 from cinnabar.engine.version import VALUES_VERSION
 from cinnabar.extraction.documents import Document
@@ -21,8 +21,10 @@ from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.planning import chunks_for, passage_of
 from cinnabar.extraction.quality.evaluation import EvaluationSet, leaves_of, lists_of
 from cinnabar.extraction.quality.held_back import held_back_files, mark_of
+from cinnabar.extraction.records.facts import FactValues
 from cinnabar.extraction.records.merging import merge
 from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.schemas.bindings import bound_places
 from cinnabar.schemas.pointers import above
 
 # Leaves and rows of one set, and characters, after which its further documents are skipped: long tables say little new,
@@ -70,14 +72,16 @@ def observe(
             continue
         passage = passage_of(read)
         characters += len(passage.text)
-        (result,) = engine.fill([Request(read.digest, form, passage)])
+        facts = FactValues.of(read, bound_places(form))
+        (result,) = engine.fill([facts.request(read.digest, form, passage)])
         if isinstance(result, Filled):
             lists = signs_of(form, passage, result).lists
             if (merged := merge(form, pieces, [result])).rows.keys() != result.rows.keys():
                 # The rows of this document became fewer, so that an inner list may have another place now.
                 lists = {pointer: signs for pointer, signs in lists.items() if _is_outer(pointer, result)}
-            signs = replace(signs_of(form, passage, merged), lists=lists)
-            found += _observations(labelled, files[path], merged, signs)
+            signs = signs_of(form, passage, merged)
+            asked = RecordSigns(*(_asked(part, facts) for part in (signs.leaves, signs.rows, lists)))
+            found += _observations(labelled, files[path], merged, asked)
     return found
 
 
@@ -97,6 +101,11 @@ def _observations(
         if one.pointer in signs.lists:
             own = signs.lists[one.pointer]
             yield Observation(name, file, "lists", round(chance_of(own), 4), one.complete, own)
+
+
+def _asked(signs: Mapping[str, Signs], facts: FactValues) -> dict[str, Signs]:
+    """Returns the signs of the places that the model was asked for."""
+    return {pointer: own for pointer, own in signs.items() if not facts.holds(pointer)}
 
 
 def _is_outer(pointer: str, filled: Filled) -> bool:

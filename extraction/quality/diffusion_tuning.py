@@ -25,6 +25,7 @@ from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.quality.tuning_sets import WORKERS, FineTuned, TuningSet, measured, overall_f1, run_key
 from cinnabar.schemas.errors import NotAccepted, UsageError
 from cinnabar.schemas.form.record_language import one_line
+from cinnabar.schemas.wording import counted
 
 #: Files of a checkpoint that the training does not change.
 _TEXTS = ("*.json", "*.jinja", "*.model", "*.txt", "LICENSE*", "NOTICE*", "README*")
@@ -124,9 +125,10 @@ def _examples(one: TuningSet, model: LanguageModel, say: Callable[[str], None]) 
             found.append(example)
     name = one.labelled.name
     if long:
-        say(f"{name}: {long} documents are longer than the model's window of {model.traits.window} tokens: left out")
+        window = f"the model's window of {model.traits.window} tokens"
+        say(f"{name}: {counted(long, 'document')} longer than {window}: left out")
     if refused:
-        say(f"{name}: {refused} truths are refused by the schema: left out")
+        say(f"{name}: {counted(refused, 'truth')} refused by the schema: left out")
     if not found:
         raise UsageError(f"{one.labelled.folder}: expected documents that fit into the model's window, found none")
     return found

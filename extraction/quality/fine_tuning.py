@@ -28,6 +28,8 @@ from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.quality.held_back import mark_of
 from cinnabar.extraction.quality.labelled import labelled_passages
 from cinnabar.extraction.quality.tuning_sets import WORKERS, FineTuned, TuningSet, measured, overall_f1, run_key
+from cinnabar.extraction.routing.examples import Examples, load_examples, save_examples
+from cinnabar.extraction.routing.vectors import examples_of
 from cinnabar.schemas.errors import UsageError
 
 # The number of held-back values whose reading may change by chance.
@@ -117,6 +119,11 @@ def fine_tune(
         }
         save_difference(out, changed, base, about)
         carry_calibration(bottom, out, weights_fingerprint(out))
+        examples = {
+            one.schema_fingerprint: examples_of(document.passage.text for document in one.documents())
+            for one in own
+        }
+        save_examples(out, Examples({**load_examples(bottom).vectors, **examples}))
     # Without a checkpoint the same command trains again instead of continuing.
     (working / CHECKPOINT).unlink()
     if not any(working.iterdir()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,13 +71,10 @@ def accept(folder: Path) -> Accepted:
             taken[file] = {k: draft[k] for k in ("file", "truth", "also_accepted") if k in draft}
         else:
             waiting.append(name)
-    kept = [line for line in _truths(folder) if line["file"] not in drafted]
+    kept = [line for line in truth_lines(folder) if line["file"] not in drafted]
     lines = [*kept, *taken.values()]
     if not problems and lines:
-        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-        temporary = folder / "truth.jsonl.tmp"
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(folder / "truth.jsonl")
+        write_truths(folder, lines)
     return Accepted(len(taken), tuple(waiting), tuple(problems), len(lines))
 
 
@@ -88,14 +85,22 @@ def drafts_of(folder: Path) -> list[Path]:
 
 def known_files(folder: Path) -> set[str]:
     """Returns the documents of a set that have a truth or a draft; a malformed draft counts by its `file` entry."""
-    known = {line["file"] for line in _truths(folder)}
-    for path in drafts_of(folder):
-        found = re.search(
-            r'"file":\s*("(?:[^"\\]|\\.)*")', path.read_text(encoding="utf-8", errors="replace")
-        )
-        if found:
-            known.add(json.loads(found[1]))
-    return known
+    known = {line["file"] for line in truth_lines(folder)}
+    return known | {file for path in drafts_of(folder) if (file := drafted_file(path)) is not None}
+
+
+def drafted_file(draft: Path) -> str | None:
+    """Returns the document of a draft by its `file` entry, also of a malformed draft; None if it has none."""
+    found = re.search(r'"file":\s*("(?:[^"\\]|\\.)*")', draft.read_text(encoding="utf-8", errors="replace"))
+    return None if found is None else str(json.loads(found[1]))
+
+
+def write_truths(folder: Path, lines: Sequence[Mapping[str, Any]]) -> None:
+    """Replaces the truth of a set in one step."""
+    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    temporary = folder / "truth.jsonl.tmp"
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(folder / "truth.jsonl")
 
 
 def line_of(text: str, place: str) -> int:
@@ -156,7 +161,8 @@ def _problems(folder: Path, name: str, text: str, validator: Validator) -> Itera
             yield DraftProblem(name, line, violation.pointer, violation.message)
 
 
-def _truths(folder: Path) -> list[dict[str, Any]]:
+def truth_lines(folder: Path) -> list[dict[str, Any]]:
+    """Returns the lines of a set's truth. Raises UsageError if one is malformed."""
     path = folder / "truth.jsonl"
     if not path.is_file():
         return []

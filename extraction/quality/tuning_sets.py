@@ -84,6 +84,7 @@ class TuningSet:
         self.labelled = load_set(folder)
         schema = load_schema(folder / "schema.json")
         self.compiled, self.validator = compile_schema(schema.schema), Validator(schema)
+        self.schema_fingerprint = schema.fingerprint
         reads = {read.path: read for read in read_set(self.labelled, pool)}
         self.readable = [file for file, read in reads.items() if isinstance(read.found, Document)]
         self.reads = reads

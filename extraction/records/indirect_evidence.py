@@ -36,7 +36,7 @@ def words_behind(form: Form, leaf: Leaf, text: str, region: tuple[int, int]) -> 
     """
     if leaf.spans or leaf.text in (None, "null", "false", '""') or not 0 <= leaf.slot < len(form.slots):
         return leaf.spans
-    if leaf.origin in ("absent", "default", "known", "minimal"):
+    if leaf.origin in ("absent", "default", "known", "fact", "minimal"):
         return ()
     questions = form_questions(form)
     asked, slot = questions.slots[leaf.slot], form.slots[leaf.slot]

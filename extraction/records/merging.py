@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from cinnabar.engine.layout import lay_out
 from cinnabar.engine.models.base import Row
@@ -36,8 +36,9 @@ from cinnabar.extraction.records.parts import (
     spans_of,
 )
 from cinnabar.extraction.records.repeats import is_known, without_repeats
+from cinnabar.schemas.bindings import bound_places
 from cinnabar.schemas.canonical import parse
-from cinnabar.schemas.form.form import Form, Slot
+from cinnabar.schemas.form.form import ArrayNode, Form, Slot
 from cinnabar.schemas.form.record_walk import walk_lists
 
 
@@ -46,14 +47,19 @@ def merge(form: Form, chunks: Sequence[Chunk], filled: Sequence[Filled]) -> Fill
 
     The id is that of the first chunk, `steps` the highest and `reopened` the sum over chunks. Rows that only satisfy
     the schema's demands are dropped if there are real ones. Rows about the same thing become one
-    (`extraction/records/repeats.py`), unless the record holds known values.
+    (`extraction/records/repeats.py`), unless the record holds known values other than facts. Every chunk has
+    all rows of a list that is a fact, and no two of these are one.
     """
-    if len(filled) == 1 and (len(filled[0].rows) < 2 or is_known(filled[0])):
+    facts = _facts_of(form)
+    if len(filled) == 1 and (len(filled[0].rows) < 2 or is_known(filled[0], facts.slots)):
         return filled[0]
     merged = part_of(form, filled[0])
     for before, chunk, other in zip(chunks, chunks[1:], filled[1:], strict=False):
-        merged = _join(merged, part_of(form, other), chunk.start, before.end)
-    found = merged if any(map(is_known, filled)) else without_repeats(merged)
+        part = part_of(form, other)
+        part.rows = defaultdict(list, {array: own for array, own in part.rows.items() if array not in facts.arrays})
+        merged = _join(merged, part, chunk.start, before.end)
+    known = any(is_known(one, facts.slots) for one in filled)
+    found = merged if known else without_repeats(merged, facts.arrays)
     if len(filled) == 1 and found == merged:
         return filled[0]
     merged = found
@@ -67,6 +73,22 @@ def merge(form: Form, chunks: Sequence[Chunk], filled: Sequence[Filled]) -> Fill
         reopened=sum(result.reopened for result in filled),
         lists=lists,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _BoundParts:
+    """The lists of a form that are facts, and the slots of all facts."""
+
+    arrays: frozenset[int]
+    slots: frozenset[int]
+
+
+def _facts_of(form: Form) -> _BoundParts:
+    nodes = [place.node for place in bound_places(form)]
+    arrays = [node for node in nodes if isinstance(node, ArrayNode)]
+    items = [node.item for node in arrays]
+    slots = (node.index for node in [*nodes, *items] if isinstance(node, Slot))
+    return _BoundParts(frozenset(array.index for array in arrays), frozenset(slots))
 
 
 def _join(before: RecordPart, after: RecordPart, start: int, end: int) -> RecordPart:
@@ -214,4 +236,5 @@ def _value(slot: Slot, leaf: Leaf | None) -> Value:
         missing=leaf.missing,
         allowed_mass=leaf.allowed_mass,
         rival=leaf.rival,
+        alternatives=leaf.alternatives,
     )

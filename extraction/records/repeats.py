@@ -17,7 +17,7 @@ leave out values of the next one (broker_statements .579 to .585, 81 other sets 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from cinnabar.engine.readings.align import folded
@@ -34,15 +34,22 @@ _FEW = 4
 _COMPARED = 32
 
 
-def is_known(filled: Filled) -> bool:
-    """Returns True if the record holds known values; these stay as they are, row for row."""
-    return any(leaf.origin == "known" for leaf in filled.leaves.values())
+def is_known(filled: Filled, facts: Collection[int]) -> bool:
+    """Returns True if the record holds known values that are no facts; it then stays as it is, row for row.
+
+    `facts` are the slots of facts.
+    """
+    return any(leaf.origin == "known" and leaf.slot not in facts for leaf in filled.leaves.values())
 
 
-def without_repeats(part: RecordPart) -> RecordPart:
-    """Returns the part with one row for each thing, at the anchor of its first row."""
+def without_repeats(part: RecordPart, counted: frozenset[int] = frozenset()) -> RecordPart:
+    """Returns the part with one row for each thing, at the anchor of its first row.
+
+    The lists of `counted` stay as they are.
+    """
     rows = {array: [_inner(row) for row in own] for array, own in part.rows.items()}
-    return RecordPart(dict(part.leaves), {array: _united(own) for array, own in rows.items()}, dict(part.lists))
+    united = {array: own if array in counted else _united(own) for array, own in rows.items()}
+    return RecordPart(dict(part.leaves), united, dict(part.lists))
 
 
 def _inner(row: FoundRow) -> FoundRow:

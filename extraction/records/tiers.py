@@ -19,6 +19,7 @@ from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
 from cinnabar.extraction.chunking import Chunk
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.planning import chunks_for, passage_of
+from cinnabar.extraction.records.facts import NO_FACTS, FactValues, with_facts
 from cinnabar.extraction.records.merging import merge
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.form.fitting import branch_of
@@ -44,10 +45,11 @@ class Escalated:
 
 @dataclass(frozen=True, slots=True)
 class MergedRecord:
-    """A document and its record, merged from its chunks, before escalation."""
+    """A document and its record, merged from its chunks, before escalation; no model is asked for its facts."""
 
     document: Document
     filled: Filled
+    facts: FactValues = NO_FACTS
 
 
 def escalate(
@@ -62,17 +64,18 @@ def escalate(
     finals: dict[int, Result] = {}
     escalated = Escalated()
     for at, lower in enumerate(merged):
-        if _is_sure(lower.filled, tier.below):
+        if _is_sure(lower, tier.below):
             continue
         try:
             pieces = chunks_for(lower.document, tier.filler, context, form)
-            frozen = freeze_sure(form, lower.filled, tier.below, lists=len(pieces) == 1)
+            frozen = freeze_sure(form, lower.filled, tier.below, lists=len(pieces) == 1) | lower.facts.known
         except Exception as error:
             finals[at] = _internal(lower, error)
             continue
         raised[at] = _Raised(lower, pieces, form, frozen)
         escalated.documents += 1
-        escalated.fields += len(lower.filled.leaves.keys() - frozen.keys())
+        asked = (at for at in lower.filled.leaves.keys() - frozen.keys() if not lower.facts.holds(at))
+        escalated.fields += sum(1 for _ in asked)
     results = iter(tier.filler.fill([request for one in raised.values() for request in one.requests]))
     for at, one in raised.items():
         answers = [next(results) for _ in one.pieces]
@@ -90,10 +93,12 @@ def freeze_sure(form: Form, filled: Filled, below: float, lists: bool = True) ->
     return walk.frozen
 
 
-def _is_sure(filled: Filled, below: float) -> bool:
+def _is_sure(lower: MergedRecord, below: float) -> bool:
+    filled, facts = lower.filled, lower.facts
     rows = all(chance >= below for _, chance in filled.rows.values())
-    rows = rows and all(sure >= below for sure in filled.lists.values())
-    return rows and not any(_unsure(leaf, below) for leaf in filled.leaves.values())
+    lists = all(sure >= below for at, sure in filled.lists.items() if not facts.holds(at))
+    unsure = any(_unsure(leaf, below) for at, leaf in filled.leaves.items() if not facts.holds(at))
+    return rows and lists and not unsure
 
 
 def _unsure(leaf: Leaf, below: float) -> bool:
@@ -192,12 +197,11 @@ class _Raised:
 
     @property
     def requests(self) -> list[Request]:
-        document = self.lower.document
+        document, facts = self.lower.document, self.lower.facts
+        passages = [passage_of(document, c.start, c.end) for c in self.pieces]
         return [
-            Request(
-                f"{document.digest}:{c.start}", self.form, passage_of(document, c.start, c.end), self.frozen
-            )
-            for c in self.pieces
+            Request(f"{document.digest}:{p.offset}", self.form, p, self.frozen, facts.counted, facts.rows)
+            for p in passages
         ]
 
     def merged(self, results: Sequence[Result]) -> Result:
@@ -215,4 +219,5 @@ class _Raised:
         pinned = {at for at in own.rows if at in places}
         rows = {at: own.rows[at] if at in pinned else place for at, place in filled.rows.items()}
         lists = dict(filled.lists) | {at: sure for at, sure in own.lists.items() if at in places}
-        return replace(filled, leaves=leaves, rows=rows, lists=lists, steps=own.steps, reopened=own.reopened)
+        found = replace(filled, leaves=leaves, rows=rows, lists=lists, steps=own.steps, reopened=own.reopened)
+        return with_facts(self.form, found, self.lower.facts)

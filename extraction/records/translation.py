@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -139,6 +140,20 @@ def _set(ranges: Ranges) -> str:
         kept += ((a, b) for a, b in ((first, min(last, 0xD7FF)), (max(first, 0xE000), last)) if a <= b)
     plain = "".join(rf"\x{{{a:x}}}-\x{{{b:x}}}" if a < b else rf"\x{{{a:x}}}" for a, b in kept)
     return f"[{plain}]" if kept else r"[^\x{0}-\x{10ffff}]"
+
+
+class DecimalPlaces:
+    """The keyword `x-cinnabar-decimals`. `validate` raises ValueError if a number has more decimal places."""
+
+    def __init__(self, _parent: dict[str, Any], value: Any, _path: list[str | int]) -> None:
+        self._most = int(value)
+
+    def validate(self, instance: Any) -> None:
+        if isinstance(instance, bool) or not isinstance(instance, (int, float, Decimal)):
+            return
+        exponent = Decimal(str(instance)).normalize().as_tuple().exponent
+        if not isinstance(exponent, int) or -exponent > self._most:
+            raise ValueError(f"{instance!s:.80} has more than {self._most} decimal places")
 
 
 class EcmaPattern:

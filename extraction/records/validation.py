@@ -17,7 +17,8 @@ import jsonschema_rs
 from pydantic import ValidationError
 
 from cinnabar.extraction.records.routes import check_routes
-from cinnabar.extraction.records.translation import ECMA_PATTERN, EcmaPattern, translated
+from cinnabar.extraction.records.translation import ECMA_PATTERN, DecimalPlaces, EcmaPattern, translated
+from cinnabar.schemas.decimals import DECIMALS
 from cinnabar.schemas.errors import SchemaError
 from cinnabar.schemas.judging.resources import Documents
 from cinnabar.schemas.loading import SchemaSource
@@ -46,8 +47,9 @@ class Validator:
         try:
             named = isinstance(source.schema, dict) and "$schema" in source.schema
             schema, self._patterns = translated(source.schema, nullable=not named)
+            keywords: dict[str, Any] = {ECMA_PATTERN: EcmaPattern, DECIMALS: DecimalPlaces}
             self._validator = jsonschema_rs.validator_cls_for(schema)(
-                schema, validate_formats=True, offline=True, keywords={ECMA_PATTERN: EcmaPattern}
+                schema, validate_formats=True, offline=True, keywords=keywords
             )
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             # The validator reads unused parts as well, and does not tell the places of references.

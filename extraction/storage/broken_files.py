@@ -23,8 +23,8 @@ from cinnabar.extraction.storage.files import FolderLock, failures, make_folder,
 from cinnabar.extraction.storage.manifest import Manifest
 from cinnabar.extraction.storage.store import Store
 
-# The folder that keeps broken files.
-_ASIDE = "aside"
+#: The folder that keeps broken files.
+ASIDE = "aside"
 # The tables with the same columns in every folder; a batch that is set aside may leave them empty.
 _FIXED = {
     "fields": tables.FIELDS,
@@ -89,8 +89,8 @@ def _move_unknown(out: Path, number: int) -> str:
 
 
 def _folder(out: Path, name: str) -> Path:
-    taken = Counter(path.name.split(".")[0] for path in (out / _ASIDE).glob("*"))
-    return out / _ASIDE / (f"{name}.{taken[name] + 1}" if taken[name] else name)
+    taken = Counter(path.name.split(".")[0] for path in (out / ASIDE).glob("*"))
+    return out / ASIDE / (f"{name}.{taken[name] + 1}" if taken[name] else name)
 
 
 def _copy(out: Path, folder: Path, paths: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Exports a view, or the answer to a query, as one file: CSV, JSON Lines or Parquet."""
+"""Exports a view, or the answer to a query, as one file: CSV, JSON, JSON Lines, Excel or Parquet."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,11 +18,14 @@ import pyarrow.parquet as pq
 from cinnabar.extraction.storage.files import failures, write_whole
 from cinnabar.extraction.storage.names import quoted
 from cinnabar.extraction.storage.reading import connect, distinct, question
+from cinnabar.extraction.storage.snapshot import VIEWS
 from cinnabar.schemas.errors import UsageError
 
-FORMATS = ("csv", "jsonl", "parquet")
+FORMATS = ("csv", "json", "jsonl", "parquet", "xlsx")
 # The file suffixes that imply a format.
-_SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+_SUFFIXES = {f".{name}": name for name in FORMATS} | {".ndjson": "jsonl"}
+# In these formats a record's view comes without this column, which repeats its other columns as text, unless asked for.
+_TABULAR, _RECORD = ("csv", "xlsx"), "record_json"
 #: Texts that a spreadsheet takes for a formula (OWASP, CSV Injection), also behind the apostrophes that defuse them.
 FORMULA = re.compile("'*[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]")
 # The view `fields` has numbers as text; these are no formulas.
@@ -47,13 +50,28 @@ def format_of(path: Path | None, named: str | None) -> str:
     return found
 
 
+class Exported(NamedTuple):
+    """The number of exported rows, and notes on cells that the format could not hold unchanged."""
+
+    rows: int
+    notes: Sequence[str] = ()
+
+
 def export(
-    out: Path, what: str, form: str, to: Path | BinaryIO, *, sql: bool = False, formulas: bool = False
-) -> int:
-    """Writes the rows of a view (or of a query, with `sql`) to a file or a stream, and returns their number.
+    out: Path,
+    what: str,
+    form: str,
+    to: Path | BinaryIO,
+    *,
+    sql: bool = False,
+    formulas: bool = False,
+    record_json: bool = False,
+) -> Exported:
+    """Writes the rows of a view (or of a query, with `sql`) to a file or a stream.
 
     In CSV a text that a spreadsheet takes for a formula, also in a heading, gets an apostrophe before it, unless
-    `formulas`. Numbers stay numbers; lists and objects are JSON. In JSON Lines decimals are numbers with all their
+    `formulas`. In Excel every text is a text. Numbers stay numbers; lists and objects are JSON. A schema's view has its
+    column `record_json` there only with `record_json`. In JSON and JSON Lines decimals are numbers with all their
     digits, dates are texts (ISO 8601), and numbers that are not finite are null. Parquet has the types of the view. A
     file is whole or absent. Raises UsageError if the view or query is wrong, or if the file lies within the output
     folder, where it could replace a stored file.
@@ -66,60 +84,93 @@ def export(
             if what not in names:
                 raise UsageError(f"{what}: expected a view of {out}: {', '.join(names)}")
         connection.execute("SET TimeZone = 'UTC'")
-        statement = question(connection, what if sql else f"SELECT * FROM {quoted(what)}")
+        left_out = form in _TABULAR and not (sql or record_json or what in VIEWS)
+        columns = f"* EXCLUDE ({_RECORD})" if left_out else "*"
+        statement = question(connection, what if sql else f"SELECT {columns} FROM {quoted(what)}")
         answer = connection.sql(statement).to_arrow_reader(_ROWS)
-        write = {"csv": _csv(formulas), "jsonl": _lines, "parquet": _parquet}[form]
+        write = {
+            "csv": _csv(formulas),
+            "json": _array,
+            "jsonl": _lines,
+            "parquet": _parquet,
+            "xlsx": _workbook("query" if sql else what),
+        }[form]
         if not isinstance(to, Path):
             return write(answer, to)
         return _to_file(to, answer, write)
 
 
-_Writer = Callable[[pa.RecordBatchReader, BinaryIO], int]
+_Writer = Callable[[pa.RecordBatchReader, BinaryIO], Exported]
 
 
-def _to_file(to: Path, answer: pa.RecordBatchReader, write: _Writer) -> int:
-    rows = 0
+def _to_file(to: Path, answer: pa.RecordBatchReader, write: _Writer) -> Exported:
+    done = Exported(0)
 
     def fill(temporary: Path) -> None:
-        nonlocal rows
+        nonlocal done
         with temporary.open("wb") as stream:
-            rows = write(answer, stream)
+            done = write(answer, stream)
 
     if to.is_dir() or not to.parent.is_dir() or not os.access(to.parent, os.W_OK):
         raise UsageError(f"--to {to}: expected a file in an existing, writable folder")
     with failures(f"{to}: could not be written"):
         write_whole(to, fill)
-    return rows
+    return done
 
 
-def _parquet(answer: pa.RecordBatchReader, stream: BinaryIO) -> int:
+def _parquet(answer: pa.RecordBatchReader, stream: BinaryIO) -> Exported:
     rows = 0
     with pq.ParquetWriter(stream, answer.schema, compression="zstd") as writer:
         for batch in answer:
             writer.write_batch(batch)
             rows += batch.num_rows
-    return rows
+    return Exported(rows)
 
 
-def _lines(answer: pa.RecordBatchReader, stream: BinaryIO) -> int:
+def _lines(answer: pa.RecordBatchReader, stream: BinaryIO) -> Exported:
     rows = 0
+    for line in _objects(answer):
+        stream.write(line + b"\n")
+        rows += 1
+    return Exported(rows)
+
+
+def _array(answer: pa.RecordBatchReader, stream: BinaryIO) -> Exported:
+    """Writes a JSON array with one row a line."""
+    rows = 0
+    stream.write(b"[")
+    for line in _objects(answer):
+        stream.write((b",\n" if rows else b"\n") + line)
+        rows += 1
+    stream.write(b"\n]\n")
+    return Exported(rows)
+
+
+def _objects(answer: pa.RecordBatchReader) -> Iterator[bytes]:
     names = distinct(answer.schema.names)
     for row in _values(answer):
-        stream.write(json_line(dict(zip(names, row, strict=True))).encode() + b"\n")
-        rows += 1
-    return rows
+        yield json_line(dict(zip(names, row, strict=True))).encode()
+
+
+def _workbook(name: str) -> _Writer:
+    def write(answer: pa.RecordBatchReader, stream: BinaryIO) -> Exported:
+        from cinnabar.extraction.storage.spreadsheet import write_workbook
+
+        return Exported(*write_workbook(answer.schema.names, _values(answer), stream, name, _plain))
+
+    return write
 
 
 def _csv(formulas: bool) -> _Writer:
     shown: Callable[[Any], str] = _plain if formulas else _safe
 
-    def write(answer: pa.RecordBatchReader, stream: BinaryIO) -> int:
+    def write(answer: pa.RecordBatchReader, stream: BinaryIO) -> Exported:
         rows = 0
         stream.write(_cells(map(shown, answer.schema.names)))
         for row in _values(answer):
             stream.write(_cells(None if value is None else shown(value) for value in row))
             rows += 1
-        return rows
+        return Exported(rows)
 
     return write
 

@@ -18,7 +18,7 @@ _FORMAT = 1
 FOLDER = "manifest"
 _MEND = "restore it, or run `cinnabar verify` to set its batch aside; the next run fills it again"
 #: The folders that hold Parquet files, by table.
-TABLES = ("data", "fields", "documents", "outcomes", "runs")
+TABLES = ("data", "fields", "documents", "outcomes", "runs", "checks")
 _NAME = re.compile(r"batch-(\d{10})\.json")
 # Cleanup removes only file names that this package writes.
 _BATCH = re.compile(r"batch-\d{10}\.parquet")
@@ -43,7 +43,9 @@ class Manifest:
     """One commit.
 
     `level` is 0 for a new batch; a merge of batches has the next higher level. `replaces` holds the numbers of the
-    manifests that this one replaces. `created` is in UTC.
+    manifests that this one replaces. `created` is in UTC. `without` is 0, except for a copy of a batch without the rows
+    of a forgotten document: it is the number of that batch. The copy keeps its place in the order, and the replaced
+    files are removed at once.
     """
 
     number: int
@@ -53,6 +55,12 @@ class Manifest:
     schema_fingerprint: str
     files: tuple[StoredFile, ...]
     replaces: tuple[int, ...] = ()
+    without: int = 0
+
+    @property
+    def place(self) -> int:
+        """Returns the number by which commits are in order."""
+        return self.without or self.number
 
     @property
     def name(self) -> str:
@@ -98,7 +106,7 @@ def commit(out: Path, manifest: Manifest) -> None:
             for f in manifest.files
         ],
         "replaces": list(manifest.replaces),
-    }
+    } | ({"without": manifest.without} if manifest.without else {})
     write_bytes(
         out / FOLDER / f"{manifest.name}.json", orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n"
     )
@@ -125,6 +133,7 @@ def read(path: Path) -> Manifest:
             schema_fingerprint=content["schema_fingerprint"],
             files=tuple(StoredFile(**entry) for entry in content["files"]),
             replaces=tuple(content["replaces"]),
+            without=int(content.get("without", 0)),
         )
     except KeyError as error:
         raise BrokenManifest(path, f"{error} is missing") from error
@@ -148,17 +157,26 @@ def live(manifests: Iterable[Manifest]) -> list[Manifest]:
     """Returns the commits that no other one replaces, in order."""
     manifests = list(manifests)
     dead = {number for manifest in manifests for number in manifest.replaces}
-    return [manifest for manifest in manifests if manifest.number not in dead]
+    return sorted((entry for entry in manifests if entry.number not in dead), key=lambda entry: entry.place)
 
 
-def replaced(manifests: Iterable[Manifest], before: datetime) -> list[Manifest]:
+def replaced(manifests: Iterable[Manifest], before: datetime | None = None) -> list[Manifest]:
     """Returns the commits that were replaced before this time, in the order in which they must be removed.
 
-    In another order a crash could remove a replacement's replacement first, and the oldest commit would count again.
+    Without a time these are all replaced commits. Those that hold a forgotten document count as replaced long ago. In
+    another order a crash could remove a replacement's replacement first, and the oldest commit would count again.
     """
-    manifests = list(manifests)
-    dead = {number for manifest in manifests if manifest.created < before for number in manifest.replaces}
-    return [manifest for manifest in manifests if manifest.number in dead]
+    by_number = {manifest.number: manifest for manifest in manifests}
+    dead: set[int] = set()
+    waiting = [number for entry in by_number.values() if entry.without for number in entry.replaces]
+    while waiting:
+        number = waiting.pop()
+        dead.add(number)
+        waiting += by_number[number].replaces if number in by_number else ()
+    for manifest in by_number.values():
+        if before is None or manifest.created < before:
+            dead.update(manifest.replaces)
+    return [manifest for number, manifest in by_number.items() if number in dead]
 
 
 def remove(out: Path, manifest: Manifest) -> None:

@@ -19,6 +19,7 @@ import duckdb
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage import tables
 from cinnabar.extraction.storage.snapshot import DATABASE, OFFLINE, define_views
+from cinnabar.extraction.storage.spelling import Spelling
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.pointers import escape
 
@@ -134,7 +135,7 @@ def show(out: Path, document: str) -> list[Shown]:
     digest. Raises UsageError if no document or several documents match.
     """
     with connect(out) as connection:
-        found = _find(connection, document)
+        found = _find(connection, document, Spelling.of(out)(document))
         if not found:
             raise UsageError(
                 f"{document}: no document of this path or digest in {out}; `outcomes` lists all documents"
@@ -145,15 +146,17 @@ def show(out: Path, document: str) -> list[Shown]:
         return _shown(connection, next(iter(found)))
 
 
-def _find(connection: duckdb.DuckDBPyConnection, document: str) -> dict[str, str]:
+def _find(connection: duckdb.DuckDBPyConnection, document: str, spelled: str) -> dict[str, str]:
     """Returns the digests of matching documents, with a path each; only the best kind of match counts.
 
+    `spelled` is its path as the runs spelled it.
     A file that could not be opened has no digest: its path stands for it.
     """
     named = tables.printable(str(Path(document)))
     prefix = document.casefold() if _DIGEST.fullmatch(document.casefold()) else None
     for condition, value in (
         ("path = ?", named),
+        ("path = ?", tables.printable(spelled)),
         ("starts_with(document, ?)", prefix),
         ("ends_with(path, '/' || ?)", named.lstrip("/")),
     ):

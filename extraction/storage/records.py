@@ -8,6 +8,7 @@ from typing import Literal
 
 from cinnabar.engine.request import Origin
 from cinnabar.extraction.documents import Document, Evidence
+from cinnabar.schemas.facts import FactValue
 
 _Status = Literal["written", "quarantined", "skipped"]
 STATUSES: tuple[_Status, ...] = ("written", "quarantined", "skipped")
@@ -21,7 +22,8 @@ class LeafRow:
     omits the place. `confidence` is in [0, 1]. `missing` is true if the schema requires a value that the model did not
     find. `evidence` has spans in characters of the whole document and boxes in points; None if the value was not read
     from the document. `page` counts from 1, 0 for none. `flags` are warnings: `default` (the schema's default),
-    `generated` (spelled out), `guessed` (required, but not found), `no_evidence` (no words behind the value).
+    `generated` (spelled out), `guessed` (required, but not found), `joint_choice` (less likely, but the schema's checks
+    hold with it), `no_evidence` (no words behind the value).
     """
 
     pointer: str
@@ -39,9 +41,10 @@ class Record:
     """A whole record.
 
     `text` is the exact JSON text that was validated. `confidence` is the least of its leaves, rows and lists. `flags`
-    are the warnings of its leaves and its document, sorted, each once. `rows` has, by pointer, the probability that
-    each row of a list is an item of it. `lists` has, by pointer, the probability that each list is complete; lists of a
-    model that cannot tell are left out.
+    are the warnings of its leaves, its document and the checks that fail, sorted, each once. `rows` has, by pointer,
+    the probability that each row of a list is an item of it. `lists` has, by pointer, the probability that each list is
+    complete; lists of a model that cannot tell are left out. `checks` has the results of its schema's checks by name;
+    None if a check does not apply.
     """
 
     text: str
@@ -49,6 +52,7 @@ class Record:
     confidence: float
     flags: tuple[str, ...] = ()
     rows: Mapping[str, float] = field(default_factory=dict)
+    checks: Mapping[str, bool | None] = field(default_factory=dict)
     lists: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
@@ -62,7 +66,7 @@ class Record:
     ) -> Record:
         """Returns the record of these parts, as sure as the least sure of them."""
         sure = min((*(leaf.confidence for leaf in leaves), *rows.values(), *lists.values()), default=1.0)
-        return cls(text, tuple(leaves), sure, tuple(sorted(flags)), rows, lists)
+        return cls(text, tuple(leaves), sure, tuple(sorted(flags)), rows, lists=lists)
 
     def row_confidence(self, pointer: str) -> float | None:
         """Returns the probability of the innermost row around this leaf, None if there is no row."""
@@ -79,7 +83,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class DocumentInfo:
-    """A document's row in the `documents` table: `size` in bytes, `characters` in code points."""
+    """A document's row in the `documents` table: `size` in bytes, `characters` in code points, `facts` by name."""
 
     digest: str
     media_type: str
@@ -88,6 +92,7 @@ class DocumentInfo:
     parts: int
     characters: int
     flags: tuple[str, ...] = ()
+    facts: Mapping[str, FactValue] = field(default_factory=dict)
 
     @classmethod
     def of(cls, document: Document) -> DocumentInfo:
@@ -100,6 +105,7 @@ class DocumentInfo:
             parts=len(document.parts),
             characters=len(document.text),
             flags=document.flags,
+            facts={name: fact.value for name, fact in document.facts.items()},
         )
 
 
@@ -111,7 +117,10 @@ class Outcome:
     quarantined: `code` is set; `digest` if the bytes could be read, `document` if they could be parsed, `record` if one
         was made and rejected; `pointers` name the places in it that are the reason.
     skipped: `code` is `done` (an earlier run did this work), `budget` (no server was asked for lack of budget; another
-        run may ask) or `duplicate` (the same bytes as the input `duplicate_of`); `digest` is set.
+        run may ask), `duplicate` (the same bytes as the input `duplicate_of`) or `other_kind` (it fits no schema of the
+        run); `digest` is set.
+
+    `schema` names the schema of a run with several; it is empty in a run with one.
 
     Raises ValueError if the parts do not fit the status.
     """
@@ -125,6 +134,7 @@ class Outcome:
     record: Record | None = None
     duplicate_of: str = ""
     pointers: tuple[str, ...] = ()
+    schema: str = ""
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:

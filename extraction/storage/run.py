@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -36,7 +36,8 @@ PUBLISH_EVERY = 2.0
 class RunSummary:
     """The counts of a finished run; `inputs = written + quarantined + skipped`.
 
-    `reasons` counts the quarantine codes; `seconds` is the time from beginning to end.
+    `reasons` counts the quarantine codes, `skips` those of skipped inputs; `seconds` is the time from beginning to end.
+    `parts` has the summaries of a group of runs, one for each schema.
     """
 
     run_id: str
@@ -47,6 +48,8 @@ class RunSummary:
     skipped: int
     seconds: float
     reasons: Mapping[str, int] = field(default_factory=dict)
+    skips: Mapping[str, int] = field(default_factory=dict)
+    parts: tuple[RunSummary, ...] = ()
 
 
 class Run:
@@ -150,6 +153,9 @@ class Run:
             documents = tables.document_rows((o for o in accepted if o.status != "skipped"), self.key)
             if documents.num_rows:
                 content["documents"] = documents
+            checks = tables.check_rows((o for o in accepted if o.status != "skipped"), self.key)
+            if checks.num_rows:
+                content["checks"] = checks
             if records:
                 content[f"data/{self._folder}"] = pa.Table.from_batches(records).combine_chunks()
                 content[f"fields/{self._folder}"] = pa.concat_tables(leaves).combine_chunks()
@@ -194,7 +200,7 @@ class Run:
         RunError if an input has no outcome, or the stored outcomes differ from the accepted ones.
         """
         with self._store.mutex:
-            outcomes, reasons = self._stored_outcomes()
+            outcomes, codes = self._stored_outcomes()
             self._check_sum(outcomes)
             self._commit({"runs": self._run_row(manifests.now(), outcomes, usage or {})})
             self._store.publish()
@@ -206,21 +212,21 @@ class Run:
             quarantined=outcomes["quarantined"],
             skipped=outcomes["skipped"],
             seconds=time.monotonic() - self._clock,
-            reasons=dict(reasons.most_common()),
+            reasons=dict(codes["quarantined"].most_common()),
+            skips=dict(codes["skipped"].most_common()),
         )
 
-    def _stored_outcomes(self) -> tuple[Counter[str], Counter[str]]:
-        """Returns counts from the committed files of this run: its outcomes, and the codes of those in quarantine."""
+    def _stored_outcomes(self) -> tuple[Counter[str], dict[str, Counter[str]]]:
+        """Returns counts from the committed files of this run: its outcomes, and the codes of each outcome."""
         outcomes: Counter[str] = Counter()
-        reasons: Counter[str] = Counter()
+        codes: dict[str, Counter[str]] = defaultdict(Counter)
         for path in self._store.files("outcomes", self.key.schema_fingerprint):
             with reading(path):
                 rows = pq.read_table(path, columns=["outcome", "code"], filters=[("run_id", "=", self.id)])
             for row in rows.to_pylist():
                 outcomes[row["outcome"]] += 1
-                if row["outcome"] == "quarantined":
-                    reasons[row["code"]] += 1
-        return outcomes, reasons
+                codes[row["outcome"]][row["code"]] += 1
+        return outcomes, codes
 
     def _check_sum(self, outcomes: Counter[str]) -> None:
         if self._expected is not None and self._expected != self._accounted:

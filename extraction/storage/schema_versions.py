@@ -53,18 +53,18 @@ def _cast(found: pa.Schema, whole: Sequence[pa.Field[Any]]) -> str:
     return ", ".join(
         quoted(f.name)
         if f.name in there and found.field(f.name).type.equals(f.type)
-        else f"CAST({quoted(f.name) if f.name in there else 'NULL'} AS {_sql(f.type)}) AS {quoted(f.name)}"
+        else f"CAST({quoted(f.name) if f.name in there else 'NULL'} AS {sql_type(f.type)}) AS {quoted(f.name)}"
         for f in whole
     )
 
 
-def _sql(kind: pa.DataType) -> str:
+def sql_type(kind: pa.DataType) -> str:
     """Returns the DuckDB type of a column."""
     if pa.types.is_struct(kind):
         fields = (kind.field(i) for i in range(kind.num_fields))
-        return f"STRUCT({', '.join(f'{quoted(f.name)} {_sql(f.type)}' for f in fields)})"
+        return f"STRUCT({', '.join(f'{quoted(f.name)} {sql_type(f.type)}' for f in fields)})"
     if pa.types.is_list(kind):
-        return f"{_sql(kind.value_type)}[]"
+        return f"{sql_type(kind.value_type)}[]"
     if isinstance(kind, pa.Decimal128Type):
         return f"DECIMAL({kind.precision}, {kind.scale})"
     return _PLAIN[str(kind)]
@@ -74,6 +74,7 @@ _PLAIN = {
     "bool": "BOOLEAN",
     "date32[day]": "DATE",
     "double": "DOUBLE",
+    "int32": "INTEGER",
     "int64": "BIGINT",
     "string": "VARCHAR",
     "timestamp[us, tz=UTC]": "TIMESTAMP WITH TIME ZONE",

@@ -18,7 +18,8 @@ from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.files import failures, write_whole
 from cinnabar.extraction.storage.manifest import Manifest
 from cinnabar.extraction.storage.names import identifier, literal, quoted
-from cinnabar.extraction.storage.schema_versions import united_source
+from cinnabar.extraction.storage.schema_versions import sql_type, united_source
+from cinnabar.extraction.storage.tables import DOCUMENTS
 from cinnabar.schemas.errors import RunError, UsageError
 
 DATABASE = "cinnabar.duckdb"
@@ -27,14 +28,17 @@ OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }
+# The snapshot's file opens in every DuckDB since 1.1, and its views use no function that is newer.
+_READABLE: dict[str, str | bool | int | float | list[str]] = {"storage_compatibility_version": "v1.1.0"}
 
 #: The views of every snapshot, beside one for each schema, in order of creation.
-_VIEWS = {
+VIEWS = {
     "outcomes": "SELECT * FROM {outcomes}",
     # Not `ORDER BY finished NULLS LAST`: DuckDB 2.0.0 then gives the row with the NULL one time in ten.
     "runs": "SELECT * FROM {runs}"
     " QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY finished IS NULL) = 1",
-    "documents": "SELECT * FROM {documents}"
+    # Older files lack the columns of facts.
+    "documents": "SELECT * FROM (SELECT * FROM {documents} UNION ALL BY NAME SELECT {nulls} WHERE false)"
     " QUALIFY row_number() OVER (PARTITION BY document ORDER BY run_id DESC) = 1",
     # The present quarantine: no later run has written or judged these documents.
     "quarantine": "SELECT run_id, path, code, detail, pointers, document, schema_name, schema_fingerprint,"
@@ -66,6 +70,12 @@ _VIEWS = {
     " SELECT []::VARCHAR[] AS flags, 0.0::DOUBLE AS row_confidence WHERE false) AS f"
     " SEMI JOIN (SELECT document, schema_fingerprint, max(run_id) AS run_id FROM outcomes"
     " WHERE outcome = 'written' GROUP BY ALL) AS latest USING (document, schema_fingerprint, run_id)",
+    # The results for the record that counts, in quarantine too.
+    "checks": "SELECT c.document, path, c.schema_name, check_name, holds, outcome, run_id, schema_fingerprint,"
+    " c.engine_fingerprint FROM {checks} AS c JOIN (SELECT document, schema_fingerprint, run_id, path, outcome"
+    " FROM outcomes WHERE outcome <> 'skipped' AND document IS NOT NULL QUALIFY row_number() OVER"
+    " (PARTITION BY document, schema_fingerprint ORDER BY run_id DESC) = 1) AS o"
+    " USING (document, schema_fingerprint, run_id)",
     "lists": "SELECT path, f.document, f.schema_name, pointer, field, value_json::BIGINT AS items, f.confidence,"
     " row_confidence, f.run_id, f.schema_fingerprint, f.engine_fingerprint FROM fields AS f"
     " LEFT JOIN (SELECT path, document, schema_fingerprint, run_id FROM records)"
@@ -80,6 +90,11 @@ _NO_RECORDS = (
     "SELECT ''::VARCHAR AS path, ''::VARCHAR AS document, 0.0::DOUBLE AS confidence, []::VARCHAR[] AS flags,"
     " ''::VARCHAR AS run_id, ''::VARCHAR AS schema_name, ''::VARCHAR AS schema_fingerprint,"
     " ''::VARCHAR AS engine_fingerprint, ''::VARCHAR AS record_json WHERE false"
+)
+# Folders without a schema that has checks hold no file of them.
+_NO_CHECKS = (
+    "(SELECT ''::VARCHAR AS document, ''::VARCHAR AS schema_name, ''::VARCHAR AS check_name, true AS holds,"
+    " ''::VARCHAR AS run_id, ''::VARCHAR AS schema_fingerprint, ''::VARCHAR AS engine_fingerprint WHERE false)"
 )
 _SNAPSHOT = "SELECT {number} AS batch, {folder} AS folder"
 
@@ -97,7 +112,7 @@ def publish(out: Path) -> None:
 
     def build(temporary: Path) -> None:
         temporary.unlink(missing_ok=True)  # DuckDB would open the file of a dead process with the same id
-        with duckdb.connect(str(temporary), config=OFFLINE) as connection:
+        with duckdb.connect(str(temporary), config=OFFLINE | _READABLE) as connection:
             define_views(connection, out, committed)
 
     with failures(f"{out}: the snapshot could not be published"):
@@ -144,7 +159,8 @@ def define_views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Se
         )
         or _NO_RECORDS
     )
-    for name, query in _VIEWS.items():
+    sources["nulls"] = ", ".join(f"CAST(NULL AS {sql_type(f.type)}) AS {quoted(f.name)}" for f in DOCUMENTS)
+    for name, query in VIEWS.items():
         connection.execute(f"CREATE VIEW {quoted(name)} AS {query.format_map(sources)}")
     shown = [entry for entry in committed if entry.schema_fingerprint in data]
     names = view_names(shown, reserved_words(connection))
@@ -162,6 +178,8 @@ def define_views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Se
 
 def _source(out: Path, committed: Sequence[Manifest], table: str) -> str:
     paths = [str(out / file.path) for entry in committed for file in entry.files if file.table == table]
+    if table == "checks" and not paths:
+        return _NO_CHECKS
     return f"read_parquet([{', '.join(map(literal, paths))}], union_by_name = true)"
 
 
@@ -233,4 +251,4 @@ def reserved_words(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
     """Returns the names, in lower case, that no view of records may have."""
     query = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
     words = {row[0] for row in connection.execute(query).fetchall()}
-    return frozenset(words | {*_VIEWS, "_snapshot"})
+    return frozenset(words | {*VIEWS, "_snapshot"})

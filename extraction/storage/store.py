@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -34,6 +35,10 @@ KEEP_REPLACED = timedelta(days=1)
 
 #: The code of documents whose model behind a server could not be reached, which says nothing about the documents.
 UNAVAILABLE = "unavailable"
+#: The code of documents that a routing sent to no schema.
+OTHER_KIND = "other_kind"
+#: The argument of a run that names its routing.
+ROUTING = "routing"
 
 
 class Store:
@@ -107,7 +112,7 @@ class Store:
 
     def committed(self) -> list[Manifest]:
         """Returns the commits that count, in order."""
-        return [self._manifests[number] for number in sorted(self._manifests)]
+        return manifests.live(self._manifests.values())
 
     def check_united(self, source: SchemaSource, compiled: CompiledSchema) -> None:
         """Raises NotUnited if another version's records and those of this schema do not fit one table.
@@ -143,6 +148,33 @@ class Store:
             found = zip(rows["document"].to_pylist(), rows["code"].to_pylist(), strict=True)
             done.update(digest for digest, code in found if digest is not None and code != UNAVAILABLE)
         return done
+
+    def routed(self, routing: str) -> tuple[dict[str, set[str]], set[str]]:
+        """Returns the documents that runs with this routing sent to each schema (its fingerprint), and to none."""
+        runs: set[str] = set()
+        for path in self.files("runs"):
+            with reading(path):
+                rows = pq.read_table(path, columns=["run_id", "arguments"])
+            runs |= {
+                run_id
+                for run_id, arguments in zip(*(column.to_pylist() for column in rows.columns), strict=True)
+                if json.loads(arguments or "{}").get(ROUTING) == routing
+            }
+        placed: dict[str, set[str]] = {}
+        nowhere: set[str] = set()
+        for path in self.files("outcomes") if runs else ():
+            with reading(path):
+                rows = pq.read_table(
+                    path,
+                    columns=["document", "outcome", "code", "schema_fingerprint"],
+                    filters=[("run_id", "in", runs), ("document", "!=", "")],
+                )
+            for row in rows.to_pylist():
+                if row["code"] == OTHER_KIND:
+                    nowhere.add(row["document"])
+                elif row["outcome"] != "skipped" or row["code"] == "done":
+                    placed.setdefault(row["schema_fingerprint"], set()).add(row["document"])
+        return placed, nowhere
 
     def digests(self, prefixes: Sequence[str]) -> dict[str, str]:
         """Returns the digests of paths with these prefixes from any run, under any schema."""
@@ -200,6 +232,12 @@ class Store:
         """Writes and commits a batch that replaces others; `make` gets its number."""
         with self.mutex, reading(self.out):
             self._commit(make(self._take_number()))
+
+    def remove_replaced(self) -> None:
+        """Removes all replaced batches now; a reader that has an older snapshot open has to open a new one."""
+        with self.mutex, failures(f"{self.out}: could not remove replaced batches"):
+            for entry in manifests.replaced(manifests.read_all(self.out)):
+                manifests.remove(self.out, entry)
 
     def publish_within(self, seconds: float) -> None:
         """Publishes all commits within so many seconds, and no more often than that.

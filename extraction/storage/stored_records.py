@@ -19,6 +19,7 @@ from cinnabar.extraction.storage.names import quoted
 from cinnabar.extraction.storage.reading import connect, question
 from cinnabar.extraction.storage.records import LeafRow, Record
 from cinnabar.extraction.storage.snapshot import view_of
+from cinnabar.extraction.storage.spelling import Spelling
 from cinnabar.extraction.storage.tables import LIST
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import UsageError
@@ -114,7 +115,7 @@ def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
             values.append(chosen.source)
         else:
             wanted.append(f"starts_with(r.path, ?) AND regexp_full_match(r.path[length(?) + 1:], {_WITHIN})")
-            values += [_plain(chosen.source)] * 2
+            values += [_plain(chosen.source, out)] * 2
     if chosen.below is not None:
         wanted.append(
             "EXISTS (FROM fields AS f WHERE f.document = r.document AND f.run_id = r.run_id"
@@ -142,11 +143,11 @@ def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
     ]
 
 
-def _plain(source: str) -> str:
+def _plain(source: str, out: Path) -> str:
     """Returns a path or an address as the prefix of its documents' paths."""
     if is_address(source) and parse_mail_path(source) is None:
         return str(parse_address(source))
-    return source.removeprefix("./").rstrip("/")
+    return Spelling.of(out)(source)
 
 
 def names(out: Path) -> list[str]:
@@ -208,7 +209,7 @@ def _stored(text: str, confidence: float, flags: list[str], leaves: Sequence[dic
         place = _row(leaf["pointer"], value)
         if place and leaf["row_confidence"] is not None:
             rows[place] = leaf["row_confidence"]
-    record = Record(text, tuple(map(_leaf, leaves)), confidence, tuple(flags or ()), rows, lists)
+    record = Record(text, tuple(map(_leaf, leaves)), confidence, tuple(flags or ()), rows, lists=lists)
     return Stored(record, {leaf["pointer"]: leaf["field"] for leaf in leaves})
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -13,6 +15,7 @@ import pyarrow as pa
 
 from cinnabar.extraction.storage.records import LeafRow, Outcome, Record
 from cinnabar.schemas.arrow import arrow_value
+from cinnabar.schemas.facts import FACTS, FactKind, FactValue, column_of
 from cinnabar.schemas.pointers import unescape
 
 _TEXTS = pa.list_(pa.string())
@@ -60,6 +63,14 @@ FIELDS = _columns(
         ("engine_fingerprint", pa.string()),
     ]
 )
+_FACT_TYPES: dict[FactKind, pa.DataType] = {
+    "text": pa.string(),
+    "texts": _TEXTS,
+    "integer": pa.int64(),
+    "integers": pa.list_(pa.int64()),
+    "moment": pa.timestamp("us", tz="UTC"),
+}
+_FACT_COLUMNS = {name: column_of(name) for name in FACTS if column_of(name) != "size"}
 DOCUMENTS = _columns(
     [
         ("document", pa.string()),
@@ -71,6 +82,7 @@ DOCUMENTS = _columns(
         ("characters", pa.int64()),
         ("flags", _TEXTS),
         ("run_id", pa.string()),
+        *((column, _FACT_TYPES[FACTS[name].kind]) for name, column in _FACT_COLUMNS.items()),
     ]
 )
 OUTCOMES = _columns(
@@ -87,6 +99,17 @@ OUTCOMES = _columns(
         ("schema_fingerprint", pa.string()),
         ("engine_fingerprint", pa.string()),
         ("record_json", pa.string()),
+    ]
+)
+CHECKS = _columns(
+    [
+        ("document", pa.string()),
+        ("schema_name", pa.string()),
+        ("check_name", pa.string()),
+        ("holds", pa.bool_()),
+        ("run_id", pa.string()),
+        ("schema_fingerprint", pa.string()),
+        ("engine_fingerprint", pa.string()),
     ]
 )
 RUNS = _columns(
@@ -237,6 +260,25 @@ def _field_row(leaf: LeafRow, record: Record, value: Any, digest: str, key: Key)
     }
 
 
+def check_rows(outcomes: Iterable[Outcome], key: Key) -> pa.Table:
+    """Returns a row for each check of each record, rejected ones too; NULL if a check does not apply."""
+    rows = [
+        {
+            "document": outcome.digest,
+            "schema_name": key.schema_name,
+            "check_name": name,
+            "holds": holds,
+            "run_id": key.run_id,
+            "schema_fingerprint": key.schema_fingerprint,
+            "engine_fingerprint": key.engine_fingerprint,
+        }
+        for outcome in outcomes
+        if outcome.record is not None
+        for name, holds in outcome.record.checks.items()
+    ]
+    return pa.Table.from_pylist(rows, CHECKS)
+
+
 def field_of(pointer: str, record: Any) -> str:
     """Returns the pointer with `*` for each index into an array of the record: `/lines/*/n` for `/lines/3/n`."""
     steps = []
@@ -267,8 +309,21 @@ def document_rows(outcomes: Iterable[Outcome], key: Key) -> pa.Table:
                 "characters": info.characters,
                 "flags": list(info.flags),
                 "run_id": key.run_id,
+                **{column: _fact(name, info.facts.get(name)) for name, column in _FACT_COLUMNS.items()},
             }
     return pa.Table.from_pylist(list(rows.values()), DOCUMENTS)
+
+
+def _fact(name: str, value: FactValue | None) -> Any:
+    """Returns the value of a fact's column."""
+    if value is None:
+        return None
+    if FACTS[name].kind == "moment":
+        # Near the ends of Python's calendar there is no such time in UTC.
+        with suppress(OverflowError):
+            return datetime.fromisoformat(str(value)).astimezone(UTC)
+        return None
+    return list(value) if isinstance(value, tuple) else value
 
 
 def outcome_rows(outcomes: Sequence[Outcome], key: Key) -> pa.Table:

@@ -24,6 +24,7 @@ from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.reading.metaschema import fingerprint
 from cinnabar.schemas.texts import read_schema
+from cinnabar.schemas.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,8 @@ def _check_file(out: Path, entry: Manifest, file: StoredFile) -> FileProblem | N
     except (OSError, pa.ArrowException) as error:
         return FileProblem(entry.number, file.path, f"not a Parquet file: {error}")
     if rows != file.rows:
-        return FileProblem(entry.number, file.path, f"it has {rows} rows, but was committed with {file.rows}")
+        told = f"it has {counted(rows, 'row')}, but was committed with {file.rows:,}"
+        return FileProblem(entry.number, file.path, told)
     return None
 
 

@@ -16,6 +16,7 @@ import typer
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.flows.cli.options import AsJson, DeviceOption, FromOption, RayOption, run_options
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.wording import counted
 
 if TYPE_CHECKING:
     from cinnabar.extraction.backfill.estimate import BackfillEstimate
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 NAMED = 20
 
 
-@run_options("effort", "on_missing", "limit", "workers", "retry_quarantined")
+@run_options("effort", "on_missing", "on_check", "limit", "max_tokens", "max_seconds", "workers", "retry_quarantined")
 def backfill(
     schema: Annotated[
         str,
@@ -114,7 +115,7 @@ def backfill(
     lying = located(others or [])
     with (
         joined(ray, filler) as cluster,
-        Bar() as bar,
+        Bar(out=out) as bar,
         Backfill(version, out, filler, chosen, options, bar, lying) as begun,
     ):
         found = begun.estimate()
@@ -160,8 +161,9 @@ def _tell(found: BackfillEstimate, name: str, there: list[str]) -> None:
     dropped = f"; dropped: {', '.join(found.dropped)}" if found.dropped else ""
     print(harmless(f"{name}: to be filled: {asked}{dropped}"))
     print(
-        f"{found.documents} documents, about {found.tokens:,} tokens and {found.seconds:,.1f} seconds"
-        f" (from a sample of {found.sampled}); {found.done} done before, {found.lost} gone or changed"
+        f"{counted(found.documents, 'document')}, about {counted(found.tokens, 'token')} and"
+        f" {found.seconds:,.1f} seconds (from a sample of {found.sampled});"
+        f" {found.done} done before, {found.lost} gone or changed"
     )
 
 

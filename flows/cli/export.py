@@ -10,6 +10,7 @@ import typer
 
 from cinnabar.flows.cli.results import Out
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.wording import counted
 
 
 def export(
@@ -24,30 +25,38 @@ def export(
     ] = None,
     form: Annotated[
         str | None,
-        typer.Option("--format", metavar="F", help="csv, jsonl or parquet; by default the ending of FILE."),
+        typer.Option("--format", metavar="F", help="csv, json, jsonl, parquet or xlsx; by default the ending of FILE."),
     ] = None,
     formulas: Annotated[
         bool, typer.Option("--formulas", help="In CSV, leave texts that a spreadsheet would run as formulas.")
     ] = False,
+    record_json: Annotated[
+        bool, typer.Option("--record-json", help="In CSV and Excel, with each record as JSON in a column.")
+    ] = False,
 ) -> None:
-    """Write a view, or the answer to a query, as CSV, JSON Lines or Parquet.
+    """Write a view, or the answer to a query, as CSV, JSON, JSON Lines, Excel or Parquet.
 
     In CSV a text that a spreadsheet would run as a formula gets an apostrophe before it; numbers do not change.
+    In Excel texts are texts; limits of Excel that change a cell are told.
 
     \b
     Examples:
       cinnabar export invoice --out tables --to invoices.csv
+      cinnabar export invoice --out tables --to invoices.xlsx
       cinnabar export fields --out tables --to fields.parquet
       cinnabar export --sql "select path, gross_total from invoice" --format jsonl --out tables
     """
     from cinnabar.extraction.storage.exporting import export as write
     from cinnabar.extraction.storage.exporting import format_of
-    from cinnabar.flows.cli.console import counted
 
     if (view is None) == (sql is None):
         raise UsageError("expected the name of a view, or --sql with a query")
     chosen = format_of(to, form)
     target = sys.stdout.buffer if to is None else to
-    rows = write(out, view or sql or "", chosen, target, sql=sql is not None, formulas=formulas)
+    done = write(
+        out, view or sql or "", chosen, target, sql=sql is not None, formulas=formulas, record_json=record_json
+    )
+    for note in done.notes:
+        print(f"cinnabar: {note}", file=sys.stderr)
     if to is not None:
-        print(f"{counted(rows, 'row')}: {to}")
+        print(f"{counted(done.rows, 'row')}: {to}")

@@ -23,7 +23,7 @@ from cinnabar.flows.cli.options import (
     OutOption,
     PricesOption,
     RayOption,
-    SchemaOption,
+    SchemasOption,
     run_options,
 )
 from cinnabar.schemas.errors import UsageError
@@ -38,13 +38,20 @@ if TYPE_CHECKING:
 @run_options(*(name for name in RunOptions.model_fields if name != "batch"))
 def extract(
     paths: Documents,
-    schema: SchemaOption,
+    schema: SchemasOption,
     out: OutOption,
     model: ModelOption = "default",
     device: DeviceOption = "auto",
     max_error_rate: Annotated[
         float | None,
         typer.Option(metavar="SHARE", help="Exit status 3 if a larger share of the documents read is in quarantine."),
+    ] = None,
+    route: Annotated[
+        bool, typer.Option("--route", help="Read each document with the one schema that fits it, or with none.")
+    ] = False,
+    related: Annotated[
+        float | None,
+        typer.Option(metavar="P", help="Skip documents that are of the schema's kind with a probability below P."),
     ] = None,
     base_url: BaseUrl = None,
     budget: Annotated[
@@ -90,21 +97,30 @@ def extract(
       cinnabar extract mails --schema receipt --out tables --model mercury-2 --budget 5.00
       cinnabar extract mails --schema receipt --out tables --escalate-to mercury-2 --below 0.8
       cinnabar extract mails --schema receipt --out tables --ray auto
+      cinnabar extract inbox --schema invoice --schema receipt.json --route --out tables
+      cinnabar extract inbox --schema invoice --related 0.5 --out tables
 
     The default model runs on this machine, and so does a language model in a folder. With mercury-2 and
     openai:NAME the command sends the documents to a server; it reads the key from INCEPTION_API_KEY or
     OPENAI_API_KEY.
 
     With --json the object has inputs, written, quarantined, skipped, seconds, schema, steps (the number of
-    denoising steps over all documents read) and usage (requests, tokens and cost of a server, or null).
+    denoising steps over all documents read), usage (requests, tokens and cost of a server, or null), skips
+    (skipped inputs by reason) and, with --route or --related, routed (the counts of each schema) and routing_ms.
     """
+    from cinnabar.extraction.records.checks.checks import Checks
     from cinnabar.extraction.records.validation import Validator
+    from cinnabar.extraction.routing.routing import routing_of
     from cinnabar.schemas import compile_schema, load_schema
 
     # Refuses an unusable schema before it reads the weights or imports anything large.
-    source = load_schema(schema)
-    _ = compile_schema(source.schema).form
-    Validator(source)
+    sources = [load_schema(one) for one in schema]
+    for source in sources:
+        compiled = compile_schema(source.schema)
+        _ = compiled.form
+        Validator(source)
+        Checks(source, compiled)
+    routing = routing_of(sources, route, related, model)
 
     from cinnabar.engine.models.remote.serving import is_plain
     from cinnabar.extraction.cluster.connection import joined
@@ -137,22 +153,26 @@ def extract(
         if flow:
             flow_options: dict[str, Any] = {"model": model, "device": device, "escalate_to": escalate_to, "ray": ray}
             flow_options |= {} if below is None else {"below": below}
-            _check_flow(locations, source, out, ray, chosen, escalation)
-            summary = _through_prefect(paths, schema, out, server, options.model_dump() | flow_options)
+            flow_options |= {} if related is None else {"related": related}
+            _check_flow(locations, sources, out, ray, chosen, escalation)
+            named: str | list[str] = schema if route else schema[0]
+            summary = _through_prefect(paths, named, out, server, options.model_dump() | flow_options)
         else:
-            with joined(ray, chosen, escalation) as cluster, Bar() as bar:
-                summary = extract_documents(locations, source, out, chosen, options, bar, escalation, cluster)
+            with joined(ray, chosen, escalation) as cluster, Bar(out=out) as bar:
+                summary = extract_documents(
+                    locations, sources[0], out, chosen, options, bar, escalation, cluster, routing
+                )
     if as_json:
         print(json.dumps(asdict(summary) | {"out": str(out)}))
     else:
-        print_report(summary, source, out)
+        print_report(summary, sources, out)
     read = summary.written + summary.quarantined
     return 3 if max_error_rate is not None and summary.quarantined > max_error_rate * read else 0
 
 
 def _check_flow(
     locations: Sequence[Location],
-    source: SchemaSource,
+    sources: Sequence[SchemaSource],
     out: Path,
     ray: str | None,
     model: Source,
@@ -171,11 +191,12 @@ def _check_flow(
     with ExitStack() as connections:
         gather(locations, out, connections)
     with Store.open(out) as store:
-        store.check_united(source, compile_schema(source.schema))
+        for source in sources:
+            store.check_united(source, compile_schema(source.schema))
 
 
 def _through_prefect(
-    paths: list[str], schema: str, out: Path, server: dict[str, Any], parameters: dict[str, Any]
+    paths: list[str], schema: str | list[str], out: Path, server: dict[str, Any], parameters: dict[str, Any]
 ) -> Summary:
     """Runs the flow, with the configured Prefect server or a temporary one."""
     from cinnabar.extraction.batched_run import Summary

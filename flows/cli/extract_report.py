@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.flows.cli.remote import spent
+from cinnabar.schemas.wording import counted
 
 if TYPE_CHECKING:
     from cinnabar.extraction.batched_run import Summary
@@ -17,33 +19,60 @@ if TYPE_CHECKING:
 _PREVIEW_ROWS, _PREVIEW_COLUMNS = 5, 6
 
 
-def print_report(summary: Summary, source: SchemaSource, out: Path) -> None:
-    """Prints the counts of a run, the cost of a server, and a preview of the records."""
-    from cinnabar.flows.cli.console import short, standard_output, table
+def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -> None:
+    """Prints the counts of a run, the cost of a server, and a preview of the records of each schema."""
+    from cinnabar.flows.cli.console import short, speed, standard_output, table
 
     console = standard_output()
     reasons = ", ".join(f"{code} {count}" for code, count in summary.reasons.items())
-    rate = (summary.written + summary.quarantined) / max(summary.seconds, 1e-3)
+    read = summary.written + summary.quarantined
+    rate = speed(read, max(summary.seconds, 1e-3))
+    told = f"{rate}, {counted(summary.steps, 'denoising step')}" if read else ""
     left = summary.usage["left"] if summary.usage else 0
+    other = summary.skips.get("other_kind", 0)
     again = "done before, or the same bytes as another input; --retry-quarantined reads quarantine again"
-    before = again if summary.skipped > left else ""
+    before = again if summary.skipped > left + other else ""
+    if other:
+        before += f"{'; ' if before else ''}{other} of another kind (other_kind in outcomes)"
     if left:
         why = (summary.usage or {}).get("stopped")
         before += f"{'; ' if before else ''}{left} left for lack of budget{f': {why}' if why else ''}"
-    rows = [
+    rows: list[tuple[str, object, str]] = [
         ("inputs", summary.inputs, ""),
         ("written", summary.written, ""),
         ("quarantined", summary.quarantined, reasons),
         ("skipped", summary.skipped, before),
-        ("seconds", summary.seconds, f"{rate:.1f} documents/s, {summary.steps} denoising steps"),
+        ("seconds", summary.seconds, told),
     ]
+    if summary.routing_ms is not None:
+        rows.append(("routing", f"{summary.routing_ms:g} ms", "to choose the schema of a document"))
     console.print(table(("", summary.schema, ""), [*rows, *spent(summary.usage or {})]))
-    columns, records, more = _preview(source, out)
-    if records:
-        shown = [[path, *map(short, values)] for path, *values in records]
-        title = f"{len(records)} of the records" + (f"; {more} more fields each" if more else "")
-        console.print(table(("document", *columns), shown, title))
+    if summary.routed and len(summary.routed) > 1:
+        counts = ("schema", "written", "quarantined", "skipped")
+        console.print(table(counts, [[part[name] for name in counts] for part in summary.routed]))
+    for source in sources:
+        columns, records, more = _preview(source, out)
+        if records:
+            shown = [[path, *map(short, values)] for path, *values in records]
+            of = f" of {source.name}" if len(sources) > 1 else ""
+            title = f"{len(records)} of the records{of}" + (f"; {counted(more, 'more field')} each" if more else "")
+            console.print(table(("document", *columns), shown, title))
+    runs = [part["run_id"] for part in summary.routed or ()] or [summary.run_id]
+    failing = sum(_failing(run_id, out) for run_id in runs)
+    if failing:
+        console.print(f"Records that fail a check of the schema: {failing} (cinnabar checks --out {out})")
+    if not summary.inputs:
+        console.print("Nothing to do: there is no file to read (hidden ones do not count).")
     console.print(f"Results: {out} (cinnabar sql, cinnabar show, or {out / 'cinnabar.duckdb'} in DuckDB)")
+
+
+def _failing(run_id: str, out: Path) -> int:
+    """Returns the number of records of this run that fail a check."""
+    from cinnabar.extraction.storage.reading import connect
+
+    sql = "SELECT count(DISTINCT document) FROM checks WHERE run_id = ? AND NOT holds"
+    with connect(out) as connection:
+        return int((connection.execute(sql, [run_id]).fetchone() or (0,))[0])
 
 
 def _preview(source: SchemaSource, out: Path) -> tuple[list[str], list[list[Any]], int]:

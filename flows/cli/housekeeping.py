@@ -10,6 +10,7 @@ import typer
 
 from cinnabar.flows.cli.options import AsJson
 from cinnabar.flows.cli.results import Out
+from cinnabar.schemas.wording import counted
 
 
 def runs(
@@ -69,7 +70,7 @@ def status(out: Out, as_json: AsJson = False) -> None:
         ("documents", found.documents, ""),
         *((f"records of {name}", count, "") for name, count in found.records.items()),
         ("quarantine", sum(found.quarantined.values()), _counts(found.quarantined)),
-        ("files", found.files, f"{_size(found.bytes)} in {found.batches} batches"),
+        ("files", found.files, f"{_size(found.bytes)} in {counted(found.batches, 'batch', 'batches')}"),
         ("to be removed", "", f"{_size(found.replaced)} of batches that were merged"),
         ("a run is going", "yes" if found.writing else "no", ""),
         ("snapshot", "" if found.snapshot else "behind", "" if found.snapshot else "the next run renews it"),
@@ -90,8 +91,11 @@ def compact(out: Out, as_json: AsJson = False) -> None:
     if as_json:
         print(json.dumps(asdict(found)))
         return
-    print(f"{found.batches_before} batches are {found.batches}, {found.files_before} files {found.files},")
-    print(f"{_size(found.bytes_before)} are {_size(found.bytes)}; the old files go after a day")
+    if (found.batches_before, found.files_before) == (found.batches, found.files):
+        print(f"nothing to merge: {counted(found.batches, 'batch', 'batches')}, {counted(found.files, 'file')}")
+        return
+    print(f"before: {_told(found.batches_before, found.files_before, found.bytes_before)}")
+    print(f"now: {_told(found.batches, found.files, found.bytes)}; the old files go after a day")
 
 
 def verify(
@@ -110,7 +114,7 @@ def verify(
       cinnabar verify --out tables --clean
     """
     from cinnabar.extraction.storage.verification import verify as check
-    from cinnabar.flows.cli.console import counted, harmless
+    from cinnabar.flows.cli.console import harmless
 
     found = check(out, clean)
     if as_json:
@@ -133,6 +137,10 @@ def verify(
 
 def _counts(counts: dict[str, Any]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
+def _told(batches: int, files: int, size: int) -> str:
+    return f"{counted(batches, 'batch', 'batches')}, {counted(files, 'file')}, {_size(size)}"
 
 
 def _size(count: int) -> str:

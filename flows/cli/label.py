@@ -13,12 +13,13 @@ import typer
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.flows.cli.options import AsJson, DeviceOption, SchemaOption, run_options
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.wording import counted
 
 # The default number of documents to draft, and the fewest that training takes.
 _DOCUMENTS, _FEWEST = 30, 10
 
 
-@run_options("effort")
+@run_options("effort", "max_tokens", "max_seconds")
 def label(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders to draw from.")],
     schema: SchemaOption,
@@ -47,7 +48,7 @@ def label(
     from cinnabar.extraction.sources import model_source
     from cinnabar.schemas import compile_schema, load_schema
 
-    effort = RunOptions(**said).effort
+    options = RunOptions(**said)
     source = load_schema(schema)
     _ = compile_schema(source.schema).form
     if is_remote(model):
@@ -57,7 +58,7 @@ def label(
     from cinnabar.flows.cli.console import Bar, harmless
 
     with Bar() as bar:
-        done = draft(paths, source, out, drafting.filler(effort, None), documents, bar)
+        done = draft(paths, source, out, drafting.filler(options.effort, None), documents, bar, options)
     if as_json:
         print(json.dumps(asdict(done) | {"out": str(out)}))
         return
@@ -65,11 +66,12 @@ def label(
         print(harmless(f"cinnabar: {file}: {reason}"), file=sys.stderr)
     if not done.documents:
         print(
-            f"nothing new to draft: {done.before} documents were drafted before, {len(done.unread)} not read"
+            f"nothing new to draft: {counted(done.before, 'document')} drafted before, {len(done.unread)} not read"
         )
         return
     print(
-        f"{done.documents} drafts in {out / 'drafts'}; {done.doubts} of {done.fields} fields deserve a look"
+        f"{counted(done.documents, 'draft')} in {out / 'drafts'};"
+        f" {done.doubts} of {counted(done.fields, 'field')} to look at"
     )
     print(f'correct "truth", set "checked": true in each, then: cinnabar truth {out}')
 
@@ -99,7 +101,8 @@ def truth(
     if as_json:
         return
     print(
-        f"{done.taken} drafts taken, {len(done.waiting)} not checked yet; {done.lines} documents have a truth"
+        f"{counted(done.taken, 'draft')} taken, {len(done.waiting)} not checked yet;"
+        f" {counted(done.lines, 'document')} with a truth"
     )
     if done.waiting:
         print(f"next: {folder / done.waiting[0]}")

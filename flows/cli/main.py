@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
@@ -20,16 +23,19 @@ from typer.exceptions import TyperException
 from cinnabar.flows.cli import (
     backfill,
     calibrate,
+    checks,
     evaluate,
     export,
     extract,
     flows,
+    forget,
     housekeeping,
     label,
     model,
     quarantine,
     results,
     schema,
+    text,
     train,
 )
 from cinnabar.flows.cli.console import harmless
@@ -48,13 +54,16 @@ app = typer.Typer(
 )
 app.command("extract", short_help="Read documents into tables.")(extract.extract)
 app.command("backfill", short_help="Bring records to a new version of a schema.")(backfill.backfill)
+app.command("text", short_help="Show what the parser reads from a file.")(text.text)
 app.command("sql", short_help="Query the results.")(results.sql)
 app.command("show", short_help="Show a record with its evidence.")(results.show)
-app.command("export", short_help="Write results as CSV, JSON Lines or Parquet.")(export.export)
+app.command("checks", short_help="List the checks between fields that fail.")(checks.checks)
+app.command("export", short_help="Write results as CSV, JSON, Excel or Parquet.")(export.export)
 app.command("runs", short_help="List runs.")(housekeeping.runs)
 app.command("status", short_help="Show the content of a folder.")(housekeeping.status)
 app.command("compact", short_help="Merge small files into large ones.")(housekeeping.compact)
 app.command("verify", short_help="Check files, checksums and records.")(housekeeping.verify)
+app.command("forget", short_help="Remove all that is stored of a document.")(forget.forget)
 app.add_typer(flows.flows_app, name="flows")
 app.add_typer(quarantine.quarantine_app, name="quarantine")
 app.add_typer(schema.schema_app, name="schema")
@@ -66,8 +75,19 @@ app.command("train", short_help="Train a model on labelled documents.")(train.tr
 app.command("calibrate", short_help="Fit a model's confidence on labelled documents.")(calibrate.calibrate)
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"cinnabar {version('cinnabar-extract')}")
+        raise typer.Exit
+
+
 @app.callback(invoke_without_command=True)
-def start(context: typer.Context) -> None:
+def start(
+    context: typer.Context,
+    _: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
     """Folders of PDFs and e-mails into tables, with the evidence behind every value."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
@@ -105,7 +125,12 @@ def _fail(status: int, message: str) -> int:
 
 
 def main() -> None:
-    """Runs the command with the arguments of the process; the entry point."""
+    """Runs the command with the arguments of the process; the entry point.
+
+    SIGTERM ends it like SIGINT: the run says what it has committed.
+    """
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(run(sys.argv[1:]))
 
 

@@ -13,6 +13,7 @@ import typer
 from cinnabar.extraction.run_options import Device
 from cinnabar.flows.cli.options import AsJson, DeviceOption, run_options
 from cinnabar.schemas.errors import ModelError
+from cinnabar.schemas.wording import counted
 
 if TYPE_CHECKING:
     from cinnabar.extraction.quality.evaluation import EvaluationSet
@@ -134,7 +135,8 @@ def fetch_model(
 
     folder = out or Path("models") / name.rpartition("/")[2]
     done = fetch_checkpoint(name, folder, revision)
-    print(f"written: {done.folder}: {done.files} files, {done.size / 1e9:.2f} GB, commit {done.revision[:12]}")
+    size = f"{counted(done.files, 'file')}, {done.size / 1e9:.2f} GB"
+    print(f"written: {done.folder}: {size}, commit {done.revision[:12]}")
 
 
 def _show(facts: Mapping[str, Any]) -> None:

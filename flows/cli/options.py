@@ -18,6 +18,8 @@ _METAVARS = {
     "min_confidence": "P",
     "limit": "N",
     "context": "TOKENS",
+    "max_tokens": "N",
+    "max_seconds": "S",
     "workers": "N",
     "batch": "N",
 }
@@ -27,6 +29,12 @@ Documents = Annotated[
 ]
 SchemaOption = Annotated[
     str, typer.Option(metavar="S", help="A name of the library, a JSON Schema file, or module:Class.")
+]
+SchemasOption = Annotated[
+    list[str],
+    typer.Option(
+        metavar="S", help="A name of the library, a JSON Schema file, or module:Class; several with --route."
+    ),
 ]
 OutOption = Annotated[Path, typer.Option(metavar="DIR", help="The folder for the results.")]
 ModelOption = Annotated[

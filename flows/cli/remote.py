@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from cinnabar.schemas.wording import counted
+
 
 def spent(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
     """Returns the usage of a model behind a server, and the escalated fields, as rows of the report."""
@@ -33,5 +35,5 @@ def spent(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
 def _escalated(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
     if "escalated_documents" not in usage:
         return []
-    fields = f"{usage['escalated_fields']} fields were escalated to {usage['model']}"
+    fields = f"{counted(usage['escalated_fields'], 'field')} escalated to {usage['model']}"
     return [("escalated", usage["escalated_documents"], fields)]

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cinnabar.schemas.wording import counted
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -34,7 +36,7 @@ def sql(
     """
     from cinnabar.extraction.storage.reading import distinct
     from cinnabar.extraction.storage.reading import query as ask
-    from cinnabar.flows.cli.console import counted, standard_output, table
+    from cinnabar.flows.cli.console import standard_output, table
 
     answer = ask(out, query)
     if as_json:

@@ -2,18 +2,51 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated
 
 import typer
 
-schema_app = typer.Typer(help="Check schemas.")
+from cinnabar.flows.cli.options import AsJson
+
+schema_app = typer.Typer(help="List and check schemas.")
 
 
 @schema_app.callback(invoke_without_command=True)
 def schema_group(context: typer.Context) -> None:
-    """Check schemas."""
+    """List and check schemas."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+
+
+@schema_app.command("list")
+def list_schemas(as_json: AsJson = False) -> None:
+    """List the schemas of the library, with their fields.
+
+    \b
+    Examples:
+      cinnabar schema list
+      cinnabar schema list --json
+    """
+    from cinnabar.flows.cli.console import standard_output, table
+    from cinnabar.schemas import load_schema
+    from cinnabar.schemas.library import LIBRARY
+
+    sources = [load_schema(name).schema for name in LIBRARY]
+    found = [
+        {
+            "name": name,
+            "description": str(schema.get("description", "")),
+            "fields": list(schema.get("properties", {})),
+        }
+        for name, schema in zip(LIBRARY, sources, strict=True)
+        if isinstance(schema, dict)
+    ]
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False))
+        return
+    rows = [(one["name"], one["description"], ", ".join(one["fields"])) for one in found]
+    standard_output().print(table(("name", "for", "fields"), rows))
 
 
 @schema_app.command("check")
@@ -24,6 +57,8 @@ def check_schema(
 ) -> None:
     """Show the form of a schema, the constraint of each place, and the parts that the form leaves out.
 
+    The last rows propose fields that could be facts of the document, by their names and types.
+
     Exit status 2, with the JSON pointer of the keyword and the reason, if the schema cannot be enforced or no
     record meets it.
 
@@ -32,7 +67,10 @@ def check_schema(
       cinnabar schema check invoice
       cinnabar schema check delivery.json
     """
+    from cinnabar.engine.choices import ways_of_choices
+    from cinnabar.extraction.records.checks.checks import KEYWORD, Checks
     from cinnabar.extraction.records.validation import Validator
+    from cinnabar.extraction.routing.kinds import kind_of
     from cinnabar.flows.cli.console import standard_output, table
     from cinnabar.schemas import compile_schema, load_schema
     from cinnabar.schemas.describe import describe
@@ -40,5 +78,14 @@ def check_schema(
     source = load_schema(schema)
     compiled = compile_schema(source.schema)
     Validator(source)
+    checks = Checks(source, compiled)
     rows = [(row.pointer, row.values, row.enforced) for row in describe(compiled, source)]
-    standard_output().print(table(("place", "values", "enforced"), rows))
+    described = isinstance(source.schema, dict) and source.schema.get("description")
+    compared = kind_of(source).heading if described else "nothing: it needs a description at /description"
+    rows.insert(2, ("", "--route and --related compare", compared))
+    rows += [(f"/{KEYWORD}/{one.name}", one.expression, f"checked: {', '.join(one.places)}") for one in checks.each]
+    console = standard_output()
+    console.print(table(("place", "values", "enforced"), rows))
+    ways = ways_of_choices(compiled.form)
+    if ways:
+        console.print(table(("choice", "decided"), ways))

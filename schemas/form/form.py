@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.judging.judge import Judge
+from cinnabar.schemas.reading.shape import Binding
 
 Kind = Literal["string", "number", "integer", "boolean", "enum", "null"]
 
@@ -32,7 +33,7 @@ class Slot:
     bounds of numbers or lengths in words. `minimal` is `null` if nullable, else a shortest accepted text. `kind` is
     the kind of the values beside null; if several kinds are allowed it is `number` for integers and numbers, `enum`
     if the choices are closed, else `string`. `examples` are accepted texts given by the schema's author. `default` is
-    the text for a missing value, "" if there is none.
+    the text for a missing value, "" if there is none. With a `binding` the value is a fact, and no model reads it.
     """
 
     index: int
@@ -52,6 +53,7 @@ class Slot:
     description: str = ""
     examples: tuple[str, ...] = ()
     default: str = ""
+    binding: Binding | None = None
 
     def accepts(self, text: bytes) -> bool:
         """Whether this canonical JSON text is allowed here."""
@@ -98,7 +100,7 @@ class ArrayNode:
     `index` is its place in `Form.arrays`. `min_items` and `max_items` count both parts; if `item` is None there are no
     rows. With a `key` the array is the open properties of an object: a row is a property, `key` its name. At least
     `min_contained` rows match `contained`, which is no part of the form and is never filled. With `unique` no item is
-    written twice.
+    written twice. With a `binding` the items are a fact's, and no model reads them.
     """
 
     index: int
@@ -114,6 +116,7 @@ class ArrayNode:
     contained: Node | None = None
     min_contained: int = 0
     unique: bool = False
+    binding: Binding | None = None
 
 
 @dataclass(frozen=True, slots=True)

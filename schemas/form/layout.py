@@ -88,7 +88,7 @@ class Layout:
             contained = Layout().node(met, f"{path}/*")
         array = ArrayNode(
             index, path, item, shape.min_items, shape.max_items, nullable, notes.title, notes.description,
-            prefix, contained=contained, min_contained=shape.min_contained, unique=shape.unique,
+            prefix, contained=contained, min_contained=shape.min_contained, unique=shape.unique, binding=notes.binding,
         )  # fmt: skip
         self.arrays[index] = array
         return array
@@ -309,6 +309,7 @@ def make_slot(shape: Shape, path: str, index: int) -> Slot:
         description=notes.description,
         examples=tuple(text for text in notes.examples if _is_scalar(shape, text)),
         default=_default(shape, notes.default),
+        binding=notes.binding,
     )
 
 

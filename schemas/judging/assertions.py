@@ -15,6 +15,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from cinnabar.schemas.canonical import decimal, parse
+from cinnabar.schemas.decimals import MOST, step_of
 from cinnabar.schemas.errors import RegexError, SchemaError, UnsupportedSchema
 from cinnabar.schemas.formats.formats import FORMATS, is_format
 from cinnabar.schemas.judging.checks import Check, Test
@@ -177,6 +178,18 @@ def multiple(place: Place, keyword: str) -> Check:
     step = _number(place)
     if step <= 0:
         raise broken(place, "a number above 0")
+    return _multiple(place, keyword, step, f"a multiple of {step}")
+
+
+def decimal_places(place: Place, keyword: str) -> Check:
+    """`x-cinnabar-decimals`: at most so many decimal places."""
+    step = step_of(place.value)
+    if step is None:
+        raise broken(place, f"a whole number from 0 to {MOST}")
+    return _multiple(place, keyword, step, f"a number with at most {int(place.value)} decimal places")
+
+
+def _multiple(place: Place, keyword: str, step: Decimal, expected: str) -> Check:
     divisor, places = split(step)
 
     def divides(value: int | Decimal | float) -> bool:
@@ -192,7 +205,7 @@ def multiple(place: Place, keyword: str) -> Check:
     def divides_quickly(value: int | Decimal | float) -> bool:
         return value % whole == 0 if type(value) is int else divides(value)
 
-    return Assertion(place, keyword, NUMBER, divides_quickly if whole else divides, f"a multiple of {step}")
+    return Assertion(place, keyword, NUMBER, divides_quickly if whole else divides, expected)
 
 
 _COUNTED: dict[str, tuple[tuple[type, ...], bool, str]] = {

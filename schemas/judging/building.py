@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from cinnabar.schemas.decimals import DECIMALS
 from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.judging import applicators as apply
 from cinnabar.schemas.judging import assertions, containers
@@ -229,6 +230,7 @@ MAKERS: dict[str, Maker] = {
     "exclusiveMinimum": _assertion(assertions.bound),
     "exclusiveMaximum": _assertion(assertions.bound),
     "multipleOf": _assertion(assertions.multiple),
+    DECIMALS: _assertion(assertions.decimal_places),
     "minLength": _assertion(assertions.count),
     "maxLength": _assertion(assertions.count),
     "minItems": _assertion(assertions.count),

@@ -177,19 +177,23 @@ class Documents:
 
     def unresolved(self) -> UnsupportedSchema | None:
         """The error of the first reference that leads nowhere, in any part; None if all references resolve."""
-        pending = [self.root]
-        while pending:
-            place = pending.pop()
-            if not isinstance(place.value, dict):
-                continue
+        for place in self.subschemas():
             for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
                 if isinstance(place.value.get(keyword), str):
                     try:
                         self.resolve(place.value[keyword], place, keyword)
                     except UnsupportedSchema as problem:
                         return problem
-            pending += reversed(list(_subschemas(place)))
         return None
+
+    def subschemas(self) -> Iterator[Place]:
+        """Yields the places of all schema objects within this schema, unused ones too, in its order."""
+        pending = [self.root]
+        while pending:
+            place = pending.pop()
+            if isinstance(place.value, dict):
+                yield place
+                pending += reversed(list(_subschemas(place)))
 
     def _resource(self, uri: str, where: str, keyword: str, reference: str) -> Resource:
         if uri in self._ambiguous:

@@ -7,14 +7,16 @@ from typing import Annotated
 
 from pydantic import Field, PlainSerializer, WithJsonSchema
 
+from cinnabar.schemas.decimals import DECIMALS
+
 # Four decimal places are the most that ISO 4217 gives any currency, and enough for printed unit prices and quantities.
-# `multipleOf` makes the column a decimal and not a float. Pydantic's own schema for Decimal (a number, or a string with
+# The keyword makes the column a decimal and not a float. Pydantic's own schema for Decimal (a number, or a string with
 # a pattern) would leave two spellings for one value.
 Money = Annotated[
     Decimal,
     Field(decimal_places=4),
     PlainSerializer(float, return_type=float, when_used="json"),
-    WithJsonSchema({"type": "number", "multipleOf": 0.0001}),
+    WithJsonSchema({"type": "number", DECIMALS: 4}),
 ]
 """An amount of money or a quantity: a JSON number with at most four decimal places."""
 

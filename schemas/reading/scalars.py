@@ -10,6 +10,7 @@ from typing import Any
 from cinnabar.schemas.automata.automaton import MAX_STATES
 from cinnabar.schemas.automata.minimise import MAX_RAW_STATES
 from cinnabar.schemas.canonical import decimal, scalar_text
+from cinnabar.schemas.decimals import DECIMALS, MOST, step_of
 from cinnabar.schemas.errors import (
     NoValue,
     RegexError,
@@ -71,7 +72,7 @@ def string_shape(schema: Mapping[str, Any], pointer: str) -> String:
 
 
 def number_shape(schema: Mapping[str, Any], pointer: str, integer: bool) -> Number:
-    """The numbers, or the integers, that the bounds and `multipleOf` allow."""
+    """The numbers, or the integers, that the bounds, `multipleOf` and the number of decimal places allow."""
     bounds = {k: schema.get(k) for k in BOUNDS}
     # Draft 4 has a flag beside the bound; later drafts have a bound of its own.
     for flag, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
@@ -80,22 +81,30 @@ def number_shape(schema: Mapping[str, Any], pointer: str, integer: bool) -> Numb
         elif bounds[flag] is False:
             bounds[flag] = None
     exact = {k: None if v is None else _exact(v, f"{pointer}/{k}", k) for k, v in bounds.items()}
-    multiple = schema.get("multipleOf")
+    multiples: dict[str, Decimal] = {}
+    if "multipleOf" in schema:
+        multiples["multipleOf"] = _exact(schema["multipleOf"], f"{pointer}/multipleOf", "multipleOf")
+    if DECIMALS in schema:
+        step = step_of(schema[DECIMALS])
+        if step is None:
+            reason = f"expected a whole number from 0 to {MOST}, got {schema[DECIMALS]!r:.40}"
+            raise UnsupportedSchema(f"{pointer}/{DECIMALS}", DECIMALS, reason, "name the most decimal places")
+        multiples[DECIMALS] = step
     found = Number(
         integer,
         exact["minimum"],
         exact["maximum"],
         exact["exclusiveMinimum"],
         exact["exclusiveMaximum"],
-        () if multiple is None else (_exact(multiple, f"{pointer}/multipleOf", "multipleOf"),),
+        tuple(dict.fromkeys(multiples.values())),
     )
-    keyword = next((k for k in ("multipleOf", *BOUNDS) if k in schema), "type")
+    keyword = next((k for k in (*multiples, *BOUNDS) if k in schema), "type")
     with located(f"{pointer}/{keyword}", keyword):
-        if multiple is not None:
-            budget.go_on_with(f"multipleOf {multiple}")
+        for name, multiple in multiples.items():
+            budget.go_on_with(f"{name} {multiple}")
         _inhabited(found, f"{pointer}/{keyword}", keyword)
-        if multiple is not None:
-            budget.charge(f"multipleOf {multiple}", _MULTIPLE_WORK * language(found).states)
+        for name, multiple in multiples.items():
+            budget.charge(f"{name} {multiple}", _MULTIPLE_WORK * language(found).states)
     return found
 
 

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from cinnabar.schemas.canonical import json_text
+from cinnabar.schemas.decimals import DECIMALS
 from cinnabar.schemas.judging.dialects import Entry
 from cinnabar.schemas.judging.resources import Place
 from cinnabar.schemas.pointers import escape
-from cinnabar.schemas.reading.shape import Notes
+from cinnabar.schemas.reading.shape import Binding, Notes
 
 #: The keywords for each JSON type; a schema without `type` is read as of the types of its keywords.
 ABOUT = {
     "string": ("pattern", "format", "minLength", "maxLength", "contentEncoding", "contentMediaType"),
-    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", DECIMALS),
     "object": (
         "properties", "required", "additionalProperties", "patternProperties", "propertyNames",
         "minProperties", "maxProperties", "dependentRequired", "dependentSchemas", "unevaluatedProperties",
@@ -58,8 +59,13 @@ class SchemaObject:
         return {keyword: value for keyword, (_, value) in self.entries.items()}
 
 
-def schema_notes(schema: Mapping[str, Any]) -> Notes:
-    """The notes that the schema's annotations give."""
+#: The keyword that binds a value to a fact (`schemas/bindings.py`).
+BINDING = "x-cinnabar-from"
+
+
+def schema_notes(schema: Mapping[str, Any], pointer: str) -> Notes:
+    """The notes that the annotations of the schema at this pointer give."""
+    fact = schema.get(BINDING)
     examples = schema.get("examples", [schema["example"]] if "example" in schema else [])
     texts = [annotation(example) for example in examples] if isinstance(examples, list) else []
     return Notes(
@@ -67,6 +73,7 @@ def schema_notes(schema: Mapping[str, Any]) -> Notes:
         _words(schema.get("description")),
         tuple(text for text in texts if text is not None),
         annotation(schema["default"]) if "default" in schema else None,
+        Binding(fact, f"{pointer}/{BINDING}") if isinstance(fact, str) else None,
     )
 
 

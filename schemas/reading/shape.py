@@ -8,21 +8,30 @@ one, and the judge decides on the whole record.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """The fact that a value is taken from, and the pointer of the keyword that says so; equal for one fact."""
+
+    fact: str
+    pointer: str = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Notes:
     """The annotations of a value, which do not constrain it.
 
-    `examples` and `default` are canonical JSON texts.
+    `examples` and `default` are canonical JSON texts. With a `binding` the value is a fact, and no model reads it.
     """
 
     title: str = ""
     description: str = ""
     examples: tuple[str, ...] = ()
     default: str | None = None
+    binding: Binding | None = None
 
     def over(self, other: Notes) -> Notes:
         """These notes; an empty one is taken from `other`."""
@@ -31,6 +40,7 @@ class Notes:
             self.description or other.description,
             self.examples or other.examples,
             other.default if self.default is None else self.default,
+            self.binding or other.binding,
         )
 
 

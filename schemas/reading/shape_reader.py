@@ -85,7 +85,7 @@ class ShapeReader(ReadingState):
                 return None
             found = with_unevaluated(self, found, schema, level)
             found = without_denied(self, found, schema, level)
-            return None if found is None else with_notes(found, schema_notes(place.value))
+            return None if found is None else with_notes(found, schema_notes(place.value, place.pointer))
         finally:
             if entered:
                 self.scope.pop()

@@ -13,7 +13,7 @@ from cinnabar.extraction.inputs import examine, expand
 from cinnabar.extraction.run import Extraction, extract
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ModelSource, model_source
-from cinnabar.extraction.storage.reading import query
+from cinnabar.extraction.storage.reading import query, show
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import NotUnited, RunError, UsageError
 
@@ -252,14 +252,39 @@ def test_a_pipe_is_not_waited_for(folder: Path) -> None:
     assert problem is not None and problem.code == "not_a_file"
 
 
+def test_one_path_in_several_spellings_is_one_input_under_its_first_spelling(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, loads = tmp_path / "out", Loads()
+    monkeypatch.chdir(folder.parent)
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.7")
+    relative = Path(folder.name)
+    first = extract([relative, folder, relative / ".." / relative], SOURCE, out, loads.source())
+    again = extract([folder], SOURCE, out, loads.source())
+    monkeypatch.chdir(tmp_path / "out")
+    third = extract([folder], SOURCE, out, loads.source())
+    assert (first.inputs, again.inputs, third.inputs) == (8, 8, 8)
+    assert again.written == third.written == 0
+    paths = {path for (path,) in query(out, "SELECT DISTINCT path FROM outcomes").rows}
+    assert paths == {str(path.relative_to(tmp_path)) for path in folder.rglob("*.*")}
+    assert show(out, str(folder / "broken.pdf"))[0].path == f"{folder.name}/broken.pdf"
+
+
+def test_an_empty_folder_is_a_run_without_inputs_and_loads_no_model(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty" / ".hidden").mkdir(parents=True)
+    (tmp_path / "empty" / ".hidden" / "a.txt").write_text("Anna")
+    loads = Loads()
+    done = extract([tmp_path / "empty"], SOURCE, tmp_path / "out", loads.source())
+    assert (done.inputs, done.written, done.quarantined, done.skipped, loads.count) == (0, 0, 0, 0, 0)
+    both = extract([tmp_path / "empty", folder], SOURCE, tmp_path / "out", loads.source())
+    assert both.inputs > 0
+
+
 def test_wrong_use_is_an_error_before_any_file_is_made(folder: Path, tmp_path: Path) -> None:
-    out, empty = tmp_path / "out", tmp_path / "empty"
-    empty.mkdir()
+    out = tmp_path / "out"
     loads = Loads()
     with pytest.raises(UsageError, match="no such file"):
         extract([tmp_path / "nowhere"], SOURCE, out, loads.source())
-    with pytest.raises(UsageError, match="holds no files"):
-        extract([folder, empty], SOURCE, out, loads.source())
     assert not out.exists()
     with pytest.raises(UsageError, match="cannot be written"):
         extract([folder], SOURCE, folder / "0.txt", loads.source())

@@ -159,7 +159,7 @@ def test_too_much_in_quarantine_fails_the_run_and_names_the_reasons(
     assert not (tmp_path / "out").exists()
     with get_client(sync_client=True) as client:
         client.create_global_concurrency_limit(GlobalConcurrencyLimitCreate(name="gpu", limit=1))
-    with pytest.raises(RunError, match=r"1 of 4 documents are in quarantine, more than 0.2 .*broken\.pdf"):
+    with pytest.raises(RunError, match=r"1 of 4 documents in quarantine, more than 0.2 .*broken\.pdf"):
         extract_folder(*where, workers=1, max_error_rate=0.2, gpu_limit="gpu")
     assert query(tmp_path / "out", "select count(*) from note").rows == [(3,)]
 
@@ -178,6 +178,17 @@ def test_a_flow_runs_a_language_model_within_a_limit(notes: Path, tmp_path: Path
     where = ([str(notes)], str(notes.parent / "note.json"), str(tmp_path / "out"), model, "cpu")
     done = extract_folder(*where, effort="instant", on_missing="guess", workers=1, gpu_limit="language")
     assert (done["inputs"], done["written"], done["quarantined"]) == (4, 3, 1) and done["steps"] > 0
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_flow_over_an_empty_folder_is_no_failure(notes: Path, tiny_model: Path, tmp_path: Path) -> None:
+    from cinnabar.flows.extract import extract_folder
+
+    (tmp_path / "empty").mkdir()
+    where = (str(notes.parent / "note.json"), str(tmp_path / "out"), str(tiny_model), "cpu")
+    assert extract_folder([str(tmp_path / "empty")], *where, max_error_rate=0.0)["inputs"] == 0
+    with pytest.raises(UsageError, match="no such file or folder"):
+        extract_folder([str(tmp_path / "nowhere")], *where)
 
 
 def test_a_flow_that_waits_for_a_folder_begins_when_the_writing_run_has_ended(

@@ -36,6 +36,8 @@ TYPES: list[tuple[dict[str, Any], pa.DataType]] = [
     ({"type": "number", "multipleOf": 0.01}, pa.decimal128(38, 2)),
     ({"type": "number", "multipleOf": 1}, pa.decimal128(38, 0)),
     ({"type": "number", "multipleOf": 0.05}, pa.float64()),
+    ({"type": "number", "x-cinnabar-decimals": 4}, pa.decimal128(38, 4)),
+    ({"type": "number", "x-cinnabar-decimals": 4, "multipleOf": 0.05}, pa.decimal128(38, 4)),
     ({"type": ["integer", "number", "null"]}, pa.float64()),
     ({"enum": ["a", "b", None]}, pa.string()),
     ({"enum": [1, 2]}, pa.int64()),

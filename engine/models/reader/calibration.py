@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from cinnabar.engine.models.identity import CALIBRATION, weights_fingerprint
+from cinnabar.engine.models.reader.inputs.code_choices import pointed_at
 from cinnabar.engine.models.reader.inputs.questions import form_questions, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
 from cinnabar.engine.models.reader.list_signs import list_signs
@@ -106,15 +107,16 @@ class RecordSigns:
 def signs_of(form: Form, passage: Passage, filled: Filled) -> RecordSigns:
     """Returns the signs of a record's leaves, rows and lists (`list_signs.py`), from the model's own probabilities.
 
-    The signs of a leaf are the log odds of the model's probability of its text (`posterior`), of the next likelier text
-    (`rival`) and of the row around it; marks of its kind of slot and of its origin; the model's certainty about the
-    whole record; whether other fields have the value's words too; and whether words of the field's name stand before
-    the value.
+    The signs of a leaf are the log odds of the model's probability of its text (`posterior`, again as `told_odds` for
+    an option that a passage told), of the next likelier text (`rival`) and of the row around it; marks of its kind of
+    slot and of its origin; the model's certainty about the whole record; whether other fields have the value's words
+    too; and whether words of the field's name stand before the value.
     """
     asked = {pointer: leaf for pointer, leaf in filled.leaves.items() if leaf.origin != "known"}
+    form = pointed_at(form)
     questions = form_questions(form).slots
     row_of = {pointer: _row_around(pointer, filled.rows) for pointer in asked}
-    spans = Counter(span for leaf in asked.values() for span in set(leaf.spans))
+    spans = Counter(span for leaf in asked.values() if leaf.origin != "chosen" for span in set(leaf.spans))
     whole = _whole(list(asked.values()), len(passage.text))
     leaves: dict[str, Signs] = {}
     for pointer, leaf in asked.items():
@@ -129,6 +131,9 @@ def signs_of(form: Form, passage: Passage, filled: Filled) -> RecordSigns:
         signs["default"] = float(leaf.origin == "default")
         signs["row"], signs["row_odds"] = float(row != ""), log_odds(filled.rows[row][1]) if row else 0.0
         signs["options"] = math.log1p(len(slot.options)) if slot is not None else 0.0
+        # The spans of an option are the passage that told it; one passage may tell many.
+        told = leaf.origin == "chosen" and bool(leaf.spans)
+        signs["told"], signs["told_odds"] = float(told), signs["posterior"] if told else 0.0
         signs["shared"] = float(any(spans[span] > 1 for span in leaf.spans))
         label = questions[leaf.slot].label if slot is not None else ""
         signs["label"] = _label_before(label, passage, leaf)
@@ -171,7 +176,7 @@ def _row_around(pointer: str, rows: Mapping[str, tuple[int, float]]) -> str:
 def _label_before(label: str, passage: Passage, leaf: Leaf) -> float:
     """Returns the share of a field's name whose words stand right before the value."""
     wanted = {word.lower()[:STEM] for word in _WORD.findall(label) if len(word) > 2}
-    if not wanted or not leaf.spans:
+    if not wanted or not leaf.spans or leaf.origin == "chosen":
         return 0.0
     start = leaf.spans[0][0] - passage.offset
     near = {word.lower() for word in _WORD.findall(passage.text[max(0, start - NEAR) : max(0, start)])}

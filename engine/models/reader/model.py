@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -12,6 +13,12 @@ from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.models.base import WHOLE, Row, Scores
 from cinnabar.engine.models.reader.answers.answering import answer
 from cinnabar.engine.models.reader.answers.choices import choice_windows
+from cinnabar.engine.models.reader.answers.described_options import (
+    OptionComparer,
+    is_list_of_options,
+    listed_rows,
+    write_listed,
+)
 from cinnabar.engine.models.reader.answers.reranking import RequestSlots, rerank
 from cinnabar.engine.models.reader.answers.row_smoothing import probabilities, smooth_rows
 from cinnabar.engine.models.reader.answers.rows import (
@@ -33,6 +40,7 @@ from cinnabar.engine.models.reader.answers.single_item import (
 from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.models.reader.decoding import FormRequest, WindowDecoder
 from cinnabar.engine.models.reader.form_memory import FormMemory, read_form
+from cinnabar.engine.models.reader.inputs.code_choices import pointed_at
 from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.inputs.tensors import to_device
@@ -42,8 +50,10 @@ from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
 from cinnabar.engine.models.reader.memory import Memory
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
+from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.precision import DEFAULT, Precision, in_precision
 from cinnabar.engine.request import Passage
+from cinnabar.engine.time_limit import check_time
 from cinnabar.schemas.form.form import Form, Slot
 
 #: Passages of at most this many windows keep their decoder projections over the steps, 2.5 MB a window. Longer passages
@@ -60,7 +70,8 @@ class Reader:
     """The model that ships with the project: a network that points at words, and rules beside it.
 
     `config` holds the weights of the rules; `precision` is that of the matrix products. Values other than the defaults
-    change the fingerprint.
+    change the fingerprint. `sentences` loads the sentence encoder, which is asked if a form has options to compare;
+    without it no options are compared.
     """
 
     context_tokens = 131072
@@ -74,6 +85,7 @@ class Reader:
         calibration: Calibration | None = None,
         config: PriorConfig = DEFAULT_PRIORS,
         precision: Precision = DEFAULT,
+        sentences: Callable[[], SentenceEncoder] | None = None,
     ) -> None:
         self.network = network.eval().to(device)
         self.wordpieces = wordpieces
@@ -82,7 +94,9 @@ class Reader:
         self.config = config
         self.precision = precision
         self.device = torch.device(device)
-        self.decoder = WindowDecoder(self.network, wordpieces, self.device, config, precision)
+        self.sentences = sentences if config.applies("described_options") else None
+        self.comparer = OptionComparer(self.sentences, config.described_options) if self.sentences else None
+        self.decoder = WindowDecoder(self.network, wordpieces, self.device, config, precision, self.comparer)
         self._forms: dict[str, FormMemory] = {}
 
     def count_tokens(self, text: str) -> int:
@@ -108,6 +122,7 @@ class Reader:
         states = torch.zeros(len(windows), width, self.network.size.hidden, device=self.device)
         with self.decoder.precision():
             for i, w in enumerate(windows):
+                check_time()
                 page = to_device(sheet([(pieces, w)]), self.device)
                 # Rounded to the precision of the states on disk (`pack`).
                 read = self.network.encode_windows(page)[0]
@@ -136,6 +151,7 @@ class Reader:
 
     def form(self, form: Form) -> FormMemory:
         """Returns the encoded questions of a form; they are encoded once."""
+        form = pointed_at(form)
         found = self._forms.get(form.fingerprint)
         if found is None:
             found = read_form(form, self.network, self.wordpieces, self.device)
@@ -148,7 +164,8 @@ class Reader:
     def find_rows(self, forms: Sequence[Form], memories: Sequence[Memory]) -> list[list[Row]]:
         """Returns the items of each form's arrays in its passage."""
         with self.decoder.casts_kept():
-            return [self._find_rows(f, m) if f.arrays else [] for f, m in zip(forms, memories, strict=True)]
+            read = [(pointed_at(form), memory) for form, memory in zip(forms, memories, strict=True)]
+            return [self._find_rows(form, memory) if form.arrays else [] for form, memory in read]
 
     def _find_rows(self, form: Form, memory: Memory) -> list[Row]:
         if not len(memory.pieces):
@@ -157,8 +174,9 @@ class Reader:
         anchors: list[list[tuple[int, float]]] = []
         refused: list[Row] = []
         all_odds = self.decoder.row_odds(form, self.form(form), memory)
+        listed = memory.listed[form.fingerprint] = {}
         least = min(config.rows.least, config.rows.refused, config.doubtful_rows.least)
-        for array, (odds, fields) in enumerate(zip(all_odds, fields_within(form), strict=True)):
+        for array, odds, fields in zip(form.arrays, all_odds, fields_within(form), strict=True):
             if config.applies("row_smoothing"):
                 odds = smooth_rows(odds, memory.columns, config.row_smoothing, config.rows.least)
             chances = probabilities(odds)
@@ -167,9 +185,15 @@ class Reader:
             begun = sure_beginnings(places, config.rows)
             if not begun and config.applies("doubtful_rows"):
                 begun = doubtful_beginnings(places, fields, len(starts), config)
-            anchors.append([(int(starts[piece]), chance) for piece, chance in begun])
-            left = refused_beginnings(places, begun, config.rows)
-            refused += refused_rows(array, [(int(starts[piece]), chance) for piece, chance in left])
+            found = [(int(starts[piece]), chance) for piece, chance in begun]
+            doubtful = all(chance < config.described_options.list_rows for _, chance in found)
+            if doubtful and self.comparer is not None and is_list_of_options(form, array):
+                listed[array.index] = self.comparer.listed(form, array, memory)
+                found = [(one.stretch[0], one.chance) for one in listed[array.index]]
+            else:
+                left = refused_beginnings(places, begun, config.rows)
+                refused += refused_rows(array.index, [(int(starts[piece]), chance) for piece, chance in left])
+            anchors.append(found)
         only = only_list(form) if config.applies("single_item") else None
         if only is not None and not anchors[only.index]:
             chance = self._single_item(form, memory, item_slots(form, only))
@@ -190,6 +214,8 @@ class Reader:
         self, forms: Sequence[Form], memories: Sequence[Memory], rows: Sequence[Sequence[Row]], canvas: Canvas
     ) -> Scores:
         """Scores the canvas in one pass. Each request goes through the network alone, so batches change no score."""
+        forms = [pointed_at(form) for form in forms]
+        canvas = _as_read(canvas, forms)
         own: list[list[int]] = [[] for _ in forms]
         for k, instance in enumerate(canvas.instances):
             own[instance.request].append(k)
@@ -204,6 +230,9 @@ class Reader:
                     places = {k: row_at[row] for k, row in at.items()}
                     request = FormRequest(form, self.form(form), memory, canvas, slots, places)
                     self._score_request(request, out)
+                    for k, one in listed_rows(form, memory, found, at).items():
+                        if not request.is_frozen(k):
+                            write_listed(k, request.slot(k), one, out)
         return out.scores(self.device)
 
     def _score_request(self, request: FormRequest, out: Answers) -> None:
@@ -229,6 +258,15 @@ class Reader:
             free = (found[k] for k in outside if k not in fixed)
             memory.promising[key] = sorted({w for scores in free for w in scores.likeliest(_LOOKED_AT_AGAIN)})
         return found
+
+
+def _as_read(canvas: Canvas, forms: Sequence[Form]) -> Canvas:
+    """Returns the canvas with the slots of these forms, which are those of the requests as the reader reads them."""
+    slots = [forms[instance.request].slots[instance.slot.index] for instance in canvas.instances]
+    if all(slot is instance.slot for slot, instance in zip(slots, canvas.instances, strict=True)):
+        return canvas
+    instances = [replace(instance, slot=slot) for instance, slot in zip(canvas.instances, slots, strict=True)]
+    return replace(canvas, instances=instances)
 
 
 def _views(request: FormRequest, fixed: Mapping[int, int]) -> list[View]:

@@ -122,7 +122,7 @@ class RemoteFiller:
 
     async def _ask(self, client: AsyncOpenAI, request: Request) -> Result:
         """Asks for a form until an answer makes a record; each further ask lists the problems of the last answer."""
-        wire = Wire(request.form, request.known)
+        wire = Wire(request.form, request.known, request.counted)
         problems: Sequence[str] = ()
         keys: list[str] = []
         messages = messages_of(request)

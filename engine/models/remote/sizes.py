@@ -55,7 +55,7 @@ def dearest(served: Served, requests: Sequence[Request]) -> Decimal:
     """Returns the most dollars that one of these requests can cost."""
     found = [Decimal(0)]
     for request in requests:
-        wire = Wire(request.form, request.known)
+        wire = Wire(request.form, request.known, request.counted)
         if wire.schema is not None:
             room = answer_room(request.form, served.context)
             found.append(most_of(served, body_of(served, "medium", wire, messages_of(request), room)))
@@ -66,7 +66,7 @@ def expected_tokens(requests: Sequence[Request]) -> tuple[int, int]:
     """Estimates the input and output tokens of these requests, asked once each."""
     inputs = outputs = 0
     for request in requests:
-        wire = Wire(request.form, request.known)
+        wire = Wire(request.form, request.known, request.counted)
         if wire.schema is not None:
             asked = json.dumps([messages_of(request), wire.schema], ensure_ascii=False)
             inputs += tokens_of(asked)

@@ -1,12 +1,14 @@
 """The document builder keeps every offset true for any text."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.extraction.documents import Document
-from cinnabar.extraction.ingest.builder import DocumentBuilder, clean
+from cinnabar.extraction.ingest.builder import DocumentBuilder, clean, word_bounds
 from cinnabar.extraction.ingest.wire import HEADER, BadFrame, lengths, pack, unpack
 from cinnabar.schemas.errors import DocumentError
 
@@ -64,6 +66,22 @@ def test_cleaned_text_is_valid_unicode(text: str) -> None:
     assert clean(cleaned) == cleaned
 
 
+@given(st.text(st.sampled_from("ab \t\n\u3000\u2003\xa0\u1680é\U0001f600") | st.characters(exclude_categories=["Cs"])))
+def test_words_are_the_runs_of_characters_that_are_not_blank(text: str) -> None:
+    assert [tuple(bounds) for bounds in word_bounds(text)] == [one.span() for one in re.finditer(r"\S+", text)]
+
+
+def test_a_text_beyond_the_limit_is_cut_as_if_it_were_cleaned_whole() -> None:
+    for text in ("a\r\n" * 20, "a\x00b" * 20, "a\r\n" * 4):
+        builder = DocumentBuilder(limit=11)
+        builder.open("body")
+        builder.write(text)
+        builder.close()
+        document = builder.build(b"", "a.txt", "text/plain")
+        assert document.text == clean(text)[:11]
+        assert document.flags == (("truncated",) if len(clean(text)) > 11 else ())
+
+
 def test_words_beyond_the_limit_are_cut_whole() -> None:
     builder = DocumentBuilder(limit=10)
     builder.open("page")
@@ -103,7 +121,7 @@ def test_a_document_crosses_the_wire_unchanged(texts: list[str]) -> None:
     sent = builder.build(b"data", "a.pdf", "application/pdf")
     got = through_the_wire(sent, "a.pdf")
     assert isinstance(got, Document)
-    for name in ("text", "parts", "flags", "metadata", "digest", "size", "media_type"):
+    for name in ("text", "parts", "flags", "metadata", "facts", "digest", "size", "media_type"):
         assert getattr(got, name) == getattr(sent, name)
     for name in ("start", "end", "box", "part"):
         np.testing.assert_array_equal(getattr(got.words, name), getattr(sent.words, name))
@@ -116,7 +134,10 @@ def test_an_error_crosses_the_wire() -> None:
 
 
 PARTS = b'"parts":[["page",0,4,"",1,0,0,-1,""]]'
-HEAD = b'{"digest":"%s","media_type":"","size":1,"flags":[],"metadata":{},%s}' % (b"0" * 64, PARTS)
+HEAD = b'{"digest":"%s","media_type":"","size":1,"flags":[],"metadata":{},"facts":{},%s}' % (
+    b"0" * 64,
+    PARTS,
+)
 
 
 @pytest.mark.parametrize(
@@ -136,6 +157,19 @@ HEAD = b'{"digest":"%s","media_type":"","size":1,"flags":[],"metadata":{},%s}' %
         (HEAD.replace(b",0,4,", b",0,5,"), b"text", []),
         (HEAD.replace(b",-1,", b",0,"), b"text", []),
         (HEAD.replace(b'"page"', b'"other"'), b"text", []),
+        *(
+            (HEAD.replace(b'"facts":{}', b'"facts":{%s}' % fact), b"text", [])
+            for fact in (
+                b'"mail.mood":["glad",[]]',
+                b'"mail.subject":[7,[]]',
+                b'"mail.subject":[["a"],[]]',
+                b'"mail.to.address":["a",[]]',
+                b'"mail.to.address":[["a","b"],[[0,1]]]',
+                b'"mail.sent":["yesterday",[]]',
+                b'"document.pages":[true,[]]',
+                b'"mail.subject":["text",[[0,5]]]',
+            )
+        ),
     ],
 )
 def test_a_frame_that_contradicts_itself_is_refused(

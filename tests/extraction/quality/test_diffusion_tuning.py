@@ -81,4 +81,4 @@ def test_documents_that_are_longer_than_the_window_are_left_out_and_told(labelle
     told: list[str] = []
     settings = DiffusionTuning(steps=2)
     tune_diffusion([long], base, tmp_path / "out", settings, "cpu", lambda _: None, told.append)
-    assert len(told) == 1 and "documents are longer than the model's window of 1024 tokens: left out" in told[0]
+    assert len(told) == 1 and "documents longer than the model's window of 1024 tokens: left out" in told[0]

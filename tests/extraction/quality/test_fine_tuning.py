@@ -26,7 +26,8 @@ from cinnabar.extraction.quality.fine_tuning import FineTuning, fine_tune, minut
 from cinnabar.extraction.quality.held_back import mark_of
 from cinnabar.extraction.quality.labelled import training_source, truths_of
 from cinnabar.extraction.quality.tuning_sets import APART, MEASURED, STOPPING, FineTuned, parts_of
-from cinnabar.schemas import compile_schema
+from cinnabar.extraction.routing.examples import load_examples
+from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.errors import UsageError
 
 KINDS = ("letter", "notice")
@@ -97,7 +98,11 @@ def test_only_what_changed_is_stored_beside_the_name_of_the_base(base: Path, tmp
     trained = parts_of([f"{i}.txt" for i in range(14)]).trained
     assert said["trained"] == {"letters": sorted(map(mark_of, trained))}
     files = {path.name for path in (tmp_path / "own").iterdir() if path.is_file()}
-    assert {re.sub("-[0-9a-f]{12}", "", name) for name in files} == {"model.json", "difference.safetensors"}
+    kept = {"model.json", "difference.safetensors", "kinds.safetensors"}
+    assert {re.sub("-[0-9a-f]{12}", "", name) for name in files} == kept
+    # The vectors of the training documents, by which --route knows their kind.
+    (vectors,) = load_examples(tmp_path / "own").vectors.items()
+    assert vectors[0] == load_schema(folder / "schema.json").fingerprint and len(vectors[1]) == 11
     whole = sum(path.stat().st_size for path in base.iterdir())
     assert done.size < whole / 20
 

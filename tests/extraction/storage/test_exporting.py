@@ -5,7 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+import zipfile
+from datetime import date, datetime
 from decimal import Decimal
+from xml.etree import ElementTree
 
 import duckdb
 import pyarrow.parquet as pq
@@ -13,9 +17,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinnabar.extraction.storage import exporting
+from cinnabar.extraction.storage import exporting, spreadsheet
 from cinnabar.extraction.storage.exporting import DEFUSED, FORMULA, export, format_of
 from cinnabar.extraction.storage.reading import query
+from cinnabar.extraction.storage.spreadsheet import write_workbook
 from cinnabar.extraction.storage.store import Store
 from cinnabar.schemas.errors import UsageError
 
@@ -65,8 +70,8 @@ def rich(out, workload):
 
 def exported(out, form, what="SELECT * FROM rich ORDER BY path", **more):
     stream = io.BytesIO()
-    rows = export(out, what, form, stream, sql=True, **more)
-    assert rows == len(TEXTS) + 1
+    done = export(out, what, form, stream, sql=True, **more)
+    assert done.rows == len(TEXTS) + 1
     return stream.getvalue()
 
 
@@ -98,7 +103,7 @@ def test_json_lines_are_exact(rich):
 
 def test_parquet_has_the_types_of_the_view_and_other_engines_read_it(rich, tmp_path):
     path = tmp_path / "rich.parquet"
-    assert export(rich, "rich", "parquet", path) == len(TEXTS) + 1
+    assert export(rich, "rich", "parquet", path).rows == len(TEXTS) + 1
     table = pq.read_table(path).sort_by("path")
     assert table["text"].to_pylist() == [*TEXTS, None]
     assert str(table.schema.field("price").type).startswith("decimal128(38, 2)")
@@ -159,8 +164,8 @@ def test_the_format_is_named_or_known_by_the_ending(tmp_path):
         "parquet",
     ]
     assert format_of(None, "csv") == "csv"
-    for path, named in ((None, None), (tmp_path / "x.txt", None), (None, "xlsx")):
-        with pytest.raises(UsageError, match="csv, jsonl, parquet"):
+    for path, named in ((None, None), (tmp_path / "x.txt", None), (None, "xls")):
+        with pytest.raises(UsageError, match="csv, json, jsonl, parquet, xlsx"):
             format_of(path, named)
 
 
@@ -170,3 +175,90 @@ def test_every_view_can_be_exported(rich):
     for view in views:
         for form in exporting.FORMATS:
             export(rich, view, form, io.BytesIO())
+
+
+def test_json_is_one_array_of_the_same_objects_as_json_lines(rich):
+    lines = [json.loads(line) for line in exported(rich, "jsonl").splitlines()]
+    assert json.loads(exported(rich, "json")) == lines
+    stream = io.BytesIO()
+    assert export(rich, "SELECT 1 WHERE false", "json", stream, sql=True).rows == 0
+    assert json.loads(stream.getvalue()) == []
+
+
+@pytest.mark.parametrize("form", ["csv", "xlsx"])
+def test_a_table_of_records_repeats_none_as_json_unless_asked(rich, form):
+    def headings(what, **more):
+        stream = io.BytesIO()
+        export(rich, what, form, stream, **more)
+        if form == "csv":
+            return next(csv.reader(io.StringIO(stream.getvalue().decode(), newline="")))
+        return [cell.value for cell in sheet_of(stream.getvalue())[1]]
+
+    assert "record_json" not in headings("rich") and "confidence" in headings("rich")
+    assert "record_json" in headings("rich", record_json=True)
+    assert "record_json" in headings("quarantine") and "record_json" in headings("records")
+    assert headings("SELECT record_json FROM rich", sql=True) == ["record_json"]
+
+
+def sheet_of(data):
+    openpyxl = pytest.importorskip("openpyxl")
+    return openpyxl.load_workbook(io.BytesIO(data)).active
+
+
+def column_of(data, heading):
+    columns = {column[0].value: column[1:] for column in sheet_of(data).columns}
+    return columns[heading]
+
+
+def test_a_workbook_has_texts_numbers_and_dates_and_no_formula(rich):
+    data = exported(rich, "xlsx")
+    texts = column_of(data, "text")
+    assert {cell.data_type for cell in texts if cell.value is not None} == {"s"}
+    # Excel has no empty texts, and its files spell control characters.
+    told = [(cell.value or "").replace("_x000D_", "\r") for cell in texts]
+    assert told == [*TEXTS, ""]
+    price, day, at = (column_of(data, name)[0] for name in ("price", "day", "at"))
+    assert (price.value, price.data_type, price.number_format) == (-3.5, "n", "0.00")
+    assert (day.value, day.number_format) == (datetime(2024, 2, 29), "yyyy-mm-dd")
+    assert at.value == datetime(2024, 2, 29, 21, 30)
+    assert column_of(data, "lines")[3].value == '[{"n": 3}]'
+    with zipfile.ZipFile(io.BytesIO(data)) as parts:
+        assert not any(b"<f>" in parts.read(name) for name in parts.namelist())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<r>a</r>", "<r><t>x</t></r></si></sst>", "_x0041_", "a\x01b\x0b", "\ufffe", "http://example.org", "1e5", " x "],
+)
+def test_a_workbook_keeps_every_text_as_it_is(text):
+    stream = io.BytesIO()
+    write_workbook(["t"], [[text]], stream, "t", str)
+    with zipfile.ZipFile(io.BytesIO(stream.getvalue())) as parts:
+        root = ElementTree.fromstring(parts.read("xl/worksheets/sheet1.xml"))
+        assert not any("hyperlink" in node.tag for node in root.iter())
+    spelled = "".join(node.text or "" for node in list(root.iter())[0:] if node.tag.endswith("}t"))[1:]
+    unescaped = re.sub("_x([0-9A-F]{4})_", lambda found: chr(int(found[1], 16)), spelled)
+    assert unescaped == text
+
+
+def test_a_workbook_tells_of_cells_that_excel_cannot_hold():
+    rows = [
+        ["x" * 40_000, Decimal("12345678901234567.89"), date(1899, 12, 31)],
+        ["\U0001f600" * 20_000, Decimal("12345.6700"), date(1900, 3, 1)],
+    ]
+    stream = io.BytesIO()
+    count, notes = write_workbook(["text", "number", "day"], rows, stream, "t", exporting._plain)
+    first, second = list(sheet_of(stream.getvalue()).values)[1:]
+    assert count == 2 and [note.split()[0] for note in notes] == ["2", "1", "1"]
+    assert len(first[0]) == 32_767 and first[0].endswith("x…")
+    assert first[1:] == ("12345678901234567.89", "1899-12-31")
+    assert set(second[0]) == {"\U0001f600", "…"} and second[1:] == (12345.67, datetime(1900, 3, 1))
+
+
+def test_more_rows_than_excel_holds_are_refused_and_no_file_is_left(rich, tmp_path, monkeypatch):
+    monkeypatch.setattr(spreadsheet, "ROWS", 5)
+    with pytest.raises(UsageError, match="Excel holds 4 rows below the heading"):
+        export(rich, "rich", "xlsx", tmp_path / "x.xlsx")
+    assert not list(tmp_path.glob("*x.xlsx*"))
+    with pytest.raises(UsageError, match="Excel holds 16,384 columns"):
+        write_workbook(["a"] * 16_385, [], io.BytesIO(), "t", str)

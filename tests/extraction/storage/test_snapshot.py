@@ -118,6 +118,7 @@ def test_hostile_names_and_values_come_back_exactly(out, workload):
     assert [row[0] for row in snapshot(out, "SHOW TABLES")] == sorted(
         [
             "_snapshot",
+            "checks",
             "documents",
             "fields",
             "history",
@@ -148,7 +149,9 @@ def test_our_columns_are_renamed_where_the_user_has_their_name(out, workload):
 @pytest.mark.parametrize("title", ["fields", "Runs", "select", "_snapshot", "1st", "", "日本"])
 def test_a_schema_of_any_name_has_a_view_of_its_own(out, workload, title):
     store_records(out, workload, {**workload.SCHEMA, "title": title}, {"name": "n", "size": 1})
-    own = {"documents", "fields", "history", "lists", "outcomes", "quarantine", "records", "runs", "_snapshot"}
+    own = {
+        *("checks", "documents", "fields", "history", "lists", "outcomes", "quarantine", "records", "runs", "_snapshot")
+    }
     (view,) = {row[0] for row in snapshot(out, "SHOW TABLES")} - own
     assert snapshot(out, f"SELECT name, size FROM {view}") == [("n", 1)]
 
@@ -158,7 +161,8 @@ def test_a_new_schema_version_takes_the_view_name_and_the_old_one_keeps_a_view(o
     store_records(out, workload, workload.SCHEMA, {"name": "old", "size": 1})
     store_records(out, workload, wider, {"name": "new", "size": "one"})
     (old,) = {row[0] for row in snapshot(out, "SHOW TABLES")} - {
-        *("documents", "fields", "history", "lists", "note", "outcomes", "quarantine", "records", "runs", "_snapshot")
+        *("checks", "documents", "fields", "history", "lists", "note", "outcomes", "quarantine", "records", "runs"),
+        "_snapshot",
     }
     assert old.startswith("note_")
     assert snapshot(out, "SELECT name, size FROM note") == [("new", "one")]
@@ -304,6 +308,14 @@ def test_results_that_were_written_before_fields_had_flags_can_be_read(out, work
     monkeypatch.setattr(os, "fsync", lambda _: None)
     store_records(out, workload, workload.SCHEMA, {"name": "new", "size": 1}, {"name": "newer", "size": 1})
     assert len(query(out, "SELECT flags FROM fields").rows) == 4
+
+
+def test_the_snapshot_has_the_storage_version_that_every_duckdb_since_1_1_opens(out, workload):
+    workload.work(out)
+    header = (out / "cinnabar.duckdb").read_bytes()[:24]
+    assert header[8:12] == b"DUCK"
+    # The version number of DuckDB 1.0 and 1.1; 1.2 writes 65, and 2.0 alone reads 999.
+    assert int.from_bytes(header[12:20], "little") == 64
 
 
 def test_each_list_has_a_row_with_its_length_and_its_confidence(out, workload):

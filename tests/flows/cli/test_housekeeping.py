@@ -55,7 +55,8 @@ def test_every_command_has_a_table_and_json(done: Path, tiny_model: Path, capsys
     assert "0 released, 1 stay" in said(capsys, "quarantine", "release", *out, "--all")[1]
     assert json.loads(said(capsys, "quarantine", "release", *out, "--all", "--json")[1])["released"] == []
 
-    assert "batches are 1" in said(capsys, "compact", *out)[1]
+    assert "\nnow: 1 batch, " in said(capsys, "compact", *out)[1]
+    assert "nothing to merge: 1 batch, " in said(capsys, "compact", *out)[1]
     assert json.loads(said(capsys, "compact", *out, "--json")[1])["batches"] == 1
     assert said(capsys, "verify", *out)[0] == 0
     found = json.loads(said(capsys, "verify", *out, "--clean", "--json")[1])
@@ -97,7 +98,7 @@ def test_export_writes_files_and_standard_output(done: Path, tmp_path: Path, cap
         (["quarantine", "release"], "--code or --all"),
         (["quarantine", "release", "--all"], "no results"),
         (["export", "note", "--format", "csv"], "no results"),
-        (["export", "note"], "csv, jsonl, parquet"),
+        (["export", "note"], "csv, json, jsonl, parquet, xlsx"),
         (["export", "note", "--sql", "select 1", "--format", "csv"], "name of a view, or --sql"),
         (["export", "--format", "csv"], "name of a view, or --sql"),
     ],

@@ -27,14 +27,14 @@ def test_a_set_is_drafted_corrected_and_scored(
     assert f"3 drafts in {own}/drafts; " in printed.out and f"cinnabar truth {own}" in printed.out
     assert "docs/broken.pdf: truncated" in printed.err
     assert run(["truth", own]) == 0
-    assert "0 drafts taken, 3 not checked yet; 0 documents have a truth" in capsys.readouterr().out
+    assert "0 drafts taken, 3 not checked yet; 0 documents with a truth" in capsys.readouterr().out
     corrected(tmp_path / "own")
     assert run(["truth", own]) == 0
     assert "3 drafts taken" in capsys.readouterr().out
     assert run(["eval", own, "--model", str(tiny_model), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["documents"] == 3
     assert run([*asked, "--model", str(tiny_model)]) == 0
-    assert "nothing new to draft: 3 documents were drafted before, 1 not read" in capsys.readouterr().out
+    assert "nothing new to draft: 3 documents drafted before, 1 not read" in capsys.readouterr().out
 
 
 def test_wrong_drafts_are_named_with_file_line_and_place(

@@ -62,7 +62,7 @@ def test_unsure_fields_are_escalated_to_a_folder(model: str, tiny_model: Path, c
     shown = [*extract(str(tiny_model), *more, "--retry-quarantined"), "--effort", "low"]
     shown.remove("--json")
     assert run(shown) == 0
-    assert f"3 fields were escalated to {Path(model).name}" in " ".join(capsys.readouterr().out.split())
+    assert f"3 fields escalated to {Path(model).name}" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_folder_is_scored_and_drafts_labels(model: str, place: Path, capsys: Captured) -> None:

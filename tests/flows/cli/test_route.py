@@ -1,0 +1,109 @@
+"""`cinnabar extract --route` and `--related`: the report, and errors that are told before any document is read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cinnabar.extraction.storage.reading import query
+from cinnabar.flows.cli.main import run
+
+CaptureResult = pytest.CaptureFixture[str]
+
+TEXTS = {
+    "bill.txt": "INVOICE\nInvoice number 881\nInvoice date 12/03/2024\nCustomer: J. Mills\nTotal 48.00\nPlease pay.",
+    "cake.txt": "Lemon cake\nServings: 8\nIngredients: 200 g flour, 3 eggs.\nHeat the oven to 180 °C and bake.",
+    "friend.txt": "Dear Anna,\nthe weather in Bergen was dreadful, but the cat is well. Write soon.\nLove, Ingrid",
+}
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Path:
+    (tmp_path / "inbox").mkdir()
+    for name, text in TEXTS.items():
+        (tmp_path / "inbox" / name).write_text(text, encoding="utf-8")
+    schema(tmp_path, "invoice", "An invoice: a bill for goods or services.", "invoice_number", "invoice_date", "total")
+    schema(tmp_path, "recipe", "A cooking recipe with its ingredients.", "dish", "ingredients", "servings")
+    return tmp_path
+
+
+def schema(folder: Path, title: str, description: str | None, *fields: str, file: str = "") -> str:
+    said: dict[str, Any] = {"title": title, "type": "object"}
+    said |= {} if description is None else {"description": description}
+    said["properties"] = {name: {"type": ["string", "null"]} for name in fields}
+    path = folder / f"{file or title}.json"
+    path.write_text(json.dumps(said))
+    return str(path)
+
+
+def extract(inbox: Path, model: Path, *more: str) -> int:
+    arguments = ["extract", str(inbox / "inbox"), "--out", str(inbox / "out"), "--model", str(model)]
+    return run([*arguments, "--workers", "1", "--device", "cpu", *more])
+
+
+def test_the_report_counts_each_schema_and_the_documents_of_another_kind(
+    inbox: Path, tiny_model: Path, capsys: CaptureResult
+) -> None:
+    both = ["--schema", str(inbox / "invoice.json"), "--schema", str(inbox / "recipe.json"), "--route"]
+    assert extract(inbox, tiny_model, *both, "--on-missing", "guess") == 0
+    said = capsys.readouterr().out
+    for part in ("invoice, recipe", "1 of another kind", "ms", "to choose the schema", "bill.txt", "cake.txt"):
+        assert part in said
+    counts = query(inbox / "out", "select schema_name, outcome, count(*) from outcomes group by all").rows
+    assert ("invoice", "written", 1) in counts and ("recipe", "written", 1) in counts
+    assert extract(inbox, tiny_model, *both, "--on-missing", "guess", "--json") == 0
+    again = json.loads(capsys.readouterr().out)
+    assert (again["skips"], again["routing_ms"], again["steps"]) == ({"done": 3}, None, 0)
+
+
+def test_related_leaves_out_what_is_improbable(inbox: Path, tiny_model: Path, capsys: CaptureResult) -> None:
+    one = ["--schema", str(inbox / "recipe.json"), "--related", "0.5", "--on-missing", "guess", "--json"]
+    assert extract(inbox, tiny_model, *one) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["written"], said["skips"]) == (1, {"other_kind": 2})
+    assert [part["schema"] for part in said["routed"]] == ["recipe"]
+
+
+@pytest.mark.parametrize(
+    ("second", "more", "told"),
+    [
+        (("recipe", "A recipe."), (), "--schema: expected one schema, got 2"),
+        (("invoice", "Another bill."), ("--route",), "whose records would share a table"),
+        (("recipe", None), ("--route",), "at /description"),
+        (("recipe", "A recipe."), ("--route", "--related", "2"), "--related: expected 0 to 1, got 2"),
+    ],
+)
+@pytest.mark.parametrize("flow", [(), ("--flow",)])
+def test_a_choice_that_cannot_be_made_is_told_before_any_document_is_read(
+    inbox: Path,
+    second: tuple[str, str | None],
+    more: tuple[str, ...],
+    told: str,
+    flow: tuple[str, ...],
+    capsys: CaptureResult,
+) -> None:
+    other = schema(inbox, *second, "dish", file="other")
+    asked = ["--schema", str(inbox / "invoice.json"), "--schema", other, *more, *flow]
+    assert extract(inbox, Path("default"), *asked) == 2
+    assert told in capsys.readouterr().err
+    assert not (inbox / "out").exists()
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_the_flow_routes_among_a_list_of_schemas(inbox: Path, tiny_model: Path) -> None:
+    from cinnabar.flows.extract import extract_folder
+
+    schemas = [str(inbox / "invoice.json"), str(inbox / "recipe.json")]
+    out = str(inbox / "out")
+    found = extract_folder([str(inbox / "inbox")], schemas, out, str(tiny_model), "cpu", on_missing="guess", workers=1)
+    assert (found["written"], found["skips"]) == (2, {"other_kind": 1})
+
+
+def test_the_check_of_a_schema_shows_the_words_that_are_compared(inbox: Path, capsys: CaptureResult) -> None:
+    assert run(["schema", "check", str(inbox / "recipe.json")]) == 0
+    assert "recipe: A cooking recipe with its ingredients." in capsys.readouterr().out
+    assert run(["schema", "check", schema(inbox, "x", None, "dish")]) == 0
+    assert "it needs a description at /description" in capsys.readouterr().out
