@@ -85,6 +85,8 @@ class Assignment:
             options.context,
             options.min_confidence,
             tier,
+            options.max_tokens,
+            options.max_seconds,
             self.checks,
             options.on_check,
         )

@@ -35,7 +35,7 @@ _SHOWN = (
 )
 
 
-@run_options("effort", "steps", "context", "workers")
+@run_options("effort", "steps", "context", "max_tokens", "max_seconds", "workers")
 def evaluate(
     sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Sets, or folders of sets.")],
     model: ModelOption = "default",
@@ -191,7 +191,8 @@ def predict_sets(
             found[one.name] = {}
             if one.name in compiled:
                 ready, validator, checks = compiled[one.name]
-                job = Job(ready, engine, validator, "guess", options.context, checks=checks)
+                limits = options.max_tokens, options.max_seconds
+                job = Job(ready, engine, validator, "guess", options.context, 0.0, None, *limits, checks=checks)
                 found[one.name] = predict(one, job, pool, bar.step)
     if isinstance(engine, Metered):
         usage = engine.usage()

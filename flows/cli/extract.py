@@ -143,7 +143,7 @@ def extract(
             _check_flow(locations, source, out, ray, chosen, escalation)
             summary = _through_prefect(paths, schema, out, server, options.model_dump() | flow_options)
         else:
-            with joined(ray, chosen, escalation) as cluster, Bar() as bar:
+            with joined(ray, chosen, escalation) as cluster, Bar(out=out) as bar:
                 summary = extract_documents(locations, source, out, chosen, options, bar, escalation, cluster)
     if as_json:
         print(json.dumps(asdict(summary) | {"out": str(out)}))

@@ -30,7 +30,7 @@ def flows_group(context: typer.Context) -> None:
 
 
 @flows_app.command("serve")
-@run_options("effort", "on_missing", "min_confidence", "on_check", "workers")
+@run_options("effort", "on_missing", "min_confidence", "on_check", "max_tokens", "max_seconds", "workers")
 def serve_schedule(
     paths: Documents,
     schema: SchemaOption,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -124,7 +125,12 @@ def _fail(status: int, message: str) -> int:
 
 
 def main() -> None:
-    """Runs the command with the arguments of the process; the entry point."""
+    """Runs the command with the arguments of the process; the entry point.
+
+    SIGTERM ends it like SIGINT: the run says what it has committed.
+    """
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(run(sys.argv[1:]))
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from cinnabar.engine.canvas import Canvas
-from cinnabar.engine.models.base import Row, Scores
+from cinnabar.engine.models.base import WHOLE, Row, Scores
 from cinnabar.engine.models.reader.answers.answering import answer
 from cinnabar.engine.models.reader.answers.choices import choice_windows
 from cinnabar.engine.models.reader.answers.reranking import RequestSlots, rerank
@@ -18,10 +18,18 @@ from cinnabar.engine.models.reader.answers.rows import (
     doubtful_beginnings,
     fields_within,
     nested,
+    refused_beginnings,
+    refused_rows,
     sure_beginnings,
 )
 from cinnabar.engine.models.reader.answers.scores import Answers, WindowScores
 from cinnabar.engine.models.reader.answers.signs_and_defaults import settle_absences, settle_signs
+from cinnabar.engine.models.reader.answers.single_item import (
+    item_slots,
+    object_canvas,
+    only_list,
+    single_item_chance,
+)
 from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.models.reader.decoding import FormRequest, WindowDecoder
 from cinnabar.engine.models.reader.form_memory import FormMemory, read_form
@@ -36,7 +44,8 @@ from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 from cinnabar.engine.precision import DEFAULT, Precision, in_precision
 from cinnabar.engine.request import Passage
-from cinnabar.schemas.form.form import Form
+from cinnabar.engine.time_limit import check_time
+from cinnabar.schemas.form.form import Form, Slot
 
 #: Passages of at most this many windows keep their decoder projections over the steps, 2.5 MB a window. Longer passages
 #: compute them anew for the windows at hand.
@@ -100,6 +109,7 @@ class Reader:
         states = torch.zeros(len(windows), width, self.network.size.hidden, device=self.device)
         with self.decoder.precision():
             for i, w in enumerate(windows):
+                check_time()
                 page = to_device(sheet([(pieces, w)]), self.device)
                 # Rounded to the precision of the states on disk (`pack`).
                 read = self.network.encode_windows(page)[0]
@@ -145,19 +155,37 @@ class Reader:
     def _find_rows(self, form: Form, memory: Memory) -> list[Row]:
         if not len(memory.pieces):
             return []
-        config, starts, anchors = self.config, memory.pieces.start, []
+        config, starts = self.config, memory.pieces.start
+        anchors: list[list[tuple[int, float]]] = []
+        refused: list[Row] = []
         all_odds = self.decoder.row_odds(form, self.form(form), memory)
-        for odds, fields in zip(all_odds, fields_within(form), strict=True):
+        least = min(config.rows.least, config.rows.refused, config.doubtful_rows.least)
+        for array, (odds, fields) in enumerate(zip(all_odds, fields_within(form), strict=True)):
             if config.applies("row_smoothing"):
                 odds = smooth_rows(odds, memory.columns, config.row_smoothing, config.rows.least)
             chances = probabilities(odds)
-            likely = np.flatnonzero(chances >= min(config.rows.least, config.doubtful_rows.least))
+            likely = np.flatnonzero(chances >= least)
             places = [(piece, float(chances[piece])) for piece in likely.tolist()]
             begun = sure_beginnings(places, config.rows)
             if not begun and config.applies("doubtful_rows"):
                 begun = doubtful_beginnings(places, fields, len(starts), config)
             anchors.append([(int(starts[piece]), chance) for piece, chance in begun])
-        return nested(form, anchors)
+            left = refused_beginnings(places, begun, config.rows)
+            refused += refused_rows(array, [(int(starts[piece]), chance) for piece, chance in left])
+        only = only_list(form) if config.applies("single_item") else None
+        if only is not None and not anchors[only.index]:
+            chance = self._single_item(form, memory, item_slots(form, only))
+            anchors[only.index] = [(WHOLE, chance)] if chance else []
+        return [*nested(form, anchors), *refused]
+
+    def _single_item(self, form: Form, memory: Memory, slots: Sequence[Slot]) -> float:
+        """Returns the probability that the whole passage is one item with these slots; 0 if it has too few of them."""
+        canvas, own = object_canvas(slots), range(len(slots))
+        found = self._window_scores(FormRequest(form, self.form(form), memory, canvas, own, {}))
+        out = Answers(len(slots), 1)
+        for k in own:
+            answer(k, found[k], memory, canvas, out)
+        return single_item_chance(out.absent, self.config.single_item)
 
     @torch.inference_mode()
     def score(
@@ -172,7 +200,9 @@ class Reader:
             for form, memory, found, slots in zip(forms, memories, rows, own, strict=True):
                 if slots and len(memory.pieces):
                     row_at = row_places(found, memory.pieces)
-                    at = {k: row for k in slots if (row := canvas.instances[k].row) >= 0}
+                    rowed = [(k, row) for k in slots if (row := canvas.instances[k].row) >= 0]
+                    # The slots of an item that is the whole passage are asked for as those outside of rows.
+                    at = {k: row for k, row in rowed if found[row].anchor != WHOLE}
                     places = {k: row_at[row] for k, row in at.items()}
                     request = FormRequest(form, self.form(form), memory, canvas, slots, places)
                     self._score_request(request, out)
