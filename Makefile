@@ -28,7 +28,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint docs samples eval bench bench-gpu bench-engine train train-gpu tune-report calibrate schema-report reading-report ablation-report class-report lexicon-report remote-report backfill-report ray-report faults volume-report readers mutants names version constraints clean
+.PHONY: help setup demo test test-slow lint docs samples eval bench bench-gpu bench-engine train train-gpu tune-report calibrate schema-report reading-report ablation-report class-report lexicon-report remote-report backfill-report ray-report long-report faults volume-report readers mutants names version constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -107,6 +107,9 @@ backfill-report: setup  ## compare the model's work in a backfill of one field a
 
 ray-report: setup  ## compare Ray with 2 local engines and one process with 2 threads (ARGS="--documents 40")
 	@$(PY) -m bench.ray_report $(ARGS)
+
+long-report: setup  ## measure how far one long text harms others, and time by length (ARGS="--parts beside --rounds 1")
+	@OMP_NUM_THREADS=1 $(PY) -m bench.long_documents $(ARGS)
 
 faults: setup  ## break a run at each of its disk operations, run it again, compare (ARGS="--every 9")
 	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(PY) -m bench.fault_loop $(ARGS)

@@ -52,10 +52,10 @@ def seconds(
             took = time.perf_counter() - begin
         else:
             with Supervisor(cluster, extraction.assignment) as supervisor:
-                for batch in supervisor.fill(extraction.batches[:warm]):
+                for _, batch in supervisor.fill(extraction.batches[:warm]):
                     extraction.commit(batch)
                 begin = time.perf_counter()
-                for batch in supervisor.fill(extraction.batches[warm:]):
+                for _, batch in supervisor.fill(extraction.batches[warm:]):
                     extraction.commit(batch)
                 took = time.perf_counter() - begin
         extraction.finish()

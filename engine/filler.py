@@ -31,7 +31,10 @@ class Filler(Protocol):
         ...
 
     def fill(self, requests: Sequence[Request]) -> list[Result]:
-        """Returns exactly one result for each request, in their order. Raises RunError if it can give none."""
+        """Returns exactly one result for each request, in their order. Raises RunError if it can give none.
+
+        A filler on this machine keeps the time limit of `engine/time_limit.py`.
+        """
         ...
 
 

@@ -38,7 +38,8 @@ class Request:
     `known` maps JSON pointers (`/seller/name`) to frozen canonical JSON texts: the model sees them, nothing changes
     them. None freezes a place as left out. `counted` has the arrays (indices in `Form.arrays`) with known rows. `rows`
     has all rows of these arrays in order, as (array, character of the document at which the row begins). A counted
-    array lies in no other array, and the model does not look for its rows.
+    array lies in no other array, and the model does not look for its rows. With `alternatives` the leaves have the
+    likeliest other texts, if the model knows any.
     """
 
     id: str
@@ -47,6 +48,16 @@ class Request:
     known: Mapping[str, str | None] = field(default_factory=dict)
     counted: frozenset[int] = frozenset()
     rows: tuple[tuple[int, int], ...] = ()
+    alternatives: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another text that a slot may hold, with the model's probability and the words it was read from, as in a leaf."""
+
+    text: str
+    probability: float
+    spans: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +71,8 @@ class Leaf:
     several readings `absence` and `confidence` may both be low. `posterior` and `rival` are the model's own
     probabilities of its likeliest text, written or not, and of the next one; `engine/models/reader/calibration.py`
     computes the confidence from them. `slot` indexes `Form.slots`, -1 if no slot was asked.
-    `demanded`: the schema allows no absence here.
+    `demanded`: the schema allows no absence here. `alternatives`: other texts, the likeliest first, if the request
+    asked for them. `joint`: the text is one of these, taken because the schema's checks hold with it.
     """
 
     text: str | None
@@ -74,6 +86,20 @@ class Leaf:
     rival: float = 0.0
     slot: int = -1
     demanded: bool = False
+    alternatives: tuple[Alternative, ...] = ()
+    joint: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedRow:
+    """A place that the model held for a possible beginning of an item of an array, and decided against.
+
+    `array` indexes `Form.arrays`, `anchor` is a character of the whole document.
+    """
+
+    array: int
+    anchor: int
+    probability: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +109,8 @@ class Filled:
     `record` is its canonical JSON text. `leaves` maps JSON pointers of the record's scalars, and of optional ones that
     were left out, to their leaves. `rows` maps the pointer of each row of an array to its anchor (a character of the
     whole document) and its probability. `steps` counts denoising steps, `reopened` the re-opened positions and slots.
+    `lists` maps the pointer of each list to the probability that it is complete: it has every item of the document and
+    nothing else. Lists of a model that cannot tell are left out. `refused` are the places that could have been rows.
     """
 
     id: str
@@ -91,6 +119,8 @@ class Filled:
     rows: Mapping[str, tuple[int, float]]
     steps: int
     reopened: int
+    lists: Mapping[str, float] = field(default_factory=dict)
+    refused: tuple[RefusedRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from cinnabar.engine.request import Failed, Request, Result
+from cinnabar.engine.time_limit import TOO_SLOW, counted
 from cinnabar.schemas.errors import EngineFailure, RunError
 
 FillBatch = Callable[[Sequence[Request]], list[Result]]
@@ -29,15 +30,17 @@ def run(requests: Sequence[Request], costs: Sequence[int], budget: int, fill: Fi
     """Returns one result for each request, in their order.
 
     costs: tokens of each request. A batch that runs out of memory is halved, and so is the budget of later batches. A
-    batch that fails otherwise is halved until the failing requests stand alone. A request that fails alone becomes
-    `Failed`, with the code of its EngineFailure, `out_of_memory`, or `engine_error`. Raises RunError if `fill` does.
+    batch that fails otherwise is halved until the failing requests stand alone; the requests of one that exceeds the
+    time limit are filled one by one. A request that fails alone becomes `Failed`, with the code of its EngineFailure,
+    `out_of_memory`, or `engine_error`. Raises RunError if `fill` does.
     """
     results: dict[int, Result] = {}
     waiting = list(reversed(pack(costs, budget)))
     while waiting:
         batch = waiting.pop()
         try:
-            filled = fill([requests[index] for index in batch])
+            with counted():
+                filled = fill([requests[index] for index in batch])
             if len(filled) != len(batch):
                 raise EngineFailure("engine_error", f"expected {len(batch)} results, got {len(filled)}")
             results.update(zip(batch, filled, strict=True))
@@ -46,6 +49,7 @@ def run(requests: Sequence[Request], costs: Sequence[int], budget: int, fill: Fi
             raise
         except Exception as error:
             memory = out_of_memory(error)
+            slow = isinstance(error, EngineFailure) and error.code == TOO_SLOW
             failure = failure_of(requests[batch[0]].id, error, memory) if len(batch) == 1 else None
         # Outside of the handler: the exception no longer holds the failed batch's tensors.
         if memory:
@@ -58,6 +62,8 @@ def run(requests: Sequence[Request], costs: Sequence[int], budget: int, fill: Fi
                 waiting = [[rest[at] for at in part] for part in reversed(parts)]
         if failure is not None:
             results[batch[0]] = failure
+        elif slow:
+            waiting += [[index] for index in reversed(batch)]
         else:
             middle = (len(batch) + 1) // 2
             waiting += [batch[middle:], batch[:middle]]

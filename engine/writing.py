@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cinnabar.engine.layout import (
     ArrayPlace,
@@ -24,7 +24,7 @@ from cinnabar.engine.layout import (
     Place,
     State,
 )
-from cinnabar.engine.request import Leaf, Origin
+from cinnabar.engine.request import Alternative, Leaf, Origin
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
 from cinnabar.schemas.form.instances import texts_of
 from cinnabar.schemas.pointers import escape
@@ -37,7 +37,7 @@ class Value:
     `spans` are in characters of the passage. `demanded`: the schema demands a value. `missing`: it does,
     and the model did not find one.
     `absent`: there is no value; `text` is then the best guess, in case the schema demands one after all.
-    `confidence` is the posterior of `text`, `rival` that of the next likely one.
+    `confidence` is the posterior of `text`, `rival` that of the next likely one; `alternatives` are as in a leaf.
     """
 
     text: bytes
@@ -50,6 +50,7 @@ class Value:
     demanded: bool = False
     allowed_mass: float = 0.0
     rival: float = 0.0
+    alternatives: tuple[Alternative, ...] = ()
 
 
 def known_value(slot: Slot, text: bytes) -> Value:
@@ -235,7 +236,7 @@ class Writer:
             self.instances.setdefault(at, []).append(key.instance)
             members[name + b":"] = text
             found = self.layout.rows[row]
-            self.rows[at] = (self.offset + found.anchor, found.probability)
+            self.rows[at] = (self.offset + max(found.anchor, 0), found.probability)
 
     def _leaf(self, place: LeafPlace, pointer: str) -> bytes | None:
         value, slot = self.values[place.instance], place.slot
@@ -256,6 +257,10 @@ class Writer:
             value.rival,
             slot.index,
             value.demanded,
+            tuple(
+                replace(one, spans=tuple((begin + self.offset, end + self.offset) for begin, end in one.spans))
+                for one in value.alternatives
+            ),
         )
         return value.text
 
@@ -296,7 +301,7 @@ class Writer:
                 continue
             items.append(text)
             found = self.layout.rows[row]
-            self.rows[at] = (self.offset + found.anchor, found.probability)
+            self.rows[at] = (self.offset + max(found.anchor, 0), found.probability)
         return b"[" + b",".join(_filling(node, items, size, pointer, self.leaves)) + b"]"
 
     def _forget(self, pointer: str) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from cinnabar.extraction.records.checks.checks import Checks
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import Escalation, Place, Source
@@ -41,6 +42,11 @@ class Assignment:
     def validator(self) -> Validator:
         """Returns the validator of records. Raises SchemaError if the schema is invalid."""
         return Validator(self.source)
+
+    @cached_property
+    def checks(self) -> Checks:
+        """Returns the checks of the schema. Raises UnsupportedSchema for one that cannot be used."""
+        return Checks(self.source, self.compiled)
 
     @property
     def fingerprint(self) -> str:
@@ -79,4 +85,8 @@ class Assignment:
             options.context,
             options.min_confidence,
             tier,
+            options.max_tokens,
+            options.max_seconds,
+            self.checks,
+            options.on_check,
         )

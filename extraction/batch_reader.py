@@ -3,26 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.inputs import Input
+from cinnabar.schemas.errors import DocumentError
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
     from cinnabar.extraction.pipeline import Read
 
 
-class BatchReader:
-    """Parses batches of inputs in `workers` processes, which start at the first use. A context manager."""
+# Most characters of the long documents that are kept parsed until their turn; a character takes about 8 bytes.
+_KEPT = 20_000_000
+# A document is late if all others of its batch are parsed and none has arrived for so many seconds. Most late documents
+# at a time, because each takes memory.
+_PATIENCE, _LATE = 5.0, 16
 
-    def __init__(self, batches: Sequence[Sequence[Input]], workers: int) -> None:
-        self._batches, self._workers = batches, workers
+_Found = Document | DocumentError
+
+
+class BatchReader:
+    """Parses batches of inputs in `workers` processes, which start at the first use.
+
+    Batches may be added meanwhile. Documents of more than `max_tokens` words are refused. A context manager.
+    """
+
+    def __init__(
+        self, batches: Sequence[Sequence[Input]], workers: int, max_tokens: int | None = None
+    ) -> None:
+        self._batches, self._workers, self._max_tokens = batches, workers, max_tokens
         self._ahead = ThreadPoolExecutor(1, thread_name_prefix="reader")
         self._pool: ParserPool | None = None
-        self._reading: dict[int, Future[list[Read]]] = {}
+        self._reading: dict[int, Future[list[Read | None]]] = {}
+        # By path: late documents, and long documents that wait for their turn.
+        self._late: dict[str, Future[_Found]] = {}
+        self._kept: dict[str, Read] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -38,23 +57,59 @@ class BatchReader:
     def pool(self) -> ParserPool:
         """Returns the pool of parser processes; the first call starts it."""
         if self._pool is None:
-            self._pool = ParserPool(self._workers)
+            self._pool = ParserPool(self._workers, max_tokens=self._max_tokens)
         return self._pool
 
-    def read(self, number: int) -> list[Read]:
-        """Returns the parsed inputs of a batch and starts parsing the next batch; a second call parses them again."""
+    def read(self, number: int) -> list[Read | None]:
+        """Returns the parsed inputs of a batch and starts parsing the next batch; a second call parses them again.
+
+        None stands for a late document, which other documents of the batch do not wait for.
+        """
         reading = self._reading.pop(number, None) or self._begin(number)
         if number + 1 < len(self._batches) and number + 1 not in self._reading:
             self._reading[number + 1] = self._begin(number + 1)
         return reading.result()
 
+    def keep(self, reads: Sequence[Read]) -> None:
+        """Keeps parsed documents for later batches, as far as there is room; the others will be parsed again."""
+        for one in reads:
+            if sum(map(_length, self._kept.values())) + _length(one) <= _KEPT:
+                self._kept[one.path] = one
+
     def parse(self, items: Sequence[Input]) -> list[Read]:
-        """Returns these inputs parsed."""
+        """Returns these inputs parsed, and waits for all of them."""
+        return [one for one in self._parse(items, patient=True) if one is not None]
+
+    def _parse(self, items: Sequence[Input], patient: bool = False) -> list[Read | None]:
         from cinnabar.extraction.pipeline import Read
 
-        found = self.pool.parse_many([item.content for item in items])
-        return [Read(item.path, item.digest, read) for item, (_, read) in zip(items, found, strict=True)]
+        if len(items) == 1 and (kept := self._kept.pop(items[0].path, None)) is not None:
+            return [kept]
+        coming: dict[str, Future[_Found]] = {}
+        for item in items:
+            begun = self._late.pop(item.path, None)
+            coming[item.path] = self.pool.submit(item.content) if begun is None else begun
+        late = set() if patient else self._overdue(coming)
+        self._late |= {path: coming[path] for path in late}
+        return [
+            None if item.path in late else Read(item.path, item.digest, coming[item.path].result())
+            for item in items
+        ]
 
-    def _begin(self, number: int) -> Future[list[Read]]:
+    def _overdue(self, coming: dict[str, Future[_Found]]) -> set[str]:
+        """Waits for the documents, and returns the late ones."""
+        left = set(coming.values())
+        while left:
+            done, left = wait(left, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
+            late = not done and len(left) < len(coming) and all(one.running() for one in left)
+            if late and len(self._late) + len(left) <= _LATE:
+                return {path for path, one in coming.items() if one in left}
+        return set()
+
+    def _begin(self, number: int) -> Future[list[Read | None]]:
         _ = self.pool  # the pool's processes must start in this thread, not in the reader's
-        return self._ahead.submit(self.parse, self._batches[number])
+        return self._ahead.submit(self._parse, self._batches[number])
+
+
+def _length(read: Read) -> int:
+    return 0 if isinstance(read.found, Exception) else len(read.found.text)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -80,24 +81,35 @@ class Opening:
     settled: Sequence[Outcome] = ()
 
 
+def with_late(batch: Batch, late: Sequence[int], there: Sequence[int]) -> Batch:
+    """Returns a batch that was filled from the documents at the places `there`, with the `late` ones set aside too."""
+    tokens = {there[at]: count for at, count in batch.set_aside.items()}
+    return replace(batch, set_aside=tokens | dict.fromkeys(late, sys.maxsize))
+
+
 class BatchedRun(ABC):
     """A run with a known list of inputs, of which `batches` are left to fill.
 
-    A context manager. Batches may be worked on in any order and repeatedly; the next one is parsed meanwhile. A
-    subclass sets `batches`, `_opening` and `_stack`.
+    A context manager. Batches may be worked on in any order and repeatedly; the next one is parsed meanwhile. When all
+    are done, the long documents among them follow as batches of their own, the shortest first, then those that take
+    long to parse. A subclass sets `batches`, `_opening` and `_stack`.
     """
 
-    batches: Sequence[Sequence[Any]]
+    batches: list[Sequence[Any]]
     _opening: Opening
     _stack: ExitStack
 
     def __init__(self, assignment: Assignment, progress: Progress | None) -> None:
         # A schema that allows no record fails here once instead of in every document.
-        _ = assignment.compiled.form, assignment.validator
+        _ = assignment.compiled.form, assignment.validator, assignment.checks
         self.assignment, self._progress = assignment, progress or Silent()
         self._run: Run | None = None
         self._job: Job | None = None
         self._steps = 0
+        # The numbers of the first batches that are not done, and the long or late documents of the others with their
+        # tokens.
+        self._open: set[int] | None = None
+        self._long: list[tuple[int, Any]] = []
 
     def __enter__(self) -> Self:
         return self
@@ -112,14 +124,22 @@ class BatchedRun(ABC):
         if cluster is not None:
             self.spread(cluster)
         else:
-            for number in range(len(self.batches)):
+            number = 0
+            while number < len(self.batches):
                 self.work(number)
+                number += 1
         return self.finish()
 
     def work(self, number: int) -> list[Outcome]:
-        """Reads, fills and commits a batch while the next one is parsed; a second call changes nothing."""
+        """Reads, fills and commits a batch while the next one is parsed; a second call changes nothing.
+
+        Long and late documents have no outcome yet; after the last batch, `batches` has grown by them.
+        """
         self._begun()
-        return self.commit(self._fill(number))
+        batch = self._fill(number)
+        outcomes = self.commit(batch)
+        self._put_off(number, batch)
+        return outcomes
 
     def spread(self, cluster: Cluster) -> None:
         """Has a cluster read and fill all batches, and commits each as it comes back.
@@ -130,8 +150,9 @@ class BatchedRun(ABC):
 
         self._begun()
         with Supervisor(cluster, self.assignment, self._place) as supervisor:
-            for batch in self._fill_all(supervisor):
+            for number, batch in self._fill_all(supervisor):
                 self.commit(batch)
+                self._put_off(number, batch)
 
     def commit(self, batch: Batch) -> list[Outcome]:
         """Commits the outcomes of a filled batch; a second call changes nothing."""
@@ -147,11 +168,27 @@ class BatchedRun(ABC):
 
     @abstractmethod
     def _fill(self, number: int) -> Batch:
-        """Reads and fills the batch with this number."""
+        """Reads and fills the batch with this number, except for its long documents."""
 
     @abstractmethod
-    def _fill_all(self, supervisor: Supervisor) -> Iterator[Batch]:
-        """Has a cluster read and fill all batches."""
+    def _fill_all(self, supervisor: Supervisor) -> Iterator[tuple[int, Batch]]:
+        """Has a cluster read and fill all batches, and those that are added meanwhile."""
+
+    def _add(self, batch: Sequence[Any]) -> None:
+        """Adds a batch behind the others."""
+        self.batches.append(batch)
+
+    def _put_off(self, number: int, batch: Batch) -> None:
+        """Adds the long documents behind all batches, each alone, once all others are done."""
+        if self._open is None:
+            self._open = set(range(len(self.batches)))
+        if number not in self._open:
+            return
+        self._long += [(tokens, self.batches[number][at]) for at, tokens in batch.set_aside.items()]
+        self._open.remove(number)
+        if not self._open:
+            for _, item in sorted(self._long, key=lambda one: one[0]):
+                self._add([item])
 
     def _usage(self) -> Mapping[str, Any] | None:
         """Returns the use of models behind a server, None if the run asked none."""

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from cinnabar.engine.filler import Filler
+from cinnabar.engine.filler import Filler, Metered
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
+from cinnabar.engine.time_limit import limited
 from cinnabar.extraction.chunking import Chunk
 from cinnabar.extraction.documents import Document, Evidence
-from cinnabar.extraction.planning import chunks_for, passage_of
+from cinnabar.extraction.filling import LONG, Asked, fill_documents, with_advice
+from cinnabar.extraction.planning import chunks_for, passage_of, tokens_of
+from cinnabar.extraction.records.checks.checks import Checks
+from cinnabar.extraction.records.checks.joint_choice import settled
+from cinnabar.extraction.records.checks.judgement import with_checks
 from cinnabar.extraction.records.evidence import evidence_of, page_of
 from cinnabar.extraction.records.facts import NO_FACTS, REFUSED, FactValues, with_facts
 from cinnabar.extraction.records.indirect_evidence import row_region, words_behind
 from cinnabar.extraction.records.merging import merge
 from cinnabar.extraction.records.tiers import Escalated, MergedRecord, Tier, escalate
 from cinnabar.extraction.records.validation import Validator
-from cinnabar.extraction.run_options import OnMissing
+from cinnabar.extraction.run_options import OnCheck, OnMissing
 from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.schemas.bindings import bound_places
 from cinnabar.schemas.compile import CompiledSchema
@@ -38,8 +43,10 @@ class Job:
     """The schema, engine, checks and options that every document of a run goes through.
 
     `context` limits the tokens of a chunk; None means as many as the model holds. `on_missing` decides the outcome of a
-    record that lacks a value its schema demands. `run_batch` quarantines a record with a leaf or row below
-    `min_confidence`. Before that it asks `tier` for the values that `engine` is not sure of.
+    record that lacks a value its schema demands. `run_batch` quarantines a record with a leaf, row or list below
+    `min_confidence`. Before that it asks `tier` for the values that `engine` is not sure of. It quarantines a document
+    of more than `max_tokens`, and one that the model works on for more than `max_seconds`; None sets no limit.
+    `on_check` decides the outcome of a record that fails one of the `checks` of its schema.
     """
 
     compiled: CompiledSchema
@@ -49,85 +56,141 @@ class Job:
     context: int | None = None
     min_confidence: float = 0.0
     tier: Tier | None = None
+    max_tokens: int | None = None
+    max_seconds: float | None = None
+    checks: Checks | None = None
+    on_check: OnCheck = "flag"
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
     """The outcomes of a batch in the order of its inputs, the denoising steps of its requests, and the counts of
-    documents and fields that went to the stronger model."""
+    documents and fields that went to the stronger model.
+
+    `set_aside` maps the places of inputs without an outcome in the batch to their tokens: long documents, which others
+    overtake.
+    """
 
     outcomes: list[Outcome]
     steps: int = 0
     escalated: Escalated = field(default_factory=Escalated)
+    set_aside: Mapping[int, int] = field(default_factory=dict)
 
 
-def run_batch(read: Sequence[Read], job: Job) -> Batch:
-    """Returns one outcome for each input; an error or a failure of one document ends in its own outcome."""
-    plans = [_plan(item, job) for item in read]
-    requests = [request for plan in plans if isinstance(plan, _Plan) for request in plan.requests]
-    results = iter(job.engine.fill(requests))
+def run_batch(read: Sequence[Read], job: Job, set_aside: bool = False) -> Batch:
+    """Returns one outcome for each input; an error or a failure of one document ends in its own outcome.
+
+    With `set_aside` long documents get none if the batch has other documents; each has to come again, alone.
+    """
+    overtakes = set_aside and overtaking(read, job)
+    found = [_plan(item, job, overtakes) for item in read]
+    aside = {at: plan.tokens for at, plan in enumerate(found) if isinstance(plan, Long)}
+    plans = [plan for plan in found if not isinstance(plan, Long)]
+    asked = [Asked(plan.tokens, plan.requests) for plan in plans if isinstance(plan, _Plan)]
+    results = iter(fill_documents(asked, job.engine, job.max_seconds))
     merged: list[Outcome | MergedRecord] = []
     steps = 0
-    for item, plan in zip(read, plans, strict=True):
+    for plan in plans:
         if isinstance(plan, Outcome):
             merged.append(plan)
             continue
-        filled = [next(results) for _ in plan.requests]
+        filled = next(results)
         steps += sum(result.steps for result in filled if isinstance(result, Filled))
-        merged.append(_merge(item.path, plan, filled, job))
+        merged.append(_merge(plan, filled, job))
     finals, escalated = _escalate([one for one in merged if isinstance(one, MergedRecord)], job)
-    final = iter(finals)
+    final = iter(settled(finals, job.compiled, job.checks))
     outcomes = [
-        one if isinstance(one, Outcome) else _conclude(item.path, one, next(final), job)
-        for item, one in zip(read, merged, strict=True)
+        one if isinstance(one, Outcome) else _conclude(plan.path, one, next(final), job)
+        for plan, one in zip(plans, merged, strict=True)
     ]
-    return Batch(outcomes, steps, escalated)
+    return Batch(with_checks(outcomes, job.checks, job.on_check), steps, escalated, aside)
+
+
+@dataclass(frozen=True, slots=True)
+class Long:
+    """A document that is set aside, with its tokens, or its words if these tell already that it is long."""
+
+    tokens: int
+
+
+def overtaking(read: Sequence[Read], job: Job) -> bool:
+    """Returns whether other documents of a batch may overtake a long one: there are some, and no server fills them.
+
+    A server answers for a long document and for others at a time.
+    """
+    return len(read) > 1 and not isinstance(job.engine, Metered)
+
+
+def measured(document: Document, job: Job, overtakes: bool) -> int | Long:
+    """Returns the tokens of a document, or that it is long if others may overtake it.
+
+    Raises DocumentError: too_long. The words alone tell of most long documents, so that the others of a batch do not
+    wait until their tokens are counted.
+    """
+    words = len(document.words)
+    if overtakes and words > LONG:
+        return Long(words)
+    tokens = tokens_of(document, job.engine, job.max_tokens)
+    return Long(tokens) if overtakes and tokens > LONG else tokens
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A document, its chunks, a request for each chunk, and the values of its bound fields."""
+    """A document with the path of its input, its tokens, its chunks, a request for each chunk, and the values of its
+    bound fields."""
 
+    path: str
     document: Document
+    tokens: int
     chunks: list[Chunk]
     requests: list[Request]
     facts: FactValues
 
 
-def _plan(item: Read, job: Job) -> _Plan | Outcome:
+def _plan(item: Read, job: Job, overtakes: bool) -> _Plan | Long | Outcome:
     document = item.found
     if isinstance(document, DocumentError):
         return Outcome(item.path, "quarantined", document.code, document.detail, digest=item.digest)
     try:
-        pieces = chunks_for(document, job.engine, job.context, job.compiled.form)
+        tokens = measured(document, job, overtakes)
+        if isinstance(tokens, Long):
+            return tokens
+        pieces = chunks_for(document, job.engine, job.context, job.compiled.form, tokens)
         facts = FactValues.of(document, bound_places(job.compiled.form))
         requests = [
-            facts.request(f"{document.digest}:{c.start}", job.compiled.form, passage_of(document, c.start, c.end))
+            replace(
+                facts.request(f"{document.digest}:{c.start}", job.compiled.form, passage_of(document, c.start, c.end)),
+                alternatives=bool(job.checks),
+            )
             for c in pieces
         ]
+    except DocumentError as error:
+        return quarantined(item.path, document, error.code, error.detail)
     except Exception as error:
         return quarantined(item.path, document, "internal_error", said_of(error))
-    return _Plan(document, pieces, requests, facts)
+    return _Plan(item.path, document, tokens, pieces, requests, facts)
 
 
-def _merge(path: str, plan: _Plan, results: Sequence[Result], job: Job) -> MergedRecord | Outcome:
+def _merge(plan: _Plan, results: Sequence[Result], job: Job) -> MergedRecord | Outcome:
     """Returns the merged record of a document's filled chunks, or its outcome if a chunk failed."""
     failed = next((result for result in results if isinstance(result, Failed)), None)
     if failed is not None:
-        return failure_of(path, plan.document, failed, facts=plan.facts)
+        return failure_of(plan.path, plan.document, failed, facts=plan.facts)
     try:
         found = [result for result in results if isinstance(result, Filled)]
         filled = merge(job.compiled.form, plan.chunks, found)
         filled = with_facts(job.compiled.form, filled, plan.facts)
     except Exception as error:
-        return quarantined(path, plan.document, "internal_error", said_of(error))
+        return quarantined(plan.path, plan.document, "internal_error", said_of(error))
     return MergedRecord(plan.document, filled, plan.facts)
 
 
 def _escalate(merged: Sequence[MergedRecord], job: Job) -> tuple[Sequence[Result], Escalated]:
     if job.tier is None:
         return [one.filled for one in merged], Escalated()
-    return escalate(merged, job.compiled.form, job.tier, job.context)
+    with limited(job.max_seconds):
+        finals, escalated = escalate(merged, job.compiled.form, job.tier, job.context)
+    return [with_advice(one, job.max_seconds) for one in finals], escalated
 
 
 def _conclude(path: str, merged: MergedRecord, result: Result, job: Job) -> Outcome:
@@ -202,22 +265,18 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
             )
         )
     rows = {pointer: chance for pointer, (_, chance) in filled.rows.items()}
-    return Record(
-        text=filled.record,
-        leaves=tuple(leaves),
-        confidence=min((*(leaf.confidence for leaf in leaves), *rows.values()), default=1.0),
-        flags=tuple(sorted({*document.flags, *(flag for leaf in leaves for flag in leaf.flags)})),
-        rows=rows,
-    )
+    flags = {*document.flags, *(flag for leaf in leaves for flag in leaf.flags)}
+    return Record.of(filled.record, leaves, flags, rows, dict(filled.lists))
 
 
 def _flags(leaf: Leaf, evidence: Evidence | None) -> tuple[str, ...]:
-    """Returns the flags of a value: guessed, generated, the schema's default, or without evidence."""
+    """Returns the flags of a value: guessed, generated, the schema's default, without evidence, or a joint choice."""
     said = leaf.origin not in ("absent", "default", "known", "fact") and leaf.text not in (None, "null", "false")
     marks = {
         "default": leaf.origin == "default",
         "generated": leaf.origin == "generated",
         "guessed": leaf.missing,
+        "joint_choice": leaf.joint,
         "no_evidence": said and evidence is None,
     }
     return tuple(name for name, holds in marks.items() if holds)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cinnabar.engine.filler import Metered
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.batch_reader import BatchReader
-from cinnabar.extraction.batched_run import BatchedRun, Opening, Summary
+from cinnabar.extraction.batched_run import BatchedRun, Opening, Summary, with_late
 from cinnabar.extraction.ingest.message import Message
 from cinnabar.extraction.inputs import Input, Location, examine, gather, path_of
 from cinnabar.extraction.mailboxes.address import ImapAddress
@@ -97,7 +97,7 @@ class Extraction(BatchedRun):
             settled, left = sift([replace(examine(item, paths, known), path=name) for name, item in chosen], done)
             self._settle(settled)
             self.batches = self._in_batches(left)
-            self._reader = stack.enter_context(BatchReader(self.batches, options.workers))
+            self._reader = stack.enter_context(BatchReader(self.batches, options.workers, options.max_tokens))
             self._estimate()
             self._stack = stack.pop_all()
 
@@ -129,9 +129,14 @@ class Extraction(BatchedRun):
 
         # A model that cannot be loaded fails the run before it reads a document.
         job = self._whole_job()
-        return run_batch(self._reader.read(number), job)
+        read = {at: one for at, one in enumerate(self._reader.read(number)) if one is not None}
+        batch = run_batch([*read.values()], job, set_aside=True)
+        late = [at for at in range(len(self.batches[number])) if at not in read]
+        batch = with_late(batch, late, [*read])
+        self._reader.keep([read[at] for at in batch.set_aside if at in read])
+        return batch
 
-    def _fill_all(self, supervisor: Supervisor) -> Iterator[Batch]:
+    def _fill_all(self, supervisor: Supervisor) -> Iterator[tuple[int, Batch]]:
         return supervisor.fill(self.batches)
 
     def _estimate(self) -> None:

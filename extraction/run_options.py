@@ -15,6 +15,7 @@ from cinnabar.schemas.errors import UsageError
 
 EffortName = Literal["instant", "low", "medium", "high"]
 OnMissing = Literal["quarantine", "guess"]
+OnCheck = Literal["flag", "quarantine"]
 Device = Literal["auto", "cpu", "cuda"]
 
 
@@ -33,9 +34,20 @@ class RunOptions(BaseModel):
     min_confidence: float = Field(
         default=0.0, ge=0, le=1, description="Quarantine records with any value below this confidence."
     )
+    # No part of the key either.
+    on_check: OnCheck = Field(
+        default="flag", description="Flag a record that fails a check of its schema, or quarantine it."
+    )
     limit: int | None = Field(default=None, ge=1, description="Read only the first N documents.")
     context: int | None = Field(
         default=None, ge=LEAST_LIMIT, description="Read documents in chunks of at most N tokens."
+    )
+    # These two are not part of a record's key either: they only decide which documents are refused.
+    max_tokens: int = Field(
+        default=500_000, ge=1, description="Quarantine a document of more than N tokens as too_long."
+    )
+    max_seconds: float = Field(
+        default=1200.0, gt=0, description="Quarantine a document that the model works on for longer as too_slow."
     )
     workers: int = Field(default=2, ge=1, description="Processes that parse files.")
     batch: int = Field(default=16, ge=1, description="Documents that are read, filled and committed together.")
@@ -75,4 +87,7 @@ def _expected(field: FieldInfo) -> str:
     most = next((one.le for one in field.metadata if hasattr(one, "le")), None)
     if most is not None:
         return f"{least} to {most}"
+    above = next((one.gt for one in field.metadata if hasattr(one, "gt")), None)
+    if above is not None:
+        return f"more than {above}"
     return f"at least {least}" if least is not None else "true or false"

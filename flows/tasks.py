@@ -77,15 +77,17 @@ def spread_batches(begun: Begun, cluster: Cluster) -> None:
 def work_on(begun: Begun, cluster: Cluster | None, gpu_limit: str | None = None) -> None:
     """Works on all batches, here or on a cluster.
 
-    Raises RunError with the names of a batch's documents if the batch still fails after all retries.
+    The batches may grow meanwhile. Raises RunError with the names of a batch's documents if the batch still fails after
+    all retries.
     """
     if cluster is not None:
         spread_batches(begun, cluster)
         return
-    count = len(begun.batches)
     together = max(1, _TOGETHER // max(map(len, begun.batches), default=1))
-    for first in range(0, count, together):
-        left = deque(range(first, min(first + together, count)))
+    first = 0
+    while first < len(begun.batches):
+        left = deque(range(first, min(first + together, len(begun.batches))))
+        first += together
         named = work_in_turn.with_options(task_run_name=f"batches {left[0]} to {left[-1]}")
         try:
             named(begun, left, gpu_limit)

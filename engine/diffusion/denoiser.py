@@ -22,6 +22,7 @@ from cinnabar.engine.diffusion.graph_tables import GraphTables
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence, Task
 from cinnabar.engine.diffusion.settings import Settings, settings_of
 from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.engine.time_limit import check_time
 from cinnabar.schemas.errors import ModelError
 
 #: How often an answer that the judge refuses goes back to the block in which it left the accepted states.
@@ -91,6 +92,7 @@ class Denoiser:
         for prefix, runs in groups.items():
             context: Context | None = None
             while True:
+                check_time()
                 kept = [self._proceeds(run, row, context) for row, run in enumerate(runs)]
                 for run, stays in zip(runs, kept, strict=True):
                     if not stays:

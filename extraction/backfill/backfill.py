@@ -17,7 +17,7 @@ from cinnabar.extraction.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.backfill.estimate import BackfillEstimate, measure
 from cinnabar.extraction.backfill.outstanding import Item, Outstanding
 from cinnabar.extraction.backfill.rereading import Rereader
-from cinnabar.extraction.batched_run import BatchedRun, Opening, Summary
+from cinnabar.extraction.batched_run import BatchedRun, Opening, Summary, with_late
 from cinnabar.extraction.inputs import Location
 from cinnabar.extraction.mailboxes.address import password_of_environment
 from cinnabar.extraction.progress import Progress
@@ -83,7 +83,9 @@ class Backfill(BatchedRun):
             size = max(options.batch, model.least_batch)
             self.batches = [items[start : start + size] for start in range(0, len(items), size)]
             self._reader = stack.enter_context(
-                Rereader(store.out, self.batches, self._changes, options.workers, self._below)
+                Rereader(
+                    store.out, self.batches, self._changes, options.workers, self._below, options.max_tokens
+                )
             )
             self._stack = stack.pop_all()
 
@@ -131,9 +133,14 @@ class Backfill(BatchedRun):
         from cinnabar.extraction.backfill.refilling import refill_batch
 
         job = self._whole_job()
-        return refill_batch(*self._reader.read(number), job)
+        read, known, late = self._reader.read(number)
+        there = [at for at in range(len(self.batches[number])) if at not in late]
+        return with_late(refill_batch(read, known, job, set_aside=True), late, there)
 
-    def _fill_all(self, supervisor: Supervisor) -> Iterator[Batch]:
+    def _add(self, batch: Sequence[Item]) -> None:
+        self._reader.add(batch)
+
+    def _fill_all(self, supervisor: Supervisor) -> Iterator[tuple[int, Batch]]:
         return supervisor.fill(self._reader.inputs, self._reader.known)
 
 

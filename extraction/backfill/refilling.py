@@ -9,17 +9,22 @@ from cinnabar.engine.request import Failed, Filled, Request, Result
 from cinnabar.extraction.backfill.freezing import Frozen, freeze, splice
 from cinnabar.extraction.chunking import Chunk
 from cinnabar.extraction.documents import Document
+from cinnabar.extraction.filling import Asked, fill_documents
 from cinnabar.extraction.pipeline import (
     Batch,
     Job,
+    Long,
     Read,
     failure_of,
     judged,
+    measured,
+    overtaking,
     quarantined,
     record_of,
     said_of,
 )
 from cinnabar.extraction.planning import chunks_for, passage_of
+from cinnabar.extraction.records.checks.judgement import with_checks
 from cinnabar.extraction.records.facts import FactValues, with_facts
 from cinnabar.extraction.records.merging import merge
 from cinnabar.extraction.storage.records import Outcome, Record
@@ -41,20 +46,23 @@ _RELEASED = "released"
 class Known:
     """The stored records of a batch's documents, in order, and the changes of their schema since.
 
-    Leaves and rows below `below` are asked as well.
+    Leaves, rows and lists below `below` are asked as well.
     """
 
     records: Sequence[tuple[Stored, Changes]]
     below: float = 0.0
 
 
-def refill_batch(read: Sequence[Read], known: Known, job: Job) -> Batch:
+def refill_batch(read: Sequence[Read], known: Known, job: Job, set_aside: bool = False) -> Batch:
     """Returns one outcome for each input, like `run_batch`, with the model's work limited to the asked values.
 
     If the schema allows no record with the frozen values, the whole record is asked. A document that has changed or
     gone since it was found is skipped.
     """
-    plans = [_plan(one, *record, job, known.below) for one, record in zip(read, known.records, strict=True)]
+    overtakes = set_aside and overtaking(read, job)
+    found = [_plan(one, *record, job, known.below, overtakes) for one, record in zip(read, known.records, strict=True)]
+    aside = {at: plan.tokens for at, plan in enumerate(found) if isinstance(plan, Long)}
+    plans = [plan for plan in found if not isinstance(plan, Long)]
     steps = _fill([plan for plan in plans if isinstance(plan, _Plan)], job)
     outcomes = [plan if isinstance(plan, Outcome) else plan.outcome(job) for plan in plans]
     again = [at for at, outcome in enumerate(outcomes) if outcome is None]
@@ -66,12 +74,13 @@ def refill_batch(read: Sequence[Read], known: Known, job: Job) -> Batch:
     steps += _fill(whole, job)
     for at, plan in zip(again, whole, strict=True):
         outcomes[at] = plan.outcome(job)
-    return Batch([outcome for outcome in outcomes if outcome is not None], steps)
+    final = [outcome for outcome in outcomes if outcome is not None]
+    return Batch(with_checks(final, job.checks, job.on_check), steps, set_aside=aside)
 
 
 @dataclass(slots=True)
 class _Plan:
-    """A document with its stored record, the schema's changes and its chunks.
+    """A document with its stored record, the schema's changes, its tokens and its chunks.
 
     `frozen` holds the frozen values of the record (None: nothing is frozen), `facts` the values of its bound fields,
     `results` the answer for each chunk. A stored fact stays; one that the changes ask for comes from the document.
@@ -81,6 +90,7 @@ class _Plan:
     document: Document
     stored: Stored
     changes: Changes
+    tokens: int
     chunks: list[Chunk]
     frozen: Frozen | None
     facts: FactValues
@@ -142,7 +152,9 @@ class _Plan:
         return judged(self.path, self.document, record, job, kept, facts)
 
 
-def _plan(item: Read, stored: Stored, changes: Changes, job: Job, below: float) -> _Plan | Outcome:
+def _plan(
+    item: Read, stored: Stored, changes: Changes, job: Job, below: float, overtakes: bool
+) -> _Plan | Long | Outcome:
     document = item.found
     if isinstance(document, DocumentError) and document.code in _ABSENT:
         detail = f"{item.path} could not be read any more ({document.detail}); run the same command again"
@@ -153,21 +165,25 @@ def _plan(item: Read, stored: Stored, changes: Changes, job: Job, below: float) 
         detail = f"{item.path} was changed while it was read; run the same command again"
         return Outcome(item.path, "skipped", CHANGED, detail, digest=item.digest)
     try:
-        pieces = chunks_for(document, job.engine, job.context, job.compiled.form)
+        tokens = measured(document, job, overtakes)
+        if isinstance(tokens, Long):
+            return tokens
+        pieces = chunks_for(document, job.engine, job.context, job.compiled.form, tokens)
         frozen = freeze(job.compiled.form, stored.record, changes, below, lists=len(pieces) == 1)
         facts = FactValues.of(document, bound_places(job.compiled.form))
+    except DocumentError as error:
+        return quarantined(item.path, document, error.code, error.detail)
     except Exception as error:
         return quarantined(item.path, document, "internal_error", said_of(error))
-    return _Plan(item.path, document, stored, changes, pieces, frozen, facts)
+    return _Plan(item.path, document, stored, changes, tokens, pieces, frozen, facts)
 
 
 def _fill(plans: Sequence[_Plan], job: Job) -> int:
     """Has the filler answer all requests of these plans, and returns the denoising steps."""
-    asked = [plan.requests(job) for plan in plans]
-    requests = [request for own in asked for request in own]
-    results = iter(job.engine.fill(requests) if requests else [])
-    for plan, own in zip(plans, asked, strict=True):
-        plan.results = [next(results) for _ in own]
+    asked = [Asked(plan.tokens, plan.requests(job)) for plan in plans]
+    if any(own.requests for own in asked):
+        for plan, results in zip(plans, fill_documents(asked, job.engine, job.max_seconds), strict=True):
+            plan.results = results
     return sum(r.steps for plan in plans for r in plan.results if isinstance(r, Filled))
 
 
@@ -195,12 +211,15 @@ def _record(
     rows = {
         at: sure for at, sure in old.rows.items() if not new(at) and not changes.drops(field_of(at, value))
     }
+    lists = {
+        at: sure for at, sure in old.lists.items() if not new(at) and not changes.drops(field_of(at, value))
+    }
     leaves, flags = list(kept), {*document.flags, *({_RELEASED} & {*old.flags})}
     if filled is not None:
         asked = {at: leaf for at, leaf in filled.leaves.items() if new(at)}
         found = record_of(document, replace(filled, leaves=asked), job.compiled.form, facts)
         leaves += found.leaves
         rows |= {at: sure for at, sure in found.rows.items() if new(at)}
+        lists |= {at: sure for at, sure in found.lists.items() if new(at)}
     flags |= {flag for leaf in leaves for flag in leaf.flags}
-    sure = min((*(leaf.confidence for leaf in leaves), *rows.values()), default=1.0)
-    return Record(text, tuple(leaves), sure, tuple(sorted(flags)), rows), {leaf.pointer for leaf in kept}
+    return Record.of(text, leaves, flags, rows, lists), {leaf.pointer for leaf in kept}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -32,16 +33,17 @@ class Rereader:
     def __init__(
         self,
         out: Path,
-        batches: Sequence[Sequence[Item]],
+        batches: list[Sequence[Item]],
         changes: Mapping[str, Changes],
         workers: int,
         below: float = 0.0,
+        max_tokens: int | None = None,
     ) -> None:
         self._out, self._batches, self._changes = out, batches, changes
         self._below = below
         #: The inputs of each batch.
         self.inputs = [[_input(item) for item in batch] for batch in batches]
-        self._reader = BatchReader(self.inputs, workers)
+        self._reader = BatchReader(self.inputs, workers, max_tokens)
         self._fetched: dict[str, Stored] = {}
 
     def __enter__(self) -> Self:
@@ -53,12 +55,20 @@ class Rereader:
     ) -> None:
         self._reader.__exit__(kind, error, trace)
 
-    def read(self, number: int) -> tuple[list[Read], Known]:
-        """Returns the documents of a batch and their stored records, and starts parsing the next batch.
+    def read(self, number: int) -> tuple[list[Read], Known, list[int]]:
+        """Returns the documents of a batch, their stored records, and the places of the late documents without either.
 
-        A second call parses them again.
+        It starts parsing the next batch. A second call parses the documents again.
         """
-        return self._reader.read(number), self.known(number)
+        read, known = self._reader.read(number), self.known(number)
+        late = [at for at, one in enumerate(read) if one is None]
+        records = [record for at, record in enumerate(known.records) if at not in late]
+        return [one for one in read if one is not None], replace(known, records=records), late
+
+    def add(self, batch: Sequence[Item]) -> None:
+        """Adds a batch behind the others."""
+        self._batches.append(batch)
+        self.inputs.append([_input(item) for item in batch])
 
     def parse(self, items: Sequence[Item]) -> tuple[list[Read], Known]:
         """Returns these documents parsed, and their stored records."""

@@ -89,8 +89,8 @@ class Supervisor:
 
     def fill(
         self, batches: Sequence[Sequence[Input]], known: Callable[[int], Known] | None = None
-    ) -> Iterator[Batch]:
-        """Yields the outcomes of each batch, as they arrive.
+    ) -> Iterator[tuple[int, Batch]]:
+        """Yields the number and the outcomes of each batch, as they arrive; `batches` may grow meanwhile.
 
         In a backfill `known` returns the stored records of the batch with this number. A batch is tried again if its
         parser or engine died or it raised an error. Raises RunError, with its documents' names, if it fails three
@@ -102,7 +102,8 @@ class Supervisor:
         self._hire(len(batches))
         waiting = [_Work(number, batch) for number, batch in enumerate(batches)]
         parsed: list[_Work] = []
-        left, engaged = len(batches), time.monotonic()
+        count = left = len(batches)
+        engaged = time.monotonic()
         self._given_up = []
         while left > len(self._given_up):
             self._hand_out(waiting, parsed, known)
@@ -130,7 +131,10 @@ class Supervisor:
                     parsed.append(work)
                 else:
                     left -= 1
-                    yield found
+                    yield work.number, found
+                    added = range(count, len(batches))
+                    waiting += [_Work(number, batches[number]) for number in added]
+                    count, left = count + len(added), left + len(added)
         if self._given_up:
             raise self._given_up[0]
 
@@ -153,8 +157,8 @@ class Supervisor:
         # Ray must not restart it, because this class counts its batches again.
         options = {"scheduling_strategy": place, "max_restarts": 0, "max_task_retries": 0}
         if kind is Parsing:
-            processes = self._assignment.options.workers
-            actor = ray.remote(Parsing).options(num_cpus=0, **options).remote(processes)
+            said = self._assignment.options
+            actor = ray.remote(Parsing).options(num_cpus=0, **options).remote(said.workers, said.max_tokens)
             started = actor.start.remote()
         else:
             share = {"num_gpus": seat.gpus, "num_cpus": 0} if seat.gpus else {"num_cpus": seat.threads}

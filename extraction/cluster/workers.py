@@ -31,10 +31,10 @@ _Parsed = tuple[str, str, Document | DocumentError]
 class Parsing:
     """Parses the bytes of documents in processes that are bounded in time and memory."""
 
-    def __init__(self, processes: int) -> None:
+    def __init__(self, processes: int, max_tokens: int | None = None) -> None:
         # The parsers of hostile bytes must not know the token.
         os.environ.pop("RAY_AUTH_TOKEN", None)
-        self._pool = ParserPool(processes)
+        self._pool = ParserPool(processes, max_tokens=max_tokens)
 
     def start(self) -> None:
         """Does nothing; its return shows that the process is ready."""
@@ -87,4 +87,6 @@ class Filling:
 
         assert self._job is not None, "call start() before fill()"
         read = [Read(*one) for one in parsed]
-        return run_batch(read, self._job) if known is None else refill_batch(read, known, self._job)
+        if known is None:
+            return run_batch(read, self._job, set_aside=True)
+        return refill_batch(read, known, self._job, set_aside=True)

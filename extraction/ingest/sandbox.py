@@ -171,8 +171,9 @@ class ParserPool:
 
     workers: processes. time_limit: seconds of wall clock for a document, enforced from outside by a kill. memory_limit:
     bytes of address space of a worker. restart_after: documents after which a worker is replaced. max_bytes: the
-    largest file that is read. parser: `module:function` that a worker imports, `(data: bytes, path: str) -> Document`;
-    careful_parser: the same, for the second try.
+    largest file that is read. max_tokens: documents of more words are refused, None refuses none. parser:
+    `module:function` that a worker imports, `(data: bytes, path: str) -> Document`; careful_parser: the same, for the
+    second try.
 
     A context manager: its exit ends the workers, also those in the middle of a document.
     """
@@ -185,6 +186,7 @@ class ParserPool:
         restart_after: int = 1000,
         *,
         max_bytes: int = MAX_FILE,
+        max_tokens: int | None = None,
         parser: str = PARSE,
         careful_parser: str | None = None,
     ) -> None:
@@ -197,7 +199,7 @@ class ParserPool:
         self.workers, self.time_limit, self._restart_after = workers, time_limit, restart_after
         # -P keeps the working folder out of the import path: a folder of documents may hold an `email.py`.
         module = "cinnabar.extraction.ingest.worker"
-        limits = [str(time_limit), str(memory_limit), str(max_bytes)]
+        limits = [str(time_limit), str(memory_limit), str(max_bytes), str(max_tokens or 0)]
         self._command = [sys.executable, "-P", "-m", module, parser, *limits]
         careful = careful_parser or (PARSE_CAREFULLY if parser == PARSE else parser)
         self._careful_command = [sys.executable, "-P", "-m", module, careful, *limits]
@@ -236,7 +238,7 @@ class ParserPool:
         waiting: deque[tuple[_SomeContent, Future[_Outcome]]] = deque()
         try:
             for item in items:
-                waiting.append((item, self._threads.submit(self._parse, item)))
+                waiting.append((item, self.submit(item)))
                 if len(waiting) >= LOOK_AHEAD * self.workers:
                     first, future = waiting.popleft()
                     yield first, future.result()
@@ -246,6 +248,10 @@ class ParserPool:
         finally:
             for _, future in waiting:
                 future.cancel()
+
+    def submit(self, item: _Content) -> Future[_Outcome]:
+        """Begins to parse a file or mail as soon as a worker is free."""
+        return self._threads.submit(self._parse, item)
 
     def _parse(self, item: _Content) -> _Outcome:
         found = self._parsed(item)

@@ -1,11 +1,12 @@
 """A parser process: it reads paths from standard input and writes one frame for each to standard output.
 
-    python -P -m cinnabar.extraction.ingest.worker PARSER TIME MEMORY SIZE
+    python -P -m cinnabar.extraction.ingest.worker PARSER TIME MEMORY SIZE TOKENS
 
 A path with a size is followed by so many bytes, which are parsed under that name; no file is opened. PARSER is
 `module:function`, TIME the limit for a document in seconds of processor time, MEMORY and SIZE are bytes of address
-space and of the largest file. The worker and not the parent reads the file: the parent stays small for any size of
-file, its clock ends a hanging file system, and the hash is that of the parsed bytes. The process imports no torch.
+space and of the largest file. TOKENS bounds the tokens of a document, as far as its words tell; 0 sets no bound. The
+worker and not the parent reads the file: the parent stays small for any size of file, its clock ends a hanging file
+system, and the hash is that of the parsed bytes. The process imports no torch.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import orjson
 
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.wire import MAGIC, pack
+from cinnabar.extraction.token_bound import check_length
 from cinnabar.schemas.errors import DocumentError
 
 _OPEN_FILES = 32
@@ -55,11 +57,18 @@ def read_file(path: str, max_bytes: int) -> bytes:
 
 
 def outcome(
-    parser: Callable[[bytes, str], Document], path: str, max_bytes: int, data: bytes | None = None
+    parser: Callable[[bytes, str], Document],
+    path: str,
+    max_bytes: int,
+    max_tokens: int = 0,
+    data: bytes | None = None,
 ) -> Document | DocumentError:
     """Parses a file, or `data`, and returns the document or the error; only exceptions that end the process escape."""
     try:
-        return parser(read_file(path, max_bytes) if data is None else data, path)
+        document = parser(read_file(path, max_bytes) if data is None else data, path)
+        if max_tokens:
+            check_length(document, max_tokens)
+        return document
     except DocumentError as error:
         return error
     except MemoryError:
@@ -72,7 +81,7 @@ def outcome(
         return DocumentError("parser_error", type(error).__name__)
 
 
-def serve(parser: Callable[[bytes, str], Document], seconds: float, max_bytes: int) -> None:
+def serve(parser: Callable[[bytes, str], Document], seconds: float, max_bytes: int, max_tokens: int) -> None:
     """Answers requests until standard input ends."""
     requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
@@ -86,7 +95,7 @@ def serve(parser: Callable[[bytes, str], Document], seconds: float, max_bytes: i
         path = os.fsdecode(bytes.fromhex(asked["path"]))
         data = requests.read(asked["size"]) if "size" in asked else None
         _allow_processor_time(seconds)
-        for piece in pack(outcome(parser, path, max_bytes, data)):
+        for piece in pack(outcome(parser, path, max_bytes, max_tokens, data)):
             view = memoryview(piece)
             while view:
                 view = view[answers.write(view) :]
@@ -116,7 +125,7 @@ def _allow_processor_time(seconds: float) -> None:
 
 def main(arguments: list[str]) -> None:
     """Sets the limits, imports the parser and serves requests."""
-    dotted, seconds, memory, max_bytes = arguments
+    dotted, seconds, memory, max_bytes, max_tokens = arguments
     # The terminal's interrupt goes to the whole group, but the parent decides when the workers end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.disable(logging.CRITICAL)
@@ -124,7 +133,7 @@ def main(arguments: list[str]) -> None:
     module, _, name = dotted.partition(":")
     parser: Callable[[bytes, str], Document] = getattr(importlib.import_module(module), name)
     limit(int(memory))
-    serve(parser, float(seconds), int(max_bytes))
+    serve(parser, float(seconds), int(max_bytes), int(max_tokens))
 
 
 if __name__ == "__main__":

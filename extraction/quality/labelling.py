@@ -23,7 +23,9 @@ from cinnabar.extraction.progress import Progress, Silent
 from cinnabar.extraction.quality.drafts import Draft, file_name
 from cinnabar.extraction.quality.predicting import BATCH
 from cinnabar.extraction.quality.truth import drafts_of, known_files
+from cinnabar.extraction.records.checks.checks import Checks
 from cinnabar.extraction.records.validation import Validator
+from cinnabar.extraction.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.texts import read_schema, schema_text
@@ -53,11 +55,13 @@ def label(
     filler: Filler,
     count: int,
     progress: Progress | None = None,
+    options: RunOptions = DEFAULT_OPTIONS,
 ) -> Drafted:
     """Drafts the records of at most `count` documents into the set `out`, which it creates if needed.
 
     A draw by file name picks the same documents in every run. It copies them into the set unless they lie there, and
-    leaves older drafts as they are. Raises UsageError if `out` is a set of another schema.
+    leaves older drafts as they are. Of `options` the limits of a document count. Raises UsageError if `out` is a set of
+    another schema.
     """
     progress = progress or Silent()
     if any(path.resolve() == out.resolve() for path in paths):
@@ -72,10 +76,14 @@ def label(
         (path for path in named if named[path] not in known), key=lambda path: _draw(named[path])
     )
     progress.begin(min(count, len(waiting)))
-    job = Job(compile_schema(source.schema), filler, Validator(source), "guess")
+    compiled = compile_schema(source.schema)
+    limits = options.max_tokens, options.max_seconds
+    job = Job(
+        compiled, filler, Validator(source), "guess", None, 0.0, None, *limits, checks=Checks(source, compiled)
+    )
     drafts: list[Draft] = []
     unread: dict[str, str] = {}
-    with ParserPool(_WORKERS) as pool:
+    with ParserPool(_WORKERS, max_tokens=options.max_tokens) as pool:
         parsed = pool.parse_many(waiting)
         # Unreadable documents do not count towards `count`.
         while batch := list(islice(parsed, min(BATCH, count - len(drafts)))):

@@ -10,6 +10,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from cinnabar.extraction.records.checks.checks import Checks
+from cinnabar.extraction.records.checks.judgement import with_checks
 from cinnabar.extraction.records.validation import Validator, exact
 from cinnabar.extraction.storage.reading import connect
 from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
@@ -144,10 +146,11 @@ def release(out: Path, chosen: Sequence[Held], allowed: Sequence[str] = ()) -> R
                 outcomes.append(_outcome(out, one))
         if not outcomes:
             continue
+        compiled = compile_schema(source.schema)
+        outcomes = with_checks(outcomes, Checks(source, compiled), "flag")
         paths = [outcome.path for outcome in outcomes]
         with Store.open(out) as store:
             arguments = {"release": paths, "fields": list(allowed)}
-            compiled = compile_schema(source.schema)
             run = Run(store, source, compiled, engine, arguments, inputs=paths, retry_quarantined=True)
             run.commit_batch(outcomes)
             run.finish()

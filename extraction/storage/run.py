@@ -150,6 +150,9 @@ class Run:
             documents = tables.document_rows((o for o in accepted if o.status != "skipped"), self.key)
             if documents.num_rows:
                 content["documents"] = documents
+            checks = tables.check_rows((o for o in accepted if o.status != "skipped"), self.key)
+            if checks.num_rows:
+                content["checks"] = checks
             if records:
                 content[f"data/{self._folder}"] = pa.Table.from_batches(records).combine_chunks()
                 content[f"fields/{self._folder}"] = pa.concat_tables(leaves).combine_chunks()

@@ -70,6 +70,16 @@ VIEWS = {
     " SELECT []::VARCHAR[] AS flags, 0.0::DOUBLE AS row_confidence WHERE false) AS f"
     " SEMI JOIN (SELECT document, schema_fingerprint, max(run_id) AS run_id FROM outcomes"
     " WHERE outcome = 'written' GROUP BY ALL) AS latest USING (document, schema_fingerprint, run_id)",
+    # The results for the record that counts, in quarantine too.
+    "checks": "SELECT c.document, path, c.schema_name, check_name, holds, outcome, run_id, schema_fingerprint,"
+    " c.engine_fingerprint FROM {checks} AS c JOIN (SELECT document, schema_fingerprint, run_id, path, outcome"
+    " FROM outcomes WHERE outcome <> 'skipped' AND document IS NOT NULL QUALIFY row_number() OVER"
+    " (PARTITION BY document, schema_fingerprint ORDER BY run_id DESC) = 1) AS o"
+    " USING (document, schema_fingerprint, run_id)",
+    "lists": "SELECT path, f.document, f.schema_name, pointer, field, value_json::BIGINT AS items, f.confidence,"
+    " row_confidence, f.run_id, f.schema_fingerprint, f.engine_fingerprint FROM fields AS f"
+    " LEFT JOIN (SELECT path, document, schema_fingerprint, run_id FROM records)"
+    " USING (document, schema_fingerprint, run_id) WHERE origin = 'list'",
 }
 _WIDE = "SELECT * FROM {data} QUALIFY row_number() OVER (PARTITION BY document ORDER BY run_id DESC) = 1"
 _RECORDS = (
@@ -80,6 +90,11 @@ _NO_RECORDS = (
     "SELECT ''::VARCHAR AS path, ''::VARCHAR AS document, 0.0::DOUBLE AS confidence, []::VARCHAR[] AS flags,"
     " ''::VARCHAR AS run_id, ''::VARCHAR AS schema_name, ''::VARCHAR AS schema_fingerprint,"
     " ''::VARCHAR AS engine_fingerprint, ''::VARCHAR AS record_json WHERE false"
+)
+# Folders without a schema that has checks hold no file of them.
+_NO_CHECKS = (
+    "(SELECT ''::VARCHAR AS document, ''::VARCHAR AS schema_name, ''::VARCHAR AS check_name, true AS holds,"
+    " ''::VARCHAR AS run_id, ''::VARCHAR AS schema_fingerprint, ''::VARCHAR AS engine_fingerprint WHERE false)"
 )
 _SNAPSHOT = "SELECT {number} AS batch, {folder} AS folder"
 
@@ -163,6 +178,8 @@ def define_views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Se
 
 def _source(out: Path, committed: Sequence[Manifest], table: str) -> str:
     paths = [str(out / file.path) for entry in committed for file in entry.files if file.table == table]
+    if table == "checks" and not paths:
+        return _NO_CHECKS
     return f"read_parquet([{', '.join(map(literal, paths))}], union_by_name = true)"
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NAMED = 20
 
 
-@run_options("effort", "on_missing", "limit", "workers", "retry_quarantined")
+@run_options("effort", "on_missing", "on_check", "limit", "max_tokens", "max_seconds", "workers", "retry_quarantined")
 def backfill(
     schema: Annotated[
         str,
@@ -115,7 +115,7 @@ def backfill(
     lying = located(others or [])
     with (
         joined(ray, filler) as cluster,
-        Bar() as bar,
+        Bar(out=out) as bar,
         Backfill(version, out, filler, chosen, options, bar, lying) as begun,
     ):
         found = begun.estimate()

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import re
 import sys
+import threading
+import time
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from cinnabar.extraction.cost_estimate import CostEstimate
     from cinnabar.extraction.storage.records import Outcome
 
+#: Seconds between two lines of progress without a terminal.
+LINE_SECONDS = 30.0
 #: The most characters of a value in a preview.
 CELL_WIDTH = 48
 # The beginning of a number at the end of a text, and the characters that continue it.
@@ -103,14 +108,17 @@ def short(value: Any) -> str:
 
 
 class Bar:
-    """A progress bar on standard error: documents, fields, rate, quarantined. It is silent without a terminal.
+    """A progress bar on standard error: documents, fields, rate, quarantined; without a terminal lines in its place.
 
-    It is a context manager and the `Progress` of a run.
+    It is a context manager and the `Progress` of a run. If the run breaks off, it prints the totals so far, and that
+    they lie in `out`.
     """
 
-    def __init__(self, label: str = "documents") -> None:
+    def __init__(self, label: str = "documents", out: Path | None = None) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        from cinnabar.extraction.progress import OutcomeTally
 
         console = Console(stderr=True)
         self._progress = Progress(
@@ -126,15 +134,47 @@ class Bar:
         )
         self._task = self._progress.add_task("", total=None, fields=0, rate="", quarantined=0)
         self._fields = self._quarantined = 0
+        self._label, self._out, self._terminal = label, out, console.is_terminal
+        self._tally = OutcomeTally()
+        self._begun = time.monotonic()
+        self._ended, self._lock = threading.Event(), threading.Lock()
+        # Lines come from a thread of their own, so that they go on while the model reads a long document.
+        self._lines = threading.Thread(target=self._print_lines, name="progress", daemon=True)
 
     def __enter__(self) -> Self:
         self._progress.start()
+        if not self._terminal:
+            self._lines.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._progress.stop()
+        self._ended.set()
+        if error is not None and self._tally.inputs:
+            where = f", in {self._out}" if self._out is not None else ""
+            print(harmless(f"cinnabar: so far {self._totals()}{where}"), file=sys.stderr)
+
+    def _print_lines(self) -> None:
+        while not self._ended.wait(LINE_SECONDS):
+            if self._tally.inputs:
+                print(f"cinnabar: {self._totals()}", file=sys.stderr, flush=True)
+
+    def _totals(self) -> str:
+        """Returns the totals so far: documents, rate, outcomes, and the reasons of those in quarantine."""
+        with self._lock:
+            reasons = self._tally.reasons()
+        done = self._progress.tasks[0].completed
+        rate = speed(done, time.monotonic() - self._begun)
+        counts: dict[str, int] = {}
+        for one in reasons:
+            counts[one.outcome] = counts.get(one.outcome, 0) + one.documents
+        codes = ", ".join(f"{one.code} {one.documents}" for one in reasons if one.outcome == "quarantined")
+        why = {"quarantined": f" ({codes})"}
+        told = ", ".join(f"{count} {outcome}{why.get(outcome, '')}" for outcome, count in counts.items())
+        so_far = ", ".join(filter(None, (f"{done:.0f} of {self._tally.inputs} {self._label}", rate)))
+        return ": ".join(filter(None, (so_far, told)))
 
     def estimated(self, estimate: CostEstimate) -> None:
         """Prints the estimated cost of a server's answers to standard error, with or without a terminal."""
@@ -146,10 +186,13 @@ class Bar:
 
     def begin(self, inputs: int) -> None:
         """Sets the number of documents."""
+        self._tally.begin(inputs)
         self._progress.update(self._task, total=inputs)
 
     def advance(self, outcomes: Sequence[Outcome]) -> None:
         """Counts finished documents by their outcomes."""
+        with self._lock:
+            self._tally.advance(outcomes)
         self._quarantined += sum(outcome.status == "quarantined" for outcome in outcomes)
         self._fields += sum(len(outcome.record.leaves) for outcome in outcomes if outcome.record)
         self.step(len(outcomes))

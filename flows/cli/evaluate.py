@@ -35,7 +35,7 @@ _SHOWN = (
 )
 
 
-@run_options("effort", "steps", "context", "workers")
+@run_options("effort", "steps", "context", "max_tokens", "max_seconds", "workers")
 def evaluate(
     sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Sets, or folders of sets.")],
     model: ModelOption = "default",
@@ -159,6 +159,7 @@ def predict_sets(
     """
     from cinnabar.extraction.ingest.sandbox import ParserPool
     from cinnabar.extraction.quality.evaluation import broken_truths
+    from cinnabar.extraction.records.checks.checks import Checks
     from cinnabar.extraction.records.validation import Validator
     from cinnabar.flows.cli.console import Bar
     from cinnabar.schemas import compile_schema, load_schema
@@ -169,7 +170,7 @@ def predict_sets(
         try:
             ready = compile_schema(source.schema)
             _ = ready.form  # reports a schema that no record meets now
-            compiled[one.name] = (ready, Validator(source))
+            compiled[one.name] = (ready, Validator(source), Checks(source, ready))
             tell_broken(one.name, broken_truths(one.truths, compiled[one.name][1]))
         except UsageError as error:
             if len(chosen) == 1:
@@ -189,7 +190,9 @@ def predict_sets(
         for one in chosen:
             found[one.name] = {}
             if one.name in compiled:
-                job = Job(compiled[one.name][0], engine, compiled[one.name][1], "guess", options.context)
+                ready, validator, checks = compiled[one.name]
+                limits = options.max_tokens, options.max_seconds
+                job = Job(ready, engine, validator, "guess", options.context, 0.0, None, *limits, checks=checks)
                 found[one.name] = predict(one, job, pool, bar.step)
     if isinstance(engine, Metered):
         usage = engine.usage()

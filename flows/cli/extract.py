@@ -98,13 +98,16 @@ def extract(
     With --json the object has inputs, written, quarantined, skipped, seconds, schema, steps (the number of
     denoising steps over all documents read) and usage (requests, tokens and cost of a server, or null).
     """
+    from cinnabar.extraction.records.checks.checks import Checks
     from cinnabar.extraction.records.validation import Validator
     from cinnabar.schemas import compile_schema, load_schema
 
     # Refuses an unusable schema before it reads the weights or imports anything large.
     source = load_schema(schema)
-    _ = compile_schema(source.schema).form
+    compiled = compile_schema(source.schema)
+    _ = compiled.form
     Validator(source)
+    Checks(source, compiled)
 
     from cinnabar.engine.models.remote.serving import is_plain
     from cinnabar.extraction.cluster.connection import joined
@@ -140,7 +143,7 @@ def extract(
             _check_flow(locations, source, out, ray, chosen, escalation)
             summary = _through_prefect(paths, schema, out, server, options.model_dump() | flow_options)
         else:
-            with joined(ray, chosen, escalation) as cluster, Bar() as bar:
+            with joined(ray, chosen, escalation) as cluster, Bar(out=out) as bar:
                 summary = extract_documents(locations, source, out, chosen, options, bar, escalation, cluster)
     if as_json:
         print(json.dumps(asdict(summary) | {"out": str(out)}))

@@ -46,9 +46,21 @@ def print_report(summary: Summary, source: SchemaSource, out: Path) -> None:
         shown = [[path, *map(short, values)] for path, *values in records]
         title = f"{len(records)} of the records" + (f"; {counted(more, 'more field')} each" if more else "")
         console.print(table(("document", *columns), shown, title))
+    failing = _failing(summary.run_id, out)
+    if failing:
+        console.print(f"Records that fail a check of the schema: {failing} (cinnabar checks --out {out})")
     if not summary.inputs:
         console.print("Nothing to do: there is no file to read (hidden ones do not count).")
     console.print(f"Results: {out} (cinnabar sql, cinnabar show, or {out / 'cinnabar.duckdb'} in DuckDB)")
+
+
+def _failing(run_id: str, out: Path) -> int:
+    """Returns the number of records of this run that fail a check."""
+    from cinnabar.extraction.storage.reading import connect
+
+    sql = "SELECT count(DISTINCT document) FROM checks WHERE run_id = ? AND NOT holds"
+    with connect(out) as connection:
+        return int((connection.execute(sql, [run_id]).fetchone() or (0,))[0])
 
 
 def _preview(source: SchemaSource, out: Path) -> tuple[list[str], list[list[Any]], int]:

@@ -30,7 +30,7 @@ def flows_group(context: typer.Context) -> None:
 
 
 @flows_app.command("serve")
-@run_options("effort", "on_missing", "min_confidence", "workers")
+@run_options("effort", "on_missing", "min_confidence", "on_check", "max_tokens", "max_seconds", "workers")
 def serve_schedule(
     paths: Documents,
     schema: SchemaOption,
@@ -76,6 +76,7 @@ def serve_schedule(
 
     from cinnabar.extraction.cluster.connection import check_cluster
     from cinnabar.extraction.inputs import gather, located
+    from cinnabar.extraction.records.checks.checks import Checks
     from cinnabar.extraction.sources import model_source
     from cinnabar.flows.prefect_server import check_limit, secret, server
     from cinnabar.flows.serve import schedule_of, serve
@@ -84,7 +85,9 @@ def serve_schedule(
     # These checks report wrong use now, not at the first scheduled run.
     schedule = schedule_of(every, cron, timezone)
     RunOptions(**said)
-    _ = compile_schema(load_schema(schema).schema).form
+    source = load_schema(schema)
+    compiled = compile_schema(source.schema)
+    _ = compiled.form, Checks(source, compiled)
     chosen = model_source(model, device)
     if ray is not None:
         check_cluster(ray, chosen, gpu_limit=gpu_limit)

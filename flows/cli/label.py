@@ -19,7 +19,7 @@ from cinnabar.schemas.wording import counted
 _DOCUMENTS, _FEWEST = 30, 10
 
 
-@run_options("effort")
+@run_options("effort", "max_tokens", "max_seconds")
 def label(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders to draw from.")],
     schema: SchemaOption,
@@ -48,7 +48,7 @@ def label(
     from cinnabar.extraction.sources import model_source
     from cinnabar.schemas import compile_schema, load_schema
 
-    effort = RunOptions(**said).effort
+    options = RunOptions(**said)
     source = load_schema(schema)
     _ = compile_schema(source.schema).form
     if is_remote(model):
@@ -58,7 +58,7 @@ def label(
     from cinnabar.flows.cli.console import Bar, harmless
 
     with Bar() as bar:
-        done = draft(paths, source, out, drafting.filler(effort, None), documents, bar)
+        done = draft(paths, source, out, drafting.filler(options.effort, None), documents, bar, options)
     if as_json:
         print(json.dumps(asdict(done) | {"out": str(out)}))
         return

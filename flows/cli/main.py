@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ from typer.exceptions import TyperException
 from cinnabar.flows.cli import (
     backfill,
     calibrate,
+    checks,
     evaluate,
     export,
     extract,
@@ -55,6 +57,7 @@ app.command("backfill", short_help="Bring records to a new version of a schema."
 app.command("text", short_help="Show what the parser reads from a file.")(text.text)
 app.command("sql", short_help="Query the results.")(results.sql)
 app.command("show", short_help="Show a record with its evidence.")(results.show)
+app.command("checks", short_help="List the checks between fields that fail.")(checks.checks)
 app.command("export", short_help="Write results as CSV, JSON, Excel or Parquet.")(export.export)
 app.command("runs", short_help="List runs.")(housekeeping.runs)
 app.command("status", short_help="Show the content of a folder.")(housekeeping.status)
@@ -122,7 +125,12 @@ def _fail(status: int, message: str) -> int:
 
 
 def main() -> None:
-    """Runs the command with the arguments of the process; the entry point."""
+    """Runs the command with the arguments of the process; the entry point.
+
+    SIGTERM ends it like SIGINT: the run says what it has committed.
+    """
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(run(sys.argv[1:]))
 
 

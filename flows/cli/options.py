@@ -18,6 +18,8 @@ _METAVARS = {
     "min_confidence": "P",
     "limit": "N",
     "context": "TOKENS",
+    "max_tokens": "N",
+    "max_seconds": "S",
     "workers": "N",
     "batch": "N",
 }

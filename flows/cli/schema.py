@@ -68,6 +68,7 @@ def check_schema(
       cinnabar schema check delivery.json
     """
     from cinnabar.engine.choices import ways_of_choices
+    from cinnabar.extraction.records.checks.checks import KEYWORD, Checks
     from cinnabar.extraction.records.validation import Validator
     from cinnabar.flows.cli.console import standard_output, table
     from cinnabar.schemas import compile_schema, load_schema
@@ -76,7 +77,9 @@ def check_schema(
     source = load_schema(schema)
     compiled = compile_schema(source.schema)
     Validator(source)
+    checks = Checks(source, compiled)
     rows = [(row.pointer, row.values, row.enforced) for row in describe(compiled, source)]
+    rows += [(f"/{KEYWORD}/{one.name}", one.expression, f"checked: {', '.join(one.places)}") for one in checks.each]
     console = standard_output()
     console.print(table(("place", "values", "enforced"), rows))
     ways = ways_of_choices(compiled.form)

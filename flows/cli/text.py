@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cinnabar.extraction.documents import Document
 
 _PARTS = ("part", "kind", "name", "page", "start", "end", "width", "height", "parent", "media_type")
+_FACTS = ("fact", "value", "spans")
 _WORDS = ("start", "end", "part", "page", "x0", "top", "x1", "bottom", "text")
 
 
@@ -22,9 +23,10 @@ def text(
     paths: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files, folders and mailboxes to read.")],
     parts: Annotated[bool, typer.Option("--parts", help="A table of pages, bodies and attachments.")] = False,
     words: Annotated[bool, typer.Option("--words", help="A table of words with their boxes.")] = False,
+    facts: Annotated[bool, typer.Option("--facts", help="A table of facts: headers, times, file, language.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each document, one a line.")] = False,
 ) -> int:
-    """Show what the parser reads from a file: its text, or its parts, or its words with their places.
+    """Show what the parser reads from a file: its text, or its parts, words or facts with their places.
 
     Positions are characters of the text, ends exclusive. Boxes are in points from the page's top left corner.
     Exit status 1 if a file cannot be read.
@@ -40,8 +42,9 @@ def text(
     from cinnabar.extraction.inputs import examine, gather, located
     from cinnabar.flows.cli.console import harmless
 
-    if parts + words + as_json > 1:
-        raise UsageError("expected at most one of --parts, --words and --json")
+    tables = [name for name, asked in (("parts", parts), ("words", words), ("facts", facts)) if asked]
+    if len(tables) + as_json > 1:
+        raise UsageError("expected at most one of --parts, --words, --facts and --json")
     locations = located(paths)
     status = 0
     with ExitStack() as connections:
@@ -55,7 +58,7 @@ def text(
                 status = 1
                 continue
             assert isinstance(found, Document)
-            _print(item.path, found, len(items) > 1, "parts" if parts else "words" if words else "", as_json)
+            _print(item.path, found, len(items) > 1, "".join(tables), as_json)
     return status
 
 
@@ -68,8 +71,8 @@ def _print(path: str, document: Document, several: bool, shown: str, as_json: bo
     if several:
         print(f"==> {harmless(path)} <==")
     if shown:
-        rows = _parts(document) if shown == "parts" else _words(document)
-        columns = _PARTS if shown == "parts" else _WORDS
+        columns, rows_of = {"parts": (_PARTS, _parts), "words": (_WORDS, _words), "facts": (_FACTS, _facts)}[shown]
+        rows = rows_of(document)
         standard_output().print(table(columns, ([row[name] for name in columns] for row in rows)))
     elif sys.stdout.isatty():
         print("\n".join("\t".join(map(harmless, line.split("\t"))) for line in document.text.split("\n")))
@@ -88,7 +91,13 @@ def _object(path: str, document: Document) -> dict[str, Any]:
         "text": document.text,
         "parts": _parts(document),
         "words": _words(document),
+        "facts": _facts(document),
     }
+
+
+def _facts(document: Document) -> list[dict[str, Any]]:
+    found = sorted(document.facts.items())
+    return [{"fact": name, "value": fact.value, "spans": [list(span) for span in fact.spans]} for name, fact in found]
 
 
 def _parts(document: Document) -> list[dict[str, Any]]:

@@ -38,6 +38,7 @@ from cinnabar.engine.models.reader.priors.name_matching import Floats, Page, Wor
 from cinnabar.engine.models.reader.priors.prior import PriorInput
 from cinnabar.engine.models.reader.priors.priors import Priors
 from cinnabar.engine.precision import DEFAULT, Precision
+from cinnabar.engine.time_limit import check_time
 from cinnabar.schemas.form.form import Form, Slot
 
 #: The number of views that go through the decoder together.
@@ -97,6 +98,7 @@ class WindowDecoder:
         count = len(form.arrays)
         odds = np.full((count, len(memory.pieces)), -np.inf, np.float32)
         for first in range(0, len(memory.windows), _VIEWS_AT_ONCE):
+            check_time()
             windows = range(first, min(first + _VIEWS_AT_ONCE, len(memory.windows)))
             page = self._page(memory, windows)
             board = Board.blank(len(windows), count, page.ids.shape[1])
@@ -115,6 +117,7 @@ class WindowDecoder:
     def decode(self, views: Sequence[View], request: FormRequest, found: Mapping[int, WindowScores]) -> None:
         """Adds the scores of the slots that are asked for to `found`, for each of their views."""
         for i in range(0, len(views), _VIEWS_AT_ONCE):
+            check_time()
             self._decode(views[i : i + _VIEWS_AT_ONCE], request, found)
 
     def _decode(self, views: Sequence[View], request: FormRequest, found: Mapping[int, WindowScores]) -> None:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from cinnabar.engine.canvas import Canvas
-from cinnabar.engine.models.base import Row, Scores
+from cinnabar.engine.models.base import WHOLE, Row, Scores
 from cinnabar.engine.models.reader.answers.answering import answer
 from cinnabar.engine.models.reader.answers.choices import choice_windows
 from cinnabar.engine.models.reader.answers.described_options import (
@@ -25,10 +25,18 @@ from cinnabar.engine.models.reader.answers.rows import (
     doubtful_beginnings,
     fields_within,
     nested,
+    refused_beginnings,
+    refused_rows,
     sure_beginnings,
 )
 from cinnabar.engine.models.reader.answers.scores import Answers, WindowScores
 from cinnabar.engine.models.reader.answers.signs_and_defaults import settle_absences, settle_signs
+from cinnabar.engine.models.reader.answers.single_item import (
+    item_slots,
+    object_canvas,
+    only_list,
+    single_item_chance,
+)
 from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.models.reader.decoding import FormRequest, WindowDecoder
 from cinnabar.engine.models.reader.form_memory import FormMemory, read_form
@@ -45,7 +53,8 @@ from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorCon
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.precision import DEFAULT, Precision, in_precision
 from cinnabar.engine.request import Passage
-from cinnabar.schemas.form.form import Form
+from cinnabar.engine.time_limit import check_time
+from cinnabar.schemas.form.form import Form, Slot
 
 #: Passages of at most this many windows keep their decoder projections over the steps, 2.5 MB a window. Longer passages
 #: compute them anew for the windows at hand.
@@ -113,6 +122,7 @@ class Reader:
         states = torch.zeros(len(windows), width, self.network.size.hidden, device=self.device)
         with self.decoder.precision():
             for i, w in enumerate(windows):
+                check_time()
                 page = to_device(sheet([(pieces, w)]), self.device)
                 # Rounded to the precision of the states on disk (`pack`).
                 read = self.network.encode_windows(page)[0]
@@ -160,25 +170,44 @@ class Reader:
     def _find_rows(self, form: Form, memory: Memory) -> list[Row]:
         if not len(memory.pieces):
             return []
-        config, starts, anchors = self.config, memory.pieces.start, []
+        config, starts = self.config, memory.pieces.start
+        anchors: list[list[tuple[int, float]]] = []
+        refused: list[Row] = []
         all_odds = self.decoder.row_odds(form, self.form(form), memory)
         listed = memory.listed[form.fingerprint] = {}
+        least = min(config.rows.least, config.rows.refused, config.doubtful_rows.least)
         for array, odds, fields in zip(form.arrays, all_odds, fields_within(form), strict=True):
             if config.applies("row_smoothing"):
                 odds = smooth_rows(odds, memory.columns, config.row_smoothing, config.rows.least)
             chances = probabilities(odds)
-            likely = np.flatnonzero(chances >= min(config.rows.least, config.doubtful_rows.least))
+            likely = np.flatnonzero(chances >= least)
             places = [(piece, float(chances[piece])) for piece in likely.tolist()]
             begun = sure_beginnings(places, config.rows)
             if not begun and config.applies("doubtful_rows"):
                 begun = doubtful_beginnings(places, fields, len(starts), config)
             found = [(int(starts[piece]), chance) for piece, chance in begun]
+            left = refused_beginnings(places, begun, config.rows)
             doubtful = all(chance < config.described_options.list_rows for _, chance in found)
             if doubtful and self.comparer is not None and is_list_of_options(form, array):
                 listed[array.index] = self.comparer.listed(form, array, memory)
+                left = []
                 found = [(one.stretch[0], one.chance) for one in listed[array.index]]
             anchors.append(found)
-        return nested(form, anchors)
+            refused += refused_rows(array.index, [(int(starts[piece]), chance) for piece, chance in left])
+        only = only_list(form) if config.applies("single_item") else None
+        if only is not None and only.index not in listed and not anchors[only.index]:
+            chance = self._single_item(form, memory, item_slots(form, only))
+            anchors[only.index] = [(WHOLE, chance)] if chance else []
+        return [*nested(form, anchors), *refused]
+
+    def _single_item(self, form: Form, memory: Memory, slots: Sequence[Slot]) -> float:
+        """Returns the probability that the whole passage is one item with these slots; 0 if it has too few of them."""
+        canvas, own = object_canvas(slots), range(len(slots))
+        found = self._window_scores(FormRequest(form, self.form(form), memory, canvas, own, {}))
+        out = Answers(len(slots), 1)
+        for k in own:
+            answer(k, found[k], memory, canvas, out)
+        return single_item_chance(out.absent, self.config.single_item)
 
     @torch.inference_mode()
     def score(
@@ -195,7 +224,9 @@ class Reader:
             for form, memory, found, slots in zip(forms, memories, rows, own, strict=True):
                 if slots and len(memory.pieces):
                     row_at = row_places(found, memory.pieces)
-                    at = {k: row for k in slots if (row := canvas.instances[k].row) >= 0}
+                    rowed = [(k, row) for k in slots if (row := canvas.instances[k].row) >= 0]
+                    # The slots of an item that is the whole passage are asked for as those outside of rows.
+                    at = {k: row for k, row in rowed if found[row].anchor != WHOLE}
                     places = {k: row_at[row] for k, row in at.items()}
                     request = FormRequest(form, self.form(form), memory, canvas, slots, places)
                     self._score_request(request, out)

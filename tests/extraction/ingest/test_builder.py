@@ -1,12 +1,14 @@
 """The document builder keeps every offset true for any text."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.extraction.documents import Document
-from cinnabar.extraction.ingest.builder import DocumentBuilder, clean
+from cinnabar.extraction.ingest.builder import DocumentBuilder, clean, word_bounds
 from cinnabar.extraction.ingest.wire import HEADER, BadFrame, lengths, pack, unpack
 from cinnabar.schemas.errors import DocumentError
 
@@ -62,6 +64,22 @@ def test_cleaned_text_is_valid_unicode(text: str) -> None:
     cleaned.encode("utf-8")
     assert not set(cleaned) & {"\x00", "\r", "\x1b", "\f"}
     assert clean(cleaned) == cleaned
+
+
+@given(st.text(st.sampled_from("ab \t\n\u3000\u2003\xa0\u1680é\U0001f600") | st.characters(exclude_categories=["Cs"])))
+def test_words_are_the_runs_of_characters_that_are_not_blank(text: str) -> None:
+    assert [tuple(bounds) for bounds in word_bounds(text)] == [one.span() for one in re.finditer(r"\S+", text)]
+
+
+def test_a_text_beyond_the_limit_is_cut_as_if_it_were_cleaned_whole() -> None:
+    for text in ("a\r\n" * 20, "a\x00b" * 20, "a\r\n" * 4):
+        builder = DocumentBuilder(limit=11)
+        builder.open("body")
+        builder.write(text)
+        builder.close()
+        document = builder.build(b"", "a.txt", "text/plain")
+        assert document.text == clean(text)[:11]
+        assert document.flags == (("truncated",) if len(clean(text)) > 11 else ())
 
 
 def test_words_beyond_the_limit_are_cut_whole() -> None:

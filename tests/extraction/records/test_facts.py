@@ -18,11 +18,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reading_model import ReadingModel
+from tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.answers.wire import Wire
 from cinnabar.engine.canvas import Canvas
+from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Row, Scores
+from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.engine.models.remote.serving import Settings
 from cinnabar.extraction.backfill.backfill import backfill
 from cinnabar.extraction.cluster.shipping import letters
@@ -152,6 +155,21 @@ def test_facts_stand_in_their_fields_with_their_headers_as_evidence_and_no_model
         "/day": "Mon, 02 Jan 2023 00:30:00 +0100",
         "/mail/subject": "Hello",
     }
+
+
+def test_a_language_model_writes_the_facts_it_is_not_asked_for(tmp_path: Path) -> None:
+    folder = write_checkpoint(tmp_path / "model", window=4096, block=16)
+    engine = DiffusionEngine(load_language_model(folder, "cpu", "float32"), "instant")
+    names = bound("mail.to.name", type="array", items={"type": "string"})
+    schema = SCHEMA | {"properties": SCHEMA["properties"] | {"names": names}}
+    job = Job(compile_schema(schema), engine, Validator(load_schema(schema)), "guess")
+    (outcome,) = run_batch([read(mail())], job).outcomes
+    assert outcome.record is not None
+    record = record_of(outcome)
+    assert (record["sender"], record["day"], record["names"]) == ("ada@example.org", "2023-01-02", ["", ""])
+    assert (record["to"], record["mail"]["files"]) == (["bob@example.org", "jane@example.org"], 0)
+    origins = {leaf.pointer: leaf.origin for leaf in outcome.record.leaves}
+    assert all(origins[at] == "fact" for at in ("/sender", "/day", "/to/0", "/to/1", "/names/1", "/mail/subject"))
 
 
 def test_a_document_without_the_facts_has_nulls_and_misses_what_is_demanded() -> None:

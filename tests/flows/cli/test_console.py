@@ -1,13 +1,17 @@
-"""Values in console tables: numbers keep all their digits, and texts may be shortened."""
+"""Values in console tables keep all digits of numbers; progress goes to standard error, in lines without a terminal."""
 
 from __future__ import annotations
 
+import time
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cinnabar.flows.cli.console import CELL_WIDTH, cell, short, speed
+from cinnabar.extraction.storage.records import Outcome
+from cinnabar.flows.cli import console
+from cinnabar.flows.cli.console import CELL_WIDTH, Bar, cell, short, speed
 from cinnabar.schemas.wording import counted
 
 
@@ -40,6 +44,39 @@ def test_a_number_in_a_list_is_whole_or_left_out(count: int) -> None:
     assert shown.endswith("…") and len(shown) <= CELL_WIDTH
     numbers = [number.rstrip(",") for number in shown.removesuffix("…").split(", ")[1:]]
     assert set(numbers) <= {"4904.94", ""} and numbers.count("4904.94") >= 3
+
+
+OUTCOMES = [*(Outcome(name, "skipped", "done") for name in "ab"), Outcome("c", "quarantined", "too_long")]
+
+
+def test_progress_without_a_terminal_comes_in_lines(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "LINE_SECONDS", 0.05)
+    with Bar() as bar:
+        time.sleep(0.2)  # nothing is known yet
+        bar.begin(5)
+        bar.advance(OUTCOMES)
+        time.sleep(0.3)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines and all(line.startswith("cinnabar: ") for line in lines)
+    assert "3 of 5 documents, " in lines[-1]
+    assert lines[-1].endswith(": 1 quarantined (too_long 1), 2 skipped")
+
+
+def test_a_run_that_breaks_off_tells_its_totals_and_a_whole_one_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(KeyboardInterrupt), Bar(out=Path("tables")) as bar:
+        bar.begin(5)
+        bar.advance(OUTCOMES)
+        raise KeyboardInterrupt
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("cinnabar: so far 3 of 5 documents, ")
+    assert line.endswith(": 1 quarantined (too_long 1), 2 skipped, in tables")
+    with Bar(out=Path("tables")) as bar:
+        bar.begin(5)
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(

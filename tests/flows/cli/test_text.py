@@ -41,6 +41,10 @@ def test_parts_and_words_are_tables_and_several_files_have_headings(
     assert f"==> {tmp_path / 'a.eml'} <==" in told and "headers" in told and "body" in told
     assert run(["text", str(tmp_path / "a.eml"), "--words"]) == 0
     assert "rains." in capsys.readouterr().out
+    assert run(["text", str(tmp_path / "a.eml"), "--facts"]) == 0
+    assert "mail.subject" in capsys.readouterr().out
+    assert run(["text", str(tmp_path / "a.eml"), "--facts", "--words"]) == 2
+    assert "at most one of" in capsys.readouterr().err
 
 
 def test_a_file_that_cannot_be_read_is_told_with_its_code_and_others_are_read(

@@ -165,6 +165,10 @@ class RowConfig:
     least: float = 0.2
     #: Items of one array do not begin closer to each other than this, in pieces.
     apart: int = 2
+    #: The least probability of a place that counts as a refused beginning, for the confidence that a list is complete.
+    refused: float = 0.01
+    #: The most refused beginnings of an array.
+    most_refused: int = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +206,17 @@ class DoubtfulRowsConfig:
     #: share of the text: if an item's values are scattered over a page, each of them may look like its beginning. F1 of
     #: documents with such lists: broker_statements .43 to .50, film_articles .54 to .58, twelve other sets .43 to .43.
     pieces_a_field: int = 12
+
+
+@dataclass(frozen=True, slots=True)
+class SingleItemConfig:
+    """A document without a row is one item of the schema's only list if it has the item's fields
+    (answers/single_item.py)."""
+
+    #: The least mean, over the fields of an item, of the probability that the document has the field. Of 85 documents
+    #: without a row under 18 schemas that were made a list's item, 28 of the 32 of the schema's own kind reach it, and
+    #: 13 of the 53 of other kinds.
+    least: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,6 +327,7 @@ class PriorConfig:
     absence_prior: AbsencePriorConfig = AbsencePriorConfig()
     row_smoothing: RowSmoothingConfig = RowSmoothingConfig()
     doubtful_rows: DoubtfulRowsConfig = DoubtfulRowsConfig()
+    single_item: SingleItemConfig = SingleItemConfig()
     column_alignment: ColumnAlignmentConfig = ColumnAlignmentConfig()
     proximity: ProximityConfig = ProximityConfig()
     shared_words: SharedWordsConfig = SharedWordsConfig()

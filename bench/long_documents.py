@@ -1,0 +1,206 @@
+"""Measures how far one long text harms others: time until the others are written, and time by its length.
+
+    python -m bench.long_documents
+    python -m bench.long_documents --parts parse,beside --rounds 1
+
+`parse` times the parser on generated texts of 80 MB. `beside` runs over mixed documents alone and beside a long log,
+in turn, and takes the time until the mixed documents are committed: once beside a log that is refused as too long, and
+once beside one that the model reads. `length` reads logs of growing length; times are processor seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from statistics import median
+
+from bench.mixture import mixed_documents
+from bench.reporting import machine, table
+
+# The engine must set up its environment before torch is loaded (engine/__init__.py).
+from cinnabar.extraction.ingest.dispatch import parse
+from cinnabar.extraction.progress import Silent
+from cinnabar.extraction.run import Extraction
+from cinnabar.extraction.run_options import RunOptions
+from cinnabar.extraction.sources import ModelSource, model_source
+from cinnabar.extraction.storage.records import Outcome
+from cinnabar.extraction.token_bound import check_length
+from cinnabar.schemas import SchemaSource, load_schema
+from cinnabar.schemas.errors import DocumentError, UsageError
+
+from bench.timing import read_alone  # isort: skip
+import torch  # isort: skip
+
+SAMPLES = Path(__file__).resolve().parent.parent / "data" / "samples"
+WANTED = 1.3
+_EVENTS = (
+    "request GET /api/v1/items/{} took {} ms",
+    "connection {} opened, {} in use",
+    "job {} finished in {} s",
+    "evicted {} keys, {} bytes freed",
+)
+_WORDS = ("the", "of", "and", "to", "in", "a", "is", "that", "it", "was", "for", "on", "are", "with", "his", "they")
+
+
+def log_text(characters: int, seed: int = 0) -> str:
+    """Lines of a server's log."""
+    draw = random.Random(seed)
+    lines, size, second = list[str](), 0, 0
+    while size < characters:
+        second += draw.randint(1, 30)
+        when = (datetime(2024, 3, 1) + timedelta(seconds=second)).isoformat()
+        level, event = draw.choice(("INFO", "WARN", "ERROR")), draw.choice(_EVENTS)
+        lines.append(f"{when} {level:5} {event.format(draw.randint(1, 99999), draw.randint(1, 255))}\n")
+        size += len(lines[-1])
+    return "".join(lines)[:characters]
+
+
+def prose(characters: int, seed: int = 0) -> str:
+    """Paragraphs of short words."""
+    draw = random.Random(seed)
+    pieces, size = list[str](), 0
+    while size < characters:
+        sentence = " ".join(draw.choices(_WORDS, k=draw.randint(6, 22))).capitalize()
+        pieces.append(sentence + (". " if draw.random() < 0.8 else ".\n\n"))
+        size += len(pieces[-1])
+    return "".join(pieces)[:characters]
+
+
+def parse_report(megabytes: int) -> Iterator[str]:
+    """The processor seconds that the parser takes for a text of so many MB."""
+    options, rows = RunOptions(), []
+    for name, written in (("log", log_text), ("prose", prose)):
+        data = written(megabytes * 1_000_000).encode()
+        begin = time.process_time()
+        document, said = parse(data, "long.txt"), "passes"
+        try:
+            check_length(document, options.max_tokens)
+        except DocumentError as error:
+            said = error.code
+        rows.append((f"{name}, {megabytes} MB", f"{time.process_time() - begin:.2f}", said))
+    yield "## The parser on a long text"
+    yield table(("text", "seconds", "bound of tokens"), rows)
+
+
+class _Enough(Exception):
+    """The mixed documents are committed."""
+
+
+class _Until(Silent):
+    """Ends the run once these documents are committed."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._left = set(names)
+
+    def advance(self, outcomes: Sequence[Outcome]) -> None:
+        """Counts the documents off."""
+        self._left -= {Path(outcome.path).name for outcome in outcomes}
+        if not self._left:
+            raise _Enough
+
+
+def _seconds(
+    docs: Sequence[Path], until: Sequence[str], source: SchemaSource, out: Path, model: ModelSource
+) -> tuple[float, float]:
+    """The seconds until the documents of these names are committed: by the clock, and of this process's processor."""
+    begin, processor = time.perf_counter(), time.process_time()
+    try:
+        with Extraction(docs, source, out, model, RunOptions(on_missing="guess"), _Until(until)) as run:
+            run.work_through()
+    except _Enough:
+        pass
+    return time.perf_counter() - begin, time.process_time() - processor
+
+
+def beside_report(model: ModelSource, source: SchemaSource, count: int, megabytes: int, rounds: int) -> Iterator[str]:
+    """The seconds until `count` documents are committed, alone and beside a long log."""
+    taken: dict[str, list[tuple[float, float]]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        docs, names = root / "docs", list[str]()
+        docs.mkdir()
+        for document in mixed_documents(SAMPLES, count):
+            (docs / document.name).write_bytes(document.data)
+            names.append(document.name)
+        others: dict[str, list[Path]] = {"alone": []}
+        for name, characters in ((f"beside {megabytes} MB", megabytes * 1_000_000), ("beside 1 MB", 1_000_000)):
+            # The long text comes first: its folder is named first, and its name sorts before all others.
+            others[name] = [root / f"{characters}" / "0.txt"]
+            others[name][0].parent.mkdir()
+            others[name][0].write_text(log_text(characters))
+        for number in range(rounds):
+            for name, long in others.items():
+                out = root / f"out {name} {number}"
+                taken.setdefault(name, []).append(_seconds([*long, docs], names, source, out, model))
+                clock, processor = taken[name][-1]
+                print(f"{name}: {clock:.1f} s, {processor:.1f} of the processor", file=sys.stderr, flush=True)
+    rows = []
+    for name, found in taken.items():
+        cells = [name]
+        for clock in (0, 1):
+            mine, own = (median(one[clock] for one in of_way) for of_way in (found, taken["alone"]))
+            cells += [f"{mine:.1f}", f"{mine / own:.2f}"]
+        rows.append(cells)
+    yield f"## Until {count} documents are committed, and of their own time: median of {rounds}, at most {WANTED}"
+    yield table(("", "seconds", "ratio", "processor seconds", "ratio"), rows)
+
+
+def length_report(model: ModelSource, schemas: Sequence[str]) -> Iterator[str]:
+    """The processor seconds for logs of growing length, and their ratio by byte to the shortest."""
+    loaded, rows = model.load(), []
+    for schema in schemas:
+        first = 0.0
+        for characters in (1 << 16, 1 << 18, 1 << 20):
+            text = log_text(characters)
+            begin = time.process_time()
+            outcome, _ = read_alone(loaded, "medium", schema, text)
+            took = time.process_time() - begin
+            first = first or took / characters
+            values = str(len(outcome.record.leaves) if outcome.record else 0)
+            ratio = f"{took / characters / first:.2f}"
+            rows.append((schema, f"{characters >> 10} KB", f"{took:.1f}", values, ratio))
+    yield "## Processor seconds by length"
+    yield table(("schema", "log", "seconds", "values", "per byte, of that of 64 KB"), rows)
+
+
+def main() -> None:
+    """Measures the chosen parts and prints the report."""
+    p = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    p.add_argument("--parts", default="parse,beside,length", help="parts of the report")
+    p.add_argument("--documents", type=int, default=36, help="documents beside the long one")
+    p.add_argument("--megabytes", type=int, default=80, help="length of the text that is refused")
+    p.add_argument("--rounds", type=int, default=3, help="times that each way is measured, in turn")
+    p.add_argument("--schema", default="receipt", help="schema of all documents")
+    p.add_argument("--schemas", default="event,invoice", help="schemas of the part `length`")
+    p.add_argument("--threads", type=int, default=1, help="threads of the model")
+    a = p.parse_args()
+    if min(a.documents, a.megabytes, a.rounds, a.threads) < 1:
+        raise UsageError("--documents, --megabytes, --rounds, --threads: expected at least 1")
+    found = model_source("default", "cpu")
+    assert isinstance(found, ModelSource)
+    torch.set_num_threads(a.threads)
+    loaded = found.load()
+    model = replace(found, encodings=0, load=lambda: loaded)
+    parts: dict[str, Callable[[], Iterator[str]]] = {
+        "parse": lambda: parse_report(a.megabytes),
+        "beside": lambda: beside_report(model, load_schema(a.schema), a.documents, a.megabytes, a.rounds),
+        "length": lambda: length_report(model, a.schemas.split(",")),
+    }
+    chosen = a.parts.split(",")
+    if unknown := [part for part in chosen if part not in parts]:
+        raise UsageError(f"--parts: expected some of {', '.join(parts)}, got {unknown[0]!r}")
+    print(machine(loaded), flush=True)
+    for part in chosen:
+        for line in parts[part]():
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""A limit on the seconds that a model works on a request; models look at it between two passes.
+
+The seconds are those of the thread on its processor. Waiting for other programs does not count, so that a busy machine
+quarantines no document.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from cinnabar.schemas.errors import EngineFailure
+
+#: The code of a request whose model worked longer than the limit.
+TOO_SLOW = "too_slow"
+
+_seconds: ContextVar[float | None] = ContextVar("_seconds", default=None)
+_end: ContextVar[float | None] = ContextVar("_end", default=None)
+
+
+@contextmanager
+def limited(seconds: float | None) -> Iterator[None]:
+    """Limits each batch of requests in this block to so many seconds; None sets no limit."""
+    token = _seconds.set(seconds)
+    try:
+        yield
+    finally:
+        _seconds.reset(token)
+
+
+@contextmanager
+def counted() -> Iterator[None]:
+    """Starts the clock of one batch of requests."""
+    seconds = _seconds.get()
+    token = _end.set(None if seconds is None else time.thread_time() + seconds)
+    try:
+        yield
+    finally:
+        _end.reset(token)
+
+
+def check_time() -> None:
+    """Raises EngineFailure with the code TOO_SLOW if the batch at work has used up its seconds."""
+    end = _end.get()
+    if end is not None and time.thread_time() > end:
+        raise EngineFailure(TOO_SLOW)
