@@ -28,11 +28,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-<<<<<<< HEAD
 .PHONY: help setup demo test test-slow lint docs samples eval bench bench-gpu bench-engine train train-gpu tune-report calibrate schema-report reading-report routing-report routing-fit ablation-report class-report lexicon-report remote-report backfill-report ray-report long-report faults volume-report readers mutants names version constraints clean
-=======
-.PHONY: help setup demo test test-slow lint docs samples eval bench bench-gpu bench-engine train train-gpu tune-report calibrate schema-report reading-report ablation-report class-report lexicon-report remote-report backfill-report ray-report long-report faults volume-report readers mutants names version constraints clean
->>>>>>> wt-classes
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile

@@ -80,12 +80,9 @@ def check_schema(
     Validator(source)
     checks = Checks(source, compiled)
     rows = [(row.pointer, row.values, row.enforced) for row in describe(compiled, source)]
-<<<<<<< HEAD
     described = isinstance(source.schema, dict) and source.schema.get("description")
     compared = kind_of(source).heading if described else "nothing: it needs a description at /description"
     rows.insert(2, ("", "--route and --related compare", compared))
-=======
->>>>>>> wt-classes
     rows += [(f"/{KEYWORD}/{one.name}", one.expression, f"checked: {', '.join(one.places)}") for one in checks.each]
     console = standard_output()
     console.print(table(("place", "values", "enforced"), rows))
