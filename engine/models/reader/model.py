@@ -186,16 +186,16 @@ class Reader:
             if not begun and config.applies("doubtful_rows"):
                 begun = doubtful_beginnings(places, fields, len(starts), config)
             found = [(int(starts[piece]), chance) for piece, chance in begun]
+            left = refused_beginnings(places, begun, config.rows)
             doubtful = all(chance < config.described_options.list_rows for _, chance in found)
             if doubtful and self.comparer is not None and is_list_of_options(form, array):
                 listed[array.index] = self.comparer.listed(form, array, memory)
+                left = []
                 found = [(one.stretch[0], one.chance) for one in listed[array.index]]
-            else:
-                left = refused_beginnings(places, begun, config.rows)
-                refused += refused_rows(array.index, [(int(starts[piece]), chance) for piece, chance in left])
             anchors.append(found)
+            refused += refused_rows(array.index, [(int(starts[piece]), chance) for piece, chance in left])
         only = only_list(form) if config.applies("single_item") else None
-        if only is not None and not anchors[only.index]:
+        if only is not None and only.index not in listed and not anchors[only.index]:
             chance = self._single_item(form, memory, item_slots(form, only))
             anchors[only.index] = [(WHOLE, chance)] if chance else []
         return [*nested(form, anchors), *refused]
