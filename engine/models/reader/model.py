@@ -190,10 +190,8 @@ class Reader:
             if doubtful and self.comparer is not None and is_list_of_options(form, array):
                 listed[array.index] = self.comparer.listed(form, array, memory)
                 found = [(one.stretch[0], one.chance) for one in listed[array.index]]
-            else:
-                left = refused_beginnings(places, begun, config.rows)
-                refused += refused_rows(array.index, [(int(starts[piece]), chance) for piece, chance in left])
             anchors.append(found)
+            refused += refused_rows(array.index, [(int(starts[piece]), chance) for piece, chance in left])
         only = only_list(form) if config.applies("single_item") else None
         if only is not None and not anchors[only.index]:
             chance = self._single_item(form, memory, item_slots(form, only))
