@@ -26,7 +26,7 @@ def variants(model: Reader) -> Iterator[tuple[str, Reader]]:
         config = PriorConfig(without=frozenset(without))
         yield name, Reader(
             model.network, model.wordpieces, model.fingerprint, model.device, model.calibration, config,
-            model.precision,
+            model.precision, model.sentences,
         )  # fmt: skip
 
 

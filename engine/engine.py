@@ -14,7 +14,7 @@ from cinnabar.engine.demanded import without_made_up_choices
 from cinnabar.engine.effort import Effort, effort_of
 from cinnabar.engine.fingerprint import engine_fingerprint
 from cinnabar.engine.models.base import Model, Row
-from cinnabar.engine.request import Passage, Request, Result
+from cinnabar.engine.request import Passage, RefusedRow, Request, Result
 from cinnabar.engine.scheduler import run
 from cinnabar.engine.step import commit, constrain
 from cinnabar.engine.time_limit import check_time
@@ -85,7 +85,9 @@ class Engine:
         with timed(self.timings, "encode"):
             memories = self.model.encode([request.passage for request in requests])
         with timed(self.timings, "rows"):
-            rows = self._rows(requests, memories)
+            found = self._rows(requests, memories)
+            # Refused places hold no other rows, so the parents keep their numbers.
+            rows = [[row for row in own if row.taken] for own in found]
             state = BatchState(requests, memories, rows, self.model.device)
         state.judge()
         state.finish()
@@ -103,7 +105,11 @@ class Engine:
             step += 1
             _show(state, step, observer)
         self.reopenings.add(state.reopenings)
-        filled = [result for result in state.results if result is not None]
+        filled = [
+            replace(result, refused=_refused(own, request.passage.offset))
+            for result, own, request in zip(state.results, found, requests, strict=True)
+            if result is not None
+        ]
         calibration = self.model.calibration
         if calibration is None:
             return list(filled)
@@ -136,6 +142,11 @@ def _with_known(request: Request, found: Sequence[Row]) -> list[Row]:
     for array, begins in request.rows:
         rows.append(Row(array, -1, min(max(begins - offset, 0), length), 1.0))
     return rows
+
+
+def _refused(rows: Sequence[Row], offset: int) -> tuple[RefusedRow, ...]:
+    """Returns the places that the model decided against, in characters of the document."""
+    return tuple(RefusedRow(row.array, row.anchor + offset, row.probability) for row in rows if not row.taken)
 
 
 def _show(state: BatchState, step: int, observer: Observer | None) -> None:

@@ -91,12 +91,26 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
+class RefusedRow:
+    """A place that the model held for a possible beginning of an item of an array, and decided against.
+
+    `array` indexes `Form.arrays`, `anchor` is a character of the whole document.
+    """
+
+    array: int
+    anchor: int
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
 class Filled:
     """A whole, valid record.
 
     `record` is its canonical JSON text. `leaves` maps JSON pointers of the record's scalars, and of optional ones that
     were left out, to their leaves. `rows` maps the pointer of each row of an array to its anchor (a character of the
     whole document) and its probability. `steps` counts denoising steps, `reopened` the re-opened positions and slots.
+    `lists` maps the pointer of each list to the probability that it is complete: it has every item of the document and
+    nothing else. Lists of a model that cannot tell are left out. `refused` are the places that could have been rows.
     """
 
     id: str
@@ -105,6 +119,8 @@ class Filled:
     rows: Mapping[str, tuple[int, float]]
     steps: int
     reopened: int
+    lists: Mapping[str, float] = field(default_factory=dict)
+    refused: tuple[RefusedRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -236,7 +236,7 @@ class Writer:
             self.instances.setdefault(at, []).append(key.instance)
             members[name + b":"] = text
             found = self.layout.rows[row]
-            self.rows[at] = (self.offset + found.anchor, found.probability)
+            self.rows[at] = (self.offset + max(found.anchor, 0), found.probability)
 
     def _leaf(self, place: LeafPlace, pointer: str) -> bytes | None:
         value, slot = self.values[place.instance], place.slot
@@ -301,7 +301,7 @@ class Writer:
                 continue
             items.append(text)
             found = self.layout.rows[row]
-            self.rows[at] = (self.offset + found.anchor, found.probability)
+            self.rows[at] = (self.offset + max(found.anchor, 0), found.probability)
         return b"[" + b",".join(_filling(node, items, size, pointer, self.leaves)) + b"]"
 
     def _forget(self, pointer: str) -> None:

@@ -45,7 +45,7 @@ class Job:
     """The schema, engine, checks and options that every document of a run goes through.
 
     `context` limits the tokens of a chunk; None means as many as the model holds. `on_missing` decides the outcome of a
-    record that lacks a value its schema demands. `run_batch` quarantines a record with a leaf or row below
+    record that lacks a value its schema demands. `run_batch` quarantines a record with a leaf, row or list below
     `min_confidence`. Before that it asks `tier` for the values that `engine` is not sure of. It quarantines a document
     of more than `max_tokens`, and one that the model works on for more than `max_seconds`; None sets no limit.
     `on_check` decides the outcome of a record that fails one of the `checks` of its schema. With a `routing` each
@@ -308,13 +308,8 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
             )
         )
     rows = {pointer: chance for pointer, (_, chance) in filled.rows.items()}
-    return Record(
-        text=filled.record,
-        leaves=tuple(leaves),
-        confidence=min((*(leaf.confidence for leaf in leaves), *rows.values()), default=1.0),
-        flags=tuple(sorted({*document.flags, *(flag for leaf in leaves for flag in leaf.flags)})),
-        rows=rows,
-    )
+    flags = {*document.flags, *(flag for leaf in leaves for flag in leaf.flags)}
+    return Record.of(filled.record, leaves, flags, rows, dict(filled.lists))
 
 
 def _flags(leaf: Leaf, evidence: Evidence | None) -> tuple[str, ...]:

@@ -26,18 +26,24 @@ class Candidate:
     origin: Origin = "copied"
 
 
+#: The anchor of a row that has no beginning of its own: the whole passage is the item.
+WHOLE = -1
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """The beginning of an item of an array.
 
     `array` indexes `Form.arrays`; `parent` is the index, in the same list, of the row of the enclosing array, -1
-    outside of any; `anchor` is a character of the passage's text.
+    outside of any; `anchor` is a character of the passage's text, or WHOLE. `taken` is False for a place that the model
+    held for a possible beginning and decided against: it is no row, but tells how sure the list is complete.
     """
 
     array: int
     parent: int
     anchor: int
     probability: float
+    taken: bool = True
 
 
 @dataclass(slots=True)

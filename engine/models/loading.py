@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.network.network import Network, Size
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
+from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.engine.precision import Precision, reading_precision
 from cinnabar.schemas.errors import ModelError, UsageError
 
@@ -53,7 +54,9 @@ def _loaded(name: str | Path, device: str, config: PriorConfig, precision: Preci
     folder = model_folder(name)
     network, wordpieces = load_network(folder)
     calibration = load_calibration(folder, weights_fingerprint(folder))
-    return Reader(network, wordpieces, fingerprint_of(name), device_of(device), calibration, config, precision)
+    sentences = partial(load_sentence_encoder, precision)
+    fingerprint, place = fingerprint_of(name), device_of(device)
+    return Reader(network, wordpieces, fingerprint, place, calibration, config, precision, sentences)
 
 
 def load_network(folder: Path) -> tuple[Network, WordPieces]:

@@ -126,7 +126,7 @@ class _Walk:
             self._count(node)
             return
         rows = [self.record.rows.get(f"{pointer}/{at}") for at in range(len(node.prefix), len(value))]
-        if any(sure is not None and sure < self.below for sure in rows):
+        if any(sure is not None and sure < self.below for sure in (*rows, self.record.lists.get(pointer))):
             self.frozen.ask(pointer)
             return
         inner = self._rows(node, value, pointer, path) if self.lists and value else None

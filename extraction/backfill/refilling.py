@@ -46,7 +46,7 @@ _RELEASED = "released"
 class Known:
     """The stored records of a batch's documents, in order, and the changes of their schema since.
 
-    Leaves and rows below `below` are asked as well.
+    Leaves, rows and lists below `below` are asked as well.
     """
 
     records: Sequence[tuple[Stored, Changes]]
@@ -211,12 +211,15 @@ def _record(
     rows = {
         at: sure for at, sure in old.rows.items() if not new(at) and not changes.drops(field_of(at, value))
     }
+    lists = {
+        at: sure for at, sure in old.lists.items() if not new(at) and not changes.drops(field_of(at, value))
+    }
     leaves, flags = list(kept), {*document.flags, *({_RELEASED} & {*old.flags})}
     if filled is not None:
         asked = {at: leaf for at, leaf in filled.leaves.items() if new(at)}
         found = record_of(document, replace(filled, leaves=asked), job.compiled.form, facts)
         leaves += found.leaves
         rows |= {at: sure for at, sure in found.rows.items() if new(at)}
+        lists |= {at: sure for at, sure in found.lists.items() if new(at)}
     flags |= {flag for leaf in leaves for flag in leaf.flags}
-    sure = min((*(leaf.confidence for leaf in leaves), *rows.values()), default=1.0)
-    return Record(text, tuple(leaves), sure, tuple(sorted(flags)), rows), {leaf.pointer for leaf in kept}
+    return Record.of(text, leaves, flags, rows, lists), {leaf.pointer for leaf in kept}

@@ -1,9 +1,9 @@
 """Fits the calibration of a model's probabilities on labelled documents that training never saw.
 
-Each leaf of a record and each row of a list is observed once (`extraction/quality/calibration_data.py`): its signs, the
-model's own probability, and its correctness. Logistic scales are fitted to these observations. A set weighs by the
-square root of its size, so that a few sets with long tables do not decide alone. Cross-validation measures the fit on
-unseen kinds of documents: each part of the sets is judged by scales fitted on the others.
+Each leaf of a record, each row of a list and each list is observed once (`extraction/quality/calibration_data.py`): its
+signs, the model's own probability, and its correctness. Logistic scales are fitted to these observations. A set weighs
+by the square root of its size, so that a few sets with long tables do not decide alone. Cross-validation measures the
+fit on unseen kinds of documents: each part of the sets is judged by scales fitted on the others.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.engine.models.loading import device_of, load_network
 from cinnabar.engine.models.reader.calibration import Calibration, Scale, load_calibration, save_calibration
 from cinnabar.engine.models.reader.model import Reader
+from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.engine.precision import reading_precision
 from cinnabar.engine.training.recipe import load_recipe
 from cinnabar.extraction.ingest.sandbox import ParserPool
@@ -45,18 +46,24 @@ from cinnabar.extraction.quality.scoring import calibration_error, coverage
 from cinnabar.extraction.sources import local_folder
 from cinnabar.schemas.errors import ModelError, UsageError
 
+#: The families of leaves.
+LEAVES: tuple[Family, ...] = ("values", "absences")
 #: The signs that each scale uses, the model's own probability first.
 SIGNS: dict[Family, tuple[str, ...]] = {
     "values": (
         "posterior", "rival", "number", "date", "time", "pattern", "choice", "boolean", "missing", "row",
         "row_odds", "record", "sure_values", "there", "absent_share", "shared", "label", "options", "fields",
-        "length",
+        "length", "told", "told_odds",
     ),
     "absences": (
         "posterior", "rival", "number", "date", "time", "pattern", "choice", "boolean", "row", "row_odds",
         "record", "sure_values", "there", "absent_share", "fields", "length",
     ),
     "rows": ("posterior", "values", "best", "count", "empty", "record", "there", "rows"),
+    "lists": (
+        "decided", "least", "next", "fewer", "values", "worst", "sums", "rows", "empty", "alike_share", "continues",
+        "numbering", "fields", "record", "there", "length",
+    ),
 }  # fmt: skip
 # Weight of the squared size of the weights, with signs scaled to a variance of one: a least weight, and one for each
 # leaf. Leaves of one kind of document are alike, so many of them say less than as many others: with the second weight
@@ -119,8 +126,12 @@ def fit(seen: Sequence[Observation], model: str, prior: Calibration | None = Non
                 scale = _fitted(signs, table[inside], right[inside], weight[inside], before)
                 crossed[own[~inside]] = [scale.confidence(seen[at].signs) for at in own[~inside]]
         scales[family] = _fitted(signs, table, right, weight, before)
-    about = {"sets": names, "leaves": sum(one.family != "rows" for one in seen)}
-    return Fit(Calibration(scales["values"], scales["absences"], scales["rows"], model, about), crossed)
+    counts = Counter(one.family for one in seen)
+    about = {"sets": names, "leaves": counts["values"] + counts["absences"], "lists": counts["lists"]}
+    lists = scales["lists"] if counts["lists"] or (prior and prior.lists) else None
+    return Fit(
+        Calibration(scales["values"], scales["absences"], scales["rows"], model, about, lists=lists), crossed
+    )
 
 
 def _fitted(
@@ -192,7 +203,7 @@ class Calibrated:
         kept = [
             at
             for at, one in enumerate(self.seen)
-            if one.family != "rows" and (names is None or one.name in names)
+            if one.family in LEAVES and (names is None or one.name in names)
         ]
         crossed = self.fit.crossed
         return (
@@ -200,6 +211,15 @@ class Calibrated:
             [self.seen[at].raw for at in kept],
             [float(crossed[at]) for at in kept],
         )
+
+
+    def lists(self, names: frozenset[str] | None = None) -> Mapping[str, list[tuple[float, bool]]]:
+        """Returns by set the lists of these sets (default all): the confidence of each, and whether it is complete."""
+        found: dict[str, list[tuple[float, bool]]] = defaultdict(list)
+        for one, sure in zip(self.seen, self.fit.crossed, strict=True):
+            if one.family == "lists" and (names is None or one.name in names):
+                found[one.name].append((float(sure), one.right))
+        return found
 
 
 def calibrate(
@@ -233,7 +253,7 @@ def calibrate(
             else:
                 done(len(chosen.truths))
             seen += found
-    if not any(one.family != "rows" for one in seen):
+    if not any(one.family in LEAVES for one in seen):
         raise UsageError("expected a labelled document that can be read and did not train the model, found none")
     try:
         prior = load_calibration(folder, weights) if "base" in said else None
@@ -252,7 +272,9 @@ def _uncalibrated(name: str | Path, device: str) -> tuple[Filler, Path, str, Map
         return DiffusionEngine(load_language_model(folder, device)), folder, checkpoint_fingerprint(folder), {}
     weights = weights_fingerprint(name)
     network, wordpieces = load_network(folder)
-    reader = Reader(network, wordpieces, weights, device_of(device), precision=reading_precision())
+    reader = Reader(
+        network, wordpieces, weights, device_of(device), precision=reading_precision(), sentences=load_sentence_encoder
+    )
     return Engine(reader), folder, weights, about(folder)
 
 

@@ -1,4 +1,4 @@
-"""Observes a model on labelled documents that it was not trained on, leaf by leaf and row by row."""
+"""Observes a model on labelled documents that it was not trained on: each leaf, each row and each list."""
 
 from __future__ import annotations
 
@@ -10,29 +10,32 @@ from pathlib import Path
 from typing import Any, Literal
 
 from cinnabar.engine.filler import Filler
-from cinnabar.engine.models.reader.calibration import RecordSigns, Signs, signs_of
+from cinnabar.engine.models.reader.calibration import RecordSigns, signs_of
+from cinnabar.engine.models.reader.list_signs import chance_of
+from cinnabar.engine.models.reader.signs import Signs
 from cinnabar.engine.request import Filled
 from cinnabar.engine.training.recipe import Recipe
 from cinnabar.engine.version import VALUES_VERSION
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.planning import chunks_for, passage_of
-from cinnabar.extraction.quality.evaluation import EvaluationSet, leaves_of
+from cinnabar.extraction.quality.evaluation import EvaluationSet, leaves_of, lists_of
 from cinnabar.extraction.quality.held_back import held_back_files, mark_of
 from cinnabar.extraction.records.facts import FactValues
 from cinnabar.extraction.records.merging import merge
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.bindings import bound_places
+from cinnabar.schemas.pointers import above
 
 # Leaves and rows of one set, and characters, after which its further documents are skipped: long tables say little new,
 # and long contracts take long.
 _ENOUGH, _ENOUGH_TEXT = 3000, 600_000
-Family = Literal["values", "absences", "rows"]
+Family = Literal["values", "absences", "rows", "lists"]
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A leaf or a row that a model read: its signs, the model's probability, and its correctness."""
+    """A leaf, a row or a list that a model read: its signs, the model's probability, and its correctness."""
 
     name: str
     document: str
@@ -72,11 +75,13 @@ def observe(
         facts = FactValues.of(read, bound_places(form))
         (result,) = engine.fill([facts.request(read.digest, form, passage)])
         if isinstance(result, Filled):
-            result = merge(form, pieces, [result])
-            signs = signs_of(form, passage, result)
-            asked = {at: own for at, own in signs.leaves.items() if not facts.holds(at)}
-            rows = {at: own for at, own in signs.rows.items() if not facts.holds(at)}
-            found += _observations(labelled, files[path], result, RecordSigns(asked, rows))
+            lists = signs_of(form, passage, result).lists
+            if (merged := merge(form, pieces, [result])).rows.keys() != result.rows.keys():
+                # The rows of this document became fewer, so that an inner list may have another place now.
+                lists = {pointer: signs for pointer, signs in lists.items() if _is_outer(pointer, result)}
+            signs = signs_of(form, passage, merged)
+            asked = RecordSigns(*(_asked(part, facts) for part in (signs.leaves, signs.rows, lists)))
+            found += _observations(labelled, files[path], merged, asked)
     return found
 
 
@@ -92,6 +97,20 @@ def _observations(
             yield Observation(name, file, family, leaf.confidence, right[pointer], own)
     for pointer, own in signs.rows.items():
         yield Observation(name, file, "rows", filled.rows[pointer][1], pointer in rows, own)
+    for one in lists_of(line, json.loads(filled.record), **labelled.options):
+        if one.pointer in signs.lists:
+            own = signs.lists[one.pointer]
+            yield Observation(name, file, "lists", round(chance_of(own), 4), one.complete, own)
+
+
+def _asked(signs: Mapping[str, Signs], facts: FactValues) -> dict[str, Signs]:
+    """Returns the signs of the places that the model was asked for."""
+    return {pointer: own for pointer, own in signs.items() if not facts.holds(pointer)}
+
+
+def _is_outer(pointer: str, filled: Filled) -> bool:
+    """Returns True if a list lies in no row."""
+    return not any(at in filled.rows for at in above(pointer))
 
 
 def _judged(

@@ -14,7 +14,13 @@ from typing import Any
 
 import orjson
 
-from cinnabar.extraction.quality.matching import LeafPair, leaf_pairs, says_something
+from cinnabar.extraction.quality.matching import (
+    LeafPair,
+    ListPair,
+    leaf_pairs,
+    list_pairs,
+    says_something,
+)
 from cinnabar.extraction.quality.matching import Path as FieldPath
 from cinnabar.extraction.quality.scoring import Figures, Prediction, Scoring, spelled
 from cinnabar.extraction.records.validation import Validator, Violation
@@ -38,6 +44,8 @@ def score(
         record = prediction.get("record")
         answered += record is not None
         scoring.add(leaves_of(line, record, zero_is_null), prediction)
+        if prediction.get("lists"):
+            scoring.add_lists(lists_of(line, record, zero_is_null), prediction["lists"])
     figures = scoring.figures()
     by_field = figures.pop("fields")
     return figures | {"documents": len(truths), "answered": answered, "fields": by_field}
@@ -45,13 +53,25 @@ def score(
 
 def leaves_of(line: _Truth, record: Any, zero_is_null: bool = False) -> Iterator[LeafPair]:
     """Yields the leaves of a document's truth and of its extracted record in pairs."""
+    return leaf_pairs(*_compared(line, record, zero_is_null))
+
+
+def lists_of(line: _Truth, record: Any, zero_is_null: bool = False) -> Iterator[ListPair]:
+    """Yields the lists of a document's extracted record, and whether they are complete."""
+    return list_pairs(*_compared(line, record, zero_is_null))
+
+
+def _compared(
+    line: _Truth, record: Any, zero_is_null: bool
+) -> tuple[Any, Any, dict[str, Sequence[Any]]]:
+    """Returns the truth and the record as they are compared, and the other right values by top-level field."""
     truth = line["truth"]
     if zero_is_null:
         truth, record = _zeros_as_null(truth), _zeros_as_null(record)
     also: dict[str, Sequence[Any]] = {
         name: list(_scalars(value)) for name, value in (line.get("also_accepted") or {}).items()
     }
-    return leaf_pairs(truth, record, also)
+    return truth, record, also
 
 
 def best_constant(truths: Sequence[_Truth], zero_is_null: bool = False) -> Figures:
@@ -89,7 +109,7 @@ def summarise(results: Mapping[str, Figures]) -> Figures:
     summary: Figures = {}
     for name in dict.fromkeys(name for figures in results.values() for name in figures if name != "fields"):
         known = [figures[name] for figures in results.values() if _has(figures, name)]
-        if name in ("support", "documents", "answered"):
+        if name in ("support", "documents", "answered", "rated_lists"):
             summary[name] = sum(known)
         else:
             summary[name] = round(sum(known) / len(known), 4) if known else None

@@ -63,6 +63,19 @@ class LeafPair:
         return is_right(self.truth, self.predicted, self.also)
 
 
+@dataclass(frozen=True, slots=True)
+class ListPair:
+    """A list of the prediction: its field, its pointer, and whether it is complete.
+
+    It is complete if each of its items has a partner in the truth, and each item of the truth has one in it. Partners
+    have at least one equal value.
+    """
+
+    field: Path
+    pointer: str
+    complete: bool
+
+
 def says_something(value: Any) -> bool:
     """Returns True if this scalar is a value to find; null and false stand for a document that says nothing."""
     return value is not None and value is not False
@@ -209,6 +222,27 @@ def leaf_pairs(
             )
     else:
         yield LeafPair(field, pointer, truth, predicted, also.get(field[0], ()) if field else (), paired)
+
+
+def list_pairs(
+    truth: Any,
+    predicted: Any,
+    also: dict[str, Sequence[Any]],
+    field: Path = (),
+    pointer: str = "",
+) -> Iterator[ListPair]:
+    """Yields each list of the prediction whose surrounding items all have partners; a null in the truth is no item."""
+    if isinstance(predicted, dict):
+        truth = truth if isinstance(truth, dict) else {}
+        for name, part in predicted.items():
+            yield from list_pairs(truth.get(name), part, also, (*field, name), f"{pointer}/{escape(name)}")
+    elif isinstance(predicted, list):
+        truth = truth if isinstance(truth, list) else []
+        pairs = pair_items(truth, predicted, also.get(field[0], ()) if field else ())
+        yield ListPair(field, pointer, all(i is not None and j is not None for i, j in pairs))
+        for i, j in pairs:
+            if i is not None and j is not None:
+                yield from list_pairs(truth[i], predicted[j], also, (*field, "*"), f"{pointer}/{j}")
 
 
 def evidence_holds(value: Any, text: str) -> bool:

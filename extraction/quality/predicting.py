@@ -46,7 +46,7 @@ def read_set(labelled: EvaluationSet, pool: ParserPool) -> Iterator[Read]:
 
 
 def prediction_of(outcome: Outcome) -> dict[str, Any]:
-    """Returns a line of predictions: the record, the confidences of its leaves and rows, and the evidence texts."""
+    """Returns a line of predictions: the record, the confidences of leaves, rows and lists, and the evidence texts."""
     record = outcome.record if outcome.status == "written" else None
     leaves = record.leaves if record else ()
     return {
@@ -54,6 +54,7 @@ def prediction_of(outcome: Outcome) -> dict[str, Any]:
         "record": json.loads(record.text) if record else None,
         "confidence": {leaf.pointer: leaf.confidence for leaf in leaves},
         "rows": dict(record.rows) if record else {},
+        "lists": dict(record.lists) if record else {},
         "evidence": {leaf.pointer: leaf.evidence.text for leaf in leaves if leaf.evidence},
         "outcome": outcome.status,
         "code": outcome.code,

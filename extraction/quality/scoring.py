@@ -19,6 +19,12 @@ evidence_length   length of the evidence against that of its value, in the media
 rated             share of leaves with a confidence
 ece               difference of confidence and share of right leaves, in ten bins of equal width
 coverage95        share of leaves, the most confident first, that can be accepted with at least 95% right
+
+Of the lists with a confidence of being complete (all items, no others), `rated_lists`:
+
+complete          share of complete lists
+list_auc          probability that a complete list has a higher confidence than one that is not
+list_ece          difference of confidence and share of complete lists, in ten bins
 """
 
 from __future__ import annotations
@@ -28,10 +34,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cinnabar.extraction.quality.matching import LeafPair, Path, evidence_holds, says_something
+import numpy as np
 
-#: An extracted document: {"record": record or None, "confidence": {pointer: …}, "evidence": {pointer: text}, "text":
-#: the document's own}; the last three may be missing.
+from cinnabar.extraction.quality.matching import LeafPair, ListPair, Path, evidence_holds, says_something
+
+#: An extracted document: {"record": record or None, "confidence": {pointer: …}, "lists": {pointer: …}, "evidence":
+#: {pointer: text}, "text": the document's own}; all but the first may be missing.
 Prediction = Mapping[str, Any]
 Figures = dict[str, Any]
 
@@ -87,6 +95,11 @@ class Scoring:
     readable: list[bool] = field(default_factory=list)
     lengths: list[float] = field(default_factory=list)
     rated: list[tuple[float, bool]] = field(default_factory=list)
+    lists: list[tuple[float, bool]] = field(default_factory=list)
+
+    def add_lists(self, lists: Iterable[ListPair], confidence: Mapping[str, float]) -> None:
+        """Counts the lists of one document."""
+        self.lists += [(confidence[one.pointer], one.complete) for one in lists if one.pointer in confidence]
 
     def add(self, leaves: Iterable[LeafPair], prediction: Prediction) -> None:
         """Counts the leaves of one document."""
@@ -126,8 +139,49 @@ class Scoring:
             figures["ece"] = round(calibration_error(self.rated), 4)
             figures["rated"] = round(len(self.rated) / self.paired, 4)
             figures["coverage95"] = round(coverage(self.rated) / self.paired, 4)
+        if self.lists:
+            figures |= list_figures(self.lists)
         figures["fields"] = {name: self.fields[name].figures() for name in sorted(self.fields)}
         return figures
+
+
+def list_figures(rated: Sequence[tuple[float, bool]]) -> Figures:
+    """Returns the figures of lists, each with its confidence and whether it is complete."""
+    auc = area_under_curve(rated)
+    return {
+        "rated_lists": len(rated),
+        "complete": round(sum(right for _, right in rated) / len(rated), 4),
+        "list_auc": None if auc is None else round(auc, 4),
+        "list_ece": round(calibration_error(rated), 4),
+    }
+
+
+def means_of_lists(by_set: Mapping[str, Sequence[tuple[float, bool]]]) -> Figures:
+    """Returns the figures of the lists of several sets together, and the means over the sets.
+
+    A set with complete lists only, or without any, does not enter the mean of the areas.
+    """
+    each = [list_figures(own) for own in by_set.values()]
+    areas = [figures["list_auc"] for figures in each if figures["list_auc"] is not None]
+    return {
+        "sets": len(each),
+        **list_figures([one for own in by_set.values() for one in own]),
+        "mean_auc": round(sum(areas) / len(areas), 4) if areas else None,
+        "mean_ece": round(sum(figures["list_ece"] for figures in each) / len(each), 4),
+    }
+
+
+def area_under_curve(rated: Sequence[tuple[float, bool]]) -> float | None:
+    """Returns the probability that a right one has a higher confidence than a wrong one; None without both kinds.
+
+    Equal confidences count half.
+    """
+    right = np.array([sure for sure, is_right in rated if is_right])
+    wrong = np.sort([sure for sure, is_right in rated if not is_right])
+    if not len(right) or not len(wrong):
+        return None
+    below, up_to = np.searchsorted(wrong, right, "left"), np.searchsorted(wrong, right, "right")
+    return float((below + up_to).mean() / 2 / len(wrong))
 
 
 def calibration_error(rated: Sequence[tuple[float, bool]]) -> float:

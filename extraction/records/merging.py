@@ -9,7 +9,8 @@ of it; a no is like an absence.
 
 The rows of an array are those of the chunks, in the order of their anchors. Where two chunks overlap, a row that both
 found is one row with merged values. A row that only one of them found counts if its anchor lies on that chunk's side of
-the middle, because the chunk saw more of its surroundings.
+the middle, because the chunk saw more of its surroundings. A list is complete if each chunk's part of it is, so the
+confidences of the parts are multiplied.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from cinnabar.extraction.records.repeats import is_known, without_repeats
 from cinnabar.schemas.bindings import bound_places
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot
+from cinnabar.schemas.form.record_walk import walk_lists
 
 
 def merge(form: Form, chunks: Sequence[Chunk], filled: Sequence[Filled]) -> Filled:
@@ -61,7 +63,7 @@ def merge(form: Form, chunks: Sequence[Chunk], filled: Sequence[Filled]) -> Fill
     if len(filled) == 1 and found == merged:
         return filled[0]
     merged = found
-    leaves, rows, record = _write(form, merged) or _fullest(filled)
+    leaves, rows, lists, record = _write(form, merged) or _fullest(filled)
     return Filled(
         id=filled[0].id,
         record=record,
@@ -69,6 +71,7 @@ def merge(form: Form, chunks: Sequence[Chunk], filled: Sequence[Filled]) -> Fill
         rows=rows,
         steps=max(result.steps for result in filled),
         reopened=sum(result.reopened for result in filled),
+        lists=lists,
     )
 
 
@@ -93,6 +96,8 @@ def _join(before: RecordPart, after: RecordPart, start: int, end: int) -> Record
     joined = RecordPart(joined_leaves(before, after))
     for array in sorted({*before.rows, *after.rows}):
         joined.rows[array] = _join_rows(before.rows.get(array, []), after.rows.get(array, []), start, end)
+    for array in sorted({*before.lists, *after.lists}):
+        joined.lists[array] = round(before.lists.get(array, 1.0) * after.lists.get(array, 1.0), 4)
     return joined
 
 
@@ -149,11 +154,14 @@ def _reaches(row: FoundRow, spans: Spans, start: int) -> bool:
     return row.anchor >= start or any(end > start for own in spans.values() for _, end in own)
 
 
-_Written = tuple[Mapping[str, Leaf], Mapping[str, tuple[int, float]], str]
+_Written = tuple[Mapping[str, Leaf], Mapping[str, tuple[int, float]], Mapping[str, float], str]
 
 
 def _write(form: Form, whole: RecordPart) -> _Written | None:
-    """Returns the leaves, rows and text of a record as the engine writes them; None if the schema does not allow it."""
+    """Returns the leaves, rows, lists and text of a record as the engine writes them.
+
+    Returns None if the schema does not allow it.
+    """
     found = list(_flat(whole))
     # The index in `found` replaces the anchor, so that rows can be told after `max_items` removed some.
     rows = [Row(array, parent, at, row.probability) for at, (array, parent, row) in enumerate(found)]
@@ -168,7 +176,23 @@ def _write(form: Form, whole: RecordPart) -> _Written | None:
     if writer is None:
         return None
     anchors = {pointer: (found[at][2].anchor, chance) for pointer, (at, chance) in writer.rows.items()}
-    return writer.leaves, anchors, writer.record
+    return writer.leaves, anchors, _lists(form, whole, found, writer), writer.record
+
+
+def _lists(
+    form: Form, whole: RecordPart, found: Sequence[tuple[int, int, FoundRow]], writer: Writer
+) -> dict[str, float]:
+    """Returns the probability that each list of the written record is complete, by its pointer."""
+    lists: dict[str, float] = {}
+    if not whole.lists and not any(row.part.lists for _, _, row in found):
+        return lists
+    for one in walk_lists(form, parse(writer.record)):
+        # Rows that only satisfy the schema's demands are not in `writer.rows`.
+        place = None if one.parent is None else writer.rows.get(one.parent)
+        part = whole if one.parent is None else None if place is None else found[place[0]][2].part
+        if part is not None and one.array.index in part.lists:
+            lists[one.pointer] = part.lists[one.array.index]
+    return lists
 
 
 def _others(slot: Slot, value: Value) -> list[tuple[float, Value]]:
@@ -180,7 +204,7 @@ def _others(slot: Slot, value: Value) -> list[tuple[float, Value]]:
 def _fullest(filled: Sequence[Filled]) -> _Written:
     """Returns the record of the chunk that found most, for chunks whose records do not go together."""
     best = max(filled, key=lambda one: sum(x.confidence for x in one.leaves.values() if rank(x) == 2))
-    return best.leaves, best.rows, best.record
+    return best.leaves, best.rows, best.lists, best.record
 
 
 def _flat(whole: RecordPart) -> Iterator[tuple[int, int, FoundRow]]:

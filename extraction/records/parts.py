@@ -10,17 +10,21 @@ from cinnabar.engine.models.reader.calibration import NONE
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.schemas.canonical import parse, scalar_text
 from cinnabar.schemas.form.form import Form
-from cinnabar.schemas.form.record_walk import RecordRow, walk_record
+from cinnabar.schemas.form.record_walk import RecordRow, walk_lists, walk_record
 
 Spans = dict[int, list[tuple[int, int]]]
 
 
 @dataclass(slots=True)
 class RecordPart:
-    """The findings of a record, or of one row without its inner rows: leaves by slot, rows by array."""
+    """The findings of a record, or of one row without its inner rows: leaves by slot, rows by array.
+
+    `lists` has the probability that an array's list is complete, for arrays with a known one.
+    """
 
     leaves: dict[int, Leaf] = field(default_factory=dict)
     rows: dict[int, list[FoundRow]] = field(default_factory=lambda: defaultdict(list))
+    lists: dict[int, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -42,15 +46,16 @@ def part_of(form: Form, filled: Filled) -> RecordPart:
         inner = pointers[bisect_left(pointers, f"{pointer}/") : bisect_left(pointers, f"{pointer}0")]
         return [filled.leaves[at] for at in (pointer, *inner) if at in filled.leaves]
 
-    whole = RecordPart()
+    whole, value = RecordPart(), parse(filled.record)
     parts: dict[int, RecordPart | None] = {-1: whole}
+    part_at: dict[str | None, RecordPart | None] = {None: whole}
     selectors = {choice.selector.index for choice in form.choices}
     keys = {array.key.index for array in form.arrays if array.key is not None}
-    for at in walk_record(form, parse(filled.record)):
+    for at in walk_record(form, value):
         if isinstance(at, RecordRow):
             around, place = parts[at.parent], filled.rows.get(at.pointer)
             found = None if around is None or place is None else FoundRow(*place, RecordPart())
-            parts[at.number] = None if found is None else found.part
+            parts[at.number] = part_at[at.pointer] = None if found is None else found.part
             if around is not None and found is not None:
                 around.rows[at.array.index].append(found)
             continue
@@ -65,6 +70,10 @@ def part_of(form: Form, filled: Filled) -> RecordPart:
                 part.leaves[slot] = Leaf(scalar_text(at.value), sure, origin="chosen")
         elif at.pointer in filled.leaves:
             part.leaves[slot] = filled.leaves[at.pointer]
+    for one in walk_lists(form, value) if filled.lists else ():
+        around = part_at[one.parent]
+        if around is not None and one.pointer in filled.lists:
+            around.lists[one.array.index] = filled.lists[one.pointer]
     return whole
 
 

@@ -49,7 +49,7 @@ def without_repeats(part: RecordPart, counted: frozenset[int] = frozenset()) -> 
     """
     rows = {array: [_inner(row) for row in own] for array, own in part.rows.items()}
     united = {array: own if array in counted else _united(own) for array, own in rows.items()}
-    return RecordPart(dict(part.leaves), united)
+    return RecordPart(dict(part.leaves), united, dict(part.lists))
 
 
 def _inner(row: FoundRow) -> FoundRow:
@@ -145,9 +145,14 @@ def _same(one: _Read, other: _Read, count: Counter[Hashable]) -> bool:
 
 
 def _both(one: FoundRow, other: FoundRow) -> FoundRow:
-    """Unites two rows: the surer values, and the inner rows of both in the order of their anchors."""
+    """Unites two rows: the surer values, and the inner rows of both in the order of their anchors.
+
+    An inner list is as surely complete as the less sure one of the two.
+    """
     part = RecordPart(joined_leaves(one.part, other.part))
     for array in sorted({*one.part.rows, *other.part.rows}):
         within = [*one.part.rows.get(array, ()), *other.part.rows.get(array, ())]
         part.rows[array] = sorted(within, key=lambda row: row.anchor)
+    part.lists = {array: min(p.get(array, 1.0) for p in (one.part.lists, other.part.lists))
+                  for array in {*one.part.lists, *other.part.lists}}
     return FoundRow(min(one.anchor, other.anchor), max(one.probability, other.probability), part)

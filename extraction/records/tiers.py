@@ -1,9 +1,9 @@
 """Escalates unsure values of a filled form to a stronger model.
 
 Sure values are frozen in the stronger model's request and written as the cheap model had them. In a list whose rows are
-all sure the values are frozen one by one. Any other list is asked as a whole, and so are alternatives and open
-properties with anything in doubt. An empty list is asked again with other values of its document, never on its own:
-there is no confidence for its emptiness.
+all sure, and which is surely complete, the values are frozen one by one. Any other list is asked as a whole, and so are
+alternatives and open properties with anything in doubt. An empty list is asked again with other values of its document,
+and on its own only if the cheap model can tell how sure its emptiness is.
 """
 
 from __future__ import annotations
@@ -96,7 +96,9 @@ def freeze_sure(form: Form, filled: Filled, below: float, lists: bool = True) ->
 def _is_sure(lower: MergedRecord, below: float) -> bool:
     filled, facts = lower.filled, lower.facts
     rows = all(chance >= below for _, chance in filled.rows.values())
-    return rows and not any(_unsure(leaf, below) for at, leaf in filled.leaves.items() if not facts.holds(at))
+    lists = all(sure >= below for at, sure in filled.lists.items() if not facts.holds(at))
+    unsure = any(_unsure(leaf, below) for at, leaf in filled.leaves.items() if not facts.holds(at))
+    return rows and lists and not unsure
 
 
 def _unsure(leaf: Leaf, below: float) -> bool:
@@ -142,7 +144,9 @@ class _Walk:
             self._list(node, value, pointer)
 
     def _list(self, node: ArrayNode, value: list[Any], pointer: str) -> None:
-        """Freezes the sure values of a list if all its items are sure and each has a value."""
+        """Freezes the sure values of a list if it is surely complete, all its items are sure and each has a value."""
+        if self.filled.lists.get(pointer, 1.0) < self.below:
+            return
         rows = [self.filled.rows.get(f"{pointer}/{at}") for at in range(len(node.prefix), len(value))]
         if any(row is None or row[1] < self.below for row in rows):
             return
@@ -214,5 +218,6 @@ class _Raised:
         places = {at for key in self.frozen for at in above(key)}
         pinned = {at for at in own.rows if at in places}
         rows = {at: own.rows[at] if at in pinned else place for at, place in filled.rows.items()}
-        found = replace(filled, leaves=leaves, rows=rows, steps=own.steps, reopened=own.reopened)
+        lists = dict(filled.lists) | {at: sure for at, sure in own.lists.items() if at in places}
+        found = replace(filled, leaves=leaves, rows=rows, lists=lists, steps=own.steps, reopened=own.reopened)
         return with_facts(self.form, found, self.lower.facts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -26,6 +27,9 @@ from cinnabar.schemas.texts import read_schema
 
 # The flag of a record that a person released.
 _RELEASED = "released"
+# Codes of records that are held back for values that the model did not hold for likely, at their `pointers`.
+_DOUBTED = ("missing", "low_confidence")
+_INDEX = re.compile(r"/\d+(?=/|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +118,17 @@ def source_of(out: Path, name: str, fingerprint: str) -> SchemaSource:
     return SchemaSource(name, found.schema, None, fingerprint)
 
 
-def release(out: Path, chosen: Sequence[Held]) -> Released:
+def release(out: Path, chosen: Sequence[Held], allowed: Sequence[str] = ()) -> Released:
     """Writes the rejected records of these documents unchanged, with the flag `released`.
 
-    It refuses a record that breaks its schema or is missing, so written records are always valid. No model takes part,
-    so the values have confidence 0 and no evidence. Raises UsageError if another run is writing.
+    It refuses a record that breaks its schema or is missing, so written records are always valid. It also refuses a
+    record with a value that the model did not hold for likely, unless `allowed` names its place: JSON pointers, with
+    `*` for any index, each for itself and all below it. No model takes part, so the values have confidence 0 and no
+    evidence. Raises UsageError if another run is writing, or if a field is no pointer.
     """
+    for field in allowed:
+        if not field.startswith("/"):
+            raise UsageError(f"--field {field}: expected a JSON pointer such as /kind or /lines/*/unit")
     released: list[str] = []
     refused: dict[str, str] = {}
     groups: dict[tuple[str, str, str], list[Held]] = defaultdict(list)
@@ -130,7 +139,7 @@ def release(out: Path, chosen: Sequence[Held]) -> Released:
         judge = Validator(source)
         outcomes = []
         for one in group:
-            reason = _objection(one, judge)
+            reason = _objection(one, judge, allowed)
             if reason:
                 refused[one.path] = reason
             else:
@@ -141,7 +150,7 @@ def release(out: Path, chosen: Sequence[Held]) -> Released:
         outcomes = with_checks(outcomes, Checks(source, compiled), "flag")
         paths = [outcome.path for outcome in outcomes]
         with Store.open(out) as store:
-            arguments = {"release": paths}
+            arguments = {"release": paths, "fields": list(allowed)}
             run = Run(store, source, compiled, engine, arguments, inputs=paths, retry_quarantined=True)
             run.commit_batch(outcomes)
             run.finish()
@@ -149,13 +158,27 @@ def release(out: Path, chosen: Sequence[Held]) -> Released:
     return Released(released, refused)
 
 
-def _objection(one: Held, judge: Validator) -> str:
+def _objection(one: Held, judge: Validator, allowed: Sequence[str]) -> str:
     if one.record_json is None or not one.document:
         return f"it has no record ({one.code})"
     violations = judge.check(one.record_json)
     if violations:
         return f"its record breaks the schema at {violations[0].pointer or '/'}: {violations[0].message}"
+    doubted = one.pointers if one.code in _DOUBTED else []
+    unlikely = [pointer for pointer in doubted if not any(_covers(field, pointer) for field in allowed)]
+    if unlikely:
+        named = _INDEX.sub("/*", unlikely[0])
+        more = f" and {len(unlikely) - 1} more" if len(unlikely) > 1 else ""
+        return f"the model did not hold its value at {unlikely[0]}{more} for likely; --field '{named}' releases it"
     return ""
+
+
+def _covers(field: str, pointer: str) -> bool:
+    """Returns whether a field (`*` for any index) names this place or one above it."""
+    own, steps = field.rstrip("/").split("/"), pointer.split("/")
+    return len(own) <= len(steps) and all(
+        name == step or (name == "*" and step.isdigit()) for name, step in zip(own, steps, strict=False)
+    )
 
 
 def _outcome(out: Path, one: Held) -> Outcome:

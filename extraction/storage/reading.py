@@ -212,4 +212,5 @@ def _pointers(value: Any, at: str = "") -> list[str]:
         steps = [(str(index), part) for index, part in enumerate(value)]
     else:
         return [at]
-    return [pointer for step, part in steps for pointer in _pointers(part, f"{at}/{step}")]
+    own = [at] if isinstance(value, list) else []
+    return own + [pointer for step, part in steps for pointer in _pointers(part, f"{at}/{step}")]

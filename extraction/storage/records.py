@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -40,10 +40,11 @@ class LeafRow:
 class Record:
     """A whole record.
 
-    `text` is the exact JSON text that was validated. `confidence` is the least of its leaves and rows. `flags` are the
-    warnings of its leaves, its document and the checks that fail, sorted, each once. `rows` has, by pointer, the
-    probability that each row of a list is an item of it. `checks` has the results of its schema's checks by name; None
-    if a check does not apply.
+    `text` is the exact JSON text that was validated. `confidence` is the least of its leaves, rows and lists. `flags`
+    are the warnings of its leaves, its document and the checks that fail, sorted, each once. `rows` has, by pointer,
+    the probability that each row of a list is an item of it. `lists` has, by pointer, the probability that each list is
+    complete; lists of a model that cannot tell are left out. `checks` has the results of its schema's checks by name;
+    None if a check does not apply.
     """
 
     text: str
@@ -52,6 +53,20 @@ class Record:
     flags: tuple[str, ...] = ()
     rows: Mapping[str, float] = field(default_factory=dict)
     checks: Mapping[str, bool | None] = field(default_factory=dict)
+    lists: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        text: str,
+        leaves: Sequence[LeafRow],
+        flags: Iterable[str],
+        rows: Mapping[str, float],
+        lists: Mapping[str, float],
+    ) -> Record:
+        """Returns the record of these parts, as sure as the least sure of them."""
+        sure = min((*(leaf.confidence for leaf in leaves), *rows.values(), *lists.values()), default=1.0)
+        return cls(text, tuple(leaves), sure, tuple(sorted(flags)), rows, lists=lists)
 
     def row_confidence(self, pointer: str) -> float | None:
         """Returns the probability of the innermost row around this leaf, None if there is no row."""
@@ -60,8 +75,9 @@ class Record:
         return self.rows.get(pointer)
 
     def below(self, least: float) -> list[tuple[str, float]]:
-        """Returns the leaves and rows below this confidence, with their confidence, the lowest first."""
-        sure = [*((leaf.pointer, leaf.confidence) for leaf in self.leaves), *self.rows.items()]
+        """Returns the leaves, rows and lists below this confidence, with their confidence, the lowest first."""
+        leaves = ((leaf.pointer, leaf.confidence) for leaf in self.leaves)
+        sure = [*leaves, *self.rows.items(), *self.lists.items()]
         return sorted((place for place in sure if place[1] < least), key=lambda place: (place[1], place[0]))
 
 

@@ -76,6 +76,10 @@ VIEWS = {
     " FROM outcomes WHERE outcome <> 'skipped' AND document IS NOT NULL QUALIFY row_number() OVER"
     " (PARTITION BY document, schema_fingerprint ORDER BY run_id DESC) = 1) AS o"
     " USING (document, schema_fingerprint, run_id)",
+    "lists": "SELECT path, f.document, f.schema_name, pointer, field, value_json::BIGINT AS items, f.confidence,"
+    " row_confidence, f.run_id, f.schema_fingerprint, f.engine_fingerprint FROM fields AS f"
+    " LEFT JOIN (SELECT path, document, schema_fingerprint, run_id FROM records)"
+    " USING (document, schema_fingerprint, run_id) WHERE origin = 'list'",
 }
 _WIDE = "SELECT * FROM {data} QUALIFY row_number() OVER (PARTITION BY document ORDER BY run_id DESC) = 1"
 _RECORDS = (

@@ -20,6 +20,7 @@ from cinnabar.extraction.storage.reading import connect, question
 from cinnabar.extraction.storage.records import LeafRow, Record
 from cinnabar.extraction.storage.snapshot import view_of
 from cinnabar.extraction.storage.spelling import Spelling
+from cinnabar.extraction.storage.tables import LIST
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.pointers import unescape
@@ -33,8 +34,8 @@ class Selection:
     """A choice of records, all by default. Raises UsageError if it can match none.
 
     since, until: when their run started, `until` exclusive. source: the path of a file, a folder or a mailbox, or a
-    pattern with `*`, `?` and `[…]`. model: the prefix of its fingerprint. below: records with a leaf or a row below
-    this confidence. where: SQL on the columns of the view that unites the versions.
+    pattern with `*`, `?` and `[…]`. model: the prefix of its fingerprint. below: records with a leaf, a row or a list
+    below this confidence. where: SQL on the columns of the view that unites the versions.
     """
 
     since: datetime | None = None
@@ -202,12 +203,13 @@ def stored(out: Path, found: Sequence[LatestRecord]) -> dict[str, Stored]:
 
 def _stored(text: str, confidence: float, flags: list[str], leaves: Sequence[dict[str, Any]]) -> Stored:
     value = parse(text)
-    rows = {}
+    rows, lists = {}, {row["pointer"]: row["confidence"] for row in leaves if row["origin"] == LIST}
+    leaves = [row for row in leaves if row["origin"] != LIST]
     for leaf in leaves:
         place = _row(leaf["pointer"], value)
         if place and leaf["row_confidence"] is not None:
             rows[place] = leaf["row_confidence"]
-    record = Record(text, tuple(map(_leaf, leaves)), confidence, tuple(flags or ()), rows)
+    record = Record(text, tuple(map(_leaf, leaves)), confidence, tuple(flags or ()), rows, lists=lists)
     return Stored(record, {leaf["pointer"]: leaf["field"] for leaf in leaves})
 
 

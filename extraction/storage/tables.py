@@ -40,6 +40,8 @@ _SYSTEM_COLUMNS = _columns(
         ("record_json", pa.string()),
     ]
 )
+#: The origin of the rows of `fields` that stand for lists: the value is the number of their items.
+LIST = "list"
 FIELDS = _columns(
     [
         ("document", pa.string()),
@@ -213,13 +215,22 @@ def record_row(
 
 
 def field_rows(outcome: Outcome, key: Key) -> pa.Table:
-    """Returns a row for each leaf of a written outcome."""
-    assert outcome.record is not None
-    value = parse_exact(outcome.record.text)
-    return pa.Table.from_pylist(
-        [_field_row(leaf, outcome.record, value, outcome.digest, key) for leaf in outcome.record.leaves],
-        FIELDS,
-    )
+    """Returns a row for each leaf of a written outcome, and one for each list with a confidence of its own."""
+    record = outcome.record
+    assert record is not None
+    value = parse_exact(record.text)
+    rows = [_field_row(leaf, record, value, outcome.digest, key) for leaf in record.leaves]
+    for pointer, sure in record.lists.items():
+        counted = LeafRow(pointer, str(len(_at(pointer, value))), sure, "known")
+        rows.append(_field_row(counted, record, value, outcome.digest, key) | {"origin": LIST})
+    return pa.Table.from_pylist(rows, FIELDS)
+
+
+def _at(pointer: str, value: Any) -> Any:
+    """Returns the part of a record at this pointer."""
+    for step in pointer.split("/")[1:]:
+        value = value[int(step)] if isinstance(value, list) else value[unescape(step)]
+    return value
 
 
 def _field_row(leaf: LeafRow, record: Record, value: Any, digest: str, key: Key) -> dict[str, Any]:

@@ -38,7 +38,8 @@ def calibrate(
     """Fit a model's confidence on labelled documents, without those that its weights were trained on.
 
     The command prints the calibration error before and after, by cross-validation: each part of the sets is
-    measured with a fit on the other parts. The fit of a fine-tuned model starts from that of its base.
+    measured with a fit on the other parts. For lists it prints how well the confidence tells complete lists from
+    others. The fit of a fine-tuned model starts from that of its base.
 
     \b
     Examples:
@@ -63,6 +64,7 @@ def calibrate(
     from cinnabar.extraction.quality.calibrating import worth
     from cinnabar.extraction.quality.evaluation import find_sets
     from cinnabar.extraction.quality.reliability import reliability_svg
+    from cinnabar.extraction.quality.scoring import means_of_lists
     from cinnabar.flows.cli.console import Bar, standard_output, table
 
     chosen = [one for path in sets for one in find_sets(path)]
@@ -80,8 +82,11 @@ def calibrate(
     groups = {"all sets": found}
     if found & result.trained_on and found - result.trained_on:
         groups |= {"trained on": found & result.trained_on, "left out": found - result.trained_on}
-    figures = {}
+    figures: dict[str, dict[str, Any]] = {}
+    lists: dict[str, dict[str, Any]] = {}
     for group, members in groups.items():
+        if rated := result.lists(members):
+            lists[group] = means_of_lists(rated)
         seen, before, after = result.leaves(members)
         if seen:
             figures[group] = {"before": asdict(worth(seen, before)), "after": asdict(worth(seen, after))}
@@ -92,7 +97,7 @@ def calibrate(
         panels.append(("calibrated on other sets", list(zip(after, right, strict=True))))
         diagram.write_text(reliability_svg(panels), encoding="utf-8")
     if as_json:
-        print(json.dumps(figures))
+        print(json.dumps(figures | ({"complete lists": lists} if lists else {})))
         return
     columns = ("", "", "sets", "leaves", "ece", "mean ece", "coverage95", "mean coverage95")
     rows = [
@@ -101,10 +106,15 @@ def calibrate(
         for when, f in both.items()
     ]
     standard_output().print(table(columns, rows))
+    if lists:
+        columns = ("lists", *_OF_LISTS)
+        rows = [[group, *(f[k] for k in _OF_LISTS)] for group, f in lists.items()]
+        standard_output().print(table(columns, rows))
     print(f"written: {local_folder(model) / 'calibration.json'}")
 
 
 _SHOWN = ("error", "mean_error", "covered", "mean_covered")
+_OF_LISTS = ("sets", "rated_lists", "complete", "list_auc", "mean_auc", "list_ece", "mean_ece")
 
 
 def _check_writable(path: Path, option: str) -> None:

@@ -105,16 +105,22 @@ def release(
     documents: _HeldDocuments = None,
     codes: _Codes = None,
     every: Annotated[bool, typer.Option("--all", help="All records in quarantine.")] = False,
+    fields: Annotated[
+        list[str] | None,
+        typer.Option("--field", metavar="F", help="Write what was found at this pointer though it is not likely."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Release rejected records as they are, flagged `released`, without any model.
 
-    A record that breaks its schema stays in quarantine, and so does a document without a record.
+    A record that breaks its schema stays in quarantine, and so does a document without a record. A value that the
+    model did not hold for likely, or that is below --min-confidence, is written only if --field names its place (a
+    JSON pointer, `*` for any index); the option may be repeated.
 
     \b
     Examples:
-      cinnabar quarantine release mails/1042.txt --out tables
-      cinnabar quarantine release --code low_confidence --out tables
+      cinnabar quarantine release mails/1042.txt --out tables --field /kind
+      cinnabar quarantine release --code low_confidence --out tables --field '/lines/*/unit'
     """
     from cinnabar.extraction.storage.quarantine import held
     from cinnabar.extraction.storage.quarantine import release as let_through
@@ -123,7 +129,7 @@ def release(
 
     if not (documents or codes or every):
         raise UsageError("release: expected documents, --code or --all, got none of them")
-    done = let_through(out, held(out, documents or (), codes or ()))
+    done = let_through(out, held(out, documents or (), codes or ()), fields or ())
     if as_json:
         print(json.dumps(asdict(done), ensure_ascii=False))
         return

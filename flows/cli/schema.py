@@ -67,6 +67,7 @@ def check_schema(
       cinnabar schema check invoice
       cinnabar schema check delivery.json
     """
+    from cinnabar.engine.choices import ways_of_choices
     from cinnabar.extraction.records.checks.checks import KEYWORD, Checks
     from cinnabar.extraction.records.validation import Validator
     from cinnabar.extraction.routing.kinds import kind_of
@@ -83,4 +84,8 @@ def check_schema(
     compared = kind_of(source).heading if described else "nothing: it needs a description at /description"
     rows.insert(2, ("", "--route and --related compare", compared))
     rows += [(f"/{KEYWORD}/{one.name}", one.expression, f"checked: {', '.join(one.places)}") for one in checks.each]
-    standard_output().print(table(("place", "values", "enforced"), rows))
+    console = standard_output()
+    console.print(table(("place", "values", "enforced"), rows))
+    ways = ways_of_choices(compiled.form)
+    if ways:
+        console.print(table(("choice", "decided"), ways))

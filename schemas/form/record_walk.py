@@ -40,6 +40,41 @@ class RecordRow:
     pointer: str
 
 
+@dataclass(frozen=True, slots=True)
+class RecordList:
+    """A list of a record: its array, its pointer, and the pointers of its rows.
+
+    `parent` is the pointer of the row around it, None outside of any. Items with places of their own (`prefix`) are no
+    rows; open properties are no list.
+    """
+
+    array: ArrayNode
+    pointer: str
+    rows: tuple[str, ...]
+    parent: str | None
+
+
+def walk_lists(form: Form, value: Any) -> Iterator[RecordList]:
+    """The lists of a record, parsed JSON, empty ones too, in the order of the form; a list before those in its rows.
+
+    A place that holds null, or nothing, instead of a list is none.
+    """
+
+    def visit(node: Node, value: Any, pointer: str, parent: str | None) -> Iterator[RecordList]:
+        for token, part, below in record_parts(node, value):
+            yield from visit(part, below, pointer if token is None else f"{pointer}/{escape(token)}", parent)
+        if not isinstance(node, ArrayNode):
+            return
+        rows = [(f"{pointer}/{escape(token)}", parts) for token, parts in record_rows(node, value)]
+        if node.key is None and node.item is not None and isinstance(value, list):
+            yield RecordList(node, pointer, tuple(at for at, _ in rows), parent)
+        for at, parts in rows:
+            for part, below in parts:
+                yield from visit(part, below, at, at)
+
+    yield from visit(form.root, value, "", None)
+
+
 def walk_record(form: Form, value: Any) -> Iterator[RecordLeaf | RecordRow]:
     """The rows and leaves of a record, parsed JSON, in the order of the form; a row comes before its contents.
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from reading_model import ReadingModel
 
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.request import Filled, Leaf
+from cinnabar.engine.request import Filled, Leaf, Passage
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest import parse
 from cinnabar.extraction.pipeline import Job, OnMissing, Read, record_of, run_batch
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.errors import DocumentError
+from cinnabar.schemas.form.form import Form
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -171,3 +173,25 @@ def test_a_record_does_not_depend_on_its_batch() -> None:
 def test_a_batch_counts_its_steps() -> None:
     assert run_batch([], job()).steps == 0
     assert run_batch([read("name=A\n")], job()).steps > 0
+
+
+class CertainOfLists:
+    """A calibrator that says the same of every list."""
+
+    def __init__(self, sure: float) -> None:
+        self.sure = sure
+
+    def calibrated(self, _form: Form, _passage: Passage, filled: Filled) -> Filled:
+        return replace(filled, lists={"/rows": self.sure})
+
+
+def test_a_record_with_a_list_that_may_lack_rows_waits_in_quarantine() -> None:
+    item, chosen = read("name=Anna\ntotal=12.50\n"), job(min_confidence=0.8)
+    assert isinstance(chosen.engine, Engine)
+    chosen.engine.model.calibration = CertainOfLists(0.3)  # type: ignore[misc]
+    (outcome,) = run_batch([item], chosen).outcomes
+    assert (outcome.status, outcome.code, outcome.pointers) == ("quarantined", "low_confidence", ("/rows",))
+    assert outcome.record is not None and outcome.record.confidence == 0.3
+    chosen.engine.model.calibration = CertainOfLists(0.9)  # type: ignore[misc]
+    (outcome,) = run_batch([item], chosen).outcomes
+    assert outcome.status == "written"

@@ -1,8 +1,8 @@
 """Calibration: it turns a model's probabilities into confidences, the share of right values on unseen documents.
 
-A model is far too sure of itself on documents unlike its training documents. So the confidence of a value, an absence
-or a row is a logistic function of several signs, the model's own probability first among them (Platt 1999, with more
-signs than one). The signs are log odds and marks. `cinnabar calibrate` fits their weights and writes them to
+A model is far too sure of itself on documents unlike its training documents. So the confidence of a value, an absence,
+a row or a list is a logistic function of several signs, the model's own probability first among them (Platt 1999, with
+more signs than one). The signs are log odds and marks. `cinnabar calibrate` fits their weights and writes them to
 `calibration.json` beside the model. The weight of the model's own probability is never below zero.
 """
 
@@ -18,15 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from cinnabar.engine.models.identity import CALIBRATION, weights_fingerprint
+from cinnabar.engine.models.reader.inputs.code_choices import pointed_at
 from cinnabar.engine.models.reader.inputs.questions import form_questions, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
+from cinnabar.engine.models.reader.list_signs import list_signs
+from cinnabar.engine.models.reader.signs import Signs, log_odds
 from cinnabar.engine.request import Filled, Leaf, Passage
 from cinnabar.engine.version import VALUES_VERSION
 from cinnabar.schemas.errors import ModelError
 from cinnabar.schemas.form.form import Form
 
-#: Probabilities are clipped to this distance from 0 and 1 before their log odds are computed.
-_EDGE = 1e-3
 #: The characters before a value that are searched for words of its field's name, and the letters of a word that must
 #: agree.
 NEAR, STEM = 60, 5
@@ -36,7 +37,6 @@ _SHORTEST, _LONGEST = 5.0, 11.0
 #: The origins of leaves without words in the document.
 NONE = ("absent", "default")
 
-Signs = dict[str, float]
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -55,7 +55,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The scales of values, absences and rows.
+    """The scales of values, absences, rows and lists; without the last one lists have no confidence.
 
     `model` is the fingerprint of the weights that they were fitted for, `values_version` the version at that time of
     the rules that read documents (engine/version.py). `about` describes the data of the fit.
@@ -67,9 +67,10 @@ class Calibration:
     model: str
     about: dict[str, Any] = field(default_factory=dict)
     values_version: int = VALUES_VERSION
+    lists: Scale | None = None
 
     def calibrated(self, form: Form, passage: Passage, filled: Filled) -> Filled:
-        """Returns the same record with a confidence for every leaf and row; frozen values keep theirs.
+        """Returns the same record with a confidence for every leaf, row and list; frozen values keep theirs.
 
         The shares of absence and of other values keep their proportion.
         """
@@ -89,29 +90,33 @@ class Calibration:
             pointer: (anchor, self.rows.confidence(signs.rows[pointer]))
             for pointer, (anchor, _) in filled.rows.items()
         }
-        return replace(filled, leaves=leaves, rows=rows)
+        scale = self.lists
+        lists = {} if scale is None else {at: scale.confidence(own) for at, own in signs.lists.items()}
+        return replace(filled, leaves=leaves, rows=rows, lists=lists)
 
 
 @dataclass(frozen=True, slots=True)
 class RecordSigns:
-    """The signs of a record's leaves and rows, by pointer; leaves that were known before have none."""
+    """The signs of a record's leaves, rows and lists, by pointer; leaves that were known before have none."""
 
     leaves: dict[str, Signs]
     rows: dict[str, Signs]
+    lists: dict[str, Signs]
 
 
 def signs_of(form: Form, passage: Passage, filled: Filled) -> RecordSigns:
-    """Returns the signs of a record's leaves and rows, from the model's own probabilities.
+    """Returns the signs of a record's leaves, rows and lists (`list_signs.py`), from the model's own probabilities.
 
-    The signs of a leaf are the log odds of the model's probability of its text (`posterior`), of the next likelier text
-    (`rival`) and of the row around it; marks of its kind of slot and of its origin; the model's certainty about the
-    whole record; whether other fields have the value's words too; and whether words of the field's name stand before
-    the value.
+    The signs of a leaf are the log odds of the model's probability of its text (`posterior`, again as `told_odds` for
+    an option that a passage told), of the next likelier text (`rival`) and of the row around it; marks of its kind of
+    slot and of its origin; the model's certainty about the whole record; whether other fields have the value's words
+    too; and whether words of the field's name stand before the value.
     """
     asked = {pointer: leaf for pointer, leaf in filled.leaves.items() if leaf.origin != "known"}
+    form = pointed_at(form)
     questions = form_questions(form).slots
     row_of = {pointer: _row_around(pointer, filled.rows) for pointer in asked}
-    spans = Counter(span for leaf in asked.values() for span in set(leaf.spans))
+    spans = Counter(span for leaf in asked.values() if leaf.origin != "chosen" for span in set(leaf.spans))
     whole = _whole(list(asked.values()), len(passage.text))
     leaves: dict[str, Signs] = {}
     for pointer, leaf in asked.items():
@@ -126,6 +131,9 @@ def signs_of(form: Form, passage: Passage, filled: Filled) -> RecordSigns:
         signs["default"] = float(leaf.origin == "default")
         signs["row"], signs["row_odds"] = float(row != ""), log_odds(filled.rows[row][1]) if row else 0.0
         signs["options"] = math.log1p(len(slot.options)) if slot is not None else 0.0
+        # The spans of an option are the passage that told it; one passage may tell many.
+        told = leaf.origin == "chosen" and bool(leaf.spans)
+        signs["told"], signs["told_odds"] = float(told), signs["posterior"] if told else 0.0
         signs["shared"] = float(any(spans[span] > 1 for span in leaf.spans))
         label = questions[leaf.slot].label if slot is not None else ""
         signs["label"] = _label_before(label, passage, leaf)
@@ -136,13 +144,7 @@ def signs_of(form: Form, passage: Passage, filled: Filled) -> RecordSigns:
     rows = {row: _row_signs(chance, within[row], whole) for row, (_, chance) in filled.rows.items()}
     for signs in rows.values():
         signs["rows"] = math.log(len(rows))
-    return RecordSigns(leaves, rows)
-
-
-def log_odds(probability: float, edge: float = _EDGE) -> float:
-    """Returns the logarithm of p / (1 - p), with p clipped to a distance of `edge` from 0 and 1."""
-    p = min(max(probability, edge), 1.0 - edge)
-    return math.log(p / (1.0 - p))
+    return RecordSigns(leaves, rows, list_signs(form, passage, filled, whole))
 
 
 def _whole(leaves: list[Leaf], characters: int) -> Signs:
@@ -174,7 +176,7 @@ def _row_around(pointer: str, rows: Mapping[str, tuple[int, float]]) -> str:
 def _label_before(label: str, passage: Passage, leaf: Leaf) -> float:
     """Returns the share of a field's name whose words stand right before the value."""
     wanted = {word.lower()[:STEM] for word in _WORD.findall(label) if len(word) > 2}
-    if not wanted or not leaf.spans:
+    if not wanted or not leaf.spans or leaf.origin == "chosen":
         return 0.0
     start = leaf.spans[0][0] - passage.offset
     near = {word.lower() for word in _WORD.findall(passage.text[max(0, start - NEAR) : max(0, start)])}
@@ -208,7 +210,9 @@ def load_calibration(folder: Path, model: str) -> Calibration | None:
         said = json.loads(path.read_text(encoding="utf-8"))
         scales = {
             name: Scale(float(said[name]["bias"]), {k: float(w) for k, w in said[name]["weights"].items()})
-            for name in ("values", "absences", "rows")
+            for name in ("values", "absences", "rows", "lists")
+            # A calibration may have been fitted without lists.
+            if name != "lists" or said.get(name) is not None
         }
         version = int(said["values_version"])
         found = Calibration(**scales, model=str(said["model"]), about=dict(said["about"]), values_version=version)

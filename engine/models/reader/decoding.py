@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from cinnabar.engine.canvas import Canvas
+from cinnabar.engine.choices import is_compared, selectors
 from cinnabar.engine.models.reader.answers.choices import (
     option_scores,
     option_support,
@@ -17,6 +18,7 @@ from cinnabar.engine.models.reader.answers.choices import (
     tells_presence,
     text_near,
 )
+from cinnabar.engine.models.reader.answers.described_options import OptionComparer, weighed
 from cinnabar.engine.models.reader.answers.scores import WindowScores
 from cinnabar.engine.models.reader.answers.spans import end_mask, point, start_masks
 from cinnabar.engine.models.reader.form_memory import FormMemory
@@ -25,7 +27,7 @@ from cinnabar.engine.models.reader.inputs.tensors import ROWS, Board, Sheet, to_
 from cinnabar.engine.models.reader.inputs.views import Place, View, board_of
 from cinnabar.engine.models.reader.inputs.windows import phrases, sheet
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
-from cinnabar.engine.models.reader.memory import Memory
+from cinnabar.engine.models.reader.memory import DecidedChoice, Memory
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.reader.network.regions import regions
 from cinnabar.engine.models.reader.network.states import Decoded
@@ -74,12 +76,14 @@ class WindowDecoder:
         device: torch.device,
         config: PriorConfig,
         precision: Precision = DEFAULT,
+        comparer: OptionComparer | None = None,
     ) -> None:
         self.network = network
         self.wordpieces = wordpieces
         self.device = device
         self.config = config
         self.low_precision = precision == "bfloat16"
+        self.comparer = comparer
 
     def precision(self) -> torch.autocast:
         """Returns a context for matrix products in bfloat16, if the reader has that precision."""
@@ -143,7 +147,9 @@ class WindowDecoder:
         for i, (window, of_view) in enumerate(zip(chosen, of_views, strict=True)):
             for j, (k, *scored) in enumerate(zip(asked[i], *of_view, strict=False)):
                 if k in support:
-                    scored[0], options = self._choice(k, window, scored[0], decoded.slots[i, j], support[k], request)
+                    scored[0], options, found[k].passages = self._choice(
+                        k, window, scored[0], decoded.slots[i, j], support[k], request
+                    )
                     found[k].options.append(options)
                 found[k].add(window, decoded.slots[i, j], *scored)
 
@@ -193,8 +199,10 @@ class WindowDecoder:
 
     def _choice(
         self, k: int, window: int, absent: float, state: Tensor, support: Tensor, request: FormRequest
-    ) -> tuple[float, list[float]]:
-        """Returns the log odds of a choice's absence in a window, and the log probabilities of its options.
+    ) -> DecidedChoice:
+        """Returns the log odds of a choice's absence in a window, the log probabilities of its options, and passages.
+
+        If the likeliest option is not printed, the options are compared with the passages of the document.
 
         The first look decides. The values that other slots commit later say nothing about a choice, and they misled it:
         the currency of euro invoices became INR at .97 once number and total were committed. Mean F1 of twelve sets
@@ -208,9 +216,15 @@ class WindowDecoder:
             options = option_scores(self.network, state, request.questions, slot, printed, support)
             best = options.index(max(options))
             applies = self.config.applies("printed_options") and printed[best]
+            passages: list[tuple[int, int]] = []
             if applies and tells_presence(slot.options[best], text, near):
                 absent -= self.config.printed_options.present
-            memory.choices[key] = absent, options
+            own = is_compared(slot) and slot.index not in selectors(request.form)
+            if self.comparer is not None and place is None and own and not printed[best]:
+                compared = self.comparer.similarities(request.form, slot, memory)
+                absent, options = weighed(absent, options, compared, printed, self.config.described_options)
+                passages = compared.passages
+            memory.choices[key] = absent, options, passages
         return memory.choices[key]
 
     def _page(self, memory: Memory, windows: Sequence[int]) -> Sheet:

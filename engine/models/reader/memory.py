@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+import numpy.typing as npt
 from torch import Tensor
 
 from cinnabar.engine.models.reader.inputs.columns import Columns
@@ -14,6 +16,27 @@ from cinnabar.engine.models.reader.network.states import WindowStates
 from cinnabar.engine.models.reader.priors.priors import Priors
 from cinnabar.engine.request import Passage
 
+#: The log odds of a choice's absence, the log probabilities of its options, and the passage that tells each of them;
+#: no passages if the options were not compared with any.
+DecidedChoice = tuple[float, list[float], list[tuple[int, int]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """How alike each option of a choice and the document are in meaning, and the passage that is most like it."""
+
+    alike: list[float]
+    passages: list[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedOption:
+    """An option that a list of options has: its probability, and the stretch of the text that tells it."""
+
+    text: str
+    chance: float
+    stretch: tuple[int, int]
+
 
 @dataclass(slots=True)
 class Memory:
@@ -23,8 +46,9 @@ class Memory:
     the passage's words, computed on first use. By the form's fingerprint: `promising` are the windows that its slots
     look at again; `choice_windows` maps each choice's slot to the window with most of its words; `priors` are the
     scores of the passage's words. `supported` is the support of options, by form, slot, window and stretch. `matched`
-    are the similarities of the words of slots and windows, by form, windows and questions. `choices` are the absence
-    and the options of choices at the first look, by form, slot, window and row.
+    are the similarities of the words of slots and windows, by form, windows and questions. `choices` are the choices
+    as the first look decided them, by form, slot, window and row. `stretches` are passages and sentences
+    with their vectors, `compared` the meanings of options by form and slot, `listed` the options of lists by form.
     """
 
     passage: Passage
@@ -40,4 +64,7 @@ class Memory:
     supported: dict[tuple[str | int, ...], Tensor] = field(default_factory=dict)
     matched: dict[tuple[str | int, ...], Tensor] = field(default_factory=dict)
     priors: dict[str, Priors] = field(default_factory=dict)
-    choices: dict[tuple[str | int, ...], tuple[float, list[float]]] = field(default_factory=dict)
+    choices: dict[tuple[str | int, ...], DecidedChoice] = field(default_factory=dict)
+    stretches: dict[str, tuple[list[tuple[int, int]], npt.NDArray[np.float32]]] = field(default_factory=dict)
+    compared: dict[tuple[str, int], Compared] = field(default_factory=dict)
+    listed: dict[str, dict[int, list[ListedOption]]] = field(default_factory=dict)

@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from cinnabar.engine.canvas import Canvas
-from cinnabar.engine.models.base import Row, Scores
+from cinnabar.engine.models.base import WHOLE, Row, Scores
 from cinnabar.engine.models.reader.answers.answering import answer
 from cinnabar.engine.models.reader.answers.choices import choice_windows
+from cinnabar.engine.models.reader.answers.described_options import (
+    OptionComparer,
+    is_list_of_options,
+    listed_rows,
+    write_listed,
+)
 from cinnabar.engine.models.reader.answers.reranking import RequestSlots, rerank
 from cinnabar.engine.models.reader.answers.row_smoothing import probabilities, smooth_rows
 from cinnabar.engine.models.reader.answers.rows import (
     doubtful_beginnings,
     fields_within,
     nested,
+    refused_beginnings,
+    refused_rows,
     sure_beginnings,
 )
 from cinnabar.engine.models.reader.answers.scores import Answers, WindowScores
 from cinnabar.engine.models.reader.answers.signs_and_defaults import settle_absences, settle_signs
+from cinnabar.engine.models.reader.answers.single_item import (
+    item_slots,
+    object_canvas,
+    only_list,
+    single_item_chance,
+)
 from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.models.reader.decoding import FormRequest, WindowDecoder
 from cinnabar.engine.models.reader.form_memory import FormMemory, read_form
+from cinnabar.engine.models.reader.inputs.code_choices import pointed_at
 from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.inputs.tensors import to_device
@@ -34,10 +50,11 @@ from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
 from cinnabar.engine.models.reader.memory import Memory
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
+from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.precision import DEFAULT, Precision, in_precision
 from cinnabar.engine.request import Passage
 from cinnabar.engine.time_limit import check_time
-from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.form.form import Form, Slot
 
 #: Passages of at most this many windows keep their decoder projections over the steps, 2.5 MB a window. Longer passages
 #: compute them anew for the windows at hand.
@@ -53,7 +70,8 @@ class Reader:
     """The model that ships with the project: a network that points at words, and rules beside it.
 
     `config` holds the weights of the rules; `precision` is that of the matrix products. Values other than the defaults
-    change the fingerprint.
+    change the fingerprint. `sentences` loads the sentence encoder, which is asked if a form has options to compare;
+    without it no options are compared.
     """
 
     context_tokens = 131072
@@ -67,6 +85,7 @@ class Reader:
         calibration: Calibration | None = None,
         config: PriorConfig = DEFAULT_PRIORS,
         precision: Precision = DEFAULT,
+        sentences: Callable[[], SentenceEncoder] | None = None,
     ) -> None:
         self.network = network.eval().to(device)
         self.wordpieces = wordpieces
@@ -75,7 +94,9 @@ class Reader:
         self.config = config
         self.precision = precision
         self.device = torch.device(device)
-        self.decoder = WindowDecoder(self.network, wordpieces, self.device, config, precision)
+        self.sentences = sentences if config.applies("described_options") else None
+        self.comparer = OptionComparer(self.sentences, config.described_options) if self.sentences else None
+        self.decoder = WindowDecoder(self.network, wordpieces, self.device, config, precision, self.comparer)
         self._forms: dict[str, FormMemory] = {}
 
     def count_tokens(self, text: str) -> int:
@@ -130,6 +151,7 @@ class Reader:
 
     def form(self, form: Form) -> FormMemory:
         """Returns the encoded questions of a form; they are encoded once."""
+        form = pointed_at(form)
         found = self._forms.get(form.fingerprint)
         if found is None:
             found = read_form(form, self.network, self.wordpieces, self.device)
@@ -142,30 +164,58 @@ class Reader:
     def find_rows(self, forms: Sequence[Form], memories: Sequence[Memory]) -> list[list[Row]]:
         """Returns the items of each form's arrays in its passage."""
         with self.decoder.casts_kept():
-            return [self._find_rows(f, m) if f.arrays else [] for f, m in zip(forms, memories, strict=True)]
+            read = [(pointed_at(form), memory) for form, memory in zip(forms, memories, strict=True)]
+            return [self._find_rows(form, memory) if form.arrays else [] for form, memory in read]
 
     def _find_rows(self, form: Form, memory: Memory) -> list[Row]:
         if not len(memory.pieces):
             return []
-        config, starts, anchors = self.config, memory.pieces.start, []
+        config, starts = self.config, memory.pieces.start
+        anchors: list[list[tuple[int, float]]] = []
+        refused: list[Row] = []
         all_odds = self.decoder.row_odds(form, self.form(form), memory)
-        for odds, fields in zip(all_odds, fields_within(form), strict=True):
+        listed = memory.listed[form.fingerprint] = {}
+        least = min(config.rows.least, config.rows.refused, config.doubtful_rows.least)
+        for array, odds, fields in zip(form.arrays, all_odds, fields_within(form), strict=True):
             if config.applies("row_smoothing"):
                 odds = smooth_rows(odds, memory.columns, config.row_smoothing, config.rows.least)
             chances = probabilities(odds)
-            likely = np.flatnonzero(chances >= min(config.rows.least, config.doubtful_rows.least))
+            likely = np.flatnonzero(chances >= least)
             places = [(piece, float(chances[piece])) for piece in likely.tolist()]
             begun = sure_beginnings(places, config.rows)
             if not begun and config.applies("doubtful_rows"):
                 begun = doubtful_beginnings(places, fields, len(starts), config)
-            anchors.append([(int(starts[piece]), chance) for piece, chance in begun])
-        return nested(form, anchors)
+            found = [(int(starts[piece]), chance) for piece, chance in begun]
+            left = refused_beginnings(places, begun, config.rows)
+            doubtful = all(chance < config.described_options.list_rows for _, chance in found)
+            if doubtful and self.comparer is not None and is_list_of_options(form, array):
+                listed[array.index] = self.comparer.listed(form, array, memory)
+                left = []
+                found = [(one.stretch[0], one.chance) for one in listed[array.index]]
+            anchors.append(found)
+            refused += refused_rows(array.index, [(int(starts[piece]), chance) for piece, chance in left])
+        only = only_list(form) if config.applies("single_item") else None
+        if only is not None and only.index not in listed and not anchors[only.index]:
+            chance = self._single_item(form, memory, item_slots(form, only))
+            anchors[only.index] = [(WHOLE, chance)] if chance else []
+        return [*nested(form, anchors), *refused]
+
+    def _single_item(self, form: Form, memory: Memory, slots: Sequence[Slot]) -> float:
+        """Returns the probability that the whole passage is one item with these slots; 0 if it has too few of them."""
+        canvas, own = object_canvas(slots), range(len(slots))
+        found = self._window_scores(FormRequest(form, self.form(form), memory, canvas, own, {}))
+        out = Answers(len(slots), 1)
+        for k in own:
+            answer(k, found[k], memory, canvas, out)
+        return single_item_chance(out.absent, self.config.single_item)
 
     @torch.inference_mode()
     def score(
         self, forms: Sequence[Form], memories: Sequence[Memory], rows: Sequence[Sequence[Row]], canvas: Canvas
     ) -> Scores:
         """Scores the canvas in one pass. Each request goes through the network alone, so batches change no score."""
+        forms = [pointed_at(form) for form in forms]
+        canvas = _as_read(canvas, forms)
         own: list[list[int]] = [[] for _ in forms]
         for k, instance in enumerate(canvas.instances):
             own[instance.request].append(k)
@@ -174,10 +224,15 @@ class Reader:
             for form, memory, found, slots in zip(forms, memories, rows, own, strict=True):
                 if slots and len(memory.pieces):
                     row_at = row_places(found, memory.pieces)
-                    at = {k: row for k in slots if (row := canvas.instances[k].row) >= 0}
+                    rowed = [(k, row) for k in slots if (row := canvas.instances[k].row) >= 0]
+                    # The slots of an item that is the whole passage are asked for as those outside of rows.
+                    at = {k: row for k, row in rowed if found[row].anchor != WHOLE}
                     places = {k: row_at[row] for k, row in at.items()}
                     request = FormRequest(form, self.form(form), memory, canvas, slots, places)
                     self._score_request(request, out)
+                    for k, one in listed_rows(form, memory, found, at).items():
+                        if not request.is_frozen(k):
+                            write_listed(k, request.slot(k), one, out)
         return out.scores(self.device)
 
     def _score_request(self, request: FormRequest, out: Answers) -> None:
@@ -203,6 +258,15 @@ class Reader:
             free = (found[k] for k in outside if k not in fixed)
             memory.promising[key] = sorted({w for scores in free for w in scores.likeliest(_LOOKED_AT_AGAIN)})
         return found
+
+
+def _as_read(canvas: Canvas, forms: Sequence[Form]) -> Canvas:
+    """Returns the canvas with the slots of these forms, which are those of the requests as the reader reads them."""
+    slots = [forms[instance.request].slots[instance.slot.index] for instance in canvas.instances]
+    if all(slot is instance.slot for slot, instance in zip(slots, canvas.instances, strict=True)):
+        return canvas
+    instances = [replace(instance, slot=slot) for instance, slot in zip(canvas.instances, slots, strict=True)]
+    return replace(canvas, instances=instances)
 
 
 def _views(request: FormRequest, fixed: Mapping[int, int]) -> list[View]:

@@ -79,7 +79,7 @@ def test_a_document_that_was_mended_is_written_on_retry(done: Path) -> None:
 
 def test_a_record_that_its_schema_allows_is_released_and_done(done: Path) -> None:
     chosen = held(done)
-    found = release(done, chosen)
+    found = release(done, chosen, ["/name"])
     assert [Path(path).name for path in found.released] == ["nameless.txt"]
     assert "no record" in next(iter(found.refused.values()))
     assert paths(done) == ["broken.pdf"]
@@ -90,6 +90,25 @@ def test_a_record_that_its_schema_allows_is_released_and_done(done: Path) -> Non
     assert verify(done).problems == []
     again = extract([Path(chosen[1].path)], SOURCE, done, model(), RunOptions(workers=1))
     assert (again.skipped, release(done, []).released) == (1, [])
+
+
+def test_a_value_that_the_model_did_not_find_is_released_only_if_its_field_is_named(done: Path) -> None:
+    chosen = held(done, codes=["missing"])
+    for others in ([], ["/total"], ["/name/first"]):
+        found = release(done, chosen, others)
+        assert found.released == [] and "--field '/name'" in found.refused[chosen[0].path]
+    with pytest.raises(UsageError, match="JSON pointer"):
+        release(done, chosen, ["name"])
+    assert len(release(done, chosen, ["/name"]).released) == 1
+
+
+def test_a_field_names_any_row_and_all_below_it(done: Path) -> None:
+    from dataclasses import replace
+
+    (one,) = held(done, codes=["missing"])
+    row = replace(one, pointers=["/lines/3/unit"], code="low_confidence")
+    assert release(done, [row], ["/lines/*/name"]).released == []
+    assert len(release(done, [row], ["/lines"]).released) == 1
 
 
 def test_a_record_that_breaks_its_schema_is_never_released(done: Path) -> None:

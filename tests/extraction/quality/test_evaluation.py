@@ -18,6 +18,7 @@ from cinnabar.extraction.quality.evaluation import (
     score,
     summarise,
 )
+from cinnabar.extraction.quality.scoring import area_under_curve, means_of_lists
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import UsageError
@@ -272,3 +273,25 @@ def test_other_right_values_and_zeros_count_as_in_the_reference(reference):
 def test_the_best_constant_is_that_of_the_reference(reference, name):
     found = load_set(SHARED / "data" / name).select(limit=12)
     assert_alike(found.best_constant(), reference.best_constant(list(found.truths), **found.options))
+
+
+def test_the_area_under_the_curve_counts_ordered_pairs_and_halves_of_equal_ones() -> None:
+    assert area_under_curve([(0.9, True), (0.1, False)]) == 1
+    assert area_under_curve([(0.1, True), (0.9, False)]) == 0
+    assert area_under_curve([(0.5, True), (0.5, False)]) == 0.5
+    assert area_under_curve([(0.9, True), (0.4, True), (0.5, False), (0.4, False)]) == pytest.approx(2.5 / 4)
+    assert area_under_curve([(0.9, True)]) is None
+
+
+def test_lists_are_scored_by_their_confidence_of_being_complete() -> None:
+    truths = [{"file": "a", "truth": {"a": [1, 2], "b": []}}, {"file": "b", "truth": {"a": [3], "b": None}}]
+    found = {
+        "a": {"record": {"a": [1], "b": []}, "lists": {"/a": 0.2, "/b": 0.9}},
+        "b": {"record": {"a": [3], "b": [4]}, "lists": {"/a": 0.7, "/b": 0.8}},
+    }
+    figures = score(truths, found)
+    assert (figures["rated_lists"], figures["complete"], figures["list_auc"]) == (4, 0.5, 0.75)
+    assert figures["list_ece"] == pytest.approx((0.2 + 0.1 + 0.3 + 0.8) / 4)
+    together = means_of_lists({"x": [(0.9, True), (0.1, False)], "y": [(0.5, True)]})
+    assert (together["sets"], together["rated_lists"], together["list_auc"]) == (2, 3, 1)
+    assert (together["mean_auc"], together["mean_ece"]) == (1, pytest.approx((0.1 + 0.5) / 2))

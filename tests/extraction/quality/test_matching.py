@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import pytest
 from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinnabar.extraction.quality.matching import agreement, evidence_holds, is_same, leaf_pairs, pair_items
+from cinnabar.extraction.quality.matching import (
+    agreement,
+    evidence_holds,
+    is_same,
+    leaf_pairs,
+    list_pairs,
+    pair_items,
+)
 
 SCALARS = st.sampled_from([None, False, True, 0, 1, 2.5, "a", "B", "2024-01-02"])
 ITEMS = st.one_of(SCALARS, st.dictionaries(st.sampled_from("xyz"), SCALARS, max_size=3))
@@ -111,3 +119,28 @@ def test_pointers_name_places_of_the_prediction():
         ("/a~1b/0", 2, True),
         ("/a~1b/None", 1, False),
     ]
+
+
+def complete(truth: Any, predicted: Any) -> dict[str, bool]:
+    return {one.pointer: one.complete for one in list_pairs(truth, predicted, {})}
+
+
+def test_a_list_is_complete_with_a_partner_for_each_item_on_both_sides() -> None:
+    items = [{"n": 1, "m": 5}, {"n": 2, "m": 6}]
+    assert complete({"a": items}, {"a": [{"n": 2, "m": 0}, {"n": 1, "m": None}]}) == {"/a": True}
+    assert complete({"a": items}, {"a": items[:1]}) == {"/a": False}
+    assert complete({"a": items[:1]}, {"a": items}) == {"/a": False}
+    assert complete({"a": items}, {"a": [items[0], {"n": 9, "m": 9}]}) == {"/a": False}
+    assert complete({"a": items}, {"a": []}) == {"/a": False}
+
+
+def test_an_empty_list_is_complete_if_the_truth_has_no_item() -> None:
+    for truth in ({"a": []}, {"a": None}, {}):
+        assert complete(truth, {"a": []}) == {"/a": True}
+    assert complete([], []) == {"": True}
+
+
+def test_a_list_within_an_item_counts_only_if_the_item_has_a_partner() -> None:
+    truth = [{"n": 1, "parts": ["x", "y"]}]
+    found = [{"n": 1, "parts": ["x"]}, {"n": 7, "parts": []}]
+    assert complete(truth, found) == {"": False, "/0/parts": False}

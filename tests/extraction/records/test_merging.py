@@ -96,7 +96,7 @@ def test_a_list_that_is_cut_anywhere_comes_out_whole_once_in_order(sizes: list[i
 def test_a_record_taken_apart_and_rewritten_stays_the_same(sizes: list[int], total: bool) -> None:
     text = listing(sizes) if total else listing(sizes).replace("total=", "sum=")
     (filled,) = fill(text, [Chunk(0, len(text))])
-    leaves, rows, record = _write(FORM, part_of(FORM, filled))
+    leaves, rows, _, record = _write(FORM, part_of(FORM, filled))
     assert record == filled.record
     assert rows == filled.rows
     assert {p: (leaf.text, leaf.spans, leaf.missing) for p, leaf in leaves.items()} == {
@@ -369,11 +369,39 @@ def test_records_of_random_chunks_of_random_schemas_merge_into_a_valid_record(se
             text = json.dumps(schema)
             if '"additionalProperties": {' in text or any(f'"{keyword}"' in text for keyword in CUT):
                 # The values of slots alone do not tell the places that a repair decided.
-                assert written is None or compiled.accepts(written[2])
+                assert written is None or compiled.accepts(written[3])
                 continue
             assert written is not None
-            leaves, rows, record = written
+            leaves, rows, _, record = written
             assert (record, rows, list(leaves)) == (one.record, one.rows, list(one.leaves))
             assert [leaf.text for leaf in leaves.values()] == [leaf.text for leaf in one.leaves.values()]
             missing = [leaf.missing for leaf in one.leaves.values()]
             assert [leaf.missing for leaf in leaves.values()] == missing
+
+
+def test_a_list_is_complete_if_each_chunks_part_of_it_is() -> None:
+    text = listing([2, 0, 1] * 12)
+    pieces = chunks(document(text), 80, 20, lambda part: len(part.split()))
+    assert len(pieces) > 1
+    found = [
+        replace(one, lists={"/orders": 0.9, "/orders/0/parts": 0.5 if at == 0 else 0.8})
+        for at, one in enumerate(fill(text, pieces))
+    ]
+    lists = merge(FORM, pieces, found).lists
+    assert lists["/orders"] == pytest.approx(0.9 ** len(pieces), abs=0.001)
+    assert lists["/orders/0/parts"] == 0.5
+    assert all(at == "/orders" or at.endswith("/parts") for at in lists)
+
+
+def test_an_inner_list_of_two_rows_about_one_thing_is_as_sure_as_the_less_sure_one() -> None:
+    text = "title=x\n- id=N0 price=1.5\n  * code=A\n- id=N0 price=1.5\n  * code=B\ntotal=1\n"
+    (found,) = fill(text, [Chunk(0, len(text))])
+    leaf = found.leaves["/orders/0/id"]
+    leaves = {
+        at: replace(one, spans=leaf.spans) if at.endswith(("/id", "/price")) else one
+        for at, one in found.leaves.items()
+    }
+    lists = {"/orders": 0.7, "/orders/0/parts": 0.6, "/orders/1/parts": 0.4}
+    merged = merge(FORM, [Chunk(0, len(text))], [replace(found, leaves=leaves, lists=lists)])
+    assert len(json.loads(merged.record)["orders"]) == 1
+    assert merged.lists == {"/orders": 0.7, "/orders/0/parts": 0.4}

@@ -18,7 +18,7 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.remote.serving import Settings
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.batched_run import Summary
-from cinnabar.extraction.records.tiers import freeze_sure
+from cinnabar.extraction.records.tiers import _is_sure, freeze_sure
 from cinnabar.extraction.run import Extraction, extract
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import Escalation, ModelSource, RemoteSource, model_source
@@ -210,3 +210,13 @@ def test_our_own_engine_keeps_frozen_values() -> None:
     assert isinstance(found, Filled)
     assert json.loads(found.record) == {"name": "Ada", "day": "2024-01-01", "paid": True, "lines": []}
     assert found.leaves["/kind"].text is None
+
+
+def test_a_list_that_may_lack_rows_goes_up_whole_even_if_it_is_empty() -> None:
+    form = form_of(NOTE)
+    whole = filled({"name": "Ada", "day": None, "lines": LINES}, {})
+    assert any("lines" in at for at in freeze_sure(form, replace(whole, lists={"/lines": 0.9}), 0.8))
+    assert not any("lines" in at for at in freeze_sure(form, replace(whole, lists={"/lines": 0.3}), 0.8))
+    empty = filled({"name": "Ada", "day": None, "lines": []}, {})
+    assert _is_sure(replace(empty, lists={"/lines": 0.9}), 0.8)
+    assert not _is_sure(replace(empty, lists={"/lines": 0.3}), 0.8)

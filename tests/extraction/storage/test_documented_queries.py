@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -23,8 +24,9 @@ def folder(tmp_path_factory, workload):
     with Store.open(out) as store:
         for engine, total in (("engine-1", 12.5), ("engine-2", 13)):
             run = workload.begin(store, "invoice", engine)
-            rows = [workload.written("a.pdf", bill | {"gross_total": total})]
-            run.commit_batch([*rows, Outcome("b.pdf", "quarantined", "empty", digest="b" * 64)])
+            written = workload.written("a.pdf", bill | {"gross_total": total})
+            written = replace(written, record=replace(written.record, lists={"/line_items": 0.4}))
+            run.commit_batch([written, Outcome("b.pdf", "quarantined", "empty", digest="b" * 64)])
             run.finish()
         run = workload.begin(
             store, {"title": "note", "type": "object", "properties": {"n": {"type": "integer"}}}

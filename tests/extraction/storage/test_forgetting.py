@@ -54,7 +54,7 @@ def test_a_forgotten_document_is_in_no_file_and_all_others_are_unchanged(out, wo
     before = others(out, digest)
     found = forget(out, "3.txt")
     assert found.digests == (digest,) and found.paths == ("3.txt",)
-    assert found.rows == {"data": 1, "fields": 2, "documents": 1, "outcomes": 2, "runs": 0}
+    assert found.rows == {"data": 1, "fields": 2, "documents": 1, "outcomes": 2, "runs": 0, "checks": 0}
     assert digest not in texts(out) and "3.txt" not in texts(out)
     assert others(out, digest) == before
     assert verify(out).problems == []

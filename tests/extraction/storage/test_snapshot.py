@@ -14,10 +14,11 @@ import pytest
 
 from cinnabar.extraction.storage import tables
 from cinnabar.extraction.storage.names import identifier
-from cinnabar.extraction.storage.reading import query
+from cinnabar.extraction.storage.reading import query, show
 from cinnabar.extraction.storage.records import LeafRow
 from cinnabar.extraction.storage.snapshot import DATABASE, published_number
 from cinnabar.extraction.storage.store import Store
+from cinnabar.extraction.storage.stored_records import Selection, select, stored
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.errors import NotUnited
 
@@ -122,6 +123,7 @@ def test_hostile_names_and_values_come_back_exactly(out, workload):
             "fields",
             "history",
             "it_s_DROP_SELECT",
+            "lists",
             "outcomes",
             "quarantine",
             "records",
@@ -147,7 +149,9 @@ def test_our_columns_are_renamed_where_the_user_has_their_name(out, workload):
 @pytest.mark.parametrize("title", ["fields", "Runs", "select", "_snapshot", "1st", "", "日本"])
 def test_a_schema_of_any_name_has_a_view_of_its_own(out, workload, title):
     store_records(out, workload, {**workload.SCHEMA, "title": title}, {"name": "n", "size": 1})
-    own = {"checks", "documents", "fields", "history", "outcomes", "quarantine", "records", "runs", "_snapshot"}
+    own = {
+        *("checks", "documents", "fields", "history", "lists", "outcomes", "quarantine", "records", "runs", "_snapshot")
+    }
     (view,) = {row[0] for row in snapshot(out, "SHOW TABLES")} - own
     assert snapshot(out, f"SELECT name, size FROM {view}") == [("n", 1)]
 
@@ -157,7 +161,8 @@ def test_a_new_schema_version_takes_the_view_name_and_the_old_one_keeps_a_view(o
     store_records(out, workload, workload.SCHEMA, {"name": "old", "size": 1})
     store_records(out, workload, wider, {"name": "new", "size": "one"})
     (old,) = {row[0] for row in snapshot(out, "SHOW TABLES")} - {
-        *("checks", "documents", "fields", "history", "note", "outcomes", "quarantine", "records", "runs", "_snapshot")
+        *("checks", "documents", "fields", "history", "lists", "note", "outcomes", "quarantine", "records", "runs"),
+        "_snapshot",
     }
     assert old.startswith("note_")
     assert snapshot(out, "SELECT name, size FROM note") == [("new", "one")]
@@ -311,3 +316,39 @@ def test_the_snapshot_has_the_storage_version_that_every_duckdb_since_1_1_opens(
     assert header[8:12] == b"DUCK"
     # The version number of DuckDB 1.0 and 1.1; 1.2 writes 65, and 2.0 alone reads 999.
     assert int.from_bytes(header[12:20], "little") == 64
+
+
+def test_each_list_has_a_row_with_its_length_and_its_confidence(out, workload):
+    schema = {
+        "title": "bill",
+        "type": "object",
+        "properties": {"lines": {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}}},
+    }
+    outcome = workload.written("a.txt", {"lines": [[1, 2], []]})
+    leaves = tuple(LeafRow(f"/lines/0/{at}", str(at + 1), 0.9, "copied") for at in range(2))
+    rows = {"/lines/0": 0.8, "/lines/1": 0.7, "/lines/0/0": 0.9, "/lines/0/1": 0.9}
+    lists = {"/lines": 0.6, "/lines/0": 0.95, "/lines/1": 0.4}
+    record = replace(outcome.record, leaves=leaves, rows=rows, lists=lists)
+    with Store.open(out) as store:
+        run = workload.begin(store, schema)
+        run.commit_batch([replace(outcome, record=record)])
+        run.finish()
+    asked = "select path, pointer, field, items, confidence, row_confidence from lists order by pointer"
+    assert query(out, asked).rows == [
+        ("a.txt", "/lines", "/lines", 2, 0.6, None),
+        ("a.txt", "/lines/0", "/lines/*", 2, 0.95, 0.8),
+        ("a.txt", "/lines/1", "/lines/*", 0, 0.4, 0.7),
+    ]
+    (shown,) = show(out, "a.txt")
+    places = [(row["pointer"], row["value"], row["origin"]) for row in shown.fields]
+    assert places == [
+        ("/lines", "2", "list"),
+        ("/lines/0", "2", "list"),
+        ("/lines/0/0", "1", "copied"),
+        ("/lines/0/1", "2", "copied"),
+        ("/lines/1", "0", "list"),
+    ]
+    (found,) = stored(out, select(out, "bill", Selection(below=0.5))).values()
+    assert (found.record.lists, found.record.leaves) == (lists, leaves)
+    assert found.record.rows.items() >= {"/lines/0/0": 0.9, "/lines/0/1": 0.9}.items()
+    assert select(out, "bill", Selection(below=0.3)) == []

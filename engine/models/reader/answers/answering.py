@@ -28,7 +28,10 @@ def answer(k: int, d: WindowScores, memory: Memory, canvas: Canvas, out: Answers
     if slot.options:
         mixed = torch.logsumexp(torch.tensor(d.options) + weight[:, None], 0)
         texts = BOOLEANS if kind_of(slot) == KINDS.index("boolean") else slot.options
-        out.candidates[k] = [Candidate(t.encode(), (), "chosen") for t in texts]
+        told: list[tuple[tuple[int, int], ...]] = [(passage,) for passage in d.passages] or [()] * len(texts)
+        out.candidates[k] = [
+            Candidate(text.encode(), spans, "chosen") for text, spans in zip(texts, told, strict=True)
+        ]
         out.logits[k] = (mixed + here).tolist()
         return
     typed = kind_of(slot) in TYPED

@@ -19,6 +19,15 @@ def sure_beginnings(places: Iterable[Beginning], config: RowConfig) -> list[Begi
     return _apart(sure, config.apart, len(sure))
 
 
+def refused_beginnings(
+    places: Sequence[Beginning], begun: Sequence[Beginning], config: RowConfig
+) -> list[Beginning]:
+    """Returns the likeliest places, ascending, that could begin an item and are not near one of `begun`."""
+    near = {piece + step for piece, _ in begun for step in range(1 - config.apart, config.apart)}
+    left = [(piece, chance) for piece, chance in places if chance >= config.refused and piece not in near]
+    return _apart(left, config.apart, config.most_refused)
+
+
 def doubtful_beginnings(
     places: Sequence[Beginning], fields: int, pieces: int, config: PriorConfig
 ) -> list[Beginning]:
@@ -51,6 +60,11 @@ def fields_within(form: Form) -> list[int]:
     for array in form.arrays:
         inside[array.index] = sum(slot.path.startswith(f"{array.path}/*") for slot in form.slots)
     return inside
+
+
+def refused_rows(array: int, anchors: Sequence[tuple[int, float]]) -> list[Row]:
+    """Returns the places (anchor in characters, probability) that could begin an item of an array and are not taken."""
+    return [Row(array, -1, anchor, chance, taken=False) for anchor, chance in anchors]
 
 
 def nested(form: Form, anchors: Sequence[Sequence[tuple[int, float]]]) -> list[Row]:

@@ -18,7 +18,7 @@ class WindowScores:
 
     absent: logits of the value's absence; mass: the logarithm of the share of the start pointer's probability that lies
     on allowed pieces; pointed: the log probabilities of the spans at `places` (starts, ends); options: log
-    probabilities; states: [H] each.
+    probabilities; passages: the one that tells each option, if they were compared with any; states: [H] each.
     """
 
     absent: list[float] = field(default_factory=list)
@@ -27,6 +27,7 @@ class WindowScores:
     pointed: list[list[list[float]]] = field(default_factory=list)
     places: list[tuple[list[list[int]], list[list[int]]]] = field(default_factory=list)
     options: list[list[float]] = field(default_factory=list)
+    passages: list[tuple[int, int]] = field(default_factory=list)
     states: list[Tensor] = field(default_factory=list)
 
     def add(

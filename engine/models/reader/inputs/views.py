@@ -150,7 +150,8 @@ def _show_value(
     read = json.loads(value)
     words = wordpieces.ids(read.lower() if isinstance(read, str) and options else str(read))[:VALUE_PIECES]
     board.words[i, j, : len(words)] = torch.tensor(words, dtype=torch.long)
-    for start, end in spans:
+    # The words that tell an option are a passage, and no value.
+    for start, end in () if options else spans:
         first, last = pieces.at(start), pieces.at(max(start, end - 1))
         if window.first <= first and last < window.last:
             board.span[i, j] = torch.tensor((window.place(first), window.place(last) + 1))

@@ -165,6 +165,10 @@ class RowConfig:
     least: float = 0.2
     #: Items of one array do not begin closer to each other than this, in pieces.
     apart: int = 2
+    #: The least probability of a place that counts as a refused beginning, for the confidence that a list is complete.
+    refused: float = 0.01
+    #: The most refused beginnings of an array.
+    most_refused: int = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +206,17 @@ class DoubtfulRowsConfig:
     #: share of the text: if an item's values are scattered over a page, each of them may look like its beginning. F1 of
     #: documents with such lists: broker_statements .43 to .50, film_articles .54 to .58, twelve other sets .43 to .43.
     pieces_a_field: int = 12
+
+
+@dataclass(frozen=True, slots=True)
+class SingleItemConfig:
+    """A document without a row is one item of the schema's only list if it has the item's fields
+    (answers/single_item.py)."""
+
+    #: The least mean, over the fields of an item, of the probability that the document has the field. Of 85 documents
+    #: without a row under 18 schemas that were made a list's item, 28 of the 32 of the schema's own kind reach it, and
+    #: 13 of the 53 of other kinds.
+    least: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +279,40 @@ class PrintedOptionsConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class DescribedOptionsConfig:
+    """Options that the document does not print are compared with its passages (answers/described_options.py).
+
+    Fitted on training sets and on the generated families that no weights were trained on, of lists on two training sets
+    whose documents were joined by twos and threes (docs/results.md).
+    """
+
+    #: The share of the reader's log probability of an option. On its own kinds of documents it is worth .9, on others
+    #: nearly nothing.
+    reader: float = 0.5
+    #: The weight of an option's likeness to the document, a cosine.
+    alike: float = 10.0
+    #: The weight of an option that is printed though the reader's likeliest is not.
+    printed: float = 1.0
+    #: The share of the reader's log odds of absence.
+    absent: float = 1.3
+    #: How much likelier a choice has a value, for each natural logarithm by which its likeliest option is above an
+    #: equal share.
+    present: float = 1.0
+    #: The log odds of an option of a list: its likeness, how far it is behind the likest option of the list, how far
+    #: it is ahead of all others in its own sentence, and what is taken from their sum.
+    list_alike: float = 5.0
+    list_behind: float = 4.0
+    list_ahead: float = 12.0
+    list_bias: float = 2.2
+    #: The least probability of the likest option, and of any other.
+    list_first: float = 0.25
+    list_least: float = 0.5
+    #: A list with an item of at least this probability, which the reader finds by pointing, is not compared. Of 210
+    #: lists of options in six sets, printed or not, two have one.
+    list_rows: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
 class PriorConfig:
     """The weights of each rule, by the rule's name, and the names of the rules that are switched off.
 
@@ -278,10 +327,12 @@ class PriorConfig:
     absence_prior: AbsencePriorConfig = AbsencePriorConfig()
     row_smoothing: RowSmoothingConfig = RowSmoothingConfig()
     doubtful_rows: DoubtfulRowsConfig = DoubtfulRowsConfig()
+    single_item: SingleItemConfig = SingleItemConfig()
     column_alignment: ColumnAlignmentConfig = ColumnAlignmentConfig()
     proximity: ProximityConfig = ProximityConfig()
     shared_words: SharedWordsConfig = SharedWordsConfig()
     printed_options: PrintedOptionsConfig = PrintedOptionsConfig()
+    described_options: DescribedOptionsConfig = DescribedOptionsConfig()
     #: Shared by several rules: it cannot be switched off.
     name_matching: NameMatchingConfig = NameMatchingConfig()
     #: No rule, but the threshold that all rules of rows use.

@@ -19,10 +19,10 @@ from cinnabar.engine.models.reader.calibration import (
     Scale,
     carry_calibration,
     load_calibration,
-    log_odds,
     save_calibration,
     signs_of,
 )
+from cinnabar.engine.models.reader.signs import log_odds
 from cinnabar.engine.request import Filled, Leaf, Request
 from cinnabar.extraction.sources import model_source
 from cinnabar.flows.cli.main import run
@@ -189,3 +189,17 @@ def test_the_shipped_calibration_was_fitted_for_the_shipped_weights() -> None:
     found = load_calibration(SHIPPED, weights_fingerprint("default"))
     assert found is not None and found.about["leaves"] > 1000
     assert all(scale.weights["posterior"] >= 0 for scale in (found.values, found.absences, found.rows))
+
+
+def test_lists_get_a_confidence_if_the_calibration_was_fitted_with_lists(tmp_path: Path) -> None:
+    found = Filled("a", '{"lines":[]}', {}, {}, 1, 0)
+    assert HALF.calibrated(FORM, PASSAGE, found).lists == {}
+    whole = replace(HALF, lists=Scale(1.0, {"empty": -1.0}))
+    assert whole.calibrated(FORM, PASSAGE, found).lists == {"/lines": 0.5}
+    for one in (HALF, whole):
+        save_calibration(tmp_path, one)
+        assert load_calibration(tmp_path, "w") == one
+    said = json.loads((tmp_path / "calibration.json").read_text())
+    del said["lists"]
+    (tmp_path / "calibration.json").write_text(json.dumps(said))
+    assert load_calibration(tmp_path, "w") == HALF

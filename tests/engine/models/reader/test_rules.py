@@ -29,8 +29,8 @@ FORM = form_of(
 )  # fmt: skip
 GOODS = f"{TABLE}3          C-9              4.00\n"
 PAGE = f"Number: CD-7/21\n\nBuyer\nwater\nstone\n\n{GOODS}\nNotes:\n- paper\n- glass\n"
-OF_ROWS = ("list_prior", "row_smoothing", "doubtful_rows")
-OF_CHOICES = ("printed_options",)
+OF_ROWS = ("list_prior", "row_smoothing", "doubtful_rows", "single_item")
+OF_CHOICES = ("printed_options", "described_options")
 
 
 def reader(*without: str, row_bias: float = -3.0) -> Reader:
@@ -63,7 +63,7 @@ def numbers(scores: Scores) -> list[Any]:
 
 
 def rows_of(model: Reader, text: str = PAGE) -> list[Row]:
-    return model.find_rows([FORM], model.encode([passage_of(text)]))[0]
+    return [row for row in model.find_rows([FORM], model.encode([passage_of(text)]))[0] if row.taken]
 
 
 def test_a_reader_without_a_rule_has_a_fingerprint_of_its_own() -> None:

@@ -13,7 +13,7 @@ from cinnabar.schemas.errors import UsageError
 
 
 def test_every_rule_of_the_registries_can_be_switched_off_and_has_weights() -> None:
-    others = {"absence_prior", "row_smoothing", "doubtful_rows", "printed_options"}
+    others = {"absence_prior", "row_smoothing", "doubtful_rows", "single_item", "printed_options"}
     assert set(RULES) == PRIORS.keys() | RERANKERS.keys() | others
     assert len(RULES) == len(PRIORS) + len(RERANKERS) + len(others)
     assert all(hasattr(DEFAULT_PRIORS, rule) for rule in RULES)

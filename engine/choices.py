@@ -1,0 +1,72 @@
+"""The ways in which the reader decides a choice; this file needs no torch, so that a schema is checked quickly."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+
+from cinnabar.engine.readings.codes import CURRENCY_CODES, names_of
+from cinnabar.schemas.form.form import Form, Slot
+
+#: The fewest options whose meanings are compared with the document.
+FEWEST = 3
+# The letters of the longest name that is always a code.
+_CODE_LETTERS = 3
+_CODE = re.compile(rf"[A-Z]{{2,{_CODE_LETTERS}}}")
+_ANSWERS = {"true", "false"}
+
+
+def is_choice_of_codes(slot: Slot) -> bool:
+    """Returns whether all options of a slot are codes that the readings know by other names."""
+    return len(slot.options) > 1 and all(map(_is_known_code, slot.options))
+
+
+def is_compared(slot: Slot) -> bool:
+    """Returns whether the meanings of a slot's options are compared with the document if it prints none of them.
+
+    These are choices among three or more outside of rows, and the items of lists of options. Numbers and codes without
+    a description have no meaning for the sentence encoder.
+    """
+    if len(slot.options) < FEWEST or "/*" in slot.path.removesuffix("/*") or is_choice_of_codes(slot):
+        return False
+    return any(slot.option_notes) or any(map(_is_word, slot.options))
+
+
+@lru_cache(maxsize=256)
+def selectors(form: Form) -> frozenset[int]:
+    """Returns the slots that choose a branch: their options are names of branches, which no document has."""
+    return frozenset(choice.selector.index for choice in form.choices)
+
+
+def ways_of_choices(form: Form) -> list[tuple[str, str]]:
+    """Returns for each slot with several options its path, and how the reader decides it."""
+    slots = (slot for slot in form.slots if len(slot.options) > 1 and slot.index not in selectors(form))
+    return [(slot.path or "/", _way(slot)) for slot in slots]
+
+
+def _way(slot: Slot) -> str:
+    if set(slot.options) <= _ANSWERS:
+        return "yes or no, judged from the field's description"
+    if is_choice_of_codes(slot):
+        return "pointed at: the codes, and their signs and names"
+    printed = "pointed at if an option is printed"
+    if not is_compared(slot):
+        return f"{printed}, else judged by the network alone"
+    described = sum(map(bool, slot.option_notes))
+    if described == len(slot.options):
+        return f"{printed}, else the described options are compared with the document"
+    bare = len(slot.options) - described
+    warning = f"{bare} of {len(slot.options)} options have no description: only their names count, so describe them"
+    return f"{printed}, else the options are compared with the document; {warning}"
+
+
+def _is_known_code(option: str) -> bool:
+    name = json.loads(option)
+    known = isinstance(name, str) and _CODE.fullmatch(name) is not None
+    return known and (name in CURRENCY_CODES or bool(names_of(name)))
+
+
+def _is_word(option: str) -> bool:
+    """Returns whether the name of an option (JSON) is no code: longer than three letters, some of them small."""
+    return len(option) > _CODE_LETTERS + 2 and any(map(str.islower, option)) and option.startswith('"')

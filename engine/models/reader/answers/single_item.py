@@ -1,0 +1,57 @@
+"""A document that tells of one thing, under a schema whose only content is a list of such things.
+
+Such a document names no place at which an item begins, so no row is found in it. The fields of the item are then asked
+for in the whole passage, as those of a single object: if the document has enough of them, it is one item.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+
+from cinnabar.engine.canvas import MASK, Canvas, SlotInstance
+from cinnabar.engine.models.reader.priors.config import SingleItemConfig
+from cinnabar.schemas.form.form import ArrayNode, Form, ObjectNode, Slot, enclosing
+
+
+def only_list(form: Form) -> ArrayNode | None:
+    """Returns the list of objects that has all slots of the form in its items; None if there is no such list."""
+    outermost = [array for array, around in enclosing(form).items() if around < 0]
+    if len(outermost) != 1:
+        return None
+    array = form.arrays[outermost[0]]
+    alone = all(slot.path.startswith(f"{array.path}/*/") for slot in form.slots)
+    is_list = array.key is None and not array.prefix and isinstance(array.item, ObjectNode)
+    return array if alone and is_list else None
+
+
+def item_slots(form: Form, array: ArrayNode) -> list[Slot]:
+    """Returns the slots of an item of this list, without those of lists within it."""
+    begin = len(array.path) + 2
+    return [slot for slot in form.slots if "*" not in slot.path[begin:].split("/")]
+
+
+def object_canvas(slots: Sequence[Slot]) -> Canvas:
+    """Returns an empty canvas of these slots, outside of any row."""
+    count = len(slots)
+    return Canvas(
+        instances=[SlotInstance(0, slot, -1) for slot in slots],
+        values=[None] * count,
+        left_out=[False] * count,
+        tokens=torch.full((count, 1), MASK, dtype=torch.long),
+        length=torch.ones(count, dtype=torch.long),
+        spans=[()] * count,
+        known=[False] * count,
+    )
+
+
+def single_item_chance(absent: Sequence[float], config: SingleItemConfig) -> float:
+    """Returns the mean probability that the document has a field of the item; 0 if it is below the least one.
+
+    absent: the logarithm of the probability that the document has no value, for each field.
+    """
+    there = [1.0 - math.exp(min(0.0, one)) for one in absent]
+    mean = sum(there) / len(there) if there else 0.0
+    return mean if mean >= config.least else 0.0

@@ -1,0 +1,54 @@
+"""Choices among codes are read by pointing: a document prints a currency, a country or a state in many other ways.
+
+A choice of EUR or USD is "€" or "US dollars" in the document. The readings of a span know that, so the reader points at
+the value of such a choice as at that of a field with a pattern; the automaton accepts only the options.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import lru_cache
+
+from cinnabar.engine.choices import is_choice_of_codes, selectors
+from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
+
+
+@lru_cache(maxsize=256)
+def pointed_at(form: Form) -> Form:
+    """Returns the form as the reader reads it: choices of codes are texts with an automaton, without options."""
+    codes = {slot.index for slot in form.slots if is_choice_of_codes(slot)} - selectors(form)
+    if not codes:
+        return form
+    slots = tuple(_read(slot) if slot.index in codes else slot for slot in form.slots)
+    arrays: dict[int, ArrayNode] = {}
+    root = _pointed(form.root, slots, arrays)
+    return replace(form, root=root, slots=slots, arrays=tuple(arrays[array.index] for array in form.arrays))
+
+
+def _read(slot: Slot) -> Slot:
+    # The options become the pattern, which says that the text is no free one.
+    pattern = f"^({'|'.join(json.loads(option) for option in slot.options)})$"
+    return replace(slot, options=(), option_notes=(), kind="string", pattern=pattern)
+
+
+def _pointed(node: Node, slots: tuple[Slot, ...], arrays: dict[int, ArrayNode]) -> Node:
+    """Returns a node with these slots in place of its own, and adds its arrays to `arrays` by index."""
+    if isinstance(node, Slot):
+        return slots[node.index]
+    if isinstance(node, ObjectNode):
+        properties = tuple(replace(p, node=_pointed(p.node, slots, arrays)) for p in node.properties)
+        rest = tuple(_array(part, slots, arrays) for part in node.rest)
+        return replace(node, properties=properties, rest=rest)
+    if isinstance(node, ChoiceNode):
+        branches = tuple(_pointed(part, slots, arrays) for part in node.branches)
+        return replace(node, branches=branches)
+    return _array(node, slots, arrays)
+
+
+def _array(node: ArrayNode, slots: tuple[Slot, ...], arrays: dict[int, ArrayNode]) -> ArrayNode:
+    item = None if node.item is None else _pointed(node.item, slots, arrays)
+    prefix = tuple(_pointed(part, slots, arrays) for part in node.prefix)
+    key = None if node.key is None else slots[node.key.index]
+    arrays[node.index] = replace(node, item=item, prefix=prefix, key=key)
+    return arrays[node.index]

@@ -1,0 +1,45 @@
+"""Stretches of a text that the sentence encoder reads: passages of many words, and sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+#: Words of a passage, and words from the beginning of one to that of the next.
+WORDS, STEP = 80, 60
+#: The most stretches of one kind that are read; of a longer text they are taken evenly, so that its cost is bounded.
+MOST = 40
+#: A stretch with fewer words than this belongs to the sentence before it.
+SHORTEST_SENTENCE = 4
+
+Stretch = tuple[int, int]
+_WORD = re.compile(r"\S+")
+_SENTENCE = re.compile(r"[^.!?\n]*[^.!?\n\s][^.!?\n]*[.!?]*")
+
+
+def passages(text: str) -> list[Stretch]:
+    """Returns overlapping passages of a text, [start, end) in characters; [] if it has no words."""
+    words = [word.span() for word in _WORD.finditer(text)]
+    begins = range(0, max(1, len(words) - (WORDS - STEP)), STEP)
+    found = [(words[at][0], words[min(at + WORDS, len(words)) - 1][1]) for at in begins] if words else []
+    return _evenly(found)
+
+
+def sentences(text: str) -> list[Stretch]:
+    """Returns the sentences and lines of a text, [start, end) in characters; [] if it has no words."""
+    found: list[Stretch] = []
+    for match in _SENTENCE.finditer(text):
+        start = match.start() + len(match[0]) - len(match[0].lstrip())
+        end = match.start() + len(match[0].rstrip())
+        if found and len(text[slice(*found[-1])].split()) < SHORTEST_SENTENCE:
+            found[-1] = (found[-1][0], end)
+        else:
+            found.append((start, end))
+    return _evenly(found)
+
+
+def _evenly(found: Sequence[Stretch]) -> list[Stretch]:
+    """Returns at most MOST of these, the first and the last among them."""
+    if len(found) <= MOST:
+        return list(found)
+    return [found[round(at * (len(found) - 1) / (MOST - 1))] for at in range(MOST)]
