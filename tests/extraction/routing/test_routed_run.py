@@ -212,3 +212,12 @@ def test_bills_in_two_languages_and_a_recipe_find_their_tables_and_strangers_non
     only = tmp_path / "only"
     related = extract([docs], RECIPE, only, source(), OPTIONS, routing=Routing((RECIPE,), 0.5))
     assert (related.written, related.skips) == (1, {"other_kind": 4})
+
+
+@pytest.mark.usefixtures("by_first_word")
+def test_a_long_document_is_overtaken_and_comes_to_its_schema_all_the_same(inbox: Path, tmp_path: Path) -> None:
+    (inbox / "a_long.txt").write_text("bill\nname=long\n" + "word " * 17_000)
+    out = tmp_path / "out"
+    summary = run(inbox, out, BILL, LETTER)
+    assert (summary.inputs, summary.written) == (12, 9)
+    assert ("long",) in query(out, "select name from bill").rows
