@@ -164,7 +164,7 @@ def overtaking(read: Sequence[Read], job: Job) -> bool:
     return len(read) > 1 and not isinstance(job.engine, Metered)
 
 
-def measured(document: Document, job: Job, overtakes: bool) -> int | Long:
+def tokens_or_long(document: Document, job: Job, overtakes: bool) -> int | Long:
     """Returns the tokens of a document, or that it is long if others may overtake it.
 
     Raises DocumentError: too_long. The words alone tell of most long documents, so that the others of a batch do not
@@ -195,7 +195,7 @@ def _plan(item: Read, job: Job, overtakes: bool) -> _Plan | Long | Outcome:
     if isinstance(document, DocumentError):
         return Outcome(item.path, "quarantined", document.code, document.detail, digest=item.digest)
     try:
-        tokens = measured(document, job, overtakes)
+        tokens = tokens_or_long(document, job, overtakes)
         if isinstance(tokens, Long):
             return tokens
         pieces = chunks_for(document, job.engine, job.context, job.compiled.form, tokens)

@@ -6,7 +6,7 @@ from cinnabar.extraction.documents import Document
 from cinnabar.schemas.errors import DocumentError
 
 #: Text with more characters to a token than this is no text that a model could read.
-CHARACTERS = 32
+CHARACTERS_PER_TOKEN = 32
 
 
 def check_length(document: Document, most: int) -> None:
@@ -16,7 +16,7 @@ def check_length(document: Document, most: int) -> None:
     """
     if len(document.words) > most:
         raise too_long(f"{len(document.words)} words", most)
-    if len(document.text) > CHARACTERS * most:
+    if len(document.text) > CHARACTERS_PER_TOKEN * most:
         raise too_long(f"{len(document.text)} characters", most)
 
 

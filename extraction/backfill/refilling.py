@@ -17,11 +17,11 @@ from cinnabar.extraction.pipeline import (
     Read,
     failure_of,
     judged,
-    measured,
     overtaking,
     quarantined,
     record_of,
     said_of,
+    tokens_or_long,
 )
 from cinnabar.extraction.planning import chunks_for, passage_of
 from cinnabar.extraction.records.checks.judgement import with_checks
@@ -165,7 +165,7 @@ def _plan(
         detail = f"{item.path} was changed while it was read; run the same command again"
         return Outcome(item.path, "skipped", CHANGED, detail, digest=item.digest)
     try:
-        tokens = measured(document, job, overtakes)
+        tokens = tokens_or_long(document, job, overtakes)
         if isinstance(tokens, Long):
             return tokens
         pieces = chunks_for(document, job.engine, job.context, job.compiled.form, tokens)

@@ -18,7 +18,8 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.remote.serving import Settings
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.batched_run import Summary
-from cinnabar.extraction.records.tiers import _is_sure, freeze_sure
+from cinnabar.extraction.ingest import parse
+from cinnabar.extraction.records.tiers import MergedRecord, _is_sure, freeze_sure
 from cinnabar.extraction.run import Extraction, extract
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import Escalation, ModelSource, RemoteSource, model_source
@@ -218,5 +219,6 @@ def test_a_list_that_may_lack_rows_goes_up_whole_even_if_it_is_empty() -> None:
     assert any("lines" in at for at in freeze_sure(form, replace(whole, lists={"/lines": 0.9}), 0.8))
     assert not any("lines" in at for at in freeze_sure(form, replace(whole, lists={"/lines": 0.3}), 0.8))
     empty = filled({"name": "Ada", "day": None, "lines": []}, {})
-    assert _is_sure(replace(empty, lists={"/lines": 0.9}), 0.8)
-    assert not _is_sure(replace(empty, lists={"/lines": 0.3}), 0.8)
+    page = parse(b"Ada", "page.txt")
+    for chance, sure in ((0.9, True), (0.3, False)):
+        assert _is_sure(MergedRecord(page, replace(empty, lists={"/lines": chance})), 0.8) == sure
