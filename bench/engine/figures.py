@@ -36,7 +36,7 @@ class Settings:
     model: Path
     suites: Path
     scale: float = 1.0
-    seed: int = 20
+    seed: int = 1122
 
     def some(self, count: int) -> int:
         """Returns the scaled number, at least 1."""

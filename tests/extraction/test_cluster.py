@@ -369,4 +369,5 @@ def test_a_file_that_became_unreadable_harms_only_itself(tmp_path: Path) -> None
     (tmp_path / "b.txt").write_text("name=B\n")
     gone, there = letters([Input(str(path), path) for path in (tmp_path / "a.txt", tmp_path / "b.txt")])
     assert isinstance(gone.content, DocumentError) and gone.content.code == "not_a_file"
-    assert there.content == Sent(tmp_path / "b.txt", b"name=B\n")
+    assert isinstance(there.content, Sent)
+    assert (there.content.path, there.content.data) == (tmp_path / "b.txt", b"name=B\n")
