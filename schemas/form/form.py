@@ -169,13 +169,29 @@ class Form:
         return hash(self.fingerprint)
 
 
-def _content(value: Any) -> Any:
-    """The content of a part of a form, as JSON."""
-    if isinstance(value, Automaton):
-        return value.fingerprint
-    if is_dataclass(value):
-        return [type(value).__name__, *(_content(getattr(value, field.name)) for field in fields(value))]
-    return [_content(part) for part in value] if isinstance(value, tuple) else value
+def _content(value: Any) -> list[Any]:
+    """The content of a part of a form, as JSON: its scalars in order, and a list where a part begins or ends.
+
+    A walk without recursion, for a form may be as deep as the stack allows.
+    """
+    found, ahead = list[Any](), [value]
+    while ahead:
+        part = ahead.pop()
+        if isinstance(part, Automaton):
+            found.append(part.fingerprint)
+        elif is_dataclass(part):
+            found.append([type(part).__name__])
+            ahead += [_END, *(getattr(part, field.name) for field in reversed(fields(part)))]
+        elif isinstance(part, tuple):
+            found.append([len(part)])
+            ahead += reversed(part)
+        else:
+            found.append([] if part is _END else part)
+    return found
+
+
+#: Ends a part of a form.
+_END = object()
 
 
 def children(node: Node) -> Iterator[Node]:

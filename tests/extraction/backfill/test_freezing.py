@@ -62,5 +62,5 @@ def test_a_list_that_may_lack_rows_is_asked_as_a_whole() -> None:
     lines = [{"name": "a"}]
     leaves = (LeafRow("/lines/0/name", '"a"', 0.9, "copied", evidence=Evidence((Span(0, 2),), "a")),)
     for sure, asked in ((0.9, set()), (0.3, {"/lines"})):
-        record = Record(json.dumps({"lines": lines}), leaves, 0.5, (), {"/lines/0": 0.9}, {"/lines": sure})
+        record = Record(json.dumps({"lines": lines}), leaves, 0.5, (), {"/lines/0": 0.9}, lists={"/lines": sure})
         assert freeze(form_of(SCHEMA), record, Changes(), 0.5).asked == asked
