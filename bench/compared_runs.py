@@ -37,7 +37,7 @@ ROWS = {
     "note": "SELECT * EXCLUDE (run_id) FROM note ORDER BY ALL",
     "fields": "SELECT * EXCLUDE (run_id) FROM fields ORDER BY ALL",
     # Two folders of the same documents were written at different times.
-    "documents": 'SELECT * EXCLUDE (run_id, "file.modified") FROM documents ORDER BY ALL',
+    "documents": "SELECT * EXCLUDE (run_id, file_modified) FROM documents ORDER BY ALL",
     "outcomes": "SELECT * EXCLUDE (run_id) FROM outcomes WHERE outcome <> 'skipped' ORDER BY ALL",
 }
 #: The exit status of a run that ended with one of Cinnabar's errors.
