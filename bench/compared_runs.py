@@ -9,6 +9,7 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from reading_model import ReadingModel
 
 from cinnabar.extraction import batch_reader
 from cinnabar.extraction.ingest.dispatch import parse
+from cinnabar.extraction.ingest.sandbox import file_facts
 from cinnabar.extraction.run import extract
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ModelSource
@@ -36,8 +38,7 @@ ROWS = {
     "records": "SELECT * EXCLUDE (run_id) FROM records ORDER BY ALL",
     "note": "SELECT * EXCLUDE (run_id) FROM note ORDER BY ALL",
     "fields": "SELECT * EXCLUDE (run_id) FROM fields ORDER BY ALL",
-    # Two folders of the same documents were written at different times.
-    "documents": "SELECT * EXCLUDE (run_id, file_modified) FROM documents ORDER BY ALL",
+    "documents": "SELECT * EXCLUDE (run_id) FROM documents ORDER BY ALL",
     "outcomes": "SELECT * EXCLUDE (run_id) FROM outcomes WHERE outcome <> 'skipped' ORDER BY ALL",
 }
 #: The exit status of a run that ended with one of Cinnabar's errors.
@@ -76,7 +77,8 @@ class Here:
     @staticmethod
     def parse_one(path: Path) -> Any:
         try:
-            return parse(path.read_bytes(), str(path))
+            found = parse(path.read_bytes(), str(path))
+            return replace(found, facts={**found.facts, **file_facts(path, found.size)})
         except DocumentError as problem:
             return problem
 
