@@ -44,8 +44,8 @@ def test_the_model_reads_values_layouts_and_labels_that_it_never_saw(model: Lang
         record = json.loads(filled.record)
         right += sum(record[name] == value for name, value in page.record.items())
         wanted += len(page.record)
-    # A random record has none of them right.
-    assert right >= 0.4 * wanted
+    # A random record has none of them right; on the machine of the training it was all of them.
+    assert right >= 0.8 * wanted
 
 
 def test_values_that_are_read_have_their_place_on_the_page(model: LanguageModel) -> None:
@@ -70,4 +70,5 @@ def test_of_two_answers_passes_make_a_whole_one_and_one_pass_mixes_them(model: L
             count += answer in found.groups()
         return count
 
-    assert whole("medium") > whole("instant")
+    assert whole("medium") >= 12
+    assert whole("instant") <= 8
