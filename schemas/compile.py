@@ -97,7 +97,9 @@ class CompiledSchema:
             if instance is not None:
                 return denied, replace(other, judge=self.judge, instance=instance)
         found = self.judge.violation(parse(Sketch(form, {}).text))
-        assert found is not None, "the first record that was looked at would have been the instance"
+        if found is None:
+            # The judge takes the first record that was looked at, and the form does not hold it.
+            raise NoValue("", "schema", "no record of it was found that a form can hold", "loosen its demands")
         reason = "no record was found that meets it and all other keywords"
         raise NoValue(found.schema_pointer, found.keyword, reason, "loosen its demands")
 

@@ -18,6 +18,8 @@ from typing import Any, Protocol
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.automata.boolean import difference, intersect
 from cinnabar.schemas.canonical import parse, scalar_text
+from cinnabar.schemas.errors import NotAccepted
+from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.judging.judge import Violation
 from cinnabar.schemas.pointers import escape
@@ -60,10 +62,10 @@ def smallest_instance(form: Form, judge: Rules, budget: int = BUDGET) -> str | N
         cost, _, decided = heappop(waiting)
         budget -= 1
         sketch = Sketch(form, decided)
-        violation = judge.violation(parse(sketch.text))
-        if violation is None:
+        pointer = _refused(form, judge, sketch.text)
+        if pointer is None:
             return sketch.text
-        for decision, far in near(sketch.decisions, violation.pointer):
+        for decision, far in near(sketch.decisions, pointer):
             key = (decision.pointer, decision.kind)
             for way in range(decision.ways):
                 if way == decided.get(key, 0):
@@ -73,6 +75,22 @@ def smallest_instance(form: Form, judge: Rules, budget: int = BUDGET) -> str | N
                 if mark not in seen and key not in decided:
                     seen.add(mark)
                     heappush(waiting, (cost + 1 + 0.1 * way + 0.3 * far, next(order), changed))
+    return None
+
+
+def _refused(form: Form, judge: Rules, text: str) -> str | None:
+    """The place at which the judge or the form refuses a record; None if both take it.
+
+    A row that `contains` demands is laid out apart from the other rows, and may have properties that these do not hold.
+    """
+    record = parse(text)
+    violation = judge.violation(record)
+    if violation is not None:
+        return violation.pointer
+    try:
+        fit(form, record)
+    except NotAccepted as refused:
+        return refused.pointer
     return None
 
 
