@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from cinnabar.engine.diffusion.arrays import Bools
-from cinnabar.engine.diffusion.record_graph import RecordGraph, distances
+from cinnabar.engine.diffusion.record_graph import RecordGraph, distances, edges_from
 from cinnabar.engine.lifting import Ints, Vocabulary
 from cinnabar.schemas.automata.automaton import Automaton
 
@@ -197,10 +197,8 @@ def _reached(states: int, source: Ints, target: Ints) -> Bools:
     reached[0] = True
     fresh = np.array([0])
     while len(fresh):
-        sizes = begin[fresh + 1] - begin[fresh]
-        edges = np.repeat(begin[fresh] - np.cumsum(sizes) + sizes, sizes) + np.arange(int(sizes.sum()))
         ahead = np.zeros(states, np.bool_)
-        ahead[target[edges]] = True
+        ahead[target[edges_from(fresh, begin)]] = True
         ahead &= ~reached
         reached |= ahead
         fresh = np.flatnonzero(ahead)

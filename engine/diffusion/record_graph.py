@@ -103,9 +103,7 @@ class RecordGraph:
         reached, edges = [np.array([state])], [np.zeros(0, np.int64)]
         count = 1
         for _ in range(positions):
-            begin = self._begin[reached[-1]]
-            sizes = self._begin[reached[-1] + 1] - begin
-            edges.append(np.repeat(begin - np.cumsum(sizes) + sizes, sizes) + np.arange(int(sizes.sum())))
+            edges.append(edges_from(reached[-1], self._begin))
             fresh = np.zeros(self.states, np.bool_)
             fresh[self.target[edges[-1]]] = True
             fresh[number >= 0] = False
@@ -152,6 +150,13 @@ def graph_of(automaton: Automaton, vocabulary: Vocabulary) -> RecordGraph:
         automaton, source, target, label, distance, lifted.tokens, lifted.token_class,
         lifted.classes, lifted.classes - 1,
     )  # fmt: skip
+
+
+def edges_from(states: Ints, begin: Ints) -> Ints:
+    """Returns the numbers of the edges that leave these states; begin: [N + 1], where the edges of each state begin."""
+    sizes = begin[states + 1] - begin[states]
+    found: Ints = np.repeat(begin[states] - np.cumsum(sizes) + sizes, sizes) + np.arange(int(sizes.sum()))
+    return found
 
 
 def distances(states: int, source: Ints, target: Ints) -> Ints:

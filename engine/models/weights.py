@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -116,8 +117,16 @@ def load_weights(folder: Path) -> dict[str, Tensor]:
 
 def _stored(folder: Path) -> dict[str, Tensor]:
     """Returns the tensors of a model's folder after checking every file against its digest."""
+    return checked_tensors(folder, about(folder)["files"])
+
+
+def checked_tensors(folder: Path, files: Mapping[str, str]) -> dict[str, Tensor]:
+    """Returns the tensors of these files as they are stored; `files` has the SHA-256 of each by its name.
+
+    Raises ModelError if a file is missing or does not have the expected digest.
+    """
     stored: dict[str, Tensor] = {}
-    for name, digest in sorted(about(folder)["files"].items()):
+    for name, digest in sorted(files.items()):
         path = folder / name
         found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
         if found != digest:

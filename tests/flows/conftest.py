@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cinnabar.extraction.storage.store import Store
+from cinnabar.flows.cli.main import run
 
 
 @pytest.fixture(scope="session")
@@ -76,3 +77,12 @@ def notes(tmp_path: Path) -> Path:
         '"day": {"type": ["string", "null"], "format": "date"}}, "required": ["author", "day"]}'
     )
     return docs
+
+
+@pytest.fixture
+def done(notes: Path, tiny_model: Path, tmp_path: Path) -> Path:
+    """A folder with results of three notes, and a broken file in quarantine."""
+    out = tmp_path / "out"
+    arguments = [str(notes), "--schema", str(notes.parent / "note.json"), "--out", str(out), "--workers", "1"]
+    assert run(["extract", *arguments, "--model", str(tiny_model), "--device", "cpu"]) == 0
+    return out

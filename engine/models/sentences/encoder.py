@@ -17,12 +17,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import torch
-from safetensors.torch import load_file
 
-from cinnabar.engine.models import weights
-from cinnabar.engine.models.identity import SHIPPED
+from cinnabar.engine.models.identity import SHIPPED, about
 from cinnabar.engine.models.reader.inputs.wordpieces import CLS_ID, SEP_ID, WordPieces
 from cinnabar.engine.models.reader.network.encoder import Encoder
+from cinnabar.engine.models.weights import checked_tensors, restore
 from cinnabar.engine.precision import Precision, reading_precision
 from cinnabar.schemas.errors import ModelError
 
@@ -31,7 +30,10 @@ Vectors = npt.NDArray[np.float32]
 FOLDER = Path(__file__).parent / "weights"
 #: The sizes of the published model: pieces of a text (the rest is not read), values of a vector.
 PIECES, WIDTH = 256, 384
-_LAYERS, _HEADS, _INNER, _POSITIONS = 6, 12, 1536, 512
+#: Vocabulary, width, layers, heads, inner width and positions of its encoder.
+SIZES = (30522, WIDTH, 6, 12, 1536, 512)
+#: The weights of `Encoder` that it does not have: the features that word pieces lose.
+FEATURES = ("case.", "gap.", "x.", "y.")
 #: Places of one batch, padding included; texts of like length share a batch.
 _PLACES = 4096
 #: Texts whose vectors are kept, 30 MB in all.
@@ -103,22 +105,14 @@ def load_sentence_encoder(precision: Precision | None = None) -> SentenceEncoder
 @lru_cache(maxsize=2)
 def _loaded(precision: Precision) -> SentenceEncoder:
     files = json.loads((FOLDER / "model.json").read_text(encoding="utf-8"))["files"]
-    for name, expected in files.items():
-        path = FOLDER / name
-        found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
-        if found != expected:
-            raise ModelError(f"{path}: expected SHA-256 {expected}, found {found}; the model is incomplete or altered")
-    stored = load_file(SHIPPED / "words.safetensors")
-    for name in files:
-        stored |= load_file(FOLDER / name)
-    held = weights.restore(stored)
-    wordpieces = WordPieces(SHIPPED / "vocab.txt")
-    encoder = Encoder(wordpieces.size, WIDTH, _LAYERS, _HEADS, _INNER, _POSITIONS)
+    words = {"words.safetensors": about(SHIPPED)["files"]["words.safetensors"]}
+    held = restore(checked_tensors(FOLDER, files) | checked_tensors(SHIPPED, words))
+    encoder = Encoder(*SIZES)
     missing = encoder.load_state_dict({k.removeprefix("encoder."): v for k, v in held.items()}, strict=False)
     # The features of places on a page are not the published model's; at first they are zero.
-    if missing.unexpected_keys or any(k.split(".")[0] not in ("case", "gap", "x", "y") for k in missing.missing_keys):
+    if missing.unexpected_keys or not all(key.startswith(FEATURES) for key in missing.missing_keys):
         raise ModelError(f"{FOLDER}: the weights do not fit this version: {missing}")
-    return SentenceEncoder(encoder, wordpieces, _fingerprint(files), precision)
+    return SentenceEncoder(encoder, WordPieces(SHIPPED / "vocab.txt"), _fingerprint(files), precision)
 
 
 def _fingerprint(files: dict[str, str]) -> str:
