@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -11,7 +12,12 @@ import numpy.typing as npt
 
 from cinnabar.schemas.facts import FactValue
 
-PartKind = Literal["page", "headers", "body", "attachment", "message"]
+#: `notes` are comments and annotations, `fields` the values of form fields that no page shows, `hidden` is text that no
+#: reader sees; `quote` and `signature` are parts of a mail's body, `sheet` and `slide` those of office files.
+PartKind = Literal[
+    "page", "headers", "body", "attachment", "message",
+    "sheet", "slide", "notes", "fields", "hidden", "quote", "signature",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +49,42 @@ class Words:
     start, end: [W] int32, characters of `Document.text`, end exclusive; sorted, disjoint.
     box: [W, 4] float32 (x0, top, x1, bottom) in points from the page's top left corner; NaN if none.
     part: [W] int32, index into `Document.parts`.
+    sure: [W] float32, the probability that OCR read a word as it is printed, 1 for all other words; None without OCR.
     """
 
     start: npt.NDArray[np.int32]
     end: npt.NDArray[np.int32]
     box: npt.NDArray[np.float32]
     part: npt.NDArray[np.int32]
+    sure: npt.NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
         return len(self.start)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Names of places in the text, such as cells and paragraphs.
+
+    start: where each begins, in characters, sorted; it ends where the next one begins. label: their names.
+    """
+
+    start: tuple[int, ...] = ()
+    label: tuple[str, ...] = ()
+
+    def at(self, character: int) -> str:
+        """Returns the name of the place of a character, "" if it has none."""
+        number = bisect_right(self.start, character) - 1
+        return self.label[number] if number >= 0 else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An image that OCR may read: encoded bytes, the index of its part, and its pixels to a point of the part."""
+
+    part: int
+    data: bytes
+    scale: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +106,7 @@ class Document:
     `digest` is the SHA-256 of the file's bytes in hex and identifies the document. `text` holds all parts in order; it
     is valid Unicode without lone surrogates and without NUL. `flags` are warnings about the file (`repaired`,
     `truncated`, `charset_guess`, `active_content`, `duplicate_header`, `depth_limit`, `no_text_pages`, …), sorted, each
-    once. `facts` holds the known values by the names in `schemas/facts.py`.
+    once. `facts` holds the known values by the names in `schemas/facts.py`. `pictures` wait for OCR.
     """
 
     digest: str
@@ -86,6 +119,8 @@ class Document:
     flags: tuple[str, ...] = ()
     metadata: dict[str, str] = field(default_factory=dict)
     facts: Mapping[str, Fact] = field(default_factory=dict)
+    places: Places = Places()
+    pictures: tuple[Picture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +144,12 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The place where a value was read: its spans in the whole document, with their text and boxes (one box a line)."""
+    """The place where a value was read: its spans in the whole document, with their text and boxes (one box a line).
+
+    `place` names it in words: the parts that it lies in, from outside to inside, and the cell or paragraph.
+    """
 
     spans: tuple[Span, ...]
     text: str
     boxes: tuple[Box, ...] = ()
+    place: str = ""

@@ -11,10 +11,14 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.extraction.documents import Document, Fact, Part, PartKind, Words
+from cinnabar.extraction.documents import Document, Fact, Part, PartKind, Picture, Places, Words
 from cinnabar.schemas.facts import FactValue
 
 MAX_CHARACTERS = 20_000_000
+#: Bytes of all pictures of a document.
+MAX_PICTURES = 128 << 20
+# Characters of the name of a place.
+_MAX_LABEL = 200
 
 T = TypeVar("T", bound=np.generic)
 
@@ -78,6 +82,10 @@ class DocumentBuilder:
         self._box: list[npt.NDArray[np.float32]] = []
         self._part: list[npt.NDArray[np.int32]] = []
         self._separate = False
+        self._places: list[int] = []
+        self._labels: list[str] = []
+        self._pictures: list[Picture] = []
+        self._pictured = 0
 
     @property
     def full(self) -> bool:
@@ -88,6 +96,33 @@ class DocumentBuilder:
     def part_count(self) -> int:
         """Returns the number of opened parts."""
         return len(self._parts)
+
+    @property
+    def open_count(self) -> int:
+        """Returns the number of parts that are open."""
+        return len(self._open)
+
+    def close_down_to(self, count: int) -> None:
+        """Closes the innermost parts until `count` are open, after a reader gave up."""
+        while len(self._open) > count:
+            self.close()
+
+    def mark(self, label: str) -> None:
+        """Names the place where the text goes on, such as a cell or a paragraph, up to the next mark."""
+        if label != (self._labels[-1] if self._labels else ""):
+            self._places.append(self.length)
+            self._labels.append(clean(label)[:_MAX_LABEL])
+
+    def show(self, picture: bytes, scale: float = 1.0) -> None:
+        """Adds a picture of the open part, to be read by OCR; beyond the bound the document is flagged `truncated`.
+
+        picture: an encoded image; scale: its pixels to a point of the part's width and height.
+        """
+        if self._pictured + len(picture) > MAX_PICTURES:
+            self.flags.add("truncated")
+            return
+        self._pictured += len(picture)
+        self._pictures.append(Picture(self._open[-1], picture, scale))
 
     def forget_parts(self, count: int) -> None:
         """Drops all parts after the first `count`; they must be closed and hold no words."""
@@ -109,9 +144,7 @@ class DocumentBuilder:
             self._separate = False
         parent = self._open[-1] if self._open else -1
         self._open.append(len(self._parts))
-        self._parts.append(
-            Part(kind, self.length, self.length, clean(name), page, width, height, parent, media_type)
-        )
+        self._parts.append(Part(kind, self.length, self.length, clean(name), page, width, height, parent, media_type))
 
     def close(self) -> None:
         """Ends the part that was opened last."""
@@ -131,9 +164,7 @@ class DocumentBuilder:
         self._words(array[:, 0], array[:, 1], np.full((len(array), 4), np.nan, np.float32))
         self._raw(text)
 
-    def write_words(
-        self, words: Sequence[str], gaps: Sequence[str], box: npt.NDArray[np.float32]
-    ) -> None:
+    def write_words(self, words: Sequence[str], gaps: Sequence[str], box: npt.NDArray[np.float32]) -> None:
         """Appends words with boxes.
 
         words: [W] non-blank, cleaned; gaps: [W] the blanks before each word; box: [W, 4] points from the page's top
@@ -177,6 +208,8 @@ class DocumentBuilder:
             flags=tuple(sorted(self.flags)),
             metadata={name: clean(value) for name, value in self.metadata.items()},
             facts={name: self._fact(fact) for name, fact in self.facts.items()},
+            places=Places(tuple(self._places), tuple(self._labels)),
+            pictures=tuple(self._pictures),
         )
 
     def _fact(self, fact: Fact) -> Fact:

@@ -15,6 +15,7 @@ CODES: dict[str, str] = {
     "unreadable": "The operating system refused to read the file.",
     "too_large": "The file is larger than the limit; it was not read.",
     "too_long": "The document has more tokens than the limit (`--max-tokens`); no model read it.",
+    "unpacked": "More bytes would be unpacked from the file than the limit.",
     "timeout": "Parsing took longer than the limit and was ended.",
     "memory": "Parsing needed more memory than the limit.",
     "depth": "The content is nested deeper than a parser can follow.",
@@ -22,10 +23,11 @@ CODES: dict[str, str] = {
     "parser_error": "The parser failed unexpectedly; the detail names the exception.",
 }
 
-# Every flag that a `Document` may carry; `attachment_` with a code tells why an attached PDF has no text.
+# Every flag that a `Document` may carry; `attachment_` with a code tells why a file within the file was not read, or
+# not to its end.
 FLAGS: dict[str, str] = {
     "active_content": "Scripts, launches or references to outside; none was run or followed.",
-    "attachment_skipped": "Attached PDFs were left closed, because one of them ended the parser.",
+    "attachment_skipped": "Files within the file were left closed, because one of them ended the parser.",
     "broken_pages": "Some pages could not be read.",
     "charset_guess": "The charset was missing, unknown or wrong, and was guessed.",
     "conflict": "The plain text and the HTML of a mail say different things; the plain text was read.",
@@ -34,4 +36,4 @@ FLAGS: dict[str, str] = {
     "no_text_pages": "Some pages have no text layer.",
     "repaired": "The file is damaged; its text comes from a scan, a guess or the second parser.",
     "truncated": "A limit of pages, parts or characters was reached; the rest was left out.",
-} | {f"attachment_{code}": f"Of an attached PDF: {meaning}" for code, meaning in CODES.items()}
+} | {f"attachment_{code}": f"Of a file within the file: {meaning}" for code, meaning in CODES.items()}

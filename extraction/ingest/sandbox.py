@@ -22,8 +22,9 @@ from typing import IO, TypeVar
 import orjson
 
 from cinnabar.extraction.documents import Document, Fact
-from cinnabar.extraction.ingest.dispatch import PARSE, PARSE_CAREFULLY
+from cinnabar.extraction.ingest.dispatch import PARSE
 from cinnabar.extraction.ingest.message import Message, Sent
+from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.ingest.wire import HEADER, MAGIC, BadFrame, lengths, unpack
 from cinnabar.extraction.moments import moment
 from cinnabar.schemas.errors import DocumentError, RunError
@@ -36,6 +37,8 @@ _START_LIMIT = 60.0
 _STARTS = 5
 
 # After these outcomes a worker is dead or not trusted with another document.
+# Files of these suffixes hold no others.
+_PLAIN = (".txt", ".md", ".csv", ".tsv", ".ics", ".html", ".htm")
 _FATAL = ("worker_died", "timeout", "memory")
 
 _Outcome = Document | DocumentError
@@ -55,7 +58,7 @@ class _TimedOut(Exception):
 class _Worker:
     """One process that parses one file at a time."""
 
-    def __init__(self, command: list[str], time_limit: float) -> None:
+    def __init__(self, command: list[str], settings: ParserSettings, time_limit: float) -> None:
         self.time_limit = time_limit
         # A thread pool of the linear algebra library would take the address space that the parsers need.
         env = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -69,6 +72,7 @@ class _Worker:
         self._poll.register(stdout, select.POLLIN)
         self.served = 0
         try:
+            self._send(orjson.dumps(settings.sent()) + b"\n")
             greeting = self._read(len(MAGIC), time.monotonic() + _START_LIMIT)
         except (_Died, _TimedOut) as error:
             self.stop()
@@ -87,13 +91,8 @@ class _Worker:
         asked: dict[str, str | int] = {"path": os.fsencode(path).hex()}
         if data is not None:
             asked["size"] = len(data)
-        try:
-            for piece in (orjson.dumps(asked) + b"\n", data or b""):
-                view = memoryview(piece)
-                while view:
-                    view = view[self._stdin.write(view) :]
-        except (BrokenPipeError, OSError) as error:
-            raise _Died(self._fate()) from error
+        for piece in (orjson.dumps(asked) + b"\n", data or b""):
+            self._send(piece)
         deadline = time.monotonic() + self.time_limit
         try:
             sizes = lengths(self._read(HEADER.size, deadline))
@@ -114,6 +113,14 @@ class _Worker:
     def interrupt(self) -> None:
         """Ends the process from another thread; the thread that uses the worker sees it die and calls `stop`."""
         self._process.kill()
+
+    def _send(self, piece: bytes) -> None:
+        view = memoryview(piece)
+        try:
+            while view:
+                view = view[self._stdin.write(view) :]
+        except (BrokenPipeError, OSError) as error:
+            raise _Died(self._fate()) from error
 
     def _read(self, count: int, deadline: float) -> bytes:
         # The buffer grows with the received bytes, so that a false length allocates nothing.
@@ -172,8 +179,7 @@ class ParserPool:
     workers: processes. time_limit: seconds of wall clock for a document, enforced from outside by a kill. memory_limit:
     bytes of address space of a worker. restart_after: documents after which a worker is replaced. max_bytes: the
     largest file that is read. max_tokens: documents of more words are refused, None refuses none. parser:
-    `module:function` that a worker imports, `(data: bytes, path: str) -> Document`; careful_parser: the same, for the
-    second try.
+    `module:function` that a worker imports, a `worker.Parser`. The second try of a file is a careful one.
 
     A context manager: its exit ends the workers, also those in the middle of a document.
     """
@@ -187,8 +193,8 @@ class ParserPool:
         *,
         max_bytes: int = MAX_FILE,
         max_tokens: int | None = None,
+        settings: ParserSettings = DEFAULT,
         parser: str = PARSE,
-        careful_parser: str | None = None,
     ) -> None:
         if workers < 1 or time_limit <= 0 or memory_limit < 1 << 28 or restart_after < 1:
             raise ValueError(
@@ -201,8 +207,7 @@ class ParserPool:
         module = "cinnabar.extraction.ingest.worker"
         limits = [str(time_limit), str(memory_limit), str(max_bytes), str(max_tokens or 0)]
         self._command = [sys.executable, "-P", "-m", module, parser, *limits]
-        careful = careful_parser or (PARSE_CAREFULLY if parser == PARSE else parser)
-        self._careful_command = [sys.executable, "-P", "-m", module, careful, *limits]
+        self._settings, self._careful = settings, replace(settings, careful=True)
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="parser")
         self._idle: queue.SimpleQueue[_Worker | None] = queue.SimpleQueue()
         for _ in range(workers):
@@ -270,7 +275,7 @@ class ParserPool:
             return problem
         worker = self._idle.get()
         try:
-            worker = worker or self._start(self._command)
+            worker = worker or self._start(self._settings)
             found = self._ask(worker, path, data)
             if isinstance(found, Document) or found.code not in _FATAL:
                 if worker.served >= self._restart_after:
@@ -279,11 +284,11 @@ class ParserPool:
                 return found
             self._end(worker)
             worker = None
-            # An earlier document may have damaged the worker, so a fresh one tries again. A mail gets a second try
-            # after a timeout too, because an attachment may cause it.
-            if found.code != "worker_died" and path.suffix.lower() != ".eml":
+            # An earlier document may have damaged the worker, so a fresh one tries again. After a timeout too, because
+            # a file within the file may cause it; a PDF by itself is slow each time.
+            if found.code != "worker_died" and path.suffix.lower() in (".pdf", *_PLAIN):
                 return found
-            careful = self._start(self._careful_command)
+            careful = self._start(self._careful)
             again = self._ask(careful, path, data)
             self._end(careful)
             return again
@@ -299,20 +304,20 @@ class ParserPool:
         except _Died as error:
             return DocumentError("worker_died", str(error))
 
-    def _start(self, command: list[str]) -> _Worker:
+    def _start(self, settings: ParserSettings) -> _Worker:
         with self._lock:
             if self._closed:
                 raise RuntimeError("the parser pool is closed; use it inside its `with` block")
-            worker = self._started(command)
+            worker = self._started(settings)
             self._alive.add(worker)
             return worker
 
-    def _started(self, command: list[str]) -> _Worker:
+    def _started(self, settings: ParserSettings) -> _Worker:
         # A worker may fail to start for a passing reason, such as a shortage of memory, so the next may succeed.
         for _ in range(_STARTS - 1):
             with suppress(RunError):
-                return _Worker(command, self.time_limit)
-        return _Worker(command, self.time_limit)
+                return _Worker(self._command, settings, self.time_limit)
+        return _Worker(self._command, settings, self.time_limit)
 
     def _end(self, worker: _Worker) -> None:
         with self._lock:

@@ -2,11 +2,12 @@
 
     python -P -m cinnabar.extraction.ingest.worker PARSER TIME MEMORY SIZE TOKENS
 
-A path with a size is followed by so many bytes, which are parsed under that name; no file is opened. PARSER is
-`module:function`, TIME the limit for a document in seconds of processor time, MEMORY and SIZE are bytes of address
-space and of the largest file. TOKENS bounds the tokens of a document, as far as its words tell; 0 sets no bound. The
-worker and not the parent reads the file: the parent stays small for any size of file, its clock ends a hanging file
-system, and the hash is that of the parsed bytes. The process imports no torch.
+The first line of standard input holds the settings. A path with a size is followed by so many bytes, which are parsed
+under that name; no file is opened. PARSER is `module:function`, TIME the limit for a document in seconds of processor
+time, MEMORY and SIZE are bytes of address space and of the largest file. TOKENS bounds the tokens of a document, as
+far as its words tell; 0 sets no bound. The worker and not the parent reads the file: the parent stays small for any
+size of file, its clock ends a hanging file system, and the hash is that of the parsed bytes. The process imports no
+torch.
 """
 
 from __future__ import annotations
@@ -24,11 +25,15 @@ from collections.abc import Callable
 import orjson
 
 from cinnabar.extraction.documents import Document
+from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.ingest.wire import MAGIC, pack
 from cinnabar.extraction.token_bound import check_length
 from cinnabar.schemas.errors import DocumentError
 
 _OPEN_FILES = 32
+
+#: Turns bytes under a name into a document, as the settings say.
+Parser = Callable[[bytes, str, ParserSettings], Document]
 
 
 def read_file(path: str, max_bytes: int) -> bytes:
@@ -57,15 +62,16 @@ def read_file(path: str, max_bytes: int) -> bytes:
 
 
 def outcome(
-    parser: Callable[[bytes, str], Document],
+    parser: Parser,
     path: str,
     max_bytes: int,
     max_tokens: int = 0,
     data: bytes | None = None,
+    settings: ParserSettings = DEFAULT,
 ) -> Document | DocumentError:
     """Parses a file, or `data`, and returns the document or the error; only exceptions that end the process escape."""
     try:
-        document = parser(read_file(path, max_bytes) if data is None else data, path)
+        document = parser(read_file(path, max_bytes) if data is None else data, path, settings)
         if max_tokens:
             check_length(document, max_tokens)
         return document
@@ -81,7 +87,7 @@ def outcome(
         return DocumentError("parser_error", type(error).__name__)
 
 
-def serve(parser: Callable[[bytes, str], Document], seconds: float, max_bytes: int, max_tokens: int) -> None:
+def serve(parser: Parser, seconds: float, max_bytes: int, max_tokens: int) -> None:
     """Answers requests until standard input ends."""
     requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
@@ -89,13 +95,14 @@ def serve(parser: Callable[[bytes, str], Document], seconds: float, max_bytes: i
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
+    settings = ParserSettings.received(orjson.loads(requests.readline()))
     answers.write(MAGIC)
     for line in requests:
         asked = orjson.loads(line)
         path = os.fsdecode(bytes.fromhex(asked["path"]))
         data = requests.read(asked["size"]) if "size" in asked else None
         _allow_processor_time(seconds)
-        for piece in pack(outcome(parser, path, max_bytes, max_tokens, data)):
+        for piece in pack(outcome(parser, path, max_bytes, max_tokens, data, settings)):
             view = memoryview(piece)
             while view:
                 view = view[answers.write(view) :]
@@ -131,7 +138,7 @@ def main(arguments: list[str]) -> None:
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     module, _, name = dotted.partition(":")
-    parser: Callable[[bytes, str], Document] = getattr(importlib.import_module(module), name)
+    parser: Parser = getattr(importlib.import_module(module), name)
     limit(int(memory))
     serve(parser, float(seconds), int(max_bytes), int(max_tokens))
 

@@ -22,7 +22,7 @@ def evidence_of(document: Document, spans: Sequence[tuple[int, int]]) -> Evidenc
         return None
     text = " ".join(document.text[span.start : span.end] for span in wanted)
     boxes = tuple(box for span in wanted for box in _boxes(document, span))
-    return Evidence(tuple(wanted), text, boxes)
+    return Evidence(tuple(wanted), text, boxes, _place(document, wanted[0].start))
 
 
 def page_of(document: Document, evidence: Evidence | None) -> int:
@@ -32,6 +32,18 @@ def page_of(document: Document, evidence: Evidence | None) -> int:
     start = evidence.spans[0].start
     pages = [part.page for part in document.parts if part.page and part.start <= start < part.end]
     return pages[-1] if pages else 0
+
+
+def _place(document: Document, start: int) -> str:
+    """Returns where a character stands, in words: named parts and pages from outside to inside, then cell or paragraph.
+
+    A page of a file that holds nothing else has its number elsewhere.
+    """
+    around = [part for part in document.parts if part.start <= start < part.end]
+    named = [part.name or (f"page {part.page}" if part.page else part.kind) for part in around]
+    if len(around) == 1 and around[0].kind in ("page", "body"):
+        named = []
+    return " › ".join([*named, *filter(None, [document.places.at(start)])])
 
 
 def _boxes(document: Document, span: Span) -> Iterable[Box]:

@@ -63,11 +63,11 @@ VIEWS = {
     "fields": "SELECT f.document, f.schema_name, pointer, field, value_json ->> '$' AS value, value_json,"
     " confidence, row_confidence, origin, missing, flags, page, spans[1].start AS span_start,"
     " spans[len(spans)].end AS span_end,"
-    " evidence_text, boxes[1].x0 AS x0, boxes[1].top AS top, boxes[1].x1 AS x1, boxes[1].bottom AS bottom,"
+    " evidence_text, place, boxes[1].x0 AS x0, boxes[1].top AS top, boxes[1].x1 AS x1, boxes[1].bottom AS bottom,"
     " spans, boxes, run_id, schema_fingerprint, engine_fingerprint"
     # Older files lack these columns.
     " FROM (SELECT * FROM {fields} UNION ALL BY NAME"
-    " SELECT []::VARCHAR[] AS flags, 0.0::DOUBLE AS row_confidence WHERE false) AS f"
+    " SELECT []::VARCHAR[] AS flags, 0.0::DOUBLE AS row_confidence, NULL::VARCHAR AS place WHERE false) AS f"
     " SEMI JOIN (SELECT document, schema_fingerprint, max(run_id) AS run_id FROM outcomes"
     " WHERE outcome = 'written' GROUP BY ALL) AS latest USING (document, schema_fingerprint, run_id)",
     # The results for the record that counts, in quarantine too.

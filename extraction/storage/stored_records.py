@@ -220,6 +220,7 @@ def _leaf(row: dict[str, Any]) -> LeafRow:
             tuple(Span(**span) for span in row["spans"]),
             row["evidence_text"] or "",
             tuple(Box(**box) for box in row["boxes"] or ()),
+            row["place"] or "",
         )
     return LeafRow(
         row["pointer"], row["value_json"], row["confidence"], row["origin"], row["missing"], evidence,

@@ -57,6 +57,7 @@ FIELDS = _columns(
         ("page", pa.int32()),
         ("spans", pa.list_(_SPAN)),
         ("evidence_text", pa.string()),
+        ("place", pa.string()),
         ("boxes", pa.list_(_BOX)),
         ("run_id", pa.string()),
         ("schema_fingerprint", pa.string()),
@@ -249,6 +250,7 @@ def _field_row(leaf: LeafRow, record: Record, value: Any, digest: str, key: Key)
         "page": leaf.page or None,
         "spans": [{"start": span.start, "end": span.end} for span in evidence.spans] if evidence else [],
         "evidence_text": evidence.text if evidence else None,
+        "place": evidence.place or None if evidence else None,
         "boxes": [
             {"page": b.page, "x0": b.x0, "top": b.top, "x1": b.x1, "bottom": b.bottom} for b in evidence.boxes
         ]

@@ -119,9 +119,9 @@ def _print(one: Shown, console: Console) -> None:
             field["confidence"],
             field["origin"],
             ", ".join(field["flags"] or ()),
-            field["page"],
+            field["place"] or field["page"],
             field["evidence_text"],
         )
         for field in one.fields
     ]
-    console.print(table(("field", "value", "confidence", "origin", "flags", "page", "evidence"), rows))
+    console.print(table(("field", "value", "confidence", "origin", "flags", "place", "evidence"), rows))

@@ -140,10 +140,10 @@ def test_a_document_that_is_parsed_for_long_is_overtaken(
     lingering.write_text(
         "import os, time\n"
         "from cinnabar.extraction.ingest.dispatch import parse as real\n\n\n"
-        "def parse(data, path):\n"
+        "def parse(data, path, settings):\n"
         f"    while path.endswith('a.txt') and not os.path.exists({str(tmp_path / 'go')!r}):\n"
         "        time.sleep(0.05)\n"
-        "    return real(data, path)\n"
+        "    return real(data, path, settings)\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     real = batch_reader.ParserPool

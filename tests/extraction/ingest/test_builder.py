@@ -134,9 +134,9 @@ def test_an_error_crosses_the_wire() -> None:
 
 
 PARTS = b'"parts":[["page",0,4,"",1,0,0,-1,""]]'
-HEAD = b'{"digest":"%s","media_type":"","size":1,"flags":[],"metadata":{},"facts":{},%s}' % (
-    b"0" * 64,
-    PARTS,
+HEAD = (
+    b'{"digest":"%s","media_type":"","size":1,"flags":[],"metadata":{},"facts":{},"places":[[],[]],"pictures":[],%s}'
+    % (b"0" * 64, PARTS)
 )
 
 
@@ -170,6 +170,17 @@ HEAD = b'{"digest":"%s","media_type":"","size":1,"flags":[],"metadata":{},"facts
                 b'"mail.subject":["text",[[0,5]]]',
             )
         ),
+        *(
+            (HEAD.replace(b'"places":[[],[]],"pictures":[]', wrong), b"text", [])
+            for wrong in (
+                b'"places":[[1],[]],"pictures":[]',
+                b'"places":[[2,1],["B1","B2"]],"pictures":[]',
+                b'"places":[[5],["B1"]],"pictures":[]',
+                b'"places":[[1],[1]],"pictures":[]',
+                b'"places":[[],[]],"pictures":[[0,5,1.0]]',
+                b'"places":[[],[]],"pictures":[[1,0,1.0]]',
+            )
+        ),
     ],
 )
 def test_a_frame_that_contradicts_itself_is_refused(
@@ -178,12 +189,12 @@ def test_a_frame_that_contradicts_itself_is_refused(
     array = np.array(bounds, np.int32).reshape(-1, 3)
     boxes = np.zeros((len(array), 4), np.float32)
     with pytest.raises(BadFrame):
-        unpack("a.pdf", head, text, array.tobytes(), boxes.tobytes())
-    assert isinstance(unpack("a.pdf", HEAD, b"text", b"", b""), Document)
+        unpack("a.pdf", head, text, array.tobytes(), boxes.tobytes(), b"")
+    assert isinstance(unpack("a.pdf", HEAD, b"text", b"", b"", b""), Document)
 
 
 def test_a_length_beyond_the_limits_is_refused_before_anything_is_read() -> None:
     with pytest.raises(BadFrame, match="section"):
-        lengths(HEADER.pack(b"CNBR", 10, 1 << 60, 0, 0))
+        lengths(HEADER.pack(b"CNBR", 10, 1 << 60, 0, 0, 0))
     with pytest.raises(BadFrame, match="beginning"):
         lengths(b"\x00" * HEADER.size)

@@ -21,9 +21,9 @@ from reportlab.pdfgen import canvas
 
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest import parse
-from cinnabar.extraction.ingest.addresses import addresses
+from cinnabar.extraction.ingest.mail.addresses import addresses
 from cinnabar.extraction.ingest.message import Sent
-from cinnabar.extraction.ingest.pdf_facts import pdf_moment
+from cinnabar.extraction.ingest.pdf.facts import pdf_moment
 from cinnabar.extraction.ingest.sandbox import ParserPool, file_facts
 from cinnabar.extraction.moments import moment
 

@@ -12,8 +12,8 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
 
 from cinnabar.extraction.documents import Document
+from cinnabar.extraction.ingest import parse
 from cinnabar.extraction.ingest.codes import CODES, FLAGS
-from cinnabar.extraction.ingest.pdf import parse_pdf
 from cinnabar.schemas.errors import DocumentError
 
 Draw = Callable[[canvas.Canvas], None]
@@ -50,13 +50,13 @@ def words_of(document: Document) -> list[str]:
 
 def code_of(data: bytes) -> str:
     with pytest.raises(DocumentError) as caught:
-        parse_pdf(data, "a.pdf")
+        parse(data, "a.pdf")
     assert caught.value.code in CODES
     return caught.value.code
 
 
 def test_words_are_slices_with_boxes_from_the_top_left() -> None:
-    document = parse_pdf(drawn(line("Total due 42,50", x=100, y=A4[1] - 50)), "a.pdf")
+    document = parse(drawn(line("Total due 42,50", x=100, y=A4[1] - 50)), "a.pdf")
     assert document.text == "Total due 42,50"
     assert words_of(document) == ["Total", "due", "42,50"]
     x0, top, x1, bottom = document.words.box[0]
@@ -70,12 +70,12 @@ def test_words_are_slices_with_boxes_from_the_top_left() -> None:
 
 def test_a_page_that_is_turned_is_read_as_it_is_seen() -> None:
     writer = pypdf.PdfWriter(clone_from=io.BytesIO(drawn(line("Total due", x=100, y=700))))
-    upright = parse_pdf(drawn(line("Total due", x=100, y=700)), "a.pdf")
+    upright = parse(drawn(line("Total due", x=100, y=700)), "a.pdf")
     for angle in (90, 180, 270):
         writer.pages[0].rotate(90)
         buffer = io.BytesIO()
         writer.write(buffer)
-        document = parse_pdf(buffer.getvalue(), "a.pdf")
+        document = parse(buffer.getvalue(), "a.pdf")
         assert document.text == "Total due", angle
         page = document.parts[0]
         size = (A4[1], A4[0]) if angle % 180 else A4
@@ -99,7 +99,7 @@ def test_rows_of_a_table_stay_on_one_line_with_columns_apart() -> None:
             for number, row in enumerate(rows):
                 sheet.drawString(x, 700 - 16 * number, row[column])
 
-    lines = parse_pdf(drawn(table), "a.pdf").text.splitlines()
+    lines = parse(drawn(table), "a.pdf").text.splitlines()
     assert len(lines) == len(rows)
     for text, row in zip(lines, rows, strict=True):
         cells = [cell.strip() for cell in text.split("   ") if cell.strip()]
@@ -116,7 +116,7 @@ def test_a_row_keeps_its_first_word_where_cells_are_printed_over_each_other() ->
             page.drawString(396, y, "00")
             page.drawString(72, y - 0.8, cells[0])
 
-    lines = [text.split() for text in parse_pdf(drawn(table), "a.pdf").text.splitlines() if text.strip()]
+    lines = [text.split() for text in parse(drawn(table), "a.pdf").text.splitlines() if text.strip()]
     assert [text[:2] for text in lines if len(text) > 2] == [["Ohio", "11"], ["Utah", "33"]]
 
 
@@ -131,7 +131,7 @@ def test_columns_of_prose_are_read_one_after_the_other() -> None:
                 sheet.drawString(x, 720 - 12 * number, f"{side} {number} {words}")
         sheet.drawString(72, 440, "A footer that runs below both columns of text " * 2)
 
-    text = parse_pdf(drawn(columns), "a.pdf").text
+    text = parse(drawn(columns), "a.pdf").text
     sides = [word for word in text.split() if word in ("left", "right")]
     assert sides == ["left"] * 20 + ["right"] * 20
     assert text.startswith("A heading") and "A footer" in text.splitlines()[-1]
@@ -145,7 +145,7 @@ def test_three_columns_of_prose_are_read_one_after_the_other() -> None:
                 words = " ".join(LOREM[number : number + 6])
                 sheet.drawString(x, 720 - 10 * number, f"{side} {number} {words}")
 
-    text = parse_pdf(drawn(columns), "a.pdf").text
+    text = parse(drawn(columns), "a.pdf").text
     sides = [word for word in text.split() if word in ("left", "middle", "right")]
     assert sides == ["left"] * 24 + ["middle"] * 24 + ["right"] * 24
 
@@ -155,7 +155,7 @@ def test_paragraphs_are_set_off_by_a_blank_line() -> None:
         for y, text in ((700, "one"), (688, "two"), (676, "three"), (650, "four"), (638, "five")):
             sheet.drawString(72, y, text)
 
-    assert parse_pdf(drawn(page), "a.pdf").text == "one\ntwo\nthree\n\nfour\nfive"
+    assert parse(drawn(page), "a.pdf").text == "one\ntwo\nthree\n\nfour\nfive"
 
 
 def test_text_on_its_side_does_not_cut_into_the_lines() -> None:
@@ -165,7 +165,7 @@ def test_text_on_its_side_does_not_cut_into_the_lines() -> None:
         sheet.rotate(90)
         sheet.drawString(640, -60, "printed on the side")
 
-    text = parse_pdf(drawn(page), "a.pdf").text
+    text = parse(drawn(page), "a.pdf").text
     assert text.endswith("\n\nprinted on the side")
     assert "line number 2 of the page\nline number 3 of the page" in text
 
@@ -180,7 +180,7 @@ def test_superscripts_stay_on_their_line_and_doubled_words_come_once() -> None:
         for shift in (0, 0.3):
             sheet.drawString(72 + shift, 680, "bold by printing twice")
 
-    lines = parse_pdf(drawn(page), "a.pdf").text.splitlines()
+    lines = parse(drawn(page), "a.pdf").text.splitlines()
     assert lines[0].replace(" ", "") == "areaof20m2"
     assert lines[1:] == ["bold by printing twice"]
 
@@ -190,7 +190,7 @@ def test_values_filled_into_a_form_are_read() -> None:
         sheet.drawString(100, 700, "Name:")
         sheet.acroForm.textfield(name="n", value="Ada Lovelace", x=150, y=692, width=200, height=20)
 
-    assert parse_pdf(drawn(page), "a.pdf").text.split() == ["Name:", "Ada", "Lovelace"]
+    assert parse(drawn(page), "a.pdf").text.split() == ["Name:", "Ada", "Lovelace"]
 
 
 def encrypted(user: str, owner: str) -> bytes:
@@ -203,16 +203,16 @@ def encrypted(user: str, owner: str) -> bytes:
 
 def test_an_encrypted_pdf_has_its_own_code() -> None:
     assert code_of(encrypted("unknown", "owner")) == "password"
-    assert parse_pdf(encrypted("", "owner"), "a.pdf").text == "secret sum"
+    assert parse(encrypted("", "owner"), "a.pdf").text == "secret sum"
 
 
 def test_a_pdf_without_its_end_is_truncated_or_repaired() -> None:
     data = drawn(line("first page"), line("second page"))
     assert code_of(data[:60]) == "truncated"
-    document = parse_pdf(data[: data.rindex(b"xref")], "a.pdf")
+    document = parse(data[: data.rindex(b"xref")], "a.pdf")
     assert document.text == "first page\n\nsecond page"
     assert "repaired" in document.flags
-    assert parse_pdf(data, "a.pdf").flags == ()
+    assert parse(data, "a.pdf").flags == ()
 
 
 def test_bytes_that_are_no_pdf_have_their_own_code() -> None:
@@ -233,7 +233,7 @@ def test_scans_and_blank_pages_have_different_codes() -> None:
 
     assert code_of(drawn(scan, scan)) == "image_only"
     assert code_of(drawn(blank)) == "empty"
-    document = parse_pdf(drawn(scan, line("some text")), "a.pdf")
+    document = parse(drawn(scan, line("some text")), "a.pdf")
     assert document.flags == ("no_text_pages",)
     assert [(part.page, part.start, part.end) for part in document.parts] == [(1, 0, 0), (2, 0, 9)]
 
@@ -244,7 +244,7 @@ def test_embedded_files_are_named_and_not_read() -> None:
     writer.add_metadata({"/Title": "A title"})
     buffer = io.BytesIO()
     writer.write(buffer)
-    document = parse_pdf(buffer.getvalue(), "a.pdf")
+    document = parse(buffer.getvalue(), "a.pdf")
     assert document.text == "visible"
     assert document.metadata["embedded_files"] == '["answers.xml"]'
     assert document.metadata["title"] == "A title"
@@ -258,12 +258,12 @@ def test_scripts_are_flagged_and_never_run() -> None:
     writer.root_object[NameObject("/OpenAction")] = action
     buffer = io.BytesIO()
     writer.write(buffer)
-    assert parse_pdf(buffer.getvalue(), "a.pdf").flags == ("active_content",)
+    assert parse(buffer.getvalue(), "a.pdf").flags == ("active_content",)
 
 
 def test_pages_beyond_the_limit_are_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cinnabar.extraction.ingest.pdf.MAX_PAGES", 2)
-    document = parse_pdf(drawn(line("one"), line("two"), line("three")), "a.pdf")
+    monkeypatch.setattr("cinnabar.extraction.ingest.pdf.reader.MAX_PAGES", 2)
+    document = parse(drawn(line("one"), line("two"), line("three")), "a.pdf")
     assert document.text == "one\n\ntwo"
     assert document.flags == ("truncated",)
     assert document.metadata["pages_seen"] == "3"
@@ -278,7 +278,7 @@ def test_a_flipped_byte_never_gives_an_unsound_document() -> None:
         for at in random.integers(0, len(data), 8):
             broken[at] = random.integers(0, 256)
         try:
-            document = parse_pdf(bytes(broken), "a.pdf")
+            document = parse(bytes(broken), "a.pdf")
         except DocumentError as error:
             assert error.code in CODES
             continue

@@ -5,7 +5,8 @@ import codecs
 import pytest
 
 from cinnabar.extraction.ingest import CODES, SUFFIXES, parse
-from cinnabar.extraction.ingest.text import html_to_text, known_charset
+from cinnabar.extraction.ingest.plain.charsets import known_charset
+from cinnabar.extraction.ingest.plain.html import html_to_text
 from cinnabar.schemas.errors import DocumentError
 
 TEXT = "Größe: 5 €\n漢字 und Ελληνικά"

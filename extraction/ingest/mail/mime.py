@@ -16,7 +16,7 @@ from email.message import Message
 from email.parser import BytesHeaderParser
 from email.policy import compat32
 
-from cinnabar.extraction.ingest.text import decode, known_charset
+from cinnabar.extraction.ingest.plain.charsets import decode, known_charset
 
 _MAX_DEPTH = 50
 MAX_PARTS = 2_000
@@ -28,9 +28,7 @@ _MAX_VALUE = 16_384
 _PARSER = BytesHeaderParser(policy=compat32)
 # Blanks before the colon are obsolete syntax (RFC 5322, 4.5) that the standard library does not know.
 _LOOSE = re.compile(rb"^([!-9;-~]{1,100})[ \t]+:", re.MULTILINE)
-_FIELDS = re.compile(
-    rb"(?:From [^\r\n]*(?:\r\n|\n|\r))?(?:(?:[!-9;-~]+[ \t]*:|[ \t])[^\r\n]*(?:\r\n|\n|\r|\Z))+"
-)
+_FIELDS = re.compile(rb"(?:From [^\r\n]*(?:\r\n|\n|\r))?(?:(?:[!-9;-~]+[ \t]*:|[ \t])[^\r\n]*(?:\r\n|\n|\r|\Z))+")
 # A line with a header after it looks like a delimiter; it helps if the mail names a wrong boundary.
 _PLAUSIBLE = re.compile(rb"(?mi)^--([^\s-][^\r\n]{0,200}?)[ \t]*\r?\nContent-[A-Za-z-]{1,40}:")
 _ENCODED = re.compile(r"=\?([^?\s]{1,80})\?([bqBQ])\?([^?]*)\?=")

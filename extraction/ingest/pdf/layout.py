@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.extraction.ingest.glyphs import OBLIQUE, PageWords, turned
+from cinnabar.extraction.ingest.pdf.glyphs import OBLIQUE, PageWords, turned
 
 _Floats = npt.NDArray[np.float64]
 

@@ -14,11 +14,11 @@ import orjson
 import pypdfium2 as pdfium2
 import pypdfium2.raw as pdfium
 
-from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.builder import DocumentBuilder, clean
-from cinnabar.extraction.ingest.glyphs import Frame, page_words
-from cinnabar.extraction.ingest.layout import linearise
-from cinnabar.extraction.ingest.pdf_facts import pdf_facts
+from cinnabar.extraction.ingest.pdf.facts import pdf_facts
+from cinnabar.extraction.ingest.pdf.glyphs import Frame, page_words
+from cinnabar.extraction.ingest.pdf.layout import linearise
+from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.schemas.errors import DocumentError
 
 MAX_PAGES = 5_000
@@ -31,23 +31,19 @@ _STARTXREF = re.compile(rb"startxref\s+(\d{1,12})")
 _METADATA = ("Title", "Author", "Subject", "Keywords", "Creator", "Producer", "CreationDate", "ModDate")
 
 
-def parse_pdf(data: bytes, path: str) -> Document:
-    """Parses a PDF into text, page by page, each word with its box.
+def add_pdf(reading: Reading, data: bytes) -> None:
+    """Appends a PDF page by page, each word with its box.
 
     Embedded files are named in the metadata and not read. Raises DocumentError with the codes not_pdf, truncated,
-    broken, password, image_only, empty.
+    broken, password, image_only, empty; the document stays valid.
     """
-    builder = DocumentBuilder()
-    pages = add_pages(builder, data)
-    builder.facts |= pdf_facts(builder.metadata, pages)
-    return builder.build(data, path, "application/pdf")
+    pages = _add_pages(reading.builder, data)
+    if reading.is_top:
+        reading.builder.facts |= pdf_facts(reading.builder.metadata, pages)
 
 
-def add_pages(builder: DocumentBuilder, data: bytes) -> int:
-    """Appends the pages of a PDF to a document, as parts of the open part, and returns the number of all its pages.
-
-    Raises DocumentError like `parse_pdf`; the document stays valid.
-    """
+def _add_pages(builder: DocumentBuilder, data: bytes) -> int:
+    """Appends the pages of a PDF, as parts of the open part, and returns the number of all its pages."""
     if b"%PDF-" not in data[:1024]:
         raise DocumentError("not_pdf", f"no %PDF- in the first {min(len(data), 1024)} bytes")
     mark = builder.part_count

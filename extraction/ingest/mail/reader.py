@@ -6,13 +6,13 @@ import re
 
 import orjson
 
-from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.builder import DocumentBuilder, clean
-from cinnabar.extraction.ingest.mail_facts import mail_facts
-from cinnabar.extraction.ingest.mime import MAX_PARTS, Entity, split, walk_flags
-from cinnabar.extraction.ingest.pdf import add_pages
-from cinnabar.extraction.ingest.text import decode, html_to_text, tidy
-from cinnabar.schemas.errors import DocumentError
+from cinnabar.extraction.ingest.contents import add_content
+from cinnabar.extraction.ingest.mail.facts import mail_facts
+from cinnabar.extraction.ingest.mail.mime import MAX_PARTS, Entity, split, walk_flags
+from cinnabar.extraction.ingest.plain.charsets import decode
+from cinnabar.extraction.ingest.plain.html import html_to_text, tidy
+from cinnabar.extraction.ingest.reading import Reading
 
 # First the headers that a mail program shows, then those that tell the mail's identity and origin.
 _HEADERS = (
@@ -42,36 +42,33 @@ _COMPARED = 200_000
 _TOKEN = re.compile(r"\w{2,}")
 
 
-def parse_mail(data: bytes, path: str, attached_pdfs: bool = True) -> Document:
-    """Parses a mail into text, headers first.
+def add_mail(reading: Reading, data: bytes) -> None:
+    """Appends a mail, headers first.
 
     The body is the plain text if there is one, else the visible text of the HTML; if the two differ strongly, the
-    document is flagged `conflict`. Attachments follow as parts, with their text if they have any; PDFs only with
-    `attached_pdfs`, else the document is flagged `attachment_skipped`. Raises DocumentError("empty") if the mail has no
-    word.
+    document is flagged `conflict`. Attachments follow as parts, with their content if its format is known.
     """
     root = split(data)
-    builder = DocumentBuilder()
     names: list[str] = []
-    printed = _message(builder, root, names, attached_pdfs)
-    builder.facts |= mail_facts(root, printed)
+    printed = _message(reading, root, names)
+    builder = reading.builder
     builder.flags |= walk_flags(root)
+    if not reading.is_top:
+        return
+    builder.facts |= mail_facts(root, printed)
     for header in ("Message-ID", "Subject", "From", "Date"):
         for value in root.values(header)[:1]:
             builder.metadata[header.lower()] = value[:1000]
     if names:
         builder.metadata["attachments"] = orjson.dumps([_encodable(name) for name in names]).decode()
-    document = builder.build(data, path, "message/rfc822")
-    if not len(document.words):
-        raise DocumentError("empty", f"a mail of {len(data)} bytes without a word")
-    return document
 
 
-def _message(builder: DocumentBuilder, root: Entity, names: list[str], pdfs: bool) -> _Headers:
+def _message(reading: Reading, root: Entity, names: list[str]) -> _Headers:
     """Adds the headers and content of a mail by a loop, and returns the printed headers of the top message.
 
     None on the stack closes a nested mail.
     """
+    builder = reading.builder
     stack: list[Entity | None] = []
     printed = _headers(builder, root)
     _content(builder, root, stack)
@@ -96,7 +93,7 @@ def _message(builder: DocumentBuilder, root: Entity, names: list[str], pdfs: boo
         elif entity.media_type.startswith("multipart/"):
             _content(builder, entity, stack)
         else:
-            _leaf(builder, entity, names, pdfs)
+            _leaf(reading, entity, names)
     return printed
 
 
@@ -180,8 +177,9 @@ def _headers(builder: DocumentBuilder, entity: Entity) -> _Headers:
     return printed
 
 
-def _leaf(builder: DocumentBuilder, entity: Entity, names: list[str], pdfs: bool) -> None:
-    """Adds a part without children: a body, or an attachment with its text if it has any."""
+def _leaf(reading: Reading, entity: Entity, names: list[str]) -> None:
+    """Adds a part without children: a body, or an attachment with its content if its format is known."""
+    builder = reading.builder
     media_type, name = entity.media_type, entity.name
     body = _is_body(entity) and media_type in ("text/plain", "text/html", "text/enriched")
     if not body and (name or entity.attached):
@@ -190,34 +188,18 @@ def _leaf(builder: DocumentBuilder, entity: Entity, names: list[str], pdfs: bool
         # The content lies elsewhere and is not fetched.
         builder.flags.add("active_content")
     builder.open("body" if body else "attachment", name, media_type=media_type)
-    lower = name.lower()
-    if media_type == "application/pdf" or lower.endswith(".pdf"):
-        if pdfs:
-            _pdf(builder, entity.content())
-        else:
-            builder.flags.add("attachment_skipped")
-    elif media_type == "text/html" or lower.endswith((".html", ".htm")):
+    if media_type == "text/html" and not entity.attached:
         text, cut = html_to_text(entity.text())
         if cut:
             builder.flags.add("truncated")
         builder.write(text)
-    elif media_type.startswith(_TEXTUAL) or lower.endswith((".txt", ".csv", ".md", ".eml")):
+    elif body or media_type.startswith(_TEXTUAL):
+        # The headers of the part name its charset.
         text = entity.text()
         builder.write(tidy(text) if body else text.strip("\r\n"))
+    else:
+        add_content(reading, entity.content(), name, media_type)
     builder.close()
-
-
-def _pdf(builder: DocumentBuilder, data: bytes) -> None:
-    """Adds an attached PDF's pages. An unreadable PDF leaves an empty part and a flag, and the mail stays."""
-    try:
-        add_pages(builder, data)
-    except DocumentError as error:
-        builder.flags.add(f"attachment_{error.code}")
-    except MemoryError:
-        builder.flags.add("attachment_memory")
-    # No error of a hostile attachment may lose the mail.
-    except Exception:
-        builder.flags.add("attachment_parser_error")
 
 
 def _encodable(name: str) -> str:

@@ -133,9 +133,7 @@ def page_words(text_page: Any, frame: Frame, limit: int) -> PageWords:
     ends = np.append(starts[1:], len(code))
     return PageWords(
         text=[letters[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)],
-        box=np.concatenate(
-            [np.minimum.reduceat(box[:, :2], starts), np.maximum.reduceat(box[:, 2:], starts)], axis=1
-        ),
+        box=np.concatenate([np.minimum.reduceat(box[:, :2], starts), np.maximum.reduceat(box[:, 2:], starts)], axis=1),
         turn=turn[starts],
         rtl=np.logical_or.reduceat(rtl, starts),
         vertical=bool(len(code) > 8 and stacked * 2 > len(code)),

@@ -8,8 +8,8 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 
 from cinnabar.extraction.documents import Fact
-from cinnabar.extraction.ingest.addresses import Address, addresses
-from cinnabar.extraction.ingest.mime import Entity
+from cinnabar.extraction.ingest.mail.addresses import Address, addresses
+from cinnabar.extraction.ingest.mail.mime import Entity
 from cinnabar.extraction.moments import moment
 
 # Characters of a date, and of a header with ids, that are read.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from cinnabar.extraction.ingest.mime import decode_header
+from cinnabar.extraction.ingest.mail.mime import decode_header
 
 # Bytes of a header's value that are read; some mails have thousands of recipients.
 _MAX_VALUE = 1 << 18

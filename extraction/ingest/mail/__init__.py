@@ -1,0 +1,1 @@
+"""Mails: headers, bodies and attachments, and the facts of their headers."""

@@ -1,0 +1,1 @@
+"""PDFs: pages with words and boxes in reading order, and what the file says of itself."""

@@ -1,0 +1,1 @@
+"""Plain text and HTML, and the charsets of both."""

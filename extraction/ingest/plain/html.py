@@ -1,0 +1,79 @@
+"""HTML: its visible text, with tables in rows."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+from inscriptis import Inscriptis
+from inscriptis.css_profiles import STRICT_CSS_PROFILE
+from inscriptis.model.config import ParserConfig
+from lxml import etree  # type: ignore[import-untyped]
+from lxml import html as lxml_html
+
+from cinnabar.extraction.ingest.plain.charsets import decode, known_charset
+from cinnabar.extraction.ingest.reading import Reading
+
+_MAX_HTML = 4_000_000
+_META = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
+_XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]{0,300}\?>")
+_TAG = re.compile(r"<(/?)([A-Za-z!?][A-Za-z0-9]*)?[^<>]*>?")
+_HTML_CONFIG = ParserConfig(css=STRICT_CSS_PROFILE, display_images=False, display_links=False)
+
+
+def add_html(reading: Reading, data: bytes) -> None:
+    """Appends the visible text of an HTML file."""
+    named = _META.search(data[:4096])
+    text, guessed = decode(data, known_charset(named[1].decode("ascii")) if named else None)
+    text, cut = html_to_text(text)
+    reading.builder.flags |= {flag for flag, holds in (("charset_guess", guessed), ("truncated", cut)) if holds}
+    reading.add("body", text, media_type="text/html")
+
+
+def html_to_text(markup: str) -> tuple[str, bool]:
+    """Returns the visible text of an HTML page with its tables kept in rows, and true if it was cut.
+
+    It fetches nothing that the page names. Pages nested too deep for the renderer lose their layout and keep their
+    words.
+    """
+    cut = len(markup) > _MAX_HTML
+    markup = _XML_DECLARATION.sub("", markup[:_MAX_HTML]).replace("\x00", "\ufffd")
+    if not markup.strip():
+        return "", cut
+    try:
+        # no_network is lxml's default; it is explicit because it must stay so.
+        parser = lxml_html.HTMLParser(no_network=True, remove_comments=True, remove_pis=True, encoding="utf-8")
+        tree = lxml_html.fromstring(markup.encode("utf-8", "replace"), parser=parser)
+        deep = any("depth" in entry.message for entry in parser.error_log)
+        text = "" if deep else str(Inscriptis(tree, _HTML_CONFIG).get_text())
+    except (etree.LxmlError, ValueError, RecursionError, AttributeError, KeyError, IndexError):
+        text = ""
+        deep = True
+    if deep:
+        text = _without_tags(markup)
+    return tidy(text), cut
+
+
+def _without_tags(markup: str) -> str:
+    """Returns the text between the tags, in linear time, without scripts and style sheets."""
+    pieces: list[str] = []
+    hidden = ""
+    position = 0
+    for match in _TAG.finditer(markup):
+        if not hidden:
+            pieces.append(markup[position : match.start()])
+        name = (match[2] or "").lower()
+        if hidden:
+            hidden = "" if match[1] and name == hidden else hidden
+        elif not match[1] and name in ("script", "style"):
+            hidden = name
+        position = match.end()
+    pieces.append("" if hidden else markup[position:])
+    return unescape(" ".join(piece for piece in pieces if piece.strip()))
+
+
+def tidy(text: str) -> str:
+    """Returns `text` without blanks at line ends, with at most eight blanks in a row and at most one blank line."""
+    text = re.sub(r"[^\S\n]+\n", "\n", text.replace("\xa0", " ") + "\n")
+    text = re.sub(r" {9,}", " " * 8, text)
+    return re.sub(r"\n{3,}", "\n\n", text).strip("\n")

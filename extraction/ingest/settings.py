@@ -1,0 +1,47 @@
+"""What a run lets the parsers do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+OcrChoice = Literal["auto", "always", "never"]
+
+
+@dataclass(frozen=True, slots=True)
+class ParserSettings:
+    """What a run lets the parsers do.
+
+    passwords: tried on encrypted files. ocr: pictures and pages without text (`auto`), all pages (`always`) or none are
+    read from their image. hidden: text that no reader sees is read too. careful: contents of other kinds within a file
+    stay closed, for a file that ended its parser.
+
+    Raises ValueError for an unknown `ocr`.
+    """
+
+    # Never printed: a representation lands in logs.
+    passwords: tuple[str, ...] = ()
+    ocr: OcrChoice = "auto"
+    hidden: bool = False
+    careful: bool = False
+
+    def __post_init__(self) -> None:
+        if self.ocr not in get_args(OcrChoice):
+            raise ValueError(f"ocr: expected one of {', '.join(get_args(OcrChoice))}, got {self.ocr!r}")
+
+    def __repr__(self) -> str:
+        told = {**asdict(self), "passwords": f"{len(self.passwords)} given"}
+        return f"ParserSettings({', '.join(f'{name}={value!r}' for name, value in told.items())})"
+
+    def sent(self) -> dict[str, Any]:
+        """Returns the settings for a parser process, which reads them from its standard input."""
+        return asdict(self)
+
+    @classmethod
+    def received(cls, said: Mapping[str, Any]) -> ParserSettings:
+        """Returns the settings that `sent` made."""
+        return cls(**{**said, "passwords": tuple(said["passwords"])})
+
+
+DEFAULT = ParserSettings()
