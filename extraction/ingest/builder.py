@@ -85,7 +85,7 @@ class DocumentBuilder:
         self._places: list[int] = []
         self._labels: list[str] = []
         self._pictures: list[Picture] = []
-        self._pictured = 0
+        self.pictured = 0
 
     @property
     def full(self) -> bool:
@@ -118,10 +118,10 @@ class DocumentBuilder:
 
         picture: an encoded image; scale: its pixels to a point of the part's width and height.
         """
-        if self._pictured + len(picture) > MAX_PICTURES:
+        if self.pictured + len(picture) > MAX_PICTURES:
             self.flags.add("truncated")
             return
-        self._pictured += len(picture)
+        self.pictured += len(picture)
         self._pictures.append(Picture(self._open[-1], picture, scale))
 
     def forget_parts(self, count: int) -> None:

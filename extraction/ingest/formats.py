@@ -44,6 +44,13 @@ INPUT_FORMATS: tuple[Format, ...] = (
     Format("TSV", "text/tab-separated-values", (".tsv",), "plain.text:add_text"),
     Format("calendar", "text/calendar", (".ics",), "plain.text:add_text"),
     Format("HTML", "text/html", (".html", ".htm"), "plain.html:add_html", ("application/xhtml+xml",)),
+    Format("PNG", "image/png", (".png",), "ocr.image_file:add_image"),
+    Format("JPEG", "image/jpeg", (".jpg", ".jpeg"), "ocr.image_file:add_image", ("image/jpg", "image/pjpeg")),
+    Format("GIF", "image/gif", (".gif",), "ocr.image_file:add_image"),
+    Format("BMP", "image/bmp", (".bmp",), "ocr.image_file:add_image", ("image/x-ms-bmp",)),
+    Format("WebP", "image/webp", (".webp",), "ocr.image_file:add_image"),
+    Format("TIFF", "image/tiff", (".tif", ".tiff"), "ocr.image_file:add_image"),
+    Format("HEIC", "image/heic", (".heic", ".heif"), "ocr.image_file:add_image", ("image/heif",)),
 )
 
 #: The format of each suffix; a later one of the list wins no suffix of an earlier one.
@@ -53,11 +60,11 @@ _NAMED = {one.name: one for one in INPUT_FORMATS}
 
 # Content with such a prefix is not text, whatever its name.
 _MAGIC: tuple[tuple[bytes, str], ...] = (
-    (b"\x89PNG\r\n", "a PNG image"),
-    (b"\xff\xd8\xff", "a JPEG image"),
-    (b"GIF8", "a GIF image"),
-    (b"II*\x00", "a TIFF image"),
-    (b"MM\x00*", "a TIFF image"),
+    (b"\x89PNG\r\n", "PNG"),
+    (b"\xff\xd8\xff", "JPEG"),
+    (b"GIF8", "GIF"),
+    (b"II*\x00", "TIFF"),
+    (b"MM\x00*", "TIFF"),
     (b"\x1f\x8b", "a gzip archive"),
     (b"Rar!", "a RAR archive"),
     (b"7z\xbc\xaf", "a 7z archive"),
@@ -66,6 +73,12 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x7fELF", "a program"),
     (b"%!PS", "PostScript"),
     (b"{\\rtf", "RTF"),
+)
+# A RIFF file and an ISO file have a size first.
+_LATER_MAGIC = (
+    (re.compile(rb"RIFF.{4}WEBP", re.DOTALL), "WebP"),
+    (re.compile(rb".{4}ftyp(?:hei[cxms]|hev[cxms]|mif1|msf1)", re.DOTALL), "HEIC"),
+    (re.compile(rb"BM.{4}\x00{4}.{4}[\x0c\x28\x34\x38\x40\x6c\x7c]\x00{3}", re.DOTALL), "BMP"),
 )
 _MAIL = re.compile(
     rb"\A(?:From \S[^\n]{0,200}\n)?(?:Return-Path|Received|Delivered-To|From|To|Subject|Date|Message-ID"
@@ -108,7 +121,8 @@ def _by_magic(data: bytes) -> str | None:
     """Returns the name of a format, or in words what else the content is; None if its first bytes tell nothing."""
     if data.startswith(b"PK\x03\x04"):
         return _zipped(data)
-    return next((kind for magic, kind in _MAGIC if data.startswith(magic)), None)
+    found = next((kind for magic, kind in _MAGIC if data.startswith(magic)), None)
+    return found or next((kind for pattern, kind in _LATER_MAGIC if pattern.match(data)), None)
 
 
 #: Tells the format of a ZIP file by the names in it.

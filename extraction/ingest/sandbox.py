@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 import os
-import queue
-import select
-import subprocess
 import sys
-import threading
-import time
 from collections import deque
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from types import TracebackType
-from typing import IO, TypeVar
+from typing import TypeVar
 
 import orjson
 
 from cinnabar.extraction.documents import Document, Fact
 from cinnabar.extraction.ingest.dispatch import PARSE
 from cinnabar.extraction.ingest.message import Message, Sent
+from cinnabar.extraction.ingest.ocr.page_store import PageStore
+from cinnabar.extraction.ingest.ocr.pool import OcrPool
+from cinnabar.extraction.ingest.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
 from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
-from cinnabar.extraction.ingest.wire import HEADER, MAGIC, BadFrame, lengths, unpack
+from cinnabar.extraction.ingest.wire import HEADER, BadFrame, lengths, unpack
 from cinnabar.extraction.moments import moment
-from cinnabar.schemas.errors import DocumentError, RunError
+from cinnabar.schemas.errors import DocumentError
 
 MAX_FILE = 200 << 20
 # Documents for each worker that are in progress or wait for their turn.
 LOOK_AHEAD = 4
-_START_LIMIT = 60.0
-# Times that a worker is started before the run fails.
-_STARTS = 5
 
 # After these outcomes a worker is dead or not trusted with another document.
 # Files of these suffixes hold no others.
@@ -47,102 +42,31 @@ _Content = Path | Message | Sent
 _SomeContent = TypeVar("_SomeContent", bound=_Content)
 
 
-class _Died(Exception):
-    """The worker ended, or wrote something that is not a frame."""
-
-
-class _TimedOut(Exception):
-    """The worker did not answer in time."""
-
-
-class _Worker:
+class _Parser(WorkerProcess):
     """One process that parses one file at a time."""
 
     def __init__(self, command: list[str], settings: ParserSettings, time_limit: float) -> None:
-        self.time_limit = time_limit
-        # A thread pool of the linear algebra library would take the address space that the parsers need.
-        env = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-        pipe, null = subprocess.PIPE, subprocess.DEVNULL
-        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=null, bufsize=0, env=env)
-        stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None and stdout is not None
-        self._stdin: IO[bytes] = stdin
-        self._stdout: IO[bytes] = stdout
-        self._poll = select.poll()
-        self._poll.register(stdout, select.POLLIN)
-        self.served = 0
-        try:
-            self._send(orjson.dumps(settings.sent()) + b"\n")
-            greeting = self._read(len(MAGIC), time.monotonic() + _START_LIMIT)
-        except (_Died, _TimedOut) as error:
-            self.stop()
-            advice = f"try `{' '.join(command)}`"
-            raise RunError(f"the parser process does not start: {error or 'no answer'}; {advice}") from error
-        if greeting != MAGIC:
-            self.stop()
-            raise RunError(f"the parser process began with {greeting!r}, expected {MAGIC!r}")
+        super().__init__(command, orjson.dumps(settings.sent()) + b"\n", time_limit, "parser")
 
     def ask(self, path: PurePath, data: bytes | None) -> _Outcome:
         """Returns the document in the file at `path`, or in `data` under that name.
 
-        Raises _Died or _TimedOut; the worker cannot be used afterwards.
+        Raises WorkerDied or WorkerTimedOut; the worker cannot be used afterwards.
         """
         # The path goes as hex: it may hold any bytes, and must stay on one line.
         asked: dict[str, str | int] = {"path": os.fsencode(path).hex()}
         if data is not None:
             asked["size"] = len(data)
-        for piece in (orjson.dumps(asked) + b"\n", data or b""):
-            self._send(piece)
-        deadline = time.monotonic() + self.time_limit
+        self.send(orjson.dumps(asked) + b"\n", data or b"")
+        deadline = self.deadline()
         try:
-            sizes = lengths(self._read(HEADER.size, deadline))
-            sections = [self._read(size, deadline) for size in sizes]
+            sizes = lengths(self.receive(HEADER.size, deadline))
+            sections = [self.receive(size, deadline) for size in sizes]
             found = unpack(str(path), *sections)
         except BadFrame as error:
-            raise _Died(f"the worker's answer is malformed: {error}") from error
+            raise WorkerDied(f"the worker's answer is malformed: {error}") from error
         self.served += 1
         return found
-
-    def stop(self) -> None:
-        """Ends the process at once."""
-        self._process.kill()
-        self._process.wait()
-        self._stdin.close()
-        self._stdout.close()
-
-    def interrupt(self) -> None:
-        """Ends the process from another thread; the thread that uses the worker sees it die and calls `stop`."""
-        self._process.kill()
-
-    def _send(self, piece: bytes) -> None:
-        view = memoryview(piece)
-        try:
-            while view:
-                view = view[self._stdin.write(view) :]
-        except (BrokenPipeError, OSError) as error:
-            raise _Died(self._fate()) from error
-
-    def _read(self, count: int, deadline: float) -> bytes:
-        # The buffer grows with the received bytes, so that a false length allocates nothing.
-        pieces: list[bytes] = []
-        descriptor = self._stdout.fileno()
-        while count:
-            left = deadline - time.monotonic()
-            if not self._poll.poll(max(left, 0.0) * 1000):
-                raise _TimedOut
-            piece = os.read(descriptor, min(count, 1 << 20))
-            if not piece:
-                raise _Died(self._fate())
-            pieces.append(piece)
-            count -= len(piece)
-        return b"".join(pieces)
-
-    def _fate(self) -> str:
-        try:
-            status = self._process.wait(timeout=1.0)
-        except subprocess.TimeoutExpired:
-            return "it closed its pipe"
-        return f"ended by signal {-status}" if status < 0 else f"ended with status {status}"
 
 
 def name_of(item: _Content) -> PurePath:
@@ -179,7 +103,8 @@ class ParserPool:
     workers: processes. time_limit: seconds of wall clock for a document, enforced from outside by a kill. memory_limit:
     bytes of address space of a worker. restart_after: documents after which a worker is replaced. max_bytes: the
     largest file that is read. max_tokens: documents of more words are refused, None refuses none. parser:
-    `module:function` that a worker imports, a `worker.Parser`. The second try of a file is a careful one.
+    `module:function` that a worker imports, a `worker.Parser`. The second try of a file is a careful one. pages: keeps
+    the pages that OCR read. As many processes more read pictures, after the first one came.
 
     A context manager: its exit ends the workers, also those in the middle of a document.
     """
@@ -195,6 +120,7 @@ class ParserPool:
         max_tokens: int | None = None,
         settings: ParserSettings = DEFAULT,
         parser: str = PARSE,
+        pages: PageStore | None = None,
     ) -> None:
         if workers < 1 or time_limit <= 0 or memory_limit < 1 << 28 or restart_after < 1:
             raise ValueError(
@@ -208,13 +134,8 @@ class ParserPool:
         limits = [str(time_limit), str(memory_limit), str(max_bytes), str(max_tokens or 0)]
         self._command = [sys.executable, "-P", "-m", module, parser, *limits]
         self._settings, self._careful = settings, replace(settings, careful=True)
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="parser")
-        self._idle: queue.SimpleQueue[_Worker | None] = queue.SimpleQueue()
-        for _ in range(workers):
-            self._idle.put(None)
-        self._alive: set[_Worker] = set()
-        self._lock = threading.Lock()
-        self._closed = False
+        self._pool = WorkerPool[_Parser](workers, "parser")
+        self._ocr = OcrPool(workers, settings, pages)
 
     def __enter__(self) -> ParserPool:
         return self
@@ -226,13 +147,9 @@ class ParserPool:
 
     def close(self) -> None:
         """Ends all workers; outstanding requests get no answer."""
-        with self._lock:
-            self._closed = True
-            for worker in self._alive:
-                worker.interrupt()
-        self._threads.shutdown(wait=True, cancel_futures=True)
-        for worker in list(self._alive):
-            self._end(worker)
+        # A parser's thread waits for the pages of its document.
+        self._ocr.close()
+        self._pool.close()
 
     def parse_many(self, items: Iterable[_SomeContent]) -> Iterator[tuple[_SomeContent, _Outcome]]:
         """Yields one outcome for each file and mail, in their order.
@@ -256,10 +173,12 @@ class ParserPool:
 
     def submit(self, item: _Content) -> Future[_Outcome]:
         """Begins to parse a file or mail as soon as a worker is free."""
-        return self._threads.submit(self._parse, item)
+        return self._pool.submit(self._parse, item)
 
     def _parse(self, item: _Content) -> _Outcome:
         found = self._parsed(item)
+        if isinstance(found, Document):
+            found = self._ocr.filled(found)
         if isinstance(found, Document):
             return replace(found, facts={**found.facts, **file_facts(item, found.size)})
         return found
@@ -273,53 +192,36 @@ class ParserPool:
                 data = item.read()
         except DocumentError as problem:
             return problem
-        worker = self._idle.get()
+        worker = self._pool.take()
         try:
-            worker = worker or self._start(self._settings)
+            worker = worker or self._pool.start(self._made(self._settings))
             found = self._ask(worker, path, data)
             if isinstance(found, Document) or found.code not in _FATAL:
                 if worker.served >= self._restart_after:
-                    self._end(worker)
+                    self._pool.end(worker)
                     worker = None
                 return found
-            self._end(worker)
+            self._pool.end(worker)
             worker = None
             # An earlier document may have damaged the worker, so a fresh one tries again. After a timeout too, because
             # a file within the file may cause it; a PDF by itself is slow each time.
             if found.code != "worker_died" and path.suffix.lower() in (".pdf", *_PLAIN):
                 return found
-            careful = self._start(self._careful)
+            careful = self._pool.start(self._made(self._careful))
             again = self._ask(careful, path, data)
-            self._end(careful)
+            self._pool.end(careful)
             return again
         finally:
-            self._idle.put(worker)
+            self._pool.give(worker)
+
+    def _made(self, settings: ParserSettings) -> Callable[[], _Parser]:
+        return lambda: _Parser(self._command, settings, self.time_limit)
 
     @staticmethod
-    def _ask(worker: _Worker, path: PurePath, data: bytes | None) -> _Outcome:
+    def _ask(worker: _Parser, path: PurePath, data: bytes | None) -> _Outcome:
         try:
             return worker.ask(path, data)
-        except _TimedOut:
+        except WorkerTimedOut:
             return DocumentError("timeout", f"no answer within {worker.time_limit:g} s")
-        except _Died as error:
+        except WorkerDied as error:
             return DocumentError("worker_died", str(error))
-
-    def _start(self, settings: ParserSettings) -> _Worker:
-        with self._lock:
-            if self._closed:
-                raise RuntimeError("the parser pool is closed; use it inside its `with` block")
-            worker = self._started(settings)
-            self._alive.add(worker)
-            return worker
-
-    def _started(self, settings: ParserSettings) -> _Worker:
-        # A worker may fail to start for a passing reason, such as a shortage of memory, so the next may succeed.
-        for _ in range(_STARTS - 1):
-            with suppress(RunError):
-                return _Worker(self._command, settings, self.time_limit)
-        return _Worker(self._command, settings, self.time_limit)
-
-    def _end(self, worker: _Worker) -> None:
-        with self._lock:
-            self._alive.discard(worker)
-        worker.stop()

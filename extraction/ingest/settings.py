@@ -14,8 +14,9 @@ class ParserSettings:
     """What a run lets the parsers do.
 
     passwords: tried on encrypted files. ocr: pictures and pages without text (`auto`), all pages (`always`) or none are
-    read from their image. hidden: text that no reader sees is read too. careful: contents of other kinds within a file
-    stay closed, for a file that ended its parser.
+    read from their image. ocr_engine: `rapidocr`, or `tesseract` with languages after a colon. hidden: text that no
+    reader sees is read too. careful: contents of other kinds within a file stay closed, for a file that ended its
+    parser.
 
     Raises ValueError for an unknown `ocr`.
     """
@@ -23,6 +24,7 @@ class ParserSettings:
     # Never printed: a representation lands in logs.
     passwords: tuple[str, ...] = ()
     ocr: OcrChoice = "auto"
+    ocr_engine: str = "rapidocr"
     hidden: bool = False
     careful: bool = False
 

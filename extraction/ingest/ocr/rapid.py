@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,9 +29,9 @@ _LEAST = 0.05
 
 
 class RapidReader:
-    """Reads pictures; one thread works."""
+    """Reads pictures; one thread works. Its networks read all their languages at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, _languages: str = "") -> None:
         cv2.setNumThreads(1)
         self._detect = LineDetector(_session("det"))
         self._recognise = StripRecogniser(_session("rec"))
@@ -51,7 +52,8 @@ class RapidReader:
 
     def _words(self, pixels: Pixels, lines: Sequence[TextLine]) -> list[list[StripWord]]:
         readable = [line.length / line.height * HEIGHT <= MAX_LENGTH for line in lines]
-        found = iter(self._recognise([strip(pixels, line, HEIGHT) for line, fits in zip(lines, readable, strict=True) if fits]))
+        strips = [strip(pixels, line, HEIGHT) for line, fits in zip(lines, readable, strict=True) if fits]
+        found = iter(self._recognise(strips))
         return [next(found) if fits else [] for fits in readable]
 
     def _on_its_head(self, pixels: Pixels, lines: Sequence[TextLine], angle: float) -> bool:
@@ -83,7 +85,7 @@ def _mean(lines: Sequence[Sequence[StripWord]]) -> float:
     """Returns the mean probability of a letter, 0 without one."""
     words = [word for line in lines for word in line]
     total = sum(len(word.text) for word in words)
-    return sum(len(word.text) * word.sure ** (1 / len(word.text)) for word in words) / max(total, 1)
+    return sum(len(word.text) * math.pow(word.sure, 1 / len(word.text)) for word in words) / max(total, 1)
 
 
 def _page(

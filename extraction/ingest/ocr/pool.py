@@ -1,0 +1,179 @@
+"""Reads the pictures of documents in processes of their own; a picture that fails leaves its page empty."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import replace
+
+import orjson
+
+from cinnabar.extraction.documents import Document, Fact, Picture
+from cinnabar.extraction.ingest.language import language_of
+from cinnabar.extraction.ingest.ocr.engines import OcrEngine
+from cinnabar.extraction.ingest.ocr.merging import merged
+from cinnabar.extraction.ingest.ocr.page_store import PageStore
+from cinnabar.extraction.ingest.ocr.page_text import PageText, unpacked
+from cinnabar.extraction.ingest.ocr.worker import ANSWER, TEXT
+from cinnabar.extraction.ingest.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
+from cinnabar.extraction.ingest.settings import ParserSettings
+from cinnabar.schemas.errors import DocumentError
+from cinnabar.schemas.facts import LANGUAGE
+
+#: Seconds of wall clock for a picture; a dense page takes 2 s of one core, and a busy machine some times that.
+PAGE_SECONDS = 90.0
+#: Bytes of address space of a process; a page of 4,800 x 3,400 pixels needs 1.3 GiB of it.
+MEMORY = 2 << 30
+#: Pictures of a document that are read.
+MAX_READ = 1_000
+# An answer has at most so many bytes, and a process reads so many pictures before it is replaced.
+_MAX_ANSWER, _RESTART_AFTER = 32 << 20, 500
+
+
+class _Reader(WorkerProcess):
+    """One process that reads one picture at a time."""
+
+    def __init__(self, command: list[str], languages: str, time_limit: float) -> None:
+        super().__init__(command, orjson.dumps(languages) + b"\n", time_limit, "OCR")
+
+    def ask(self, picture: bytes) -> PageText | None:
+        """Returns the words of a picture, None if it cannot be read.
+
+        Raises WorkerDied or WorkerTimedOut; the process cannot be used afterwards.
+        """
+        self.send(b"%d\n" % len(picture), picture)
+        deadline = self.deadline()
+        kind, size = ANSWER.unpack(self.receive(ANSWER.size, deadline))
+        if size > _MAX_ANSWER:
+            raise WorkerDied(f"an answer of {size} bytes, at most {_MAX_ANSWER} are allowed")
+        answer = self.receive(size, deadline)
+        self.served += 1
+        if kind != TEXT:
+            return None
+        try:
+            return unpacked(answer)
+        except ValueError as error:
+            raise WorkerDied(f"the answer is malformed: {error}") from error
+
+
+class OcrPool:
+    """Fills documents with the words of their pictures, as the settings say.
+
+    workers: processes; the first one starts when the first picture comes. pages: keeps what was read. reader:
+    `module:class` that a process imports instead of the engine's, a `worker.PictureReader`.
+    """
+
+    def __init__(
+        self,
+        workers: int,
+        settings: ParserSettings,
+        pages: PageStore | None = None,
+        *,
+        time_limit: float = PAGE_SECONDS,
+        memory_limit: int = MEMORY,
+        reader: str | None = None,
+    ) -> None:
+        self._choice, self._engine, self._pages = settings.ocr, OcrEngine.said(settings.ocr_engine), pages
+        self._time_limit, self._reader = time_limit, reader
+        limits = [str(time_limit), str(memory_limit)]
+        module = "cinnabar.extraction.ingest.ocr.worker"
+        self._command = [sys.executable, "-P", "-m", module, reader or self._engine.dotted, *limits]
+        self._pool = WorkerPool[_Reader](workers, "OCR")
+
+    def close(self) -> None:
+        """Ends all processes; pages in progress stay empty."""
+        self._pool.close()
+
+    def filled(self, document: Document) -> Document | DocumentError:
+        """Returns the document with the words of its pictures, or the error `image_only` if it has no word at all."""
+        if not document.pictures:
+            return document
+        missing = self._missing()
+        read = [] if missing else self._read(document)
+        failed = any(page is None for _, page in read)
+        found = merged(document, [(picture, page) for picture, page in read if page is not None])
+        flags = set(found.flags)
+        if failed:
+            flags.add("ocr_failed")
+        if any(page is not None and page.damaged for _, page in read):
+            flags.add("repaired")
+        if len(document.pictures) > len(read) and not missing:
+            flags.add("truncated")
+        if not len(found.words):
+            return DocumentError("image_only", missing or self._why_empty(read))
+        if failed or missing:
+            flags.add("no_text_pages")
+        elif all(part.start < part.end for part in found.parts if part.kind == "page"):
+            flags.discard("no_text_pages")
+        return replace(found, flags=tuple(sorted(flags)), facts=_with_language(found))
+
+    def _missing(self) -> str:
+        """Returns why no picture is read, "" if OCR works."""
+        if self._choice == "never":
+            return "there are images and no text; --ocr auto reads them"
+        if self._reader is None and (needed := self._engine.missing()):
+            return f"there are images and no text; {needed}"
+        return ""
+
+    @staticmethod
+    def _why_empty(read: list[tuple[Picture, PageText | None]]) -> str:
+        failed = sum(page is None for _, page in read)
+        if failed:
+            return f"OCR failed on {failed} of {len(read)} images and found no text in the others"
+        return "OCR found no text in the images"
+
+    def _read(self, document: Document) -> list[tuple[Picture, PageText | None]]:
+        """Returns the first pictures of a document with their words; None for one that could not be read."""
+        pictures = document.pictures[:MAX_READ]
+        # A picture that occurs often, such as a logo, is read once.
+        coming: dict[bytes, Future[PageText | None]] = {}
+        for picture in pictures:
+            key = hashlib.sha256(picture.data).digest()
+            if key not in coming:
+                coming[key] = self._pool.submit(self._page, document.digest, picture.data)
+        return [(one, coming[hashlib.sha256(one.data).digest()].result()) for one in pictures]
+
+    def _page(self, document: str, picture: bytes) -> PageText | None:
+        """Returns the words of a picture, from the store or a process."""
+        engine = self._reader or self._engine.fingerprint()
+        if self._pages is not None and (known := self._pages.get(document, picture, engine)) is not None:
+            return known
+        found = self._asked(picture)
+        if self._pages is not None and found is not None:
+            self._pages.put(document, picture, engine, found)
+        return found
+
+    def _asked(self, picture: bytes) -> PageText | None:
+        worker = self._pool.take()
+        try:
+            worker = worker or self._pool.start(self._made())
+            try:
+                found = worker.ask(picture)
+            except (WorkerDied, WorkerTimedOut):
+                self._pool.end(worker)
+                worker = None
+                return None
+            if worker.served >= _RESTART_AFTER:
+                self._pool.end(worker)
+                worker = None
+            return found
+        finally:
+            self._pool.give(worker)
+
+    def _made(self) -> Callable[[], _Reader]:
+        languages = self._engine.chosen_languages()
+        return lambda: _Reader(self._command, languages, self._time_limit)
+
+
+def _with_language(document: Document) -> dict[str, Fact]:
+    """Returns the facts of a document, with the language of its text if the parser saw too little of it."""
+    facts = dict(document.facts)
+    if LANGUAGE not in facts:
+        # The classifier must not lose a document that was read.
+        with suppress(Exception):
+            if language := language_of(document):
+                facts[LANGUAGE] = Fact(language)
+    return facts
