@@ -35,7 +35,7 @@ _SHOWN = (
 )
 
 
-@run_options("effort", "steps", "context", "max_tokens", "max_seconds", "workers")
+@run_options("effort", "steps", "context", "max_tokens", "max_seconds", "password_file", "workers")
 def evaluate(
     sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Sets, or folders of sets.")],
     model: ModelOption = "default",
@@ -158,6 +158,7 @@ def predict_sets(
     The `filler` is made when the schemas are found to be sound.
     """
     from cinnabar.extraction.ingest.sandbox import ParserPool
+    from cinnabar.extraction.parser_settings import parser_settings
     from cinnabar.extraction.quality.evaluation import broken_truths
     from cinnabar.extraction.records.checks.checks import Checks
     from cinnabar.extraction.records.validation import Validator
@@ -184,7 +185,7 @@ def predict_sets(
     engine = filler()
     found: dict[str, dict[str, dict[str, Any]]] = {}
     with ExitStack() as stack:
-        pool = stack.enter_context(ParserPool(options.workers))
+        pool = stack.enter_context(ParserPool(options.workers, settings=parser_settings(options)))
         bar = stack.enter_context(Bar())
         bar.begin(sum(len(one.truths) for one in chosen))
         for one in chosen:
