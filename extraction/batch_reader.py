@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from cinnabar.extraction.documents import Document
+from cinnabar.extraction.ingest.ocr.page_store import PageStore
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.inputs import Input
@@ -39,8 +40,10 @@ class BatchReader:
         workers: int,
         max_tokens: int | None = None,
         settings: ParserSettings = DEFAULT,
+        pages: PageStore | None = None,
     ) -> None:
         self._batches, self._workers, self._max_tokens, self._settings = batches, workers, max_tokens, settings
+        self._pages = pages
         self._ahead = ThreadPoolExecutor(1, thread_name_prefix="reader")
         self._pool: ParserPool | None = None
         self._reading: dict[int, Future[list[Read | None]]] = {}
@@ -62,7 +65,9 @@ class BatchReader:
     def pool(self) -> ParserPool:
         """Returns the pool of parser processes; the first call starts it."""
         if self._pool is None:
-            self._pool = ParserPool(self._workers, max_tokens=self._max_tokens, settings=self._settings)
+            self._pool = ParserPool(
+                self._workers, max_tokens=self._max_tokens, settings=self._settings, pages=self._pages
+            )
         return self._pool
 
     def read(self, number: int) -> list[Read | None]:

@@ -21,6 +21,7 @@ from cinnabar.extraction.records.evidence import evidence_of, page_of
 from cinnabar.extraction.records.facts import NO_FACTS, REFUSED, FactValues, with_facts
 from cinnabar.extraction.records.indirect_evidence import row_region, words_behind
 from cinnabar.extraction.records.merging import merge
+from cinnabar.extraction.records.ocr_confidence import chance_of_reading
 from cinnabar.extraction.records.tiers import Escalated, MergedRecord, Tier, escalate
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.extraction.run_options import OnCheck, OnMissing
@@ -295,16 +296,21 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
     for pointer, leaf in filled.leaves.items():
         region = row_region(pointer, filled.rows, len(document.text))
         evidence = evidence_of(document, words_behind(form, leaf, document.text, region))
+        read = chance_of_reading(document, evidence)
         leaves.append(
             LeafRow(
                 pointer=pointer,
                 value=leaf.text,
-                confidence=leaf.confidence,
+                confidence=leaf.confidence * read,
                 origin=leaf.origin,
                 missing=leaf.missing,
                 evidence=evidence,
                 page=page_of(document, evidence),
-                flags=(*_flags(leaf, evidence), *((REFUSED,) if pointer in facts.refusals else ())),
+                flags=(
+                    *_flags(leaf, evidence),
+                    *(("ocr",) if read < 1.0 else ()),
+                    *((REFUSED,) if pointer in facts.refusals else ()),
+                ),
             )
         )
     rows = {pointer: chance for pointer, (_, chance) in filled.rows.items()}

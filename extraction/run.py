@@ -13,6 +13,7 @@ from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.batch_reader import BatchReader
 from cinnabar.extraction.batched_run import BatchedRun, Opening, Summary, with_late
 from cinnabar.extraction.ingest.message import Message
+from cinnabar.extraction.ingest.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.inputs import Input, Location, examine, gather, path_of
 from cinnabar.extraction.mailboxes.address import ImapAddress
 from cinnabar.extraction.parser_settings import parser_settings
@@ -106,7 +107,10 @@ class Extraction(BatchedRun):
             self._settle(settled)
             self._tell_finished(left)
             self.batches = self._in_batches(left)
-            self._reader = stack.enter_context(BatchReader(self.batches, options.workers, options.max_tokens, parsers))
+            pages = PageStore(store.out / PAGES)
+            self._reader = stack.enter_context(
+                BatchReader(self.batches, options.workers, options.max_tokens, parsers, pages)
+            )
             self._estimate()
             self._stack = stack.pop_all()
 

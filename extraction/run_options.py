@@ -20,6 +20,7 @@ from pydantic.fields import FieldInfo
 from cinnabar.engine.effort import effort_of
 from cinnabar.engine.fingerprint import engine_fingerprint
 from cinnabar.extraction.chunking import LEAST_LIMIT
+from cinnabar.extraction.ingest.settings import OcrChoice
 from cinnabar.schemas.errors import UsageError
 
 EffortName = Literal["instant", "low", "medium", "high"]
@@ -62,6 +63,12 @@ class RunOptions(BaseModel):
     password_file: str | None = Field(
         default=None, description="A file with passwords of encrypted documents, one a line."
     )
+    ocr: OcrChoice = Field(
+        default="auto", description="Read images and pages without text (auto), or all pages, from their image."
+    )
+    ocr_engine: str = Field(
+        default="rapidocr", description="The reader of images: rapidocr, tesseract or tesseract:LANGUAGES (deu+eng)."
+    )
     workers: int = Field(default=2, ge=1, description="Processes that parse files.")
     batch: int = Field(default=16, ge=1, description="Documents that are read, filled and committed together.")
     retry_quarantined: bool = Field(default=False, description="Read quarantined documents again.")
@@ -97,7 +104,10 @@ class RunOptions(BaseModel):
     def fingerprint(self, model: str) -> str:
         """Returns the key part that names model and options; parser workers and device do not change it."""
         engine = engine_fingerprint(model, effort_of(self.effort, self.steps))
-        parts = repr((engine, self.on_missing, self.context))
+        # The usual ways of reading images are not named, so that records from before there were others stay.
+        images = (self.ocr, self.ocr_engine)
+        usual = images == (DEFAULT_OPTIONS.ocr, DEFAULT_OPTIONS.ocr_engine)
+        parts = repr((engine, self.on_missing, self.context, *(() if usual else images)))
         return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 

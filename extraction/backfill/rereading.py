@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from cinnabar.extraction.backfill.outstanding import Item
 from cinnabar.extraction.batch_reader import BatchReader
+from cinnabar.extraction.ingest.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.storage.stored_records import Stored, stored
@@ -45,7 +46,7 @@ class Rereader:
         self._below = below
         #: The inputs of each batch.
         self.inputs = [[_input(item) for item in batch] for batch in batches]
-        self._reader = BatchReader(self.inputs, workers, max_tokens, settings)
+        self._reader = BatchReader(self.inputs, workers, max_tokens, settings, PageStore(out / PAGES))
         self._fetched: dict[str, Stored] = {}
 
     def __enter__(self) -> Self:

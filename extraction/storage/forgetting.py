@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cinnabar.engine.models.remote.journal import Journal
+from cinnabar.extraction.ingest.ocr.page_store import PAGES
 from cinnabar.extraction.sources import ENCODINGS, JOURNALS
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage import tables
@@ -54,9 +55,10 @@ class Forgotten:
 
     `rows` counts the rows by table, where `data` are the records; `quarantined` of its `outcomes` put the document into
     quarantine, and in `runs` only paths were blanked. `batches` is the number of batches that were written anew.
-    `aside` are the broken batches in `aside/` that held the document or could not be read. `encodings` counts the files
-    of the model's readings, which are removed for all documents because they do not name theirs. `journals` are the
-    files that lost the texts of a server's paid answers, for the same reason.
+    `aside` are the broken batches in `aside/` that held the document or could not be read. `pages` counts the pages
+    that OCR read of the document. `encodings` counts the files of the model's readings, which are removed for all
+    documents because they do not name theirs. `journals` are the files that lost the texts of a server's paid answers,
+    for the same reason.
     """
 
     digests: tuple[str, ...]
@@ -65,6 +67,7 @@ class Forgotten:
     quarantined: int = 0
     batches: int = 0
     aside: tuple[str, ...] = ()
+    pages: int = 0
     encodings: int = 0
     journals: tuple[str, ...] = ()
 
@@ -151,6 +154,7 @@ def _found(out: Path, one: DocumentNames, committed: Sequence[Manifest]) -> Forg
         quarantined=quarantined,
         batches=batches,
         aside=tuple(_aside(out, one)),
+        pages=sum(1 for digest in one.digests for path in (out / PAGES / digest).glob("*.json")),
         encodings=sum(1 for path in (out / ENCODINGS).rglob("*") if path.is_file()),
         journals=tuple(within(out, path) for path in _journals(out)),
     )
@@ -267,6 +271,9 @@ def _journals(out: Path) -> list[Path]:
 def _remove_caches(out: Path, found: Forgotten) -> None:
     if (out / ENCODINGS).is_dir():
         shutil.rmtree(out / ENCODINGS)
+    for digest in found.digests:
+        if (out / PAGES / digest).is_dir():
+            shutil.rmtree(out / PAGES / digest)
     for name in found.journals:
         Journal(out / name, "").close(settled=True)
     for name in found.aside:

@@ -34,6 +34,8 @@ NAMED = 20
     "max_tokens",
     "max_seconds",
     "password_file",
+    "ocr",
+    "ocr_engine",
     "workers",
     "retry_quarantined",
 )

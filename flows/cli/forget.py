@@ -100,6 +100,8 @@ def _tell(verb: str, found: Forgotten | None, drafted: list[ForgottenInSet]) -> 
         if found.quarantined:
             parts.append(f"{found.quarantined} of the outcomes in quarantine")
         _say(f"{verb}: {', '.join(parts)}; {counted(found.batches, 'batch', 'batches')} written anew")
+        if found.pages:
+            _say(f"{verb}: {counted(found.pages, 'page')} that OCR read")
         if found.encodings:
             _say(f"{verb}: {counted(found.encodings, 'encoding')} of all documents; the model makes them again")
         for name in found.journals:

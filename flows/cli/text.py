@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cinnabar.extraction.ingest.settings import OcrChoice
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.schemas.errors import DocumentError, UsageError
 
@@ -30,6 +31,10 @@ def text(
         str | None,
         typer.Option(metavar="FILE", help=RunOptions.model_fields["password_file"].description),
     ] = None,
+    ocr: Annotated[OcrChoice, typer.Option(help=RunOptions.model_fields["ocr"].description)] = "auto",
+    ocr_engine: Annotated[
+        str, typer.Option(metavar="ENGINE", help=RunOptions.model_fields["ocr_engine"].description)
+    ] = "rapidocr",
 ) -> int:
     """Show what the parser reads from a file: its text, or its parts, words or facts with their places.
 
@@ -51,7 +56,7 @@ def text(
     tables = [name for name, asked in (("parts", parts), ("words", words), ("facts", facts)) if asked]
     if len(tables) + as_json > 1:
         raise UsageError("expected at most one of --parts, --words, --facts and --json")
-    settings = parser_settings(RunOptions(password_file=password_file))
+    settings = parser_settings(RunOptions(password_file=password_file, ocr=ocr, ocr_engine=ocr_engine))
     locations = located(paths)
     status = 0
     with ExitStack() as connections:
