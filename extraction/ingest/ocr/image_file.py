@@ -43,7 +43,8 @@ def add_image(reading: Reading, data: bytes) -> None:
     # Pillow's decoders fail in several ways on damaged files.
     except (OSError, ValueError, SyntaxError, IndexError, TypeError, KeyError, OverflowError) as error:
         raise DocumentError("broken", f"the image cannot be read: {type(error).__name__}") from error
-    if not pages:
+    # In a mail such images count who reads it.
+    if not pages and reading.is_top:
         raise DocumentError("image_only", f"{picture.width} x {picture.height} pixels are too few for a letter")
     if reading.is_top:
         reading.builder.facts["document.pages"] = Fact(pages)
@@ -65,7 +66,8 @@ def _add_pages(builder: DocumentBuilder, picture: Image.Image, data: bytes) -> i
         return 1
     begun, shown = time.process_time(), 0
     for number in range(frames):
-        if number >= MAX_PAGES or time.process_time() - begun > _MAX_SECONDS or builder.pictured > MAX_PICTURES // 2:
+        late = number > 0 and time.process_time() - begun > _MAX_SECONDS
+        if number >= MAX_PAGES or late or builder.pictured > MAX_PICTURES // 2:
             builder.flags.add("truncated")
             break
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -124,14 +124,15 @@ def _text(document: Document, read: list[tuple[Picture, PageText]]) -> tuple[str
     return "".join(pieces), insertions, _Shift(np.array(at, np.int64), np.array(by, np.int64))
 
 
-def _parts(parts: Sequence[Part], insertions: Sequence[_Insertion], shift: _Shift) -> Iterator[Part]:
-    """Yields the parts at their new places; a part reaches over all that went into it or into parts within it."""
+def _parts(parts: Sequence[Part], insertions: Sequence[_Insertion], shift: _Shift) -> list[Part]:
+    """Returns the parts at their new places; a part reaches over all that went into it or into parts within it."""
     held: dict[int, list[_Insertion]] = {}
     for one in insertions:
         index = one.part
         while index >= 0:
             held.setdefault(index, []).append(one)
             index = parts[index].parent
+    moved: list[Part] = []
     for index, part in enumerate(parts):
         inside = held.get(index, [])
         starts = [one.start for one in inside]
@@ -140,11 +141,16 @@ def _parts(parts: Sequence[Part], insertions: Sequence[_Insertion], shift: _Shif
             starts.append(shift.start(part.start))
             ends.append(shift.end(part.end))
         if not starts:
-            # It stays behind the insertions of the parts before it.
+            # It stays behind the insertions of the parts before it, and within the part around it.
             before = [one.end for one in insertions if (one.at, one.part) < (part.start, index)]
             behind = shift.end(part.start) if part.start else 0
-            starts = ends = [max([behind, *before])]
-        yield replace(part, start=min(starts), end=max(ends))
+            place = max([behind, *before])
+            if part.parent >= 0:
+                around = moved[part.parent]
+                place = min(max(place, around.start), around.end)
+            starts = ends = [place]
+        moved.append(replace(part, start=min(starts), end=max(ends)))
+    return moved
 
 
 def _words(document: Document, insertions: Sequence[_Insertion], shift: _Shift) -> Words:

@@ -78,9 +78,9 @@ class TesseractReader:
         best: tuple[list[_Word], int] = [], 0
         for turns in (0, 1, 3, 2):
             words = self._words(np.ascontiguousarray(np.rot90(grey, -turns)))
-            if turns == 0 or _mean(words) > _mean(best[0]):
+            if turns == 0 or _certainty(words) > _certainty(best[0]):
                 best = words, turns
-            if _mean(best[0]) >= _SETTLED:
+            if _certainty(best[0]) >= _SETTLED:
                 break
         return best
 
@@ -102,9 +102,12 @@ class TesseractReader:
         return found.stdout.decode("utf-8", "replace")
 
 
-def _mean(words: list[_Word]) -> float:
-    """Returns the mean probability of a character, 0 without one."""
+def _certainty(words: list[_Word]) -> float:
+    """Returns the mean probability of a character, 0 without one; half of it if the text runs up or down."""
     total = sum(len(word.text) for word in words)
+    standing = sum(len(word.text) for word in words if word.box[3] - word.box[1] > word.box[2] - word.box[0])
+    if 2 * standing > total:
+        total *= 2
     return sum(len(word.text) * word.sure for word in words) / max(total, 1)
 
 
