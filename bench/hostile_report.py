@@ -3,8 +3,8 @@
     python -m bench.hostile_report FOLDER [--kind pdf|mail] [--ocr auto|always|never] [--soft]
 
 Each folder `pdf` and `mail` in FOLDER has a MANIFEST.jsonl, as the README of the collection describes it. A file agrees
-if its outcome is one that its line accepts; a document that only waits for OCR counts as empty. Files whose line gives a
-password are read once more with it. The report ends with every file that differs, and how. Expectations of soft truth
+if its outcome is one that its line accepts; a document that only waits for OCR counts as empty. Files whose line gives
+a password are read once more with it. The report ends with every file that differs, and how. Expectations of soft truth
 count only with --soft.
 """
 
