@@ -3,8 +3,9 @@
     python -m bench.hostile_report FOLDER [--kind pdf|mail] [--ocr auto|always|never] [--soft]
 
 Each folder `pdf` and `mail` in FOLDER has a MANIFEST.jsonl, as the README of the collection describes it. A file agrees
-if its outcome is one that its line accepts; a document that only waits for OCR counts as empty. Files whose line gives
-a password are read once more with it. The report ends with every file that differs, and how. Expectations of soft truth
+if its outcome is one that its line accepts. A document that only waits for OCR counts as empty, and so does a PDF with
+nothing but values of fields and comments, which the collection's engines do not read. Files whose line gives a password
+are read once more with it. The report ends with every file that differs, and how. Expectations of soft truth
 count only with --soft.
 """
 
@@ -62,7 +63,12 @@ def squeezed(text: str) -> str:
 def outcome_of(found: Document | DocumentError) -> str:
     """Returns the outcome of the collection: text, empty, password or error."""
     if isinstance(found, Document):
-        return "text" if len(found.words) else "empty"
+        beside = [part.kind in ("fields", "notes", "attachment") for part in found.parts]
+        for at, part in enumerate(found.parts):
+            beside[at] |= part.parent >= 0 and beside[part.parent]
+        pdf = found.media_type == "application/pdf"
+        words = sum(not (pdf and beside[part]) for part in found.words.part.tolist())
+        return "text" if words else "empty"
     return _OUTCOMES.get(found.code, "error")
 
 

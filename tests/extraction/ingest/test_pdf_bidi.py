@@ -17,7 +17,8 @@ def glyph_pdf(*shown: str, glyphs: list[str]) -> bytes:
     """A page of Courier whose letters stand for these texts by ToUnicode; `shown` are the operators of its content."""
     mapped = "".join(f"<{0x41 + at:02X}> <{text.encode('utf-16-be').hex()}>\n" for at, text in enumerate(glyphs))
     head = "/CIDInit /ProcSet findresource begin 12 dict begin begincmap"
-    cmap = f"{head} 1 begincodespacerange <00> <FF> endcodespacerange {len(glyphs)} beginbfchar\n{mapped}endbfchar endcmap end end"
+    head = f"{head} 1 begincodespacerange <00> <FF> endcodespacerange"
+    cmap = f"{head} {len(glyphs)} beginbfchar\n{mapped}endbfchar endcmap end end"
     content = " ".join(["BT /F 20 Tf", *shown, "ET"])
     objects = [
         "<</Type/Catalog/Pages 2 0 R>>",
