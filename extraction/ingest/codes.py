@@ -33,6 +33,8 @@ FLAGS: dict[str, str] = {
     "conflict": "The plain text and the HTML of a mail say different things; the plain text was read.",
     "depth_limit": "Parts are nested deeper than the limit; deeper parts were left out.",
     "duplicate_header": "A header that may occur only once occurs repeatedly; all its values were kept.",
+    "form_unread": "The data of a form (XFA) cannot be read; values may be missing.",
+    "hidden_text": "There is text that no reader sees: white, covered, off the page, or on a layer that is off.",
     "no_text_pages": "Some pages have no text layer, and OCR did not read them.",
     "ocr": "Words were read from images; the confidence of their values includes that of OCR.",
     "ocr_failed": "OCR of some images failed or took too long; their pages are empty.",

@@ -107,6 +107,7 @@ def _page(
         turn=np.array([_quarter(line, angle) for line, _ in kept]),
         rtl=np.zeros(len(kept), np.bool_),
         vertical=False,
+        first=np.arange(len(kept)),
     )
     box = np.maximum(np.concatenate([shape.min(axis=1), shape.max(axis=1)], axis=1), 0.0) / scale
     order, gaps = linearise(page)

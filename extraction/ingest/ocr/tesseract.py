@@ -66,7 +66,8 @@ class TesseractReader:
         upright = np.stack([x0, top - taller, x1, bottom + taller], axis=1) + np.tile(level, 2)
         text = [word.text for word in words]
         rtl = np.array([unicodedata.bidirectional(word[0]) in ("R", "AL") for word in text])
-        page = PageWords(text, upright * zoom, np.zeros(len(text), np.int64), rtl, vertical=False)
+        none = np.zeros(len(text), np.int64)
+        page = PageWords(text, upright * zoom, turn=none, rtl=rtl, vertical=False, first=none)
         order, gaps = linearise(page)
         box = _turned_back(shape, turns, grey.shape) / scale
         return page_text(
