@@ -128,7 +128,7 @@ def _lean(words: list[_Word]) -> float:
     return float(np.median(angles)) if angles else 0.0
 
 
-def _turned_back(shape: np.ndarray, turns: int, size: tuple[int, ...]) -> np.ndarray:  # type: ignore[type-arg]
+def _turned_back(shape: np.ndarray, turns: int, size: tuple[int, ...]) -> np.ndarray:
     """Returns boxes [W, 4] on the picture before it was turned by clockwise quarter turns, from corners [W, 4, 2]."""
     high, wide = size[:2]
     x, y = shape[..., 0], shape[..., 1]

@@ -81,7 +81,7 @@ def test_only_charsets_of_text_are_known() -> None:
     [
         (b"", "a.pdf", "empty"),
         (b" \n ", "a.txt", "empty"),
-        (b"\x89PNG\r\n\x1a\n", "a.txt", "unsupported"),
+        (b"\x89PNG\r\n\x1a\n", "a.txt", "broken"),
         (b"\x89PNG\r\n\x1a\n", "a.pdf", "not_pdf"),
         (b"PK\x03\x04", "a.docx", "unsupported"),
         (b"some words", "a.xyz", "unsupported"),
