@@ -1,4 +1,7 @@
-"""Files that cannot be read: one cut off in transfer, one behind a password, and one that is only a picture."""
+"""Files that cannot be read: one cut off in transfer, one behind a password, and one that is only a picture.
+
+With OCR the picture is read, so its reason stands for runs without.
+"""
 
 from __future__ import annotations
 

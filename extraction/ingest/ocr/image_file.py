@@ -14,7 +14,7 @@ from cinnabar.extraction.ingest.ocr.pictures import TooManyPixels, check_pixels,
 from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.schemas.errors import DocumentError
 
-MAX_PAGES = 1_000
+MAX_FRAMES = 1_000
 # Seconds of processor time for the pages of one file, well below the parser's limit.
 _MAX_SECONDS = 15.0
 # Fewer pixels on a side show no letter: such images are lines and counters in mails.
@@ -67,7 +67,7 @@ def _add_pages(builder: DocumentBuilder, picture: Image.Image, data: bytes) -> i
     begun, shown = time.process_time(), 0
     for number in range(frames):
         late = number > 0 and time.process_time() - begun > _MAX_SECONDS
-        if number >= MAX_PAGES or late or builder.pictured > MAX_PICTURES // 2:
+        if number >= MAX_FRAMES or late or builder.pictured > MAX_PICTURES // 2:
             builder.flags.add("truncated")
             break
         try:

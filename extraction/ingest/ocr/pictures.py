@@ -15,14 +15,14 @@ Pixels = npt.NDArray[np.uint8]
 #: Pillow's names of the formats that are decoded; no other decoder sees the bytes.
 DECODED = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF", "HEIF")
 #: Pixels of a picture: an A3 page at 600 dots an inch has 70 million.
-MAX_PIXELS = 100_000_000
+MAX_DECODED = 100_000_000
 #: More pixels on the longer side say nothing more: they are an A4 page at 400 dots an inch. A side is scaled down only
 #: as far as the shorter one keeps `_MIN_SHORT`, because a strip may be as long as it likes.
 _MAX_SIDE, _MIN_SHORT = 4_800, 1_600
 
 
 class TooManyPixels(ValueError):
-    """A picture has more pixels than `MAX_PIXELS`; it was not decoded."""
+    """A picture has more pixels than `MAX_DECODED`; it was not decoded."""
 
 
 def opened(data: bytes) -> Image.Image:
@@ -44,8 +44,8 @@ def opened(data: bytes) -> Image.Image:
 def check_pixels(picture: Image.Image) -> None:
     """Raises TooManyPixels if a picture, or its frame that is open, is too large to be decoded."""
     width, height = picture.size
-    if width * height > MAX_PIXELS:
-        raise TooManyPixels(f"{width} x {height} pixels, at most {MAX_PIXELS} are decoded")
+    if width * height > MAX_DECODED:
+        raise TooManyPixels(f"{width} x {height} pixels, at most {MAX_DECODED} are decoded")
 
 
 def decoded(data: bytes) -> tuple[Pixels, float, bool]:

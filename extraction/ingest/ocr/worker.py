@@ -39,7 +39,7 @@ class PictureReader(Protocol):
         ...
 
 
-def serve(dotted: str, seconds: float, memory: int) -> None:
+def serve_pictures(dotted: str, seconds: float, memory: int) -> None:
     """Answers requests until standard input ends."""
     requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
@@ -70,15 +70,15 @@ def _answer(reader: PictureReader, picture: bytes) -> tuple[bytes, bytes]:
         return ERROR, type(error).__name__.encode()
 
 
-def main(arguments: list[str]) -> None:
+def start(arguments: list[str]) -> None:
     """Serves requests within the limits."""
     dotted, seconds, memory = arguments
     # The terminal's interrupt goes to the whole group, but the parent decides when the workers end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    serve(dotted, float(seconds), int(memory))
+    serve_pictures(dotted, float(seconds), int(memory))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    start(sys.argv[1:])

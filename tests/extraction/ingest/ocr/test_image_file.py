@@ -14,7 +14,7 @@ from PIL import Image
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest import ParserSettings, parse
 from cinnabar.extraction.ingest.ocr import image_file
-from cinnabar.extraction.ingest.ocr.pictures import MAX_PIXELS, decoded
+from cinnabar.extraction.ingest.ocr.pictures import MAX_DECODED, decoded
 from cinnabar.schemas.errors import DocumentError
 
 # 64 x 48 white pixels.
@@ -111,7 +111,7 @@ def test_a_thousand_frames_take_seconds_and_more_are_cut_off(monkeypatch: pytest
     found = parse(data, "a.tif")
     assert len(found.parts) == len(found.pictures) == 1000 and found.flags == ()
     assert time.process_time() - begun < 10
-    monkeypatch.setattr(image_file, "MAX_PAGES", 10)
+    monkeypatch.setattr(image_file, "MAX_FRAMES", 10)
     found = parse(data, "a.tif")
     assert len(found.pictures) == 10 and found.flags == ("truncated",)
     monkeypatch.setattr(image_file, "_MAX_SECONDS", 0.0)
@@ -131,7 +131,7 @@ def bomb(width: int, height: int) -> bytes:
 
 def test_too_many_pixels_are_refused_before_they_are_decoded() -> None:
     assert code_of(bomb(60_000, 60_000), "a.png") == "unpacked"
-    assert code_of(bomb(MAX_PIXELS + 1, 1), "a.png") == "unpacked"
+    assert code_of(bomb(MAX_DECODED + 1, 1), "a.png") == "unpacked"
     with pytest.raises(ValueError, match="100000000 are decoded"):
         decoded(bomb(60_000, 60_000))
 
