@@ -35,7 +35,7 @@ from cinnabar.extraction.ingest.settings import ParserSettings
 from cinnabar.extraction.pipeline import Read
 from cinnabar.extraction.quality.evaluation import EvaluationSet, find_sets
 
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"[^\W_]+")
 # Fewer words make no page of text.
 _LEAST_WORDS = 20
 _SCAN_DPI = 200
