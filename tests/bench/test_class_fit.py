@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from bench.class_fit import (
     Asked,
     described,
@@ -18,6 +17,7 @@ from bench.class_fit import (
     presence_signs,
     write,
 )
+
 from cinnabar.engine.models.reader.priors import config as rules
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
 from cinnabar.schemas import compile_schema
