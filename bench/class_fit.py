@@ -2,11 +2,11 @@
 
     .venv/bin/python -m bench.class_fit ../shared/data --write
 
-Three fits: which option is right, whether a choice has a value at all, and which options a list has. Documents come
-from sets that train, and from the generated families that no weights were trained on. A choice has no value where the
-right options were taken away, where the document belongs to another set than the choice, and where the options are
-kinds of document and the own kind is not among them. Each set is judged by a fit on the others. --write stores the
-weights in the configuration of the rule (engine/models/reader/priors/config.py).
+Two fits: which option is right, and whether a choice has a value at all. Documents come from sets that train, those
+that the weights did not see, and from the generated families that no weights were trained on. A choice has no value
+where the right options were taken away, where the document belongs to another set than the choice, and where the
+options are kinds of document and the own kind is not among them. Each set is judged by a fit on the others. --write
+stores the weights in the configuration of the rule (engine/models/reader/priors/config.py).
 """
 
 from __future__ import annotations
@@ -58,8 +58,6 @@ _DOCUMENTS, _OTHERS, _FAMILY, _LONGEST = 40, 4, 20, 6000
 #: How many times as much all values weigh as all nulls. With 5 a class was given nearly always (96 of 100 choices of
 #: another set), with 2 four of ten times, and a tenth of the right values is lost.
 _PRESENT = 2.0
-#: Documents that are joined for a list, the longest of them, and how many lists are made of a set.
-_JOINED, _SHORT, _LISTS = (1, 2, 3), 600, 60
 #: The posterior from which a class is given (engine/effort.py), and the one from which it is sure.
 _GIVEN, _SURE = 0.55, 0.8
 #: The most options of a field that asks for the kind of a document, and names of such a field.
@@ -214,39 +212,17 @@ def _texts(
             yield labelled, [(text, truth) for text, truth in texts if 0 < len(text) <= _LONGEST]
 
 
-def list_examples(sets: Sequence[EvaluationSet], asker: Asker) -> dict[str, tuple[Floats, Floats]]:
-    """The signs of each option of joined documents, [N, 3], and whether the option is one of theirs, by set.
-
-    A document with one choice is about one thing, so that several of them are about several.
-    """
-    rng, found = random.Random(6), {}
-    own = {one.name: Fields.of(load_schema(one.schema).schema) for one in sets}
-    for labelled, texts in _texts([one for one in sets if len(own[one.name].slots) == 1], own):
-        short = [(text, truth) for text, truth in texts if len(text) <= _SHORT]
-        fields = own[labelled.name]
-        signs, marks = [], []
-        for slot in fields.slots:
-            for _ in range(_LISTS if len(short) >= max(_JOINED) else 0):
-                several = rng.sample(short, rng.choice(_JOINED))
-                right = {json.dumps(_value(truth, slot.path), ensure_ascii=False) for _, truth in several}
-                memory = asker.memory("\n".join(text for text, _ in several))
-                signs += asker.comparer.list_signs(fields.form, slot, memory)[0]
-                marks += [float(option in right) for option in slot.options]
-        if signs:
-            found[labelled.name] = np.array(signs), np.array(marks)
-    return found
-
-
 def option_signs(one: Asked) -> Floats:
     """The signs of the options of a choice: [O, 3]."""
     return np.stack([one.reader, one.alike, one.printed], 1)
 
 
-def presence_signs(one: Asked, options: Floats) -> Floats:
-    """The signs that a choice has a value, with these weights of its options: [4], the last is 1."""
-    logs = _logs(one, options)
-    above = logs.max() + np.log(len(logs))
-    return np.array([-max(0.0, one.absent), above, one.alike.max(), 1.0])
+def presence_signs(one: Asked) -> Floats:
+    """The signs that a choice has a value: [3], the last is 1.
+
+    A third one, how clear the likeliest option is, got no weight.
+    """
+    return np.array([-max(0.0, one.absent), one.alike.max(), 1.0])
 
 
 def _logs(one: Asked, options: Floats) -> Floats:
@@ -279,9 +255,9 @@ def fitted_options(some: Sequence[Asked]) -> Floats:
     return np.asarray(minimize(loss, [0.5, 10.0, 0.5], jac=True, bounds=[(0, None)] * 3).x)
 
 
-def fitted_presence(some: Sequence[Asked], options: Floats) -> Floats:
+def fitted_presence(some: Sequence[Asked]) -> Floats:
     """The weights of the signs that a choice has a value; that of 1 may be below zero."""
-    x = np.stack([presence_signs(one, options) for one in some])
+    x = np.stack([presence_signs(one) for one in some])
     y, weights = np.array([float(bool(one.truth)) for one in some]), _weights(some)
     weights[y == 1] *= _PRESENT / weights[y == 1].sum()
     weights[y == 0] *= 1 / weights[y == 0].sum()
@@ -302,22 +278,11 @@ def logistic(x: Floats, y: Floats, weights: Floats) -> Floats:
     return np.asarray(minimize(loss, np.zeros(x.shape[1]), jac=True, bounds=bounds).x)
 
 
-def fitted_lists(of_sets: dict[str, tuple[Floats, Floats]]) -> Floats:
-    """The weights of the three signs of a listed option, and of 1."""
-    x = np.concatenate([signs for signs, _ in of_sets.values()])
-    y = np.concatenate([marks for _, marks in of_sets.values()])
-    weights = np.concatenate([np.full(len(marks), len(marks) ** -0.5) for _, marks in of_sets.values()])
-    return logistic(np.column_stack([x, np.ones(len(x))]), y, weights)
-
-
-def described(options: Floats, presence: Floats, lists: Floats | None) -> DescribedOptionsConfig:
+def described(options: Floats, presence: Floats) -> DescribedOptionsConfig:
     """The configuration with these weights."""
     found = dict(zip(("reader", "alike", "printed"), options.tolist(), strict=True))
-    found |= dict(zip(("absent", "present", "likest"), presence[:3].tolist(), strict=True))
-    found["nothing"] = max(0.0, -float(presence[3]))
-    if lists is not None:
-        found |= dict(zip(("list_alike", "list_behind", "list_ahead"), lists[:3].tolist(), strict=True))
-        found["list_bias"] = max(0.0, -float(lists[3]))
+    found |= dict(zip(("absent", "likest"), presence[:2].tolist(), strict=True))
+    found["nothing"] = max(0.0, -float(presence[2]))
     return replace(DEFAULT_PRIORS.described_options, **{name: round(value, 2) for name, value in found.items()})
 
 
@@ -327,9 +292,9 @@ def judged(data: Sequence[Asked]) -> str:
     for owner in sorted({one.owner for one in data}):
         others = [one for one in data if one.owner != owner]
         options = fitted_options(others)
-        presence = fitted_presence(others, options)
+        presence = fitted_presence(others)
         for one in (one for one in data if one.owner == owner):
-            here = 1 / (1 + np.exp(-float(presence_signs(one, options) @ presence)))
+            here = 1 / (1 + np.exp(-float(presence_signs(one) @ presence)))
             logs = _logs(one, options)
             row = owner if one.source == "own" else "all"
             answers[one.source, row].append(
@@ -375,8 +340,7 @@ def main() -> None:
     assert isinstance(model, Reader)
     asker = Asker(model)
     data = examples(sets, asker)
-    options = fitted_options(data)
-    config = described(options, fitted_presence(data, options), fitted_lists(list_examples(sets, asker)))
+    config = described(fitted_options(data), fitted_presence(data))
     print(machine(model), end="\n\n")
     print(judged(data), end="\n\n")
     print("\n".join(f"{name}: {getattr(config, name)}" for name in DescribedOptionsConfig.__dataclass_fields__))

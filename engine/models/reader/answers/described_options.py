@@ -64,31 +64,25 @@ class OptionComparer:
     def listed(self, form: Form, array: ArrayNode, memory: Memory) -> list[ListedOption]:
         """Returns the options that a list of options has, by the place of the passage that decided each."""
         assert isinstance(array.item, Slot)
-        signs, stretches = self.list_signs(form, array.item, memory)
-        config, found = self.config, []
-        for option, (alike, behind, ahead), stretch in zip(array.item.options, signs, stretches, strict=True):
-            odds = config.list_alike * alike + config.list_behind * behind + config.list_ahead * ahead
-            chance = 1.0 / (1.0 + math.exp(config.list_bias - odds))
-            if chance >= (config.list_first if behind == 0.0 else config.list_least):
-                found.append(ListedOption(option, min(round(chance, 4), _SUREST), stretch))
-        return sorted(found, key=lambda one: (one.stretch, -one.chance))
-
-    def list_signs(
-        self, form: Form, slot: Slot, memory: Memory
-    ) -> tuple[list[tuple[float, float, float]], list[Stretch]]:
-        """Returns the signs that a list has an option, for each option, and the sentence that is most its own.
-
-        The signs are its likeness to the document, how far it is behind the likest option (at most 0), and how far it
-        is ahead of all others in that sentence.
-        """
-        alike = self.similarities(form, slot, memory).alike
+        compared, config = self.similarities(form, array.item, memory), self.config
         stretches, vectors = self._read(memory, "sentences")
-        cosines = vectors @ self._vectors(form, slot).T
+        cosines = vectors @ self._vectors(form, array.item).T
+        # How far an option is above all others in the sentence that is most its own.
         ranked = np.sort(cosines, 1)
         rivals = np.where(cosines == ranked[:, -1:], ranked[:, -2:-1], ranked[:, -1:])
-        ahead, own = (cosines - rivals).max(0).tolist(), (cosines - rivals).argmax(0).tolist()
-        signs = [(one, one - max(alike), lead) for one, lead in zip(alike, ahead, strict=True)]
-        return signs, [stretches[at] for at in own]
+        own = (cosines - rivals).argmax(0)
+        ahead = (cosines - rivals).max(0)
+        first = max(compared.alike)
+        found = []
+        for at, alike in enumerate(compared.alike):
+            odds = config.list_alike * alike + config.list_behind * (alike - first)
+            odds += config.list_ahead * float(ahead[at]) - config.list_bias
+            least = config.list_first if alike == first else config.list_least
+            chance = 1.0 / (1.0 + math.exp(-odds))
+            if chance >= least:
+                chance = min(round(chance, 4), _SUREST)
+                found.append(ListedOption(array.item.options[at], chance, stretches[int(own[at])]))
+        return sorted(found, key=lambda one: (one.stretch, -one.chance))
 
     def _vectors(self, form: Form, slot: Slot) -> Vectors:
         key = (form.fingerprint, slot.index)
@@ -137,9 +131,8 @@ def weighed(
     ]
     top = max(scores)
     total = top + math.log(sum(math.exp(score - top) for score in scores))
-    above = top - total + math.log(len(scores))
-    odds = config.nothing + config.absent * max(0.0, absent) - config.present * above
-    return odds - config.likest * max(compared.alike), [score - total for score in scores]
+    odds = config.nothing + config.absent * max(0.0, absent) - config.likest * max(compared.alike)
+    return odds, [score - total for score in scores]
 
 
 def listed_rows(form: Form, memory: Memory, rows: Sequence[Row], at: Mapping[int, int]) -> dict[int, ListedOption]:
