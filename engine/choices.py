@@ -4,22 +4,56 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 
-from cinnabar.engine.readings.codes import CURRENCY_CODES, names_of
+from cinnabar.engine.readings.codes import code_kinds
 from cinnabar.schemas.form.form import Form, Slot
 
 #: The fewest options whose meanings are compared with the document.
 FEWEST = 3
 # The letters of the longest name that is always a code.
 _CODE_LETTERS = 3
-_CODE = re.compile(rf"[A-Z]{{2,{_CODE_LETTERS}}}")
+_CODE = re.compile(rf"[A-Z]{{2,{_CODE_LETTERS}}}|[a-z]{{2,{_CODE_LETTERS}}}")
 _ANSWERS = {"true", "false"}
+
+
+@dataclass(frozen=True, slots=True)
+class CodeChoice:
+    """A choice of which at least half of the options are codes that the readings know by other names.
+
+    `words` are the other options (JSON) that do not look like a code, such as "other". `kinds` are the kinds that all
+    known codes share (from `code_kinds`).
+    """
+
+    words: tuple[str, ...]
+    kinds: tuple[str, ...]
+    only_codes: bool
+
+
+def code_choice(slot: Slot) -> CodeChoice | None:
+    """Returns the codes of a choice that is pointed at, None for any other slot."""
+    return _code_choice(slot.options) if len(slot.options) > 1 else None
 
 
 def is_choice_of_codes(slot: Slot) -> bool:
     """Returns whether all options of a slot are codes that the readings know by other names."""
-    return len(slot.options) > 1 and all(map(_is_known_code, slot.options))
+    found = code_choice(slot)
+    return found is not None and found.only_codes
+
+
+@lru_cache(maxsize=1024)
+def _code_choice(options: tuple[str, ...]) -> CodeChoice | None:
+    names = [json.loads(option) for option in options]
+    if not all(isinstance(name, str) for name in names):
+        return None
+    found = [kinds for name in names if (kinds := code_kinds(name))]
+    if 2 * len(found) < len(names):
+        return None
+    words = tuple(
+        option for option, name in zip(options, names, strict=True) if not code_kinds(name) and not _CODE.fullmatch(name)
+    )
+    return CodeChoice(words, tuple(sorted(frozenset.intersection(*found))), len(found) == len(names))
 
 
 def is_compared(slot: Slot) -> bool:
@@ -48,8 +82,14 @@ def ways_of_choices(form: Form) -> list[tuple[str, str]]:
 def _way(slot: Slot) -> str:
     if set(slot.options) <= _ANSWERS:
         return "yes or no, judged from the field's description"
-    if is_choice_of_codes(slot):
-        return "pointed at: the codes, and their signs and names"
+    codes = code_choice(slot)
+    if codes is not None:
+        pointed = "pointed at: the codes, and their signs and names"
+        if codes.only_codes:
+            return pointed
+        words = ", ".join(codes.words)
+        unlisted = f"; a code that is no option: {words}" if words and codes.kinds else ""
+        return f"{pointed}{unlisted}; if none is printed, judged by the network"
     printed = "pointed at if an option is printed"
     if not is_compared(slot):
         return f"{printed}, else judged by the network alone"
@@ -59,12 +99,6 @@ def _way(slot: Slot) -> str:
     bare = len(slot.options) - described
     warning = f"{bare} of {len(slot.options)} options have no description: only their names count, so describe them"
     return f"{printed}, else the options are compared with the document; {warning}"
-
-
-def _is_known_code(option: str) -> bool:
-    name = json.loads(option)
-    known = isinstance(name, str) and _CODE.fullmatch(name) is not None
-    return known and (name in CURRENCY_CODES or bool(names_of(name)))
 
 
 def _is_word(option: str) -> bool:
