@@ -23,10 +23,11 @@ class CodeChoice:
     """A choice of which at least half of the options are codes that the readings know by other names.
 
     `words` are the other options (JSON) that do not look like a code, such as "other". `kinds` are the kinds that all
-    known codes share (from `code_kinds`).
+    known codes share (from `code_kinds`). `judged` are the options among which the network decides if no code is found.
     """
 
     words: tuple[str, ...]
+    judged: tuple[str, ...]
     kinds: tuple[str, ...]
     only_codes: bool
 
@@ -47,13 +48,15 @@ def _code_choice(options: tuple[str, ...]) -> CodeChoice | None:
     names = [json.loads(option) for option in options]
     if not all(isinstance(name, str) for name in names):
         return None
-    found = [kinds for name in names if (kinds := code_kinds(name))]
-    if 2 * len(found) < len(names):
+    known = [name for name in names if code_kinds(name)]
+    if 2 * len(known) < len(names):
         return None
-    words = tuple(
-        option for option, name in zip(options, names, strict=True) if not code_kinds(name) and not _CODE.fullmatch(name)
-    )
-    return CodeChoice(words, tuple(sorted(frozenset.intersection(*found))), len(found) == len(names))
+    named = zip(options, names, strict=True)
+    words = tuple(option for option, name in named if not code_kinds(name) and not _CODE.fullmatch(name))
+    kinds = tuple(sorted(frozenset.intersection(*map(code_kinds, known))))
+    # Two letters may be something else ("HR", "IT", "Sales"), and then the document need not print them.
+    sure = bool(words) and min(map(len, known)) == _CODE_LETTERS
+    return CodeChoice(words, words if sure else options, kinds, len(known) == len(names))
 
 
 def is_compared(slot: Slot) -> bool:
@@ -62,7 +65,10 @@ def is_compared(slot: Slot) -> bool:
     These are choices among three or more outside of rows, and the items of lists of options. Numbers and codes without
     a description have no meaning for the sentence encoder.
     """
-    if len(slot.options) < FEWEST or "/*" in slot.path.removesuffix("/*") or is_choice_of_codes(slot):
+    if len(slot.options) < FEWEST or "/*" in slot.path.removesuffix("/*"):
+        return False
+    codes = code_choice(slot)
+    if codes is not None and (codes.only_codes or codes.judged == codes.words):
         return False
     return any(slot.option_notes) or any(map(_is_word, slot.options))
 
@@ -82,23 +88,24 @@ def ways_of_choices(form: Form) -> list[tuple[str, str]]:
 def _way(slot: Slot) -> str:
     if set(slot.options) <= _ANSWERS:
         return "yes or no, judged from the field's description"
-    codes = code_choice(slot)
-    if codes is not None:
-        pointed = "pointed at: the codes, and their signs and names"
-        if codes.only_codes:
-            return pointed
-        words = ", ".join(codes.words)
-        unlisted = f"; a code that is no option: {words}" if words and codes.kinds else ""
-        return f"{pointed}{unlisted}; if none is printed, judged by the network"
-    printed = "pointed at if an option is printed"
+    choice = code_choice(slot)
+    if choice is not None:
+        codes = "pointed at: the codes, and their signs and names"
+        words = ", ".join(map(json.loads, choice.words))
+        unlisted = f", and for other codes of their kind {words}" if words and choice.kinds else ""
+        return codes if choice.only_codes else f"{codes}{unlisted}; else {_unprinted(slot)}"
+    return f"pointed at if an option is printed, else {_unprinted(slot)}"
+
+
+def _unprinted(slot: Slot) -> str:
     if not is_compared(slot):
-        return f"{printed}, else judged by the network alone"
+        return "judged by the network alone"
     described = sum(map(bool, slot.option_notes))
     if described == len(slot.options):
-        return f"{printed}, else the described options are compared with the document"
+        return "the described options are compared with the document"
     bare = len(slot.options) - described
     warning = f"{bare} of {len(slot.options)} options have no description: only their names count, so describe them"
-    return f"{printed}, else the options are compared with the document; {warning}"
+    return f"the options are compared with the document; {warning}"
 
 
 def _is_word(option: str) -> bool:

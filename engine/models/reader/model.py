@@ -155,6 +155,7 @@ class Reader:
         return self._as_it_is(pointed_at(form))
 
     def _as_it_is(self, form: Form) -> FormMemory:
+        """Returns the encoded questions of a form whose choices of codes keep their options."""
         found = self._forms.get(form.fingerprint)
         if found is None:
             found = read_form(form, self.network, self.wordpieces, self.device)
@@ -257,6 +258,7 @@ class Reader:
         self._settle_mixed(judged, request, out)
 
     def _settle_mixed(self, judged: FormRequest, request: FormRequest, out: Answers) -> None:
+        """Joins the answers to mixed choices with those that their options get from the network."""
         asked = [k for k in judged.own if not judged.is_frozen(k)]
         if not asked:
             return

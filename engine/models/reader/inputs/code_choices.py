@@ -16,12 +16,14 @@ from cinnabar.engine.choices import CodeChoice, code_choice, selectors
 from cinnabar.engine.readings.codes import code_kinds
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 
+_NONE = CodeChoice((), (), (), only_codes=True)
+
 
 @dataclass(frozen=True, slots=True)
 class MixedSlot(Slot):
     """A choice of codes and other options as the reader points at it, without options."""
 
-    choice: CodeChoice = CodeChoice((), (), False)
+    choice: CodeChoice = _NONE
 
     def is_unlisted(self, readings: Iterable[bytes]) -> bool:
         """Returns whether one of these readings (JSON) is a code of the same kind as the options."""
