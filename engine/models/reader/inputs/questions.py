@@ -164,10 +164,14 @@ def is_printed(option: Question, near: str) -> bool:
     A currency's code is printed if its sign or one of its names is. Training and inference use this same function;
     otherwise the network would learn something wrong.
     """
-    name = plain_words(option.label)[1:-1]
-    code = option.label.upper()
-    if is_currency_printed(code, near):
+    if is_currency_printed(option.label.upper(), near):
         return True
+    # `words_of` takes "GmbH" for two words.
+    return _stands(option.label, near) or (" " in option.label and _stands(option.label.replace(" ", ""), near))
+
+
+def _stands(label: str, near: str) -> bool:
+    name = plain_words(label)[1:-1]
     if not name.isascii():
         return bool(name) and name in near
     return bool(name) and (f" {name}" if len(name) > 3 else f" {name} ") in near
