@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from cinnabar.engine.readings.codes import code_kinds
+from cinnabar.engine.readings.codes import code_kinds, codes_of
 from cinnabar.schemas.form.form import Form, Slot
 
 #: The fewest options whose meanings are compared with the document.
@@ -16,6 +16,10 @@ FEWEST = 3
 _CODE_LETTERS = 3
 _CODE = re.compile(rf"[A-Z]{{2,{_CODE_LETTERS}}}|[a-z]{{2,{_CODE_LETTERS}}}")
 _ANSWERS = {"true", "false"}
+# Codes in small letters are also units and words ("kg", "ml", "no", "ja"). A choice of languages has two of these.
+_COMMON_LANGUAGES = frozenset(
+    "en de fr es it pt nl pl ru zh ja ar eng deu ger fra fre spa ita por nld dut pol rus zho chi jpn ara".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +53,19 @@ def _code_choice(options: tuple[str, ...]) -> CodeChoice | None:
     if not all(isinstance(name, str) for name in names):
         return None
     known = [name for name in names if code_kinds(name)]
-    if 2 * len(known) < len(names):
+    if 2 * len(known) < len(names) or (any(map(str.islower, known)) and len(_COMMON_LANGUAGES & {*known}) < 2):
         return None
-    named = zip(options, names, strict=True)
-    words = tuple(option for option, name in named if not code_kinds(name) and not _CODE.fullmatch(name))
-    kinds = tuple(sorted(frozenset.intersection(*map(code_kinds, known))))
+    kinds = frozenset.intersection(*map(code_kinds, known))
+    words = tuple(option for option, name in zip(options, names, strict=True) if _is_other(name, kinds))
     # Two letters may be something else ("HR", "IT", "Sales"), and then the document need not print them.
     sure = bool(words) and min(map(len, known)) == _CODE_LETTERS
-    return CodeChoice(words, words if sure else options, kinds, len(known) == len(names))
+    return CodeChoice(words, words if sure else options, tuple(sorted(kinds)), len(known) == len(names))
+
+
+def _is_other(name: str, kinds: frozenset[str]) -> bool:
+    """Returns whether an option of a choice of codes neither looks like a code nor names one of these kinds."""
+    codes = [name, *codes_of(name)]
+    return _CODE.fullmatch(name) is None and all(kinds.isdisjoint(code_kinds(code)) for code in codes)
 
 
 def is_compared(slot: Slot) -> bool:

@@ -36,6 +36,7 @@ def mixed(*options: str) -> MixedSlot:
         (["EUR", "other", None], ('"other"',)),
         (["EUR", "USD", "BTC"], ()),  # looks like a code, and the readings know none
         (["de", "en", "not stated"], ('"not stated"',)),
+        (["EUR", "Euro", "USD"], ()),  # a name of a code is not the rest
         (["NY", "NJ", "abroad", "unknown"], ('"abroad"', '"unknown"')),
     ],
 )
@@ -45,8 +46,14 @@ def test_words_beside_codes_are_no_codes(options: list[str], words: tuple[str, .
     assert choice is not None and choice.words == words and not choice.only_codes
 
 
-@pytest.mark.parametrize("options", [["EUR", "yes", "no thanks"], ["IT", "Sales", "Legal"], ["EUR", 1], ["EUR"]])
-def test_a_choice_with_fewer_codes_than_others_is_judged(options: list[str]) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["EUR", "yes", "no thanks"], ["IT", "Sales", "Legal"], ["EUR", 1], ["EUR"],
+        ["kg", "ml", "mg"], ["ja", "nein"], ["si", "no"], ["he", "she", "it"],
+    ],
+)  # fmt: skip
+def test_a_choice_with_few_codes_or_with_units_and_words_is_judged(options: list[str]) -> None:
     (slot,) = form_of(code={"enum": options}).slots
     assert code_choice(slot) is None
 

@@ -134,7 +134,15 @@ def test_an_option_is_printed_by_its_name_and_a_currency_by_its_sign(option: str
 
 @pytest.mark.parametrize(
     ("option", "text"),
-    [("usd", "Rent of £1,125"), ("no", "November"), ("zar", "random"), ("eur", "Europe"), ("gbp", ""), ("m/s", "12 ms"), (words_of("PhD"), "a d")],
+    [
+        ("usd", "Rent of £1,125"),
+        ("no", "November"),
+        ("zar", "random"),
+        ("eur", "Europe"),
+        ("gbp", ""),
+        ("m/s", "12 ms"),
+        (words_of("PhD"), "a d"),
+    ],
 )
 def test_a_word_that_contains_an_option_does_not_print_it(option: str, text: str) -> None:
     assert not is_printed(Question(option, ""), plain_words(text))
