@@ -18,7 +18,7 @@ _CODE = re.compile(rf"[A-Z]{{2,{_CODE_LETTERS}}}|[a-z]{{2,{_CODE_LETTERS}}}")
 _ANSWERS = {"true", "false"}
 # Codes in small letters are also units and words ("kg", "ml", "no", "ja"). A choice of languages has two of these.
 _COMMON_LANGUAGES = frozenset(
-    "en de fr es it pt nl pl ru zh ja ar eng deu ger fra fre spa ita por nld dut pol rus zho chi jpn ara".split()
+    ("en", "eng", "de", "deu", "ger", "fr", "fra", "fre", "es", "spa", "it", "ita", "pt", "por", "nl", "nld", "dut")
 )
 
 
@@ -28,17 +28,19 @@ class CodeChoice:
 
     `words` are the other options (JSON) that do not look like a code, such as "other". `kinds` are the kinds that all
     known codes share (from `code_kinds`). `judged` are the options among which the network decides if no code is found.
+    `sure` says that the codes have three letters: a document that means one prints it, or its sign or name.
     """
 
     words: tuple[str, ...]
     judged: tuple[str, ...]
     kinds: tuple[str, ...]
     only_codes: bool
+    sure: bool
 
 
 def code_choice(slot: Slot) -> CodeChoice | None:
     """Returns the codes of a choice that is pointed at, None for any other slot."""
-    return _code_choice(slot.options) if len(slot.options) > 1 else None
+    return _code_choice(slot.options, slot.nullable) if len(slot.options) > 1 else None
 
 
 def is_choice_of_codes(slot: Slot) -> bool:
@@ -48,7 +50,7 @@ def is_choice_of_codes(slot: Slot) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _code_choice(options: tuple[str, ...]) -> CodeChoice | None:
+def _code_choice(options: tuple[str, ...], nullable: bool) -> CodeChoice | None:
     names = [json.loads(option) for option in options]
     if not all(isinstance(name, str) for name in names):
         return None
@@ -58,8 +60,9 @@ def _code_choice(options: tuple[str, ...]) -> CodeChoice | None:
     kinds = frozenset.intersection(*map(code_kinds, known))
     words = tuple(option for option, name in zip(options, names, strict=True) if _is_other(name, kinds))
     # Two letters may be something else ("HR", "IT", "Sales"), and then the document need not print them.
-    sure = bool(words) and min(map(len, known)) == _CODE_LETTERS
-    return CodeChoice(words, words if sure else options, tuple(sorted(kinds)), len(known) == len(names))
+    sure = min(map(len, known)) == _CODE_LETTERS
+    judged = (() if nullable else words or options) if sure else options
+    return CodeChoice(words, judged, tuple(sorted(kinds)), len(known) == len(names), sure)
 
 
 def _is_other(name: str, kinds: frozenset[str]) -> bool:
@@ -77,7 +80,7 @@ def is_compared(slot: Slot) -> bool:
     if len(slot.options) < FEWEST or "/*" in slot.path.removesuffix("/*"):
         return False
     codes = code_choice(slot)
-    if codes is not None and (codes.only_codes or codes.judged == codes.words):
+    if codes is not None and (codes.only_codes or codes.sure):
         return False
     return any(slot.option_notes) or any(map(_is_word, slot.options))
 
@@ -102,7 +105,8 @@ def _way(slot: Slot) -> str:
         codes = "pointed at: the codes, and their signs and names"
         words = ", ".join(map(json.loads, choice.words))
         unlisted = f", and for other codes of their kind {words}" if words and choice.kinds else ""
-        return codes if choice.only_codes else f"{codes}{unlisted}; else {_unprinted(slot)}"
+        left = _unprinted(slot) if choice.judged else "null"
+        return codes if choice.only_codes else f"{codes}{unlisted}; else {left}"
     return f"pointed at if an option is printed, else {_unprinted(slot)}"
 
 

@@ -29,10 +29,11 @@ def settle_mixed(k: int, slot: MixedSlot, judged: Answers, out: Answers) -> None
             _divide(found, log, {word.encode(): logs[word.encode()] for word in choice.words}, candidate.spans)
         else:
             _add(found, candidate, log)
-    left = {option.encode(): logs[option.encode()] for option in choice.judged}
-    none = judged.absent[k] - _total((*left.values(), judged.absent[k]))
-    _divide(found, out.absent[k] + math.log(-math.expm1(min(none, -1e-9))), left, ())
-    out.absent[k] += none
+    if choice.judged:
+        left = {option.encode(): logs[option.encode()] for option in choice.judged}
+        none = judged.absent[k] - _total((*left.values(), judged.absent[k]))
+        _divide(found, out.absent[k] + math.log(-math.expm1(min(none, -1e-9))), left, ())
+        out.absent[k] += none
     ranked = sorted(found.values(), key=lambda one: -one[0])
     out.candidates[k] = [candidate for _, candidate in ranked]
     out.logits[k] = [log for log, _ in ranked]

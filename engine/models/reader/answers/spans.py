@@ -139,8 +139,10 @@ def candidates_of(
             p, read = Pointed(((p.start, end),), p.log_probability), text
         else:
             found = reader.read(slot, *p.spans)
-            if found is None and isinstance(slot, MixedSlot) and slot.is_unlisted(reader.readings(*p.spans)):
-                found = UNLISTED
+            if isinstance(slot, MixedSlot):
+                found = found if found is not None and slot.takes(found) else None
+                if found is None and slot.is_unlisted(reader.readings(*p.spans)):
+                    found = UNLISTED
             if found is None:
                 continue
             read = found

@@ -16,7 +16,7 @@ from cinnabar.engine.choices import CodeChoice, code_choice, selectors
 from cinnabar.engine.readings.codes import code_kinds
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 
-_NONE = CodeChoice((), (), (), only_codes=True)
+_NONE = CodeChoice((), (), (), only_codes=True, sure=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,10 @@ class MixedSlot(Slot):
     """A choice of codes and other options as the reader points at it, without options."""
 
     choice: CodeChoice = _NONE
+
+    def takes(self, text: bytes) -> bool:
+        """Returns whether a reading is a value that stands in the document: the word "other" is in many of them."""
+        return not self.choice.sure or text.decode() not in self.choice.words
 
     def is_unlisted(self, readings: Iterable[bytes]) -> bool:
         """Returns whether one of these readings (JSON) is a code of the same kind as the options."""

@@ -65,7 +65,7 @@ def test_a_code_beside_words_is_pointed_at() -> None:
 
 
 def test_a_code_that_is_no_option_speaks_for_the_other_option() -> None:
-    leaf = found("£", ["EUR", "USD", "other", None])
+    leaf = found("£", ["EUR", "USD", "other"])
     assert (leaf.text, leaf.origin, leaf.spans) == ('"other"', "chosen", ((0, 1),))
 
 
@@ -82,6 +82,19 @@ def test_codes_of_another_kind_say_nothing() -> None:
     assert not mixed("EUR", "USD", "other").is_unlisted([b'"DE"', b'"DEU"', b"3"])
     assert not mixed("EUR", "USD", "BTC").is_unlisted([b'"GBP"'])
     assert mixed("EUR", "USD", "other").is_unlisted([b'"pound"', b'"GBP"'])
+
+
+def test_the_word_other_in_a_text_is_no_value() -> None:
+    assert found("other", ["EUR", "USD", "other"]).origin == "chosen"
+    assert mixed("HR", "IT", "Sales").takes(b'"Sales"') and not mixed("EUR", "USD", "other").takes(b'"other"')
+
+
+def test_without_a_printed_code_the_value_is_null_where_null_is_allowed() -> None:
+    (slot,) = pointed_at(form_of(code={"enum": ["EUR", "USD", "other", None]})).slots
+    out = answers({b'"EUR"': 0.3}, 0.7)
+    assert isinstance(slot, MixedSlot)
+    settle_mixed(0, slot, answers({b'"EUR"': 0.5, b'"USD"': 0.2, b'"other"': 0.1}, 0.2), out)
+    assert probabilities(out) == {b'"EUR"': 0.3} and math.exp(out.absent[0]) == pytest.approx(0.7)
 
 
 def answers(texts: dict[bytes, float], absent: float) -> Answers:
@@ -114,12 +127,14 @@ def test_two_letters_that_are_not_printed_are_judged_among_all_options() -> None
 def test_the_way_of_a_choice_of_codes_and_words_is_told() -> None:
     form = form_of(
         currency={"enum": ["EUR", "USD", "other"]}, coin={"enum": ["EUR", "BTC"]}, language={"enum": ["en", "de"]},
+        optional={"enum": ["EUR", "other", None]},
         department={"enum": ["HR", "IT", "Sales"]},
     )  # fmt: skip
     ways, slots = dict(ways_of_choices(form)), {slot.path: slot for slot in form.slots}
     codes = "pointed at: the codes, and their signs and names"
     assert ways["/currency"] == f"{codes}, and for other codes of their kind other; else judged by the network alone"
     assert ways["/coin"] == f"{codes}; else judged by the network alone"
+    assert ways["/optional"] == f"{codes}, and for other codes of their kind other; else null"
     assert ways["/language"] == codes
     assert not is_compared(slots["/currency"]) and is_compared(slots["/department"])
     assert "compared" in ways["/department"]
