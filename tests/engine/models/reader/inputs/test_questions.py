@@ -125,6 +125,8 @@ def test_no_questions_are_no_rows() -> None:
         ("claim", "two claims"),
         (words_of("GmbH"), "Müller GmbH, Kiel"),
         (words_of("kWh"), "12 kWh"),
+        ("german", "Sprache: Deutsch"),
+        ("englisch", "Langue : anglais"),
         (words_of("PhD"), "a PhD student"),
     ],
 )
@@ -141,6 +143,8 @@ def test_an_option_is_printed_by_its_name_and_a_currency_by_its_sign(option: str
         ("eur", "Europe"),
         ("gbp", ""),
         ("m/s", "12 ms"),
+        ("german", "Deutschland"),
+        ("de", "Sprache: Deutsch"),  # a code is pointed at
         (words_of("PhD"), "a d"),
     ],
 )
