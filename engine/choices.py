@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from cinnabar.engine.readings.codes import code_kinds, codes_of
+from cinnabar.schemas.facts import LANGUAGE
 from cinnabar.schemas.form.form import Form, Slot
+from cinnabar.schemas.reading.schema_object import BINDING
 
 #: The fewest options whose meanings are compared with the document.
 FEWEST = 3
@@ -94,10 +96,23 @@ def selectors(form: Form) -> frozenset[int]:
 def ways_of_choices(form: Form) -> list[tuple[str, str]]:
     """Returns for each slot with several options its path, and how the reader decides it."""
     slots = (slot for slot in form.slots if len(slot.options) > 1 and slot.index not in selectors(form))
-    return [(slot.path or "/", _way(slot)) for slot in slots]
+    return [(slot.path or "/", f"{_way(slot)}{_advice(slot)}") for slot in slots]
+
+
+def _advice(slot: Slot) -> str:
+    """Returns advice for a choice of languages: few documents print their own language."""
+    names = [name for name in map(json.loads, slot.options) if isinstance(name, str)]
+    # "DE" is a country; names of languages are longer than their codes.
+    meant = ((name, *codes_of(name)) if len(name) > _CODE_LETTERS else (name,) for name in names)
+    languages = [codes for codes in meant if not _COMMON_LANGUAGES.isdisjoint(codes)]
+    if slot.binding is not None or "/*" in slot.path or len(languages) < 2 or 3 * len(languages) < len(names):
+        return ""
+    return f'; if it is the language of the document itself, bind it: "{BINDING}": "{LANGUAGE}"'
 
 
 def _way(slot: Slot) -> str:
+    if slot.binding is not None:
+        return f"the fact {slot.binding.fact}"
     if set(slot.options) <= _ANSWERS:
         return "yes or no, judged from the field's description"
     choice = code_choice(slot)

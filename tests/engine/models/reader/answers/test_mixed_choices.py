@@ -137,6 +137,18 @@ def test_the_way_of_a_choice_of_codes_and_words_is_told() -> None:
     assert ways["/currency"] == f"{codes}, and for other codes of their kind other; else judged by the network alone"
     assert ways["/coin"] == f"{codes}; else judged by the network alone"
     assert ways["/optional"] == f"{codes}, and for other codes of their kind other; else null"
-    assert ways["/language"] == codes
+    assert ways["/language"].startswith(f"{codes}; if it is the language of the document")
     assert not is_compared(slots["/currency"]) and is_compared(slots["/department"])
     assert "compared" in ways["/department"]
+
+
+def test_a_choice_of_languages_is_advised_to_take_the_fact() -> None:
+    names = {"enum": ["English", "German", "Czech", None]}
+    bound = {**names, "x-cinnabar-from": "document.language"}
+    form = form_of(
+        talk=names, own=bound, codes={"enum": ["en", "de", "fr"]}, unit={"enum": ["kg", "ml"]},
+        food={"enum": ["Fish", "it"]}, country={"enum": ["DE", "FR", "IT"]}, nation={"enum": ["Germany", "Spain"]},
+    )  # fmt: skip
+    ways = dict(ways_of_choices(form))
+    assert ways["/own"] == "the fact document.language"
+    assert [path for path, way in ways.items() if "x-cinnabar-from" in way] == ["/talk", "/codes"]
