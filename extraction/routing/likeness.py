@@ -11,9 +11,10 @@ import json
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,8 @@ Floats = npt.NDArray[np.float32]
 
 _HERE = Path(__file__).parent
 _KINDS, VECTORS, FITTED = _HERE / "common_kinds.toml", _HERE / "common_kinds.safetensors", _HERE / "fit.json"
+# All files that decide a choice.
+_RULES = (_KINDS, VECTORS, FITTED, *(_HERE / f"{name}.py" for name in ("kinds", "likeness", "router", "vectors")))
 #: The features of a document and a kind, each 0 to 1. `labels`: how alike the names of fields are to words that the
 #: document prints, on average; `printed`: the share of names that it prints; `title`, `words`: the same for the
 #: title and for the words of title and description (in the beginning of the document); `heading`, `outline`: the cosine
@@ -61,7 +64,7 @@ class RoutingFit:
 
 @lru_cache(maxsize=1)
 def routing_fit() -> RoutingFit:
-    """Returns the coefficients that ship; the fingerprint is that of all files of the comparison."""
+    """Returns the coefficients that ship; the fingerprint is that of all files, code too, of the comparison."""
     said = json.loads(FITTED.read_text(encoding="utf-8"))
     return RoutingFit(
         np.array([said["features"][name] for name in FEATURES], np.float32),
@@ -69,7 +72,7 @@ def routing_fit() -> RoutingFit:
         said["sharpness"],
         np.array([said["examples"][name] for name in ("kind", "likeness", "against_own")], np.float32),
         said["examples"]["bias"],
-        hashlib.sha256(b"".join(path.read_bytes() for path in (_KINDS, VECTORS, FITTED))).hexdigest()[:16],
+        hashlib.sha256(b"".join(path.read_bytes() for path in _RULES)).hexdigest()[:16],
     )
 
 
@@ -101,6 +104,17 @@ class Kinds:
     @cached_property
     def _phrases(self) -> Floats:
         return np.concatenate([*self.labels, *self.titles, *self.words])
+
+    def select(self, rows: Sequence[int]) -> Self:
+        """Returns the kinds of these rows."""
+        return replace(
+            self,
+            heading=self.heading[rows],
+            outline=self.outline[rows],
+            labels=[self.labels[row] for row in rows],
+            titles=[self.titles[row] for row in rows],
+            words=[self.words[row] for row in rows],
+        )
 
     def likeness(self, page: Page) -> Floats:
         """Returns the features of this document with each kind: [K, FEATURES]."""
