@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cinnabar.extraction.run_options import RunOptions
+from cinnabar.flows.cli.evaluate_routing import check_alone, evaluate_routing
 from cinnabar.flows.cli.options import (
     AsJson,
     BaseUrl,
@@ -22,7 +23,6 @@ from cinnabar.flows.cli.options import (
     RelatedOption,
     run_options,
 )
-from cinnabar.flows.cli.evaluate_routing import check_alone, evaluate_routing
 from cinnabar.schemas.errors import UsageError
 
 if TYPE_CHECKING:
