@@ -3,9 +3,12 @@
     python -m bench.routing_fit SETS... --judge SETS... [--write]
 
 Each document of a set is shown with one to eight schemas, in three of five draws its own among them; the coefficients
-make the choice of its schema, or of none, probable. The report is on the sets to judge: the share right among five
-schemas with and without the document's own, and the calibration error. --write stores the coefficients, and the vectors
-of the common kinds. Ten documents of a set count.
+make the choice of its schema, or of none, probable. One line of each document is shown as a document of its own, in
+three of ten draws with its schema: a line seldom tells its kind. The report is on the sets to judge: the share right
+among five schemas with and without the document's own, the same for lines, and the calibration error. --write stores
+the coefficients, and the vectors of the common kinds. Ten documents of a set count.
+
+--folds N judges in another way: coefficients are fitted N times, each time without some of the sets, and judged there.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import argparse
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -44,16 +47,24 @@ from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import DocumentError
 
 _DOCUMENTS, _DRAWS, _MOST, _EXAMPLES = 10, 3, 8, 6
+# Shares of draws with a document's own schema: of documents, and of lines.
+_OWN, _OWN_LINE = 0.6, 0.3
+# Words of a line that is shown alone, and the characters of a document in which it is looked for.
+_LINE_WORDS, _LINES_WITHIN = (3, 25), 20_000
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Sets with the features of their documents: for each set and document [SETS, FEATURES] and [COMMON, FEATURES]."""
+    """Sets with the features of their documents: for each set and document [SETS, FEATURES] and [COMMON, FEATURES].
+
+    `lines` has the same of a line of each document.
+    """
 
     kinds: Kinds
     pages: list[list[Page]]
     own: list[list[np.ndarray]]
     others: list[list[np.ndarray]]
+    lines: list[list[tuple[np.ndarray, np.ndarray]]]
 
     @property
     def alike(self) -> np.ndarray:
@@ -66,32 +77,45 @@ def compared(folders: Sequence[Path]) -> Compared:
     described: list[Kind] = [kind_of(load_schema(folder / "schema.json")) for folder in folders]
     kinds, against = kinds_of(described), common()
     pages: list[list[Page]] = []
+    lines: list[list[tuple[np.ndarray, np.ndarray]]] = []
     with ParserPool(1) as pool:
         for folder in folders:
-            lines = (folder / "truth.jsonl").read_text(encoding="utf-8").split("\n")
-            files = sorted({json.loads(line)["file"] for line in lines if line.strip()})
+            truths = (folder / "truth.jsonl").read_text(encoding="utf-8").split("\n")
+            files = sorted({json.loads(truth)["file"] for truth in truths if truth.strip()})
             random.Random(folder.name).shuffle(files)
             read = [found for _, found in pool.parse_many([folder / file for file in files[:_DOCUMENTS]])]
-            pages.append([page_vectors(found.text) for found in read if not isinstance(found, DocumentError)])
+            texts = [found.text for found in read if not isinstance(found, DocumentError)]
+            pages.append([page_vectors(text) for text in texts])
+            alone = [page_vectors(line) for text in texts if (line := line_of(text, folder.name))]
+            lines.append([(kinds.likeness(page), against.likeness(page)) for page in alone])
             print(f"read {folder.name}", flush=True)
     own = [[kinds.likeness(page) for page in of_set] for of_set in pages]
     others = [[against.likeness(page) for page in of_set] for of_set in pages]
-    return Compared(kinds, pages, own, others)
+    return Compared(kinds, pages, own, others, lines)
 
 
-def fitted(data: Compared, seed: int = 0) -> tuple[list[float], float, float]:
-    """Returns the weights of the features, the bias and the sharpness."""
-    rng, alike, count = random.Random(seed), data.alike, len(data.own)
+def line_of(text: str, seed: str) -> str:
+    """Returns a line of a text, "" if none has the words of a short document."""
+    least, most = _LINE_WORDS
+    lines = [line for line in text[:_LINES_WITHIN].split("\n") if least <= len(line.split()) <= most]
+    return random.Random(seed + text[:200]).choice(lines).strip() if lines else ""
+
+
+def fitted(data: Compared, sets: Sequence[int], seed: int = 0) -> tuple[list[float], float, float]:
+    """Returns the weights of the features, the bias and the sharpness that follow from these sets."""
+    rng, alike = random.Random(seed), data.alike
     rows: list[np.ndarray] = []
     masks: list[np.ndarray] = []
     truths: list[int] = []
-    for label in range(count):
-        for own, others in zip(data.own[label], data.others[label], strict=True):
+    for label in sets:
+        whole = [(own, others, _OWN, _DRAWS) for own, others in zip(data.own[label], data.others[label], strict=True)]
+        short = [(own, others, _OWN_LINE, 1) for own, others in data.lines[label]]
+        for own, others, share, draws in whole + short:
             scaled, scaled_others = standardized(own, others), standardized(others, others)
-            for _ in range(_DRAWS):
+            for _ in range(draws):
                 several = rng.choice([1, 1, 2, 3, 5, _MOST])
-                shown = rng.sample([other for other in range(count) if other != label], several)
-                belongs = rng.random() < 0.6
+                shown = rng.sample([other for other in sets if other != label], several)
+                belongs = rng.random() < share
                 if belongs:
                     shown[0] = label
                 padded = shown + [shown[0]] * (_MOST - several)
@@ -147,38 +171,66 @@ def fitted_examples(data: Compared, now: RoutingFit) -> tuple[list[float], float
     return scaled.tolist(), float(bias.detach() - (scaled * mean).sum())
 
 
-def judged(data: Compared, now: RoutingFit, several: int = 5) -> str:
-    """Returns the share right among so many schemas with and without a document's own, and the calibration error."""
-    rng, alike, count = random.Random(2), data.alike, len(data.own)
-    right: dict[bool, list[bool]] = {True: [], False: []}
-    sure: list[tuple[float, bool]] = []
-    for label in range(count):
-        for own, others in zip(data.own[label], data.others[label], strict=True):
-            for belongs in (True, False):
-                shown = rng.sample([other for other in range(count) if other != label], several)
-                if belongs:
-                    shown[0] = label
-                chances = probabilities(log_odds(own[shown], others, alike[shown], now))
-                whole = [*map(float, chances), 1 - float(chances.sum())]
-                best = int(np.argmax(whole))
-                right[belongs].append(best == (0 if belongs else several))
-                sure.append((whole[best], right[belongs][-1]))
-    bins: dict[int, list[tuple[float, bool]]] = {}
-    for one in sure:
-        bins.setdefault(int(one[0] * 10), []).append(one)
-    error = sum(abs(sum(p for p, _ in some) - sum(ok for _, ok in some)) for some in bins.values()) / len(sure)
-    shares = ", ".join(
-        f"{'with' if belongs else 'without'} its own {np.mean(found):.3f} of {len(found)}"
-        for belongs, found in right.items()
-    )
-    return f"{several} schemas: {shares}; calibration error {error:.3f}"
+@dataclass
+class Judgement:
+    """Counts of right choices with and without a document's own schema, and the probabilities behind all of them."""
+
+    right: dict[bool, list[bool]] = field(default_factory=lambda: {True: [], False: []})
+    sure: list[tuple[float, bool]] = field(default_factory=list)
+
+    def add(self, data: Compared, now: RoutingFit, sets: Sequence[int], several: int, lines: bool = False) -> Judgement:
+        """Adds the choices for documents (or lines) of these sets, each among so many schemas of all sets."""
+        rng, alike, count = random.Random(2), data.alike, len(data.own)
+        for label in sets:
+            whole = zip(data.own[label], data.others[label], strict=True)
+            for own, others in data.lines[label] if lines else whole:
+                for belongs in (True, False):
+                    shown = rng.sample([other for other in range(count) if other != label], several)
+                    if belongs:
+                        shown[0] = label
+                    chances = probabilities(log_odds(own[shown], others, alike[shown], now))
+                    none = 1 - float(chances.sum())
+                    best = several if none > 0.5 else int(np.argmax(chances))
+                    self.right[belongs].append(best == (0 if belongs else several))
+                    self.sure.append((none if none > 0.5 else float(chances.max()), self.right[belongs][-1]))
+        return self
+
+    def __str__(self) -> str:
+        bins: dict[int, list[tuple[float, bool]]] = {}
+        for one in self.sure:
+            bins.setdefault(int(one[0] * 10), []).append(one)
+        off = sum(abs(sum(p for p, _ in some) - sum(ok for _, ok in some)) for some in bins.values())
+        shares = ", ".join(
+            f"{'with' if belongs else 'without'} its own {np.mean(found):.3f} of {len(found)}"
+            for belongs, found in self.right.items()
+        )
+        return f"{shares}; calibration error {off / len(self.sure):.3f}"
+
+
+def report(parts: Sequence[tuple[Compared, RoutingFit, Sequence[int]]]) -> str:
+    """Returns the judgement of these coefficients on these sets, for one schema and five, documents and lines."""
+    said = []
+    for lines in (False, True):
+        for several in (1, 5):
+            judgement = Judgement()
+            for data, now, sets in parts:
+                judgement.add(data, now, sets, several, lines)
+            said.append(f"{'lines' if lines else 'documents'}, {several} schemas: {judgement}")
+    return "\n".join(said)
+
+
+def with_features(weights: Sequence[float], bias: float, sharpness: float) -> RoutingFit:
+    """Returns the coefficients with those of the examples that ship."""
+    before = routing_fit()
+    return RoutingFit(np.array(weights, np.float32), bias, sharpness, before.examples, before.examples_bias)
 
 
 def main() -> None:
     """Fits and judges."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="+", type=Path)
-    parser.add_argument("--judge", nargs="+", type=Path, required=True)
+    parser.add_argument("--judge", nargs="+", type=Path, default=[])
+    parser.add_argument("--folds", type=int, default=0)
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
     if asked.write:
@@ -186,9 +238,17 @@ def main() -> None:
         texts = {"heading": [kind.heading for kind in kinds], "outline": [outline(kind) for kind in kinds]}
         save_file({name: encoder.embed(lines).astype(np.float16) for name, lines in texts.items()}, VECTORS)
     data = compared(asked.sets)
-    weights, bias, sharpness = fitted(data)
-    before = routing_fit()
-    now = RoutingFit(np.array(weights, np.float32), bias, sharpness, before.examples, before.examples_bias)
+    everything = list(range(len(data.own)))
+    if asked.folds:
+        order = random.Random(0).sample(everything, len(everything))
+        parts = []
+        for fold in range(asked.folds):
+            held = order[fold :: asked.folds]
+            seen = [one for one in everything if one not in held]
+            parts.append((data, with_features(*fitted(data, seen)), held))
+        print(f"{asked.folds} folds\n{report(parts)}")
+    weights, bias, sharpness = fitted(data, everything)
+    now = with_features(weights, bias, sharpness)
     examples, examples_bias = fitted_examples(data, now)
     said = {
         "features": {name: round(value, 3) for name, value in zip(FEATURES, weights, strict=True)},
@@ -202,9 +262,9 @@ def main() -> None:
     print(json.dumps(said, indent=1))
     if asked.write:
         FITTED.write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
-    others = compared(asked.judge)
-    for several in (1, 5):
-        print(judged(others, now, several))
+    if asked.judge:
+        others = compared(asked.judge)
+        print(report([(others, now, range(len(others.own)))]))
 
 
 if __name__ == "__main__":

@@ -68,8 +68,8 @@ def routing_of(
     if not sources:
         raise UsageError("--schema: expected at least one schema, got none")
     if len(sources) > 1 and not route:
-        said = f"got {len(sources)}" + ("" if related is None else "; --related alone compares documents with one schema")
-        raise UsageError(f"--schema: expected one schema, {said}; with --route each document gets the one that fits")
+        alone = "" if related is None else "; --related alone compares documents with one schema"
+        raise UsageError(f"--schema: expected one schema, got {len(sources)}{alone}; --route gives each document one")
     if len(sources) == 1 and route:
         raise UsageError(
             f"--route: expected several schemas to choose from, got only {sources[0].name!r}; give --schema several"

@@ -36,7 +36,7 @@ def source(title: str = "bill", description: Any = "A bill for goods.") -> Any:
 
 
 def test_several_schemas_without_a_route_are_wrong_use() -> None:
-    with pytest.raises(UsageError, match=r"expected one schema, got 2; with --route"):
+    with pytest.raises(UsageError, match=r"expected one schema, got 2; --route gives each document one"):
         routing_of([source(), source("note")], False, None, "default")
 
 
@@ -46,7 +46,7 @@ def test_a_route_of_one_schema_is_wrong_use_and_names_the_option_for_one() -> No
 
 
 def test_a_probability_for_several_schemas_without_a_route_is_wrong_use() -> None:
-    with pytest.raises(UsageError, match=r"got 2; --related alone compares documents with one schema; with --route"):
+    with pytest.raises(UsageError, match=r"got 2; --related alone compares documents with one schema; --route gives"):
         routing_of([source(), source("note")], False, 0.5, "default")
 
 
