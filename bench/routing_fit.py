@@ -3,10 +3,10 @@
     python -m bench.routing_fit SETS... --judge SETS... [--write]
 
 Each document of a set is shown with one to eight schemas, in three of five draws its own among them; the coefficients
-make the choice of its schema, or of none, probable. One line of each document is shown as a document of its own, in
-three of ten draws with its schema: a line seldom tells its kind. The report is on the sets to judge: the share right
-among five schemas with and without the document's own, the same for lines, and the calibration error. --write stores
-the coefficients, and the vectors of the common kinds. Ten documents of a set count.
+make the choice of its schema, or of none, probable. Then one line of each document is shown as a document of its own,
+in one of ten draws with its schema, and one more coefficient follows for short texts. The report is on the sets to
+judge: the share right among five schemas with and without the document's own, the same for lines, and the calibration
+error. --write stores the coefficients, and the vectors of the common kinds. Ten documents of a set count.
 
 --folds N judges in another way: coefficients are fitted N times, each time without some of the sets, and judged there.
 """
@@ -17,7 +17,7 @@ import argparse
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +40,7 @@ from cinnabar.extraction.routing.likeness import (
     log_odds,
     probabilities,
     routing_fit,
+    shortness,
     standardized,
 )
 from cinnabar.extraction.routing.vectors import common, kinds_of, outline, page_vectors
@@ -47,8 +48,9 @@ from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import DocumentError
 
 _DOCUMENTS, _DRAWS, _MOST, _EXAMPLES = 10, 3, 8, 6
-# Shares of draws with a document's own schema: of documents, and of lines.
-_OWN, _OWN_LINE = 0.6, 0.3
+# Shares of draws with a document's own schema: of documents, and of lines. A single line rarely is a document of a
+# kind that somebody has a schema for.
+_OWN, _OWN_LINE = 0.6, 0.1
 # Words of a line that is shown alone, and the characters of a document in which it is looked for.
 _LINE_WORDS, _LINES_WITHIN = (3, 25), 20_000
 
@@ -57,14 +59,19 @@ _LINE_WORDS, _LINES_WITHIN = (3, 25), 20_000
 class Compared:
     """Sets with the features of their documents: for each set and document [SETS, FEATURES] and [COMMON, FEATURES].
 
-    `lines` has the same of a line of each document.
+    `lines` has the same of a line of each document, and the number of its words.
     """
 
     kinds: Kinds
     pages: list[list[Page]]
     own: list[list[np.ndarray]]
     others: list[list[np.ndarray]]
-    lines: list[list[tuple[np.ndarray, np.ndarray]]]
+    lines: list[list[tuple[np.ndarray, np.ndarray, int]]]
+
+    def documents(self, label: int) -> list[tuple[np.ndarray, np.ndarray, int]]:
+        """Returns the features of the documents of a set, and the numbers of their words."""
+        words = [page.words for page in self.pages[label]]
+        return list(zip(self.own[label], self.others[label], words, strict=True))
 
     @property
     def alike(self) -> np.ndarray:
@@ -77,7 +84,7 @@ def compared(folders: Sequence[Path]) -> Compared:
     described: list[Kind] = [kind_of(load_schema(folder / "schema.json")) for folder in folders]
     kinds, against = kinds_of(described), common()
     pages: list[list[Page]] = []
-    lines: list[list[tuple[np.ndarray, np.ndarray]]] = []
+    lines: list[list[tuple[np.ndarray, np.ndarray, int]]] = []
     with ParserPool(1) as pool:
         for folder in folders:
             truths = (folder / "truth.jsonl").read_text(encoding="utf-8").split("\n")
@@ -87,7 +94,7 @@ def compared(folders: Sequence[Path]) -> Compared:
             texts = [found.text for found in read if not isinstance(found, DocumentError)]
             pages.append([page_vectors(text) for text in texts])
             alone = [page_vectors(line) for text in texts if (line := line_of(text, folder.name))]
-            lines.append([(kinds.likeness(page), against.likeness(page)) for page in alone])
+            lines.append([(kinds.likeness(page), against.likeness(page), page.words) for page in alone])
             print(f"read {folder.name}", flush=True)
     own = [[kinds.likeness(page) for page in of_set] for of_set in pages]
     others = [[against.likeness(page) for page in of_set] for of_set in pages]
@@ -108,14 +115,12 @@ def fitted(data: Compared, sets: Sequence[int], seed: int = 0) -> tuple[list[flo
     masks: list[np.ndarray] = []
     truths: list[int] = []
     for label in sets:
-        whole = [(own, others, _OWN, _DRAWS) for own, others in zip(data.own[label], data.others[label], strict=True)]
-        short = [(own, others, _OWN_LINE, 1) for own, others in data.lines[label]]
-        for own, others, share, draws in whole + short:
+        for own, others in zip(data.own[label], data.others[label], strict=True):
             scaled, scaled_others = standardized(own, others), standardized(others, others)
-            for _ in range(draws):
+            for _ in range(_DRAWS):
                 several = rng.choice([1, 1, 2, 3, 5, _MOST])
                 shown = rng.sample([other for other in sets if other != label], several)
-                belongs = rng.random() < share
+                belongs = rng.random() < _OWN
                 if belongs:
                     shown[0] = label
                 padded = shown + [shown[0]] * (_MOST - several)
@@ -140,6 +145,37 @@ def fitted(data: Compared, sets: Sequence[int], seed: int = 0) -> tuple[list[flo
     return weights.detach().tolist(), float(bias.detach()), float(sharp.detach().exp())
 
 
+def fitted_short(data: Compared, sets: Sequence[int], now: RoutingFit) -> float:
+    """Returns the coefficient of shortness that follows from lines of these sets, and from their short documents."""
+    rng, alike = random.Random(3), data.alike
+    odds, short, truths = [], [], []
+    for label in sets:
+        documents = [(one, _OWN) for one in data.documents(label) if shortness(one[2])]
+        for (own, others, words), share in [*documents, *((one, _OWN_LINE) for one in data.lines[label])]:
+            for _ in range(_DRAWS):
+                several = rng.choice([1, 1, 2, 3, 5, _MOST])
+                shown = rng.sample([other for other in sets if other != label], several)
+                belongs = rng.random() < share
+                if belongs:
+                    shown[0] = label
+                found = log_odds(own[shown], others, alike[shown], words, replace(now, short=0.0))
+                odds.append(np.concatenate([found, np.full(_MOST - several, -1e9, np.float32)]))
+                short.append(shortness(words))
+                truths.append(0 if belongs else _MOST)
+    x, by, truth = torch.from_numpy(np.stack(odds)), torch.tensor(short)[:, None], torch.tensor(truths)
+    weight = torch.zeros(1, requires_grad=True)
+    optimizer = torch.optim.LBFGS([weight], max_iter=40, line_search_fn="strong_wolfe")
+
+    def closure() -> torch.Tensor:
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(torch.cat([x, weight * by], 1), truth)
+        loss.backward()  # type: ignore[no-untyped-call]
+        return loss
+
+    optimizer.step(closure)  # type: ignore[no-untyped-call]
+    return float(weight.detach())
+
+
 def fitted_examples(data: Compared, now: RoutingFit) -> tuple[list[float], float]:
     """Returns the coefficients of likeness to examples, and their bias: one schema, which is the document's or not."""
     rng, alike, count = random.Random(1), data.alike, len(data.own)
@@ -151,7 +187,7 @@ def fitted_examples(data: Compared, now: RoutingFit) -> tuple[list[float], float
             for other in [label] * 6 + rng.sample([other for other in range(count) if other != label], 6):
                 if len(vectors[other]) < _EXAMPLES:
                     continue
-                odds = log_odds(own[[other]], others, alike[[other]], now)[0]
+                odds = log_odds(own[[other]], others, alike[[other]], page.words, now)[0]
                 rows.append([float(odds), *example_features(page, vectors[other])])
                 truths.append(float(other == label))
     x, truth = torch.tensor(rows), torch.tensor(truths)
@@ -182,13 +218,12 @@ class Judgement:
         """Adds the choices for documents (or lines) of these sets, each among so many schemas of all sets."""
         rng, alike, count = random.Random(2), data.alike, len(data.own)
         for label in sets:
-            whole = zip(data.own[label], data.others[label], strict=True)
-            for own, others in data.lines[label] if lines else whole:
+            for own, others, words in data.lines[label] if lines else data.documents(label):
                 for belongs in (True, False):
                     shown = rng.sample([other for other in range(count) if other != label], several)
                     if belongs:
                         shown[0] = label
-                    chances = probabilities(log_odds(own[shown], others, alike[shown], now))
+                    chances = probabilities(log_odds(own[shown], others, alike[shown], words, now))
                     none = 1 - float(chances.sum())
                     best = several if none > 0.5 else int(np.argmax(chances))
                     self.right[belongs].append(best == (0 if belongs else several))
@@ -219,10 +254,12 @@ def report(parts: Sequence[tuple[Compared, RoutingFit, Sequence[int]]]) -> str:
     return "\n".join(said)
 
 
-def with_features(weights: Sequence[float], bias: float, sharpness: float) -> RoutingFit:
-    """Returns the coefficients with those of the examples that ship."""
+def fitted_choice(data: Compared, sets: Sequence[int]) -> RoutingFit:
+    """Returns the coefficients that follow from these sets, with those of the examples that ship."""
     before = routing_fit()
-    return RoutingFit(np.array(weights, np.float32), bias, sharpness, before.examples, before.examples_bias)
+    weights, bias, sharpness = fitted(data, sets)
+    now = RoutingFit(np.array(weights, np.float32), bias, sharpness, before.examples, before.examples_bias)
+    return replace(now, short=fitted_short(data, sets, now))
 
 
 def main() -> None:
@@ -245,15 +282,15 @@ def main() -> None:
         for fold in range(asked.folds):
             held = order[fold :: asked.folds]
             seen = [one for one in everything if one not in held]
-            parts.append((data, with_features(*fitted(data, seen)), held))
+            parts.append((data, fitted_choice(data, seen), held))
         print(f"{asked.folds} folds\n{report(parts)}")
-    weights, bias, sharpness = fitted(data, everything)
-    now = with_features(weights, bias, sharpness)
+    now = fitted_choice(data, everything)
     examples, examples_bias = fitted_examples(data, now)
     said = {
-        "features": {name: round(value, 3) for name, value in zip(FEATURES, weights, strict=True)},
-        "bias": round(bias, 3),
-        "sharpness": round(sharpness, 3),
+        "features": {name: round(value, 3) for name, value in zip(FEATURES, now.weights.tolist(), strict=True)},
+        "bias": round(now.bias, 3),
+        "sharpness": round(now.sharpness, 3),
+        "short": round(now.short, 3),
         "examples": {
             name: round(value, 3)
             for name, value in zip(("kind", "likeness", "against_own", "bias"), [*examples, examples_bias], strict=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import tomllib
 from collections.abc import Sequence
@@ -36,6 +37,8 @@ FEATURES = ("labels", "printed", "title", "words", "heading", "outline")
 _PRINTED = 0.6
 #: A common kind differs from a schema's kind below this cosine of their headings.
 _DIFFERENT = 0.4
+# A text of this many words or more is not short.
+_SHORT = 25
 #: So many of the likest examples count.
 _BEST = 3
 #: Added to the deviation of a feature among the common kinds, by which the feature is divided.
@@ -52,6 +55,7 @@ class RoutingFit:
     """The coefficients of the features, and those that turn likeness to examples into log odds.
 
     `bias` is added to the score of no kind: a soft maximum over common kinds, the harder the larger `sharpness`.
+    `short` is added for each unit by which the logarithm of a text's words is below that of a short text.
     """
 
     weights: Floats
@@ -59,6 +63,7 @@ class RoutingFit:
     sharpness: float
     examples: Floats
     examples_bias: float
+    short: float = 0.0
     fingerprint: str = ""
 
 
@@ -72,6 +77,7 @@ def routing_fit() -> RoutingFit:
         said["sharpness"],
         np.array([said["examples"][name] for name in ("kind", "likeness", "against_own")], np.float32),
         said["examples"]["bias"],
+        said["short"],
         hashlib.sha256(b"".join(path.read_bytes() for path in _RULES)).hexdigest()[:16],
     )
 
@@ -138,11 +144,15 @@ class Kinds:
 
 @dataclass(frozen=True)
 class Page:
-    """The beginning of a document as vectors: passages [P, 384], phrases [n, 64], and those of the first lines."""
+    """The beginning of a document as vectors: passages [P, 384], phrases [n, 64], and those of the first lines.
+
+    `words` is the number of its words.
+    """
 
     passages: Floats
     phrases: Floats
     first_phrases: Floats
+    words: int
 
     @property
     def mean(self) -> Floats:
@@ -166,17 +176,23 @@ def differing(alike: Floats) -> npt.NDArray[np.bool_]:
     return found if found.any() else np.ones_like(found)
 
 
-def log_odds(own: Floats, common: Floats, alike: Floats, fitted: RoutingFit) -> Floats:
+def log_odds(own: Floats, common: Floats, alike: Floats, words: int, fitted: RoutingFit) -> Floats:
     """Returns the log odds of each kind against no kind, [K].
 
-    own: [K, FEATURES]; common: [C, FEATURES]; alike: [K, C], the cosines of the headings.
+    own: [K, FEATURES]; common: [C, FEATURES]; alike: [K, C], the cosines of the headings; words: of the document.
     """
     scores = standardized(own, common) @ fitted.weights
     others = (standardized(common, common) @ fitted.weights)[differing(alike)] * fitted.sharpness
     top = float(others.max())
     none = (top + float(np.log(np.exp(others - top).sum()))) / fitted.sharpness + fitted.bias
+    none += fitted.short * shortness(words)
     found: Floats = scores - np.float32(none)
     return found
+
+
+def shortness(words: int) -> float:
+    """Returns how short a text of so many words is, 0 from a few lines on: few words seldom tell a kind."""
+    return max(0.0, math.log(_SHORT) - math.log(1 + words))
 
 
 def example_features(page: Page, examples: Floats) -> tuple[float, float]:

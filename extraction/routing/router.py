@@ -38,7 +38,7 @@ class Router:
     def route_page(self, page: Page) -> Route:
         """Returns the same for the vectors of a document's beginning."""
         fitted = routing_fit()
-        logits = log_odds(self._kinds.likeness(page), self._common.likeness(page), self._alike, fitted)
+        logits = log_odds(self._kinds.likeness(page), self._common.likeness(page), self._alike, page.words, fitted)
         for row, vectors in enumerate(self._examples):
             if vectors is not None:
                 said = np.array([logits[row], *example_features(page, vectors)], np.float32)

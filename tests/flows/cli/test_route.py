@@ -180,7 +180,7 @@ def test_eval_tells_which_schema_the_documents_of_each_set_go_to(sets: list[str]
 
 def test_eval_measures_one_set_against_a_probability(sets: list[str], capsys: CaptureResult) -> None:
     one = [f"{sets[0]}/invoice", *sets[1:]]
-    assert run(["eval", *one, "--related", "0.9999", "--json"]) == 0
+    assert run(["eval", *one, "--related", "1", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["sets"]["invoice"]
     assert (found["right"], found["refused"], found["went"]) == (0.0, None, {"other_kind": 1})
     assert found["elsewhere"]["docs/bill.txt"].startswith("invoice ")
