@@ -90,10 +90,10 @@ schema-report: setup  ## measure the promises about any JSON Schema (SUITES=fold
 reading-report: setup  ## measure F1 with the schemas in other words (SETS="folders" ARGS="--limit 20")
 	@$(PY) -m bench.reading_report $(SETS) $(ARGS)
 
-routing-report: setup  ## measure the choice among the five kinds of data/samples (DATA=folder of other sets ARGS=--errors)
+routing-report: setup  ## measure the choice among the five kinds of data/samples (DATA=folder of other sets ARGS="--errors --seed N")
 	@OMP_NUM_THREADS=1 $(PY) -m bench.routing_report "$(DATA)" $(ARGS)
 
-routing-fit: setup  ## fit the coefficients of that choice (SETS="folders" ARGS="--judge folders --write")
+routing-fit: setup  ## fit the coefficients of that choice (SETS="folders" ARGS="--folds N --judge folders --write")
 	@OMP_NUM_THREADS=1 $(PY) -m bench.routing_fit $(SETS) $(ARGS)
 
 ablation-report: setup  ## measure F1 without each rule beside the network (SETS="folders" ARGS="--limit 20")
