@@ -1,0 +1,153 @@
+"""Measures how often two fields of one kind take each other's values: seller and buyer, from and to.
+
+    .venv/bin/python -m bench.party_report ../shared/data data/samples --limit 30
+
+Two texts of a schema are a pair if their pointers differ in one step, outside of lists: `/seller/name` and
+`/buyer/name`, `/from_station` and `/to_station`. A document counts if their true values differ. A pair has a row if one
+of its fields took the other's value in a document. `changed` counts documents in which both did, `same` those in which
+both have one value, `taken` those in which one did and the other is empty or wrong in another way. `share` is that of
+these three in all documents with an error. Documents that trained the weights are left out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from bench.labelled_sets import read_sets, report_arguments
+from bench.reporting import machine, table
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.models.base import Model
+from cinnabar.engine.models.loading import load_model
+from cinnabar.engine.models.reader.inputs.questions import kind_of
+from cinnabar.engine.models.reader.inputs.tensors import KINDS
+from cinnabar.extraction.pipeline import Job, Read
+from cinnabar.extraction.quality.evaluation import EvaluationSet
+from cinnabar.extraction.quality.matching import is_right, is_same
+from cinnabar.extraction.quality.predicting import answers
+from cinnabar.extraction.records.validation import Validator
+from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.schemas.form.form import Form, Slot
+from cinnabar.schemas.pointers import unescape
+
+#: The kinds of slots that make pairs: texts, with or without a pattern.
+TEXTS = (KINDS.index("text"), KINDS.index("pattern"))
+#: The outcomes of a pair in a document. In the last three of the errors a field has the other's value.
+OUTCOMES = ("right", "other", "changed", "same", "taken")
+EXCHANGED = OUTCOMES[2:]
+
+Pair = tuple[Slot, Slot]
+
+
+def pairs_of(form: Form) -> list[Pair]:
+    """The pairs of slots of one kind and pattern whose pointers differ in one step, outside of lists."""
+    texts = [s for s in form.slots if kind_of(s) in TEXTS and "/*" not in s.path and s.binding is None]
+    return [(one, other) for one, other in combinations(texts, 2) if _are_alike(one, other)]
+
+
+def _are_alike(one: Slot, other: Slot) -> bool:
+    steps, others = one.path.split("/"), other.path.split("/")
+    if len(steps) != len(others) or sum(a != b for a, b in zip(steps, others, strict=True)) != 1:
+        return False
+    return (kind_of(one), one.pattern, one.format) == (kind_of(other), other.pattern, other.format)
+
+
+def outcome(
+    truths: tuple[Any, Any], found: tuple[Any, Any], also: tuple[Sequence[Any], Sequence[Any]] = ((), ())
+) -> str | None:
+    """The outcome of a pair with these true values, answers and other right values; None if it does not count."""
+    if is_same(*truths) or truths == (None, None):
+        return None
+    right = [_agrees(*one) for one in zip(truths, found, also, strict=True)]
+    if all(right):
+        return "right"
+    # A value that is right in its own place is nobody else's.
+    crossed = [
+        found[at] is not None and not right[at] and _agrees(truths[1 - at], found[at], also[1 - at]) for at in (0, 1)
+    ]
+    if all(crossed):
+        return "changed"
+    if not any(crossed):
+        return "other"
+    return "same" if is_same(*found) else "taken"
+
+
+def _agrees(truth: Any, found: Any, also: Sequence[Any]) -> bool:
+    if truth is None and found is None:
+        return True
+    return is_right(truth, found, also)
+
+
+def tallies(
+    labelled: EvaluationSet, predicted: Mapping[str, Mapping[str, Any]], pairs: Sequence[Pair]
+) -> dict[Pair, Counter[str]]:
+    """How often each pair had each outcome in the documents of a set, if it counts in any."""
+    found: dict[Pair, Counter[str]] = {}
+    for line in labelled.truths:
+        record = (predicted.get(line["file"]) or {}).get("record")
+        accepted = line.get("also_accepted") or {}
+        for pair in pairs:
+            truths, values = ([_value(one, slot.path) for slot in pair] for one in (line["truth"], record))
+            also = [_listed(accepted.get(unescape(slot.path.split("/")[1]))) for slot in pair]
+            told = outcome((truths[0], truths[1]), (values[0], values[1]), (also[0], also[1]))
+            if told is not None:
+                found.setdefault(pair, Counter())[told] += 1
+    return found
+
+
+def _listed(also: Any) -> list[Any]:
+    if isinstance(also, dict):
+        return [value for part in also.values() for value in _listed(part)]
+    return also if isinstance(also, list) else [] if also is None else [also]
+
+
+def _value(record: Any, path: str) -> Any:
+    for step in path.split("/")[1:]:
+        record = record.get(unescape(step)) if isinstance(record, dict) else None
+    return record
+
+
+def cells(tally: Counter[str]) -> list[str]:
+    """The figures of a tally as cells of a table."""
+    wrong = tally.total() - tally["right"]
+    exchanged = sum(tally[name] for name in EXCHANGED)
+    return [
+        str(tally.total()),
+        *(str(tally[name]) for name in ("right", *EXCHANGED, "other")),
+        f"{exchanged / wrong:.2f}" if wrong else "-",
+    ]
+
+
+def rows_of(labelled: EvaluationSet, reads: Sequence[Read], model: Model) -> Iterator[tuple[str, Counter[str]]]:
+    """The pairs of a set of which one field took the other's value in some document, with their tallies."""
+    source = load_schema(labelled.schema)
+    compiled = compile_schema(source.schema)
+    predicted = answers(reads, Job(compiled, Engine(model, "medium"), Validator(source), "guess"))
+    for (one, other), tally in tallies(labelled, predicted, pairs_of(compiled.form)).items():
+        if any(tally[name] for name in EXCHANGED):
+            yield f"{one.path} {other.path}", tally
+
+
+def has_pairs(labelled: EvaluationSet) -> bool:
+    """Returns whether the schema of a set has a pair."""
+    return bool(pairs_of(compile_schema(load_schema(labelled.schema).schema).form))
+
+
+def main() -> None:
+    """Prints the table."""
+    asked = report_arguments(__doc__)
+    model = load_model(asked.model, asked.device)
+    rows, all_pairs = [], Counter[str]()
+    for labelled, reads in read_sets(asked.sets, asked.limit, has_pairs):
+        for name, tally in rows_of(labelled, reads, model):
+            rows.append([labelled.name, name, *cells(tally)])
+            all_pairs += tally
+    rows.append(["all", "", *cells(all_pairs)])
+    print(machine(model), end="\n\n")
+    print(table(["set", "pair", "documents", "right", *EXCHANGED, "other", "share"], rows))
+
+
+if __name__ == "__main__":
+    main()
