@@ -14,16 +14,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
 from typing import Any
+
+import numpy as np
 
 from bench.labelled_sets import read_sets, report_arguments
 from bench.reporting import machine, table
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Model
 from cinnabar.engine.models.loading import load_model
-from cinnabar.engine.models.reader.inputs.questions import kind_of
-from cinnabar.engine.models.reader.inputs.tensors import KINDS
+from cinnabar.engine.models.reader.answers.joint_assignment import is_single_text, paired_slots
 from cinnabar.extraction.pipeline import Job, Read
 from cinnabar.extraction.quality.evaluation import EvaluationSet
 from cinnabar.extraction.quality.matching import is_right, is_same
@@ -33,8 +33,6 @@ from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.form.form import Form, Slot
 from cinnabar.schemas.pointers import unescape
 
-#: The kinds of slots that make pairs: texts, with or without a pattern.
-TEXTS = (KINDS.index("text"), KINDS.index("pattern"))
 #: The outcomes of a pair in a document with two values; in the first three a field has the other's value.
 EXCHANGED = ("changed", "same", "taken")
 OUTCOMES = ("right", *EXCHANGED, "other")
@@ -46,15 +44,8 @@ Pair = tuple[Slot, Slot]
 
 def pairs_of(form: Form) -> list[Pair]:
     """The pairs of slots of one kind and pattern whose pointers differ in one step, outside of lists."""
-    texts = [s for s in form.slots if kind_of(s) in TEXTS and "/*" not in s.path and s.binding is None]
-    return [(one, other) for one, other in combinations(texts, 2) if _are_alike(one, other)]
-
-
-def _are_alike(one: Slot, other: Slot) -> bool:
-    steps, others = one.path.split("/"), other.path.split("/")
-    if len(steps) != len(others) or sum(a != b for a, b in zip(steps, others, strict=True)) != 1:
-        return False
-    return (kind_of(one), one.pattern, one.format) == (kind_of(other), other.pattern, other.format)
+    texts = list(filter(is_single_text, form.slots))
+    return [(texts[i], texts[j]) for i, j in np.argwhere(np.triu(paired_slots(texts))).tolist()]
 
 
 def outcome(
