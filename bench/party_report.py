@@ -7,7 +7,8 @@ Two texts of a schema are a pair if their pointers differ in one step, outside o
 counts documents in which each field took the other's value, `same` those in which both have one value, `taken` those in
 which one took the other's and the other is empty or wrong in another way. `share` is that of these three in all
 documents with an error. `into empty` counts documents with one of the values that stands in the other field too or
-alone. A pair has a row if that, or one of the three, occurs. Documents that trained the weights are left out.
+alone. `without` is the sum of the three without the rule `joint_assignment`. A pair has a row if one of these occurs.
+Documents that trained the weights are left out.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Model
 from cinnabar.engine.models.loading import load_model
 from cinnabar.engine.models.reader.answers.joint_assignment import is_single_text, paired_slots
+from cinnabar.engine.models.reader.priors.config import PriorConfig
 from cinnabar.extraction.pipeline import Job, Read
 from cinnabar.extraction.quality.evaluation import EvaluationSet
 from cinnabar.extraction.quality.matching import is_right, is_same
@@ -97,22 +99,33 @@ def _value(record: Any, path: str) -> Any:
     return record
 
 
-def cells(tally: Counter[str]) -> list[str]:
-    """The figures of a tally as cells of a table."""
-    documents, exchanged = (sum(tally[name] for name in names) for names in (OUTCOMES, EXCHANGED))
+def exchanged(tally: Counter[str]) -> int:
+    """The number of documents with two values in which a field has the other's."""
+    return sum(tally[name] for name in EXCHANGED)
+
+
+def cells(tally: Counter[str], without: Counter[str]) -> list[str]:
+    """The figures of a tally, and of one without the rule, as cells of a table."""
+    documents = sum(tally[name] for name in OUTCOMES)
     wrong = documents - tally["right"]
     counts = (documents, *(tally[name] for name in OUTCOMES))
-    return [*map(str, counts), f"{exchanged / wrong:.2f}" if wrong else "-", str(tally[INTO_EMPTY])]
+    share = f"{exchanged(tally) / wrong:.2f}" if wrong else "-"
+    return [*map(str, counts), share, str(tally[INTO_EMPTY]), str(exchanged(without))]
 
 
-def rows_of(labelled: EvaluationSet, reads: Sequence[Read], model: Model) -> Iterator[tuple[str, Counter[str]]]:
-    """The pairs of a set of which one field took the other's value in some document, with their tallies."""
+def rows_of(
+    labelled: EvaluationSet, reads: Sequence[Read], model: Model, off: Model
+) -> Iterator[tuple[str, Counter[str], Counter[str]]]:
+    """The pairs of a set of which one field took the other's value in some document, with both models' tallies."""
     source = load_schema(labelled.schema)
     compiled = compile_schema(source.schema)
-    predicted = answers(reads, Job(compiled, Engine(model, "medium"), Validator(source), "guess"))
-    for (one, other), tally in tallies(labelled, predicted, pairs_of(compiled.form)).items():
-        if any(tally[name] for name in (*EXCHANGED, INTO_EMPTY)):
-            yield f"{one.path} {other.path}", tally
+    pairs = pairs_of(compiled.form)
+    jobs = [Job(compiled, Engine(one, "medium"), Validator(source), "guess") for one in (model, off)]
+    found, without = (tallies(labelled, answers(reads, job), pairs) for job in jobs)
+    for pair in pairs:
+        tally, before = (one.get(pair, Counter()) for one in (found, without))
+        if exchanged(tally) or tally[INTO_EMPTY] or exchanged(before):
+            yield " ".join(slot.path for slot in pair), tally, before
 
 
 def has_pairs(labelled: EvaluationSet) -> bool:
@@ -124,14 +137,16 @@ def main() -> None:
     """Prints the table."""
     asked = report_arguments(__doc__)
     model = load_model(asked.model, asked.device)
-    rows, all_pairs = [], Counter[str]()
+    off = load_model(asked.model, asked.device, PriorConfig(without=frozenset({"joint_assignment"})))
+    rows, total, total_without = [], Counter[str](), Counter[str]()
     for labelled, reads in read_sets(asked.sets, asked.limit, has_pairs):
-        for name, tally in rows_of(labelled, reads, model):
-            rows.append([labelled.name, name, *cells(tally)])
-            all_pairs += tally
-    rows.append(["all", "", *cells(all_pairs)])
+        for name, tally, without in rows_of(labelled, reads, model, off):
+            rows.append([labelled.name, name, *cells(tally, without)])
+            total.update(tally)
+            total_without.update(without)
+    rows.append(["all", "", *cells(total, total_without)])
     print(machine(model), end="\n\n")
-    print(table(["set", "pair", "documents", *OUTCOMES, "share", INTO_EMPTY], rows))
+    print(table(["set", "pair", "documents", *OUTCOMES, "share", INTO_EMPTY, "without"], rows))
 
 
 if __name__ == "__main__":
