@@ -7,25 +7,24 @@ Two texts of a schema are a pair if their pointers differ in one step, outside o
 counts documents in which each field took the other's value, `same` those in which both have one value, `taken` those in
 which one took the other's and the other is empty or wrong in another way. `share` is that of these three in all
 documents with an error. `into empty` counts documents with one of the values that stands in the other field too or
-alone. `without` is the sum of the three without the rule `joint_assignment`. A pair has a row if one of these occurs.
-Documents that trained the weights are left out.
+alone. A pair has a row if that, or one of the three, occurs. The last row is the sum over all pairs, with a row or
+without. Documents that trained the weights are left out.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
-
-import numpy as np
 
 from bench.labelled_sets import read_sets, report_arguments
 from bench.reporting import machine, table
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Model
 from cinnabar.engine.models.loading import load_model
-from cinnabar.engine.models.reader.answers.joint_assignment import is_single_text, paired_slots
-from cinnabar.engine.models.reader.priors.config import PriorConfig
+from cinnabar.engine.models.reader.inputs.questions import kind_of
+from cinnabar.engine.models.reader.inputs.tensors import KINDS
 from cinnabar.extraction.pipeline import Job, Read
 from cinnabar.extraction.quality.evaluation import EvaluationSet
 from cinnabar.extraction.quality.matching import is_right, is_same
@@ -35,6 +34,8 @@ from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.form.form import Form, Slot
 from cinnabar.schemas.pointers import unescape
 
+#: The kinds of slots that make pairs: texts, with or without a pattern.
+TEXTS = (KINDS.index("text"), KINDS.index("pattern"))
 #: The outcomes of a pair in a document with two values; in the first three a field has the other's value.
 EXCHANGED = ("changed", "same", "taken")
 OUTCOMES = ("right", *EXCHANGED, "other")
@@ -45,9 +46,17 @@ Pair = tuple[Slot, Slot]
 
 
 def pairs_of(form: Form) -> list[Pair]:
-    """The pairs of slots of one kind and pattern whose pointers differ in one step, outside of lists."""
-    texts = list(filter(is_single_text, form.slots))
-    return [(texts[i], texts[j]) for i, j in np.argwhere(np.triu(paired_slots(texts))).tolist()]
+    """The pairs of texts outside of lists that have one kind and pattern, and pointers that differ in one step."""
+    texts = [s for s in form.slots if kind_of(s) in TEXTS and "/*" not in s.path and s.binding is None]
+    return [pair for pair in combinations(texts, 2) if _are_alike(*pair)]
+
+
+def _are_alike(one: Slot, other: Slot) -> bool:
+    steps, others = one.path.split("/"), other.path.split("/")
+    # The branches of a choice have one pointer, and only one of them has a value.
+    if len(steps) != len(others) or sum(a != b for a, b in zip(steps, others, strict=True)) != 1:
+        return False
+    return (kind_of(one), one.pattern, one.format) == (kind_of(other), other.pattern, other.format)
 
 
 def outcome(
@@ -104,28 +113,20 @@ def exchanged(tally: Counter[str]) -> int:
     return sum(tally[name] for name in EXCHANGED)
 
 
-def cells(tally: Counter[str], without: Counter[str]) -> list[str]:
-    """The figures of a tally, and of one without the rule, as cells of a table."""
+def cells(tally: Counter[str]) -> list[str]:
+    """The figures of a tally as cells of a table."""
     documents = sum(tally[name] for name in OUTCOMES)
     wrong = documents - tally["right"]
     counts = (documents, *(tally[name] for name in OUTCOMES))
-    share = f"{exchanged(tally) / wrong:.2f}" if wrong else "-"
-    return [*map(str, counts), share, str(tally[INTO_EMPTY]), str(exchanged(without))]
+    return [*map(str, counts), f"{exchanged(tally) / wrong:.2f}" if wrong else "-", str(tally[INTO_EMPTY])]
 
 
-def rows_of(
-    labelled: EvaluationSet, reads: Sequence[Read], model: Model, off: Model
-) -> Iterator[tuple[str, Counter[str], Counter[str]]]:
-    """The pairs of a set of which one field took the other's value in some document, with both models' tallies."""
+def tallies_of(labelled: EvaluationSet, reads: Sequence[Read], model: Model) -> dict[Pair, Counter[str]]:
+    """The tallies of a model on a set."""
     source = load_schema(labelled.schema)
     compiled = compile_schema(source.schema)
-    pairs = pairs_of(compiled.form)
-    jobs = [Job(compiled, Engine(one, "medium"), Validator(source), "guess") for one in (model, off)]
-    found, without = (tallies(labelled, answers(reads, job), pairs) for job in jobs)
-    for pair in pairs:
-        tally, before = (one.get(pair, Counter()) for one in (found, without))
-        if exchanged(tally) or tally[INTO_EMPTY] or exchanged(before):
-            yield " ".join(slot.path for slot in pair), tally, before
+    predicted = answers(reads, Job(compiled, Engine(model, "medium"), Validator(source), "guess"))
+    return tallies(labelled, predicted, pairs_of(compiled.form))
 
 
 def has_pairs(labelled: EvaluationSet) -> bool:
@@ -137,16 +138,15 @@ def main() -> None:
     """Prints the table."""
     asked = report_arguments(__doc__)
     model = load_model(asked.model, asked.device)
-    off = load_model(asked.model, asked.device, PriorConfig(without=frozenset({"joint_assignment"})))
-    rows, total, total_without = [], Counter[str](), Counter[str]()
+    rows, total = [], Counter[str]()
     for labelled, reads in read_sets(asked.sets, asked.limit, has_pairs):
-        for name, tally, without in rows_of(labelled, reads, model, off):
-            rows.append([labelled.name, name, *cells(tally, without)])
+        for (one, other), tally in tallies_of(labelled, reads, model).items():
             total.update(tally)
-            total_without.update(without)
-    rows.append(["all", "", *cells(total, total_without)])
+            if exchanged(tally) or tally[INTO_EMPTY]:
+                rows.append([labelled.name, f"{one.path} {other.path}", *cells(tally)])
+    rows.append(["all", "", *cells(total)])
     print(machine(model), end="\n\n")
-    print(table(["set", "pair", "documents", *OUTCOMES, "share", INTO_EMPTY, "without"], rows))
+    print(table(["set", "pair", "documents", *OUTCOMES, "share", INTO_EMPTY], rows))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from typing import Protocol
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.models.base import Candidate
 from cinnabar.engine.models.reader.answers.column_alignment import rerank_by_column
-from cinnabar.engine.models.reader.answers.joint_assignment import is_single_text, rerank_jointly
 from cinnabar.engine.models.reader.answers.proximity import rerank_by_proximity
 from cinnabar.engine.models.reader.answers.scores import Answers
 from cinnabar.engine.models.reader.answers.shared_words import rerank_by_shared_words
@@ -81,21 +80,11 @@ def divide_words(slots: RequestSlots, out: Answers, config: PriorConfig) -> None
         _write(same_object, slots.asked, changed, out)
 
 
-def assign_pairs(slots: RequestSlots, out: Answers, config: PriorConfig) -> None:
-    """Reranks alike texts outside of lists so that they have different words. Frozen values are certain."""
-    instances = slots.canvas.instances
-    texts = [k for k in slots.own if instances[k].row < 0 and is_single_text(instances[k].slot)]
-    own = [instances[k].slot for k in texts]
-    changed = rerank_jointly(own, *_answers_of(texts, slots, out), config.joint_assignment)
-    _write(texts, slots.asked, changed, out)
-
-
 #: The rules, in the order in which they are applied.
 RERANKERS: dict[str, Reranker] = {
     "column_alignment": align_columns,
     "proximity": gather_objects,
     "shared_words": divide_words,
-    "joint_assignment": assign_pairs,
 }
 
 

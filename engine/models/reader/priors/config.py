@@ -269,21 +269,6 @@ class SharedWordsConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class JointAssignmentConfig:
-    """Two alike fields outside of lists rarely have the same words (answers/joint_assignment.py).
-
-    Fitted on held-back documents of training sets and on generated ones (docs/results.md, "Parties").
-    """
-
-    #: The exponent of the probability that a candidate's words are not those of a paired field.
-    rivals: float = 0.35
-    #: Records with more candidates of texts than this stay unchanged, because every pair of them is compared.
-    most: int = 1_500
-    #: The upper limit of the probability that words are a paired field's.
-    taken: float = 0.95
-
-
-@dataclass(frozen=True, slots=True)
 class PrintedOptionsConfig:
     """A choice has a value if the document prints its likeliest option (answers/choices.py)."""
 
@@ -346,7 +331,6 @@ class PriorConfig:
     column_alignment: ColumnAlignmentConfig = ColumnAlignmentConfig()
     proximity: ProximityConfig = ProximityConfig()
     shared_words: SharedWordsConfig = SharedWordsConfig()
-    joint_assignment: JointAssignmentConfig = JointAssignmentConfig()
     printed_options: PrintedOptionsConfig = PrintedOptionsConfig()
     described_options: DescribedOptionsConfig = DescribedOptionsConfig()
     #: Shared by several rules: it cannot be switched off.
