@@ -25,7 +25,7 @@ from cinnabar.extraction.pipeline import (
 )
 from cinnabar.extraction.planning import chunks_for, passage_of
 from cinnabar.extraction.records.checks.judgement import with_checks
-from cinnabar.extraction.records.facts import FactValues, with_facts
+from cinnabar.extraction.records.facts import REFUSED, FactValues, with_facts
 from cinnabar.extraction.records.merging import merge
 from cinnabar.extraction.storage.records import Outcome, Record
 from cinnabar.extraction.storage.stored_records import CHANGED, GONE, Stored
@@ -147,9 +147,8 @@ class _Plan:
             text = job.compiled.canonical(value)
         except NotAccepted:
             return None
-        facts = self.asked_facts
-        record, kept = _record(self.document, stored, filled, text, taken, job, changes, facts)
-        return judged(self.path, self.document, record, job, kept, facts)
+        record, kept = _record(self.document, stored, filled, text, taken, job, changes, self.facts)
+        return judged(self.path, self.document, record, job, kept, self.asked_facts)
 
 
 def _plan(
@@ -221,5 +220,5 @@ def _record(
         leaves += found.leaves
         rows |= {at: sure for at, sure in found.rows.items() if new(at)}
         lists |= {at: sure for at, sure in found.lists.items() if new(at)}
-    flags |= {flag for leaf in leaves for flag in leaf.flags}
+    flags |= {flag for leaf in leaves for flag in leaf.flags} | ({REFUSED} if facts.refusals else set())
     return Record.of(text, leaves, flags, rows, lists), {leaf.pointer for leaf in kept}
