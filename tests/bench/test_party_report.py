@@ -49,6 +49,7 @@ def test_documents_with_equal_values_or_none_do_not_count() -> None:
 
 def test_a_value_that_is_right_for_both_fields_is_nobody_elses() -> None:
     assert outcome(TRUE, ("Anna", "Anna"), ((), ("Anna",))) == "right"
+    assert outcome(TRUE, ("Carl", "Anna"), ((), ("Anna",))) == "other"
 
 
 def test_the_cells_have_all_counts_and_the_share_of_exchanges_in_the_errors() -> None:
