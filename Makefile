@@ -28,7 +28,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint docs samples eval bench bench-gpu bench-engine train train-gpu tune-report calibrate schema-report reading-report routing-report routing-fit ablation-report class-report lexicon-report remote-report backfill-report ray-report long-report faults volume-report readers mutants names version constraints clean
+.PHONY: help setup demo test test-slow lint docs samples eval bench bench-gpu bench-engine train train-gpu tune-report calibrate schema-report reading-report routing-report routing-fit ablation-report class-report party-report lexicon-report remote-report backfill-report ray-report long-report faults volume-report readers mutants names version constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -101,6 +101,9 @@ ablation-report: setup  ## measure F1 without each rule beside the network (SETS
 
 class-report: setup  ## measure choices that no document prints (SETS="folders" ARGS="--limit 40")
 	@$(PY) -m bench.class_report $(SETS) $(ARGS)
+
+party-report: setup  ## count fields that take each other's values, as seller and buyer (SETS="folders" ARGS="--limit 20")
+	@OMP_NUM_THREADS=1 $(PY) -m bench.party_report $(SETS) $(ARGS)
 
 lexicon-report: setup  ## count the unseen labels in eight languages that are most like names of their own concept
 	@OMP_NUM_THREADS=1 $(PY) -m bench.lexicon_report
