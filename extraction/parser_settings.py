@@ -23,7 +23,7 @@ def parser_settings(options: RunOptions = DEFAULT_OPTIONS) -> ParserSettings:
     passwords = tuple(dict.fromkeys(given))
     if len(passwords) > _MAX_PASSWORDS:
         raise UsageError(f"expected at most {_MAX_PASSWORDS} passwords of documents, got {len(passwords)}")
-    return ParserSettings(passwords=passwords)
+    return ParserSettings(passwords=passwords, hidden=options.hidden)
 
 
 def passwords_in(text: str) -> tuple[str, ...]:

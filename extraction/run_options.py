@@ -62,6 +62,7 @@ class RunOptions(BaseModel):
     password_file: str | None = Field(
         default=None, description="A file with passwords of encrypted documents, one a line."
     )
+    hidden: bool = Field(default=False, description="Read text that no reader of a document sees, too.")
     workers: int = Field(default=2, ge=1, description="Processes that parse files.")
     batch: int = Field(default=16, ge=1, description="Documents that are read, filled and committed together.")
     retry_quarantined: bool = Field(default=False, description="Read quarantined documents again.")
@@ -97,7 +98,7 @@ class RunOptions(BaseModel):
     def fingerprint(self, model: str) -> str:
         """Returns the key part that names model and options; parser workers and device do not change it."""
         engine = engine_fingerprint(model, effort_of(self.effort, self.steps))
-        parts = repr((engine, self.on_missing, self.context))
+        parts = repr((engine, self.on_missing, self.context, *(["hidden"] if self.hidden else [])))
         return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 

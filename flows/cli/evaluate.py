@@ -44,7 +44,7 @@ _SHOWN = (
 )
 
 
-@run_options("effort", "steps", "context", "max_tokens", "max_seconds", "password_file", "workers")
+@run_options("effort", "steps", "context", "max_tokens", "max_seconds", "password_file", "hidden", "workers")
 def evaluate(
     sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Sets, or folders of sets.")],
     model: ModelOption = "default",

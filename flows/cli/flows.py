@@ -34,7 +34,15 @@ def flows_group(context: typer.Context) -> None:
 
 @flows_app.command("serve")
 @run_options(
-    "effort", "on_missing", "min_confidence", "on_check", "max_tokens", "max_seconds", "password_file", "workers"
+    "effort",
+    "on_missing",
+    "min_confidence",
+    "on_check",
+    "max_tokens",
+    "max_seconds",
+    "password_file",
+    "hidden",
+    "workers",
 )
 def serve_schedule(
     paths: Documents,

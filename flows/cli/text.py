@@ -30,6 +30,7 @@ def text(
         str | None,
         typer.Option(metavar="FILE", help=RunOptions.model_fields["password_file"].description),
     ] = None,
+    hidden: Annotated[bool, typer.Option("--hidden", help=RunOptions.model_fields["hidden"].description)] = False,
 ) -> int:
     """Show what the parser reads from a file: its text, or its parts, words or facts with their places.
 
@@ -51,7 +52,7 @@ def text(
     tables = [name for name, asked in (("parts", parts), ("words", words), ("facts", facts)) if asked]
     if len(tables) + as_json > 1:
         raise UsageError("expected at most one of --parts, --words, --facts and --json")
-    settings = parser_settings(RunOptions(password_file=password_file))
+    settings = parser_settings(RunOptions(password_file=password_file, hidden=hidden))
     locations = located(paths)
     status = 0
     with ExitStack() as connections:
