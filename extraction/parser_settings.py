@@ -28,7 +28,9 @@ def parser_settings(options: RunOptions = DEFAULT_OPTIONS) -> ParserSettings:
     if len(passwords) > _MAX_PASSWORDS:
         raise UsageError(f"expected at most {_MAX_PASSWORDS} passwords of documents, got {len(passwords)}")
     _check_ocr(options)
-    return ParserSettings(passwords=passwords, ocr=options.ocr, ocr_engine=options.ocr_engine)
+    return ParserSettings(
+        passwords=passwords, ocr=options.ocr, ocr_engine=options.ocr_engine, hidden=options.hidden
+    )
 
 
 def passwords_in(text: str) -> tuple[str, ...]:

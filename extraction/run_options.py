@@ -63,6 +63,7 @@ class RunOptions(BaseModel):
     password_file: str | None = Field(
         default=None, description="A file with passwords of encrypted documents, one a line."
     )
+    hidden: bool = Field(default=False, description="Read text that no reader of a document sees, too.")
     ocr: OcrChoice = Field(
         default="auto", description="Read images and pages without text (auto), or all pages, from their image."
     )
@@ -104,10 +105,11 @@ class RunOptions(BaseModel):
     def fingerprint(self, model: str) -> str:
         """Returns the key part that names model and options; parser workers and device do not change it."""
         engine = engine_fingerprint(model, effort_of(self.effort, self.steps))
-        # The usual ways of reading images are not named, so that records from before there were others stay.
+        # The usual ways of reading are not named, so that records from before there were others stay.
         images = (self.ocr, self.ocr_engine)
         usual = images == (DEFAULT_OPTIONS.ocr, DEFAULT_OPTIONS.ocr_engine)
-        parts = repr((engine, self.on_missing, self.context, *(() if usual else images)))
+        unusual = (*(["hidden"] if self.hidden else []), *(() if usual else images))
+        parts = repr((engine, self.on_missing, self.context, *unusual))
         return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 

@@ -75,9 +75,8 @@ def extract_folder(
     options = RunOptions(**said)
     if document_password_block is not None:
         options = options.with_passwords(passwords_in(secret(document_password_block)()))
-    several = isinstance(record_schema, list)
     sources = [load_schema(one) for one in ([record_schema] if isinstance(record_schema, str) else record_schema)]
-    routing = routing_of(sources, several, related, model)
+    routing = routing_of(sources, len(sources) > 1, related, model)
     server = remote or Server()
     check_models(model, escalate_to, None, options.steps, server.model_dump(exclude_unset=True))
     settings = settings_of(server.model_dump(exclude_none=True) | {"context": options.context})

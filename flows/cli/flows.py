@@ -15,7 +15,9 @@ from cinnabar.flows.cli.options import (
     ModelOption,
     OutOption,
     RayOption,
-    SchemaOption,
+    RelatedOption,
+    RouteOption,
+    SchemasOption,
     run_options,
 )
 from cinnabar.schemas.errors import UsageError
@@ -39,13 +41,14 @@ def flows_group(context: typer.Context) -> None:
     "max_tokens",
     "max_seconds",
     "password_file",
+    "hidden",
     "ocr",
     "ocr_engine",
     "workers",
 )
 def serve_schedule(
     paths: Documents,
-    schema: SchemaOption,
+    schema: SchemasOption,
     out: OutOption,
     name: Annotated[str, typer.Option(metavar="NAME", help="The deployment's name in Prefect.")] = "nightly",
     cron: Annotated[
@@ -57,6 +60,8 @@ def serve_schedule(
     ] = None,
     model: ModelOption = "default",
     device: DeviceOption = "auto",
+    route: RouteOption = False,
+    related: RelatedOption = None,
     max_error_rate: Annotated[
         float | None,
         typer.Option(metavar="SHARE", help="A run fails if a larger share of the documents read is in quarantine."),
@@ -86,6 +91,7 @@ def serve_schedule(
     Examples:
       cinnabar flows serve mails --schema insurance_mail --out tables --cron "0 2 * * *"
       cinnabar flows serve imaps://me@mail.example.org/INBOX --schema invoice --out tables --every 900
+      cinnabar flows serve inbox --schema invoice --schema receipt.json --route --out tables --every 900
     """
     from contextlib import ExitStack
 
@@ -93,6 +99,7 @@ def serve_schedule(
     from cinnabar.extraction.inputs import gather, located
     from cinnabar.extraction.parser_settings import parser_settings
     from cinnabar.extraction.records.checks.checks import Checks
+    from cinnabar.extraction.routing.routing import routing_of
     from cinnabar.extraction.sources import model_source
     from cinnabar.flows.prefect_server import server
     from cinnabar.flows.serve import schedule_of, serve
@@ -101,9 +108,11 @@ def serve_schedule(
     # These checks report wrong use now, not at the first scheduled run.
     schedule = schedule_of(every, cron, timezone)
     parser_settings(RunOptions(**said))
-    source = load_schema(schema)
-    compiled = compile_schema(source.schema)
-    _ = compiled.form, Checks(source, compiled)
+    sources = [load_schema(one) for one in schema]
+    for source in sources:
+        compiled = compile_schema(source.schema)
+        _ = compiled.form, Checks(source, compiled)
+    routing_of(sources, route, related, model)
     chosen = model_source(model, device)
     if ray is not None:
         check_cluster(ray, chosen, gpu_limit=gpu_limit)
@@ -115,11 +124,12 @@ def serve_schedule(
             gather(locations, out, connections)
     parameters: dict[str, Any] = {
         "paths": paths,
-        "record_schema": schema,
+        "record_schema": schema if route else schema[0],
         "out": str(out),
         "model": model,
         "device": device,
         **said,
+        "related": related,
         "max_error_rate": max_error_rate,
         "password_block": password_block,
         "document_password_block": document_password_block,

@@ -31,6 +31,7 @@ def text(
         str | None,
         typer.Option(metavar="FILE", help=RunOptions.model_fields["password_file"].description),
     ] = None,
+    hidden: Annotated[bool, typer.Option("--hidden", help=RunOptions.model_fields["hidden"].description)] = False,
     ocr: Annotated[OcrChoice, typer.Option(help=RunOptions.model_fields["ocr"].description)] = "auto",
     ocr_engine: Annotated[
         str, typer.Option(metavar="ENGINE", help=RunOptions.model_fields["ocr_engine"].description)
@@ -56,7 +57,8 @@ def text(
     tables = [name for name, asked in (("parts", parts), ("words", words), ("facts", facts)) if asked]
     if len(tables) + as_json > 1:
         raise UsageError("expected at most one of --parts, --words, --facts and --json")
-    settings = parser_settings(RunOptions(password_file=password_file, ocr=ocr, ocr_engine=ocr_engine))
+    options = RunOptions(password_file=password_file, hidden=hidden, ocr=ocr, ocr_engine=ocr_engine)
+    settings = parser_settings(options)
     locations = located(paths)
     status = 0
     with ExitStack() as connections:

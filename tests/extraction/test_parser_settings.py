@@ -32,6 +32,12 @@ def test_a_file_of_passwords_that_cannot_be_read_is_refused_by_name(tmp_path: Pa
     assert "pa" not in str(caught.value).replace("password", "").replace(str(tmp_path), "")
 
 
+def test_hidden_text_is_read_on_request_and_makes_records_anew() -> None:
+    asked = RunOptions(hidden=True)
+    assert parser_settings(asked).hidden and not parser_settings().hidden
+    assert asked.fingerprint("m") != RunOptions().fingerprint("m")
+
+
 def test_too_many_passwords_are_refused() -> None:
     with pytest.raises(UsageError, match="at most 100 passwords of documents, got 101"):
         parser_settings(RunOptions().with_passwords(map(str, range(101))))

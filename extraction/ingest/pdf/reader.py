@@ -17,6 +17,7 @@ from cinnabar.extraction.ingest.pdf.annotations import Entry
 from cinnabar.extraction.ingest.pdf.embedded import add_files, embedded_files, name_of_file
 from cinnabar.extraction.ingest.pdf.facts import pdf_facts
 from cinnabar.extraction.ingest.pdf.pages import MAX_PAGES, PagesRead, add_entries, read_pages, squeezed
+from cinnabar.extraction.ingest.pdf.unplaced_fields import unplaced_fields
 from cinnabar.extraction.ingest.pdf.xfa import xfa_values
 from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.schemas.errors import DocumentError
@@ -45,7 +46,7 @@ def add_pdf(reading: Reading, data: bytes) -> None:
             pages = len(pdf)
             found = read_pages(reading, pdf)
             _about(reading, pdf, data)
-            found.words += _add_xfa(reading, pdf, found)
+            found.words += _add_form(reading, pdf, found, data)
             if not (found.words or found.pictures or found.images):
                 found.words += _second_opinion(builder, data, mark)
             begun = builder.length, builder.part_count
@@ -99,17 +100,19 @@ def _opened(data: bytes, passwords: tuple[str, ...]) -> Iterator[Any]:
         pdf.close()
 
 
-def _add_xfa(reading: Reading, pdf: Any, found: PagesRead) -> int:
-    """Appends the values of an XFA form that no field of a page has, and returns the number of words."""
-    if pdfium.FPDF_GetFormType(pdf.raw) not in (pdfium.FORMTYPE_XFA_FULL, pdfium.FORMTYPE_XFA_FOREGROUND):
-        return 0
-    values = xfa_values(pdf.raw)
-    if values is None:
-        reading.builder.flags.add("form_unread")
-        return 0
+def _add_form(reading: Reading, pdf: Any, found: PagesRead, data: bytes) -> int:
+    """Appends the values of a form that no field of a page has, and returns the number of words."""
+    kind = pdfium.FPDF_GetFormType(pdf.raw)
+    values: list[tuple[str, str]] | None = []
+    if kind in (pdfium.FORMTYPE_XFA_FULL, pdfium.FORMTYPE_XFA_FOREGROUND):
+        values = xfa_values(pdf.raw)
+        if values is None:
+            reading.builder.flags.add("form_unread")
+    elif kind == pdfium.FORMTYPE_ACRO_FORM and not found.told and not reading.settings.careful:
+        values = unplaced_fields(data)
     entries = [
         Entry(name, value, (0.0, 0.0, 0.0, 0.0), drawn=False, unseen=False)
-        for name, value in values
+        for name, value in values or ()
         if squeezed(value) not in found.told
     ]
     return add_entries(reading, "fields", entries, 0, None) if entries else 0

@@ -16,12 +16,14 @@ from cinnabar.extraction.ingest.pdf.rendering import grey_pixels
 _Floats = npt.NDArray[np.float64]
 _Bools = npt.NDArray[np.bool_]
 
-# Letters below this height in points cannot be seen.
-_LEAST_HEIGHT = 0.7
+# Letters below this height in points cannot be seen. Filings hold the text of their scans in letters of .9 points.
+_LEAST_HEIGHT = 0.5
 # Colours from this value of each channel on are near white; below this opacity nothing shows.
 _LIGHT, _OPAQUE = 225, 24
 # An image over this share of a page is its scan, and text at it what OCR read there.
 _SCAN = 0.5
+# Words of a scan may lie beside the page by this share of its width.
+_BESIDE = 0.05
 # Pixels to a point in the comparison, and the difference of grey that a reader sees.
 _SCALE, _SEEN = 1.5, 20
 # Objects of a page that are looked at; drawings have millions.
@@ -56,10 +58,12 @@ def hidden_words(page: Any, text_page: Any, frame: Frame, words: PageWords) -> _
     """
     width, height = frame.size
     middle = (words.box[:, :2] + words.box[:, 2:]) / 2
-    outside = (middle < 0).any(axis=1) | (middle > (width, height)).any(axis=1)
+    outside = (words.box[:, 2:] < 0).any(axis=1) | (words.box[:, :2] > (width, height)).any(axis=1)
     size = words.box[:, 2:] - words.box[:, :2]
-    tiny = (size.min(axis=1) < _LEAST_HEIGHT) & (size.max(axis=1) < 4 * _LEAST_HEIGHT * _lengths(words))
-    found: _Bools = outside | tiny
+    sideways = (words.turn == 1) | (words.turn == 3)
+    along, across = np.where(sideways[:, None], size[:, ::-1], size).T
+    # Fonts with a false height have letters of a true width.
+    found: _Bools = outside | ((across < _LEAST_HEIGHT) & (along < 2 * _LEAST_HEIGHT * _lengths(words)))
     address = ctypes.cast(text_page, ctypes.c_void_p).value
     owner = np.array([_get_object(address, at) or 0 for at in words.first.tolist()], np.uint64)
     faint, unseen = _by_style(owner)
@@ -67,6 +71,9 @@ def hidden_words(page: Any, text_page: Any, frame: Frame, words: PageWords) -> _
     scan = any(_area(cover.box) > _SCAN * width * height for cover in images)
     if scan:
         unseen[:] = False
+        # OCR may place words of the edge beside it.
+        beyond = np.maximum(-middle, middle - (width, height)).max(axis=1)
+        found &= ~outside | (beyond > _BESIDE * width)
     covered = np.zeros(len(owner), np.bool_)
     if not scan and (images or shapes):
         covered = _covered(page, owner, middle, [*images, *shapes])
