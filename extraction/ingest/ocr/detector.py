@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import cv2
@@ -12,11 +14,13 @@ import numpy.typing as npt
 from cinnabar.extraction.ingest.ocr.pictures import Pixels
 from cinnabar.extraction.ingest.ocr.text_lines import TextLine
 
-# The longer side of a page that the network sees, in pixels (docs/decisions.md). Small pictures grow, twice at most.
-_SIDE, _GROWTH = 1_280, 2.0
+# The pixels that the network sees of a picture (those of A4 with 1,280 on its longer side), and the most on a side.
+# Small pictures grow, twice at most.
+_AREA, _SIDE, _GROWTH = 1_280 * 905, 4_096, 2.0
 # The network's sides are multiples of this.
 _STEP = 32
-# A longer picture is read in tiles of so many times its shorter side, of which neighbours share a part.
+# A taller picture is read in tiles of so many times its width, of which neighbours share a part. A wide one is not cut,
+# because its lines would be.
 _TILE, _SHARED = 2.0, 0.25
 _MAX_TILES = 40
 # RapidOCR's own settings: the least probability of a pixel and of a line, and how far a line's rectangle grows, as a
@@ -35,45 +39,41 @@ class LineDetector:
     def __call__(self, pixels: Pixels) -> list[TextLine]:
         """Returns the lines of text on a picture, [H, W, 3]."""
         found: list[TextLine] = []
-        for tile, x, y, own in _tiles(pixels):
+        for tile, top, own in _tiles(pixels):
             for line in self._lines(tile):
-                if own[0] <= (line.y if tile.shape[0] < pixels.shape[0] else line.x) < own[1]:
-                    found.append(TextLine(line.x + x, line.y + y, line.length, line.height, line.angle))
+                if own[0] <= line.y < own[1]:
+                    found.append(replace(line, y=line.y + top))
         return found[:_MAX_LINES]
 
     def _lines(self, tile: Pixels) -> Iterator[TextLine]:
         high, wide = tile.shape[:2]
-        scale = min(_GROWTH, _SIDE / max(high, wide))
+        scale = min(_GROWTH, (_AREA / (high * wide)) ** 0.5, _SIDE / max(high, wide))
         size = [max(_STEP, round(side * scale / _STEP) * _STEP) for side in (wide, high)]
         method = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
         seen = cv2.resize(tile, size, interpolation=method).astype(np.float32) / 127.5 - 1.0
         (chance,) = self._session.run(None, {self._input: seen.transpose(2, 0, 1)[None]})
         across, down = wide / size[0], high / size[1]
         for x, y, length, height, angle in _rectangles(chance[0, 0]):
-            # Both directions are scaled alike, up to the rounding of the sides.
-            mean = (across * down) ** 0.5
-            yield TextLine(x * across, y * down, length * mean, height * mean, angle)
+            # The rounding of the sides scales the two directions a little differently.
+            cos, sin = math.cos(math.radians(angle)), math.sin(math.radians(angle))
+            along, upright = math.hypot(cos * across, sin * down), math.hypot(sin * across, cos * down)
+            yield TextLine(x * across, y * down, length * along, height * upright, angle)
 
 
-def _tiles(pixels: Pixels) -> Iterator[tuple[Pixels, int, int, tuple[float, float]]]:
-    """Yields the tiles of a picture with their corner; a tile owns the lines with their middle in an interval of it."""
+def _tiles(pixels: Pixels) -> Iterator[tuple[Pixels, int, tuple[float, float]]]:
+    """Yields the tiles of a picture with their top; a tile owns the lines with their middle in an interval of it."""
     high, wide = pixels.shape[:2]
-    long, short = max(high, wide), min(high, wide)
-    size = int(_TILE * short)
-    if long <= 1.5 * size:
-        yield pixels, 0, 0, (-np.inf, np.inf)
+    size = int(_TILE * wide)
+    if high <= 1.5 * size:
+        yield pixels, 0, (-np.inf, np.inf)
         return
     step = int(size * (1 - _SHARED))
-    count = min(_MAX_TILES, -(-(long - size) // step) + 1)
+    count = min(_MAX_TILES, -(-(high - size) // step) + 1)
     margin = (size - step) / 2
     for number in range(count):
-        start = number * step
-        end = min(long, start + size)
+        top = number * step
         own = (-np.inf if number == 0 else margin, np.inf if number == count - 1 else margin + step)
-        if high >= wide:
-            yield pixels[start:end], 0, start, own
-        else:
-            yield pixels[:, start:end], start, 0, own
+        yield pixels[top : min(high, top + size)], top, own
 
 
 def _rectangles(chance: npt.NDArray[np.float32]) -> Iterator[tuple[float, float, float, float, float]]:

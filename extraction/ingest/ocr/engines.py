@@ -58,17 +58,21 @@ class OcrEngine:
         return "" if find_spec("cv2") else f"install what both OCR engines need with {INSTALL}"
 
     def chosen_languages(self) -> str:
-        """Returns Tesseract's languages that it shall read, joined by `+`."""
-        if self.languages or self.name != _TESSERACT:
+        """Returns Tesseract's languages that it shall read, joined by `+`; "" if it is not installed.
+
+        RapidOCR gives it the pages whose letters it does not know.
+        """
+        if self.languages:
             return self.languages
         installed = [name for name in tesseract_languages() if name not in ("osd", "equ")]
         return "+".join(sorted(installed, key=lambda name: (name != "eng", name))[:_MOST_LANGUAGES])
 
     def fingerprint(self) -> str:
         """Returns a text that changes when the engine may read a picture differently."""
+        tesseract = f"tesseract {_tesseract('--version').partition(chr(10))[0]} {self.chosen_languages()}"
         if self.name == _TESSERACT:
-            return f"{_RULES} tesseract {_tesseract('--version').partition(chr(10))[0]} {self.chosen_languages()}"
-        return f"{_RULES} rapidocr {_version('rapidocr')} onnxruntime {_version('onnxruntime')}"
+            return f"{_RULES} {tesseract}"
+        return f"{_RULES} rapidocr {_version('rapidocr')} onnxruntime {_version('onnxruntime')} {tesseract}"
 
 
 def tesseract_languages() -> tuple[str, ...]:

@@ -160,6 +160,18 @@ def test_encodings_and_the_texts_of_paid_answers_go(out, workload):
     assert json.loads(journal.read_text()) == {"run": "r", "key": "k", "tokens": [1, 0, 1], "cost": "0.01"}
 
 
+def test_the_documents_own_pages_of_ocr_go_and_others_stay(out, workload):
+    workload.work(out)
+    digest = digest_of(workload, "3.txt")
+    own, other = out / "pages" / digest / "a.json", out / "pages" / ("0" * 64) / "a.json"
+    for page in (own, other):
+        page.parent.mkdir(parents=True)
+        page.write_text("{}")
+    assert forget(out, "3.txt", dry_run=True).pages == 1 and own.exists()
+    assert forget(out, "3.txt").pages == 1
+    assert not own.parent.exists() and other.exists()
+
+
 def test_arguments_of_runs_that_name_the_path_are_blanked(out, workload):
     from cinnabar.extraction.storage.run import Run
     from cinnabar.schemas import compile_schema, load_schema

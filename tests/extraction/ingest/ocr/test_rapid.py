@@ -13,7 +13,8 @@ pytest.importorskip("cv2")
 
 from PIL import Image, ImageDraw, ImageFont
 
-from cinnabar.extraction.ingest.ocr.page_text import PageText
+from cinnabar.extraction.ingest.ocr.detector import LineDetector
+from cinnabar.extraction.ingest.ocr.page_text import PageText, page_text
 from cinnabar.extraction.ingest.ocr.rapid import RapidReader
 from cinnabar.extraction.ingest.ocr.text_lines import TextLine, aligned, corners, page_angle, rotated, strip
 
@@ -116,3 +117,44 @@ def test_a_scanned_pdf_leaves_the_parser_pool_with_its_text() -> None:
     assert "INVOICE 0612" in " ".join(found.text.split()) and "162.40" in found.text
     assert found.facts["document.language"].value == "en"
     assert found.words.sure is not None and float(found.words.sure.mean()) > 0.9
+
+
+class Seen:
+    """A detector's network that takes each black pixel for text; `sizes` are those of the pictures that it saw."""
+
+    def __init__(self) -> None:
+        self.sizes: list[tuple[int, ...]] = []
+
+    def get_inputs(self) -> list[Any]:
+        return [type("Input", (), {"name": "x"})]
+
+    def run(self, _names: None, fed: dict[str, Any]) -> list[Any]:
+        (seen,) = fed.values()
+        self.sizes.append(seen.shape[2:])
+        return [(seen[:, :1] < 0).astype(np.float32)]
+
+
+@pytest.mark.parametrize("size", [(900, 300), (300, 900), (200, 3000), (3000, 200)])
+def test_each_line_of_a_picture_of_any_shape_is_found_once(size: tuple[int, int]) -> None:
+    wide, high = size
+    page = np.full((high, wide, 3), 255, np.uint8)
+    tops = range(40, high - 40, 60)
+    for top in tops:
+        page[top : top + 12, 20 : wide - 20] = 0
+    network = Seen()
+    lines = LineDetector(network)(page)
+    assert sorted(round(line.y / 6) for line in lines) == [round((top + 6) / 6) for top in tops]
+    assert all(abs(line.x - wide / 2) < 8 and line.length > wide - 60 for line in lines)
+    assert all(max(one) <= 4096 and one[0] * one[1] < 1.3e6 for one in network.sizes)
+
+
+def test_tesseract_gets_pages_of_unknown_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = page_text([("Счёт", "", (0, 0, 9, 9), 0.9)])
+    other = type("Other", (), {"read": lambda *_: read})()
+    one = RapidReader()
+    monkeypatch.setattr(one, "_other", other)
+    assert text_of(one.read(note())).startswith("Delivery note")
+    monkeypatch.setattr(one, "_recognise", lambda strips: [[] for _ in strips])
+    assert one.read(note()).text == ("Счёт",)
+    monkeypatch.setattr(one, "_other", None)
+    assert one.read(note()).text == ()
