@@ -29,7 +29,8 @@ class CodeChoice:
     """A choice of which at least half of the options are codes that the readings know by other names.
 
     `words` are the other options (JSON) that do not look like a code, such as "other". `kinds` are the kinds that all
-    known codes share (from `code_kinds`). `judged` are the options among which the network decides if no code is found.
+    known codes share (from `code_kinds`). `judged` are the options among which the network decides if no code is found;
+    a choice with `only_codes` is pointed at alone, so there they do not count.
     `sure` says that the codes have three letters: a document that means one prints it, or its sign or name.
     """
 
