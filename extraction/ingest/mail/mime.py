@@ -11,6 +11,7 @@ import base64
 import binascii
 import quopri
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from email.message import Message
 from email.parser import BytesHeaderParser
@@ -18,13 +19,15 @@ from email.policy import compat32
 
 from cinnabar.extraction.ingest.plain.charsets import decode, known_charset
 
-_MAX_DEPTH = 50
-MAX_PARTS = 2_000
+#: Mails and multiparts within each other, and the parts of a mail.
+MAX_DEPTH, MAX_PARTS = 50, 2_000
 _MAX_HEADER_BYTES = 1 << 20
 # Lines, not fields: a mail that passed many servers has some fifty fields with some three lines each.
 _MAX_HEADERS = 10_000
 _MAX_VALUE = 16_384
+_MAX_NAME = 1024
 
+_MEDIA_TYPE = re.compile(r"[!-.0-~]{1,100}/[!-.0-~]{1,100}")
 _PARSER = BytesHeaderParser(policy=compat32)
 # Blanks before the colon are obsolete syntax (RFC 5322, 4.5) that the standard library does not know.
 _LOOSE = re.compile(rb"^([!-9;-~]{1,100})[ \t]+:", re.MULTILINE)
@@ -38,12 +41,16 @@ _BETWEEN = re.compile(r"(\?=)\s+(?==\?[^?\s]{1,80}\?[bqBQ]\?)")
 
 @dataclass(slots=True)
 class Entity:
-    """A header block with its body: a mail or a part of one. `flags` name cuts and guesses."""
+    """A header block with its body: a mail or a part of one.
+
+    flags: cuts and guesses. given_name: a file name from elsewhere than the headers.
+    """
 
     message: Message
     raw: bytes
     children: list[Entity] = field(default_factory=list)
     flags: set[str] = field(default_factory=set)
+    given_name: str = ""
 
     @property
     def media_type(self) -> str:
@@ -57,9 +64,11 @@ class Entity:
     @property
     def name(self) -> str:
         """Returns the file name that the sender gave, decoded; empty if there is none."""
+        if self.given_name:
+            return self.given_name[:_MAX_NAME]
         try:
             found = self.message.get_filename()
-            return decode_header(str(found))[0][:1024] if found else ""
+            return decode_header(str(found))[0][:_MAX_NAME] if found else ""
         except (ValueError, LookupError, TypeError):
             return ""
 
@@ -102,6 +111,26 @@ class Entity:
         return text
 
 
+def headers_of(head: bytes) -> Message:
+    """Returns the headers of a block of them."""
+    found = _FIELDS.match(head)
+    return _PARSER.parsebytes(_LOOSE.sub(rb"\1:", found[0] if found else b"")[:_MAX_HEADER_BYTES] + b"\n\n")
+
+
+def made(
+    media_type: str, raw: bytes, headers: Iterable[tuple[str, str]] = (), name: str = "", attached: bool = False
+) -> Entity:
+    """Returns an entity with content that came without MIME: from Outlook's formats, or from within a text."""
+    message: Message = Message(policy=compat32)
+    for header, value in headers:
+        message[header] = value
+    message["Content-Type"] = media_type if _MEDIA_TYPE.fullmatch(media_type) else "application/octet-stream"
+    if name or attached:
+        # The parameter is kept as it is, because no quoting has to survive a way through the network.
+        message["Content-Disposition"] = "attachment" if attached else "inline"
+    return Entity(message, raw, given_name=name)
+
+
 def split(data: bytes) -> Entity:
     """Returns the tree of a mail; `depth_limit` and `truncated` in the root's flags report a limit that was reached."""
     root = _entity(data)
@@ -118,13 +147,13 @@ def split(data: bytes) -> Entity:
             if not bodies and (guess := _PLAUSIBLE.search(entity.raw)):
                 root.flags.add("repaired")
                 bodies = _split(entity.raw, guess[1].decode("ascii", "surrogateescape"))
-            if not bodies and depth < _MAX_DEPTH:
+            if not bodies and depth < MAX_DEPTH:
                 # Without any delimiter the body is text.
                 entity.children.append(Entity(_PARSER.parsebytes(b""), entity.raw))
                 continue
         else:
             continue
-        if depth >= _MAX_DEPTH:
+        if depth >= MAX_DEPTH:
             root.flags.add("depth_limit")
             continue
         default = "message/rfc822" if media_type == "multipart/digest" else "text/plain"

@@ -48,7 +48,11 @@ def add_mail(reading: Reading, data: bytes) -> None:
     The body is the plain text if there is one, else the visible text of the HTML; if the two differ strongly, the
     document is flagged `conflict`. Attachments follow as parts, with their content if its format is known.
     """
-    root = split(data)
+    add_message(reading, split(data))
+
+
+def add_message(reading: Reading, root: Entity) -> None:
+    """Appends a mail that was taken apart, whatever format it came in."""
     names: list[str] = []
     printed = _message(reading, root, names)
     builder = reading.builder
