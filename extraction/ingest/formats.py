@@ -36,17 +36,26 @@ class Format:
         return cast(Reader, getattr(import_module(f"{_ROOM}.{module}"), function))
 
 
+#: Files that hold several mails: each is an input of its own where their form is certain (`mailboxes`).
+MBOX_SUFFIXES = (".mbox", ".mbx")
+
 INPUT_FORMATS: tuple[Format, ...] = (
     Format("PDF", "application/pdf", (".pdf",), "pdf.reader:add_pdf", ("application/x-pdf",)),
     Format("mail", "message/rfc822", (".eml",), "mail.reader:add_mail"),
     Format(
+        "web archive", "multipart/related", (".mht", ".mhtml"), "mail.reader:add_mail", ("application/x-mimearchive",)
+    ),
+    Format("Apple mail", "message/x-emlx", (".emlx",), "mail.mailbox:add_emlx"),
+    Format("mbox", "application/mbox", MBOX_SUFFIXES, "mail.mailbox:add_mbox", ("application/x-mbox",)),
+    Format(
         "Outlook item", "application/vnd.ms-outlook", (".msg",), "mail.outlook:add_outlook", ("application/x-msg",)
     ),
-    Format("TNEF", "application/ms-tnef", (".tnef",), "mail.tnef:add_tnef", ("application/vnd.ms-tnef",)),
+    Format("TNEF", "application/ms-tnef", (".tnef",), "mail.reader:add_tnef", ("application/vnd.ms-tnef",)),
     Format("text", "text/plain", (".txt", ".md"), "plain.text:add_text", ("text/markdown", "text/enriched")),
     Format("CSV", "text/csv", (".csv",), "plain.text:add_text"),
     Format("TSV", "text/tab-separated-values", (".tsv",), "plain.text:add_text"),
-    Format("calendar", "text/calendar", (".ics",), "plain.text:add_text"),
+    Format("calendar", "text/calendar", (".ics", ".ifb"), "mail.content_lines:add_content_lines"),
+    Format("contact", "text/vcard", (".vcf", ".vcard"), "mail.content_lines:add_content_lines", ("text/x-vcard",)),
     Format("HTML", "text/html", (".html", ".htm"), "plain.html:add_html", ("application/xhtml+xml",)),
 )
 

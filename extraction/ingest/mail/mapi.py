@@ -10,13 +10,13 @@ from email.message import Message
 from email.utils import format_datetime
 
 from cinnabar.extraction.ingest.builder import clean
-from cinnabar.extraction.ingest.mail.mime import MAX_DEPTH, MAX_PARTS, Entity, headers_of, made
+from cinnabar.extraction.ingest.mail.mime import MAX_MAIL_DEPTH, MAX_PARTS, Entity, headers_of, made
 from cinnabar.extraction.ingest.mail.rtf import rtf_body, unpacked_rtf
 from cinnabar.extraction.ingest.plain.charsets import decode, known_charset
 
-Value = str | bytes | int | float | datetime
+PropertyValue = str | bytes | int | float | datetime
 #: A property by its number, or by the set (GUID, in the order of its bytes) and the number of a named one.
-Key = int | tuple[bytes, int]
+PropertyKey = int | tuple[bytes, int]
 
 _SUBJECT, _HEADERS, _CLASS = 0x0037, 0x007D, 0x001A
 _BODY, _HTML, _RTF = 0x1000, 0x1013, 0x1009
@@ -34,7 +34,7 @@ _APPOINTMENT = bytes.fromhex("0220060000000000c000000000000046")
 _TASK = bytes.fromhex("0320060000000000c000000000000046")
 _ADDRESS = bytes.fromhex("0420060000000000c000000000000046")
 # The main properties of items that are no mails, in the order in which Outlook shows them.
-_SHOWN: dict[str, tuple[tuple[str, tuple[Key, ...]], ...]] = {
+_SHOWN: dict[str, tuple[tuple[str, tuple[PropertyKey, ...]], ...]] = {
     "ipm.appointment": (
         ("Start", ((_APPOINTMENT, 0x820D), 0x0060)),
         ("End", ((_APPOINTMENT, 0x820E), 0x0061)),
@@ -89,17 +89,17 @@ class MapiAttachment:
 class MapiItem:
     """An item of Outlook. `flags` name cuts and guesses."""
 
-    properties: dict[Key, Value] = field(default_factory=dict)
-    recipients: list[Mapping[Key, Value]] = field(default_factory=list)
+    properties: dict[PropertyKey, PropertyValue] = field(default_factory=dict)
+    recipients: list[Mapping[PropertyKey, PropertyValue]] = field(default_factory=list)
     attachments: list[MapiAttachment] = field(default_factory=list)
     flags: set[str] = field(default_factory=set)
 
-    def text(self, *keys: Key) -> str:
+    def text(self, *keys: PropertyKey) -> str:
         """Returns the first of these properties that has a text, else ""."""
         return text_of(self.properties, *keys)
 
 
-def text_of(properties: Mapping[Key, Value], *keys: Key) -> str:
+def text_of(properties: Mapping[PropertyKey, PropertyValue], *keys: PropertyKey) -> str:
     """Returns the first of these properties that has a text or a time, else ""."""
     for key in keys:
         value = properties.get(key)
@@ -119,7 +119,7 @@ def file_time(value: int) -> datetime | None:
     return found if 1601 < found.year < 4500 else None
 
 
-def fixed_value(kind: int, data: bytes) -> Value | None:
+def fixed_value(kind: int, data: bytes) -> PropertyValue | None:
     """Returns a value of a kind with a fixed size, in at least so many bytes; None for kinds that no item shows."""
     if kind in _INTEGERS:
         return int.from_bytes(data[: _INTEGERS[kind]], "little", signed=True)
@@ -144,14 +144,19 @@ def code_page_charset(code_page: object) -> str:
     return known_charset(name) or "cp1252"
 
 
-def entity_of(item: MapiItem) -> Entity:
-    """Returns an item as the mail that it is, or was: headers of its transport first, then its properties."""
+def entity_of(item: MapiItem, with_body: bool = True) -> Entity:
+    """Returns an item as the mail that it is, or was: headers of its transport first, then its properties.
+
+    with_body: the item's own text is wanted too.
+    """
     root = made("multipart/mixed", b"", _headers(item))
     waiting, count = [(item, root, 0)], 0
     while waiting:
         own, entity, depth = waiting.pop()
         root.flags |= own.flags
-        entity.children.extend(_bodies(own))
+        entity.children.extend(_details(own))
+        if with_body or entity is not root:
+            entity.children.extend(_bodies(own))
         for attachment in own.attachments:
             count += 1
             if count > MAX_PARTS:
@@ -163,7 +168,7 @@ def entity_of(item: MapiItem) -> Entity:
                 if attachment.content_id:
                     child.message["Content-ID"] = f"<{attachment.content_id}>"
                 entity.children.append(child)
-            elif depth >= MAX_DEPTH:
+            elif depth >= MAX_MAIL_DEPTH:
                 root.flags.add("depth_limit")
             else:
                 nested = made("multipart/mixed", b"", _headers(attachment.item))
@@ -200,7 +205,7 @@ def _transported(text: str) -> list[tuple[str, str]]:
     return [(name, str(value)) for name, value in message.raw_items() if not _CODED.match(name)]
 
 
-def _address(properties: Mapping[Key, Value], name: int, address: int, kind: int, smtp: int) -> str:
+def _address(properties: Mapping[PropertyKey, PropertyValue], name: int, address: int, kind: int, smtp: int) -> str:
     """Returns a person as a header writes them; an address of another kind than SMTP stands only for a missing one."""
     told = text_of(properties, name).strip("'\" ")
     where = text_of(properties, smtp) or text_of(properties, address)
@@ -238,10 +243,7 @@ def _date(item: MapiItem) -> str:
 
 
 def _bodies(item: MapiItem) -> list[Entity]:
-    """Returns the main properties of an item that is no mail, and its body: plain text, HTML or RTF."""
-    found = []
-    if lines := _shown(item):
-        found.append(_text("plain", lines))
+    """Returns the body of an item: plain text, HTML or RTF."""
     plain, html = item.text(_BODY), item.properties.get(_HTML, b"")
     if isinstance(html, bytes):
         code_page = item.properties.get(_INTERNET_CODE_PAGE)
@@ -256,14 +258,16 @@ def _bodies(item: MapiItem) -> list[Entity]:
         alternative = made("multipart/alternative", b"")
         alternative.children.extend(both)
         both = [alternative]
-    return [*found, *both]
+    return both
 
 
-def _shown(item: MapiItem) -> str:
+def _details(item: MapiItem) -> list[Entity]:
+    """Returns the main properties of an item that is no mail."""
     kind = item.text(_CLASS).lower()
     fields = next((fields for start, fields in _SHOWN.items() if kind.startswith(start)), ())
     lines = [(label, " ".join(item.text(*keys).split())) for label, keys in fields]
-    return "\n".join(f"{label}: {clean(text)}" for label, text in lines if text)
+    shown = "\n".join(f"{label}: {text}" for label, text in lines if text)
+    return [_text("plain", shown)] if shown else []
 
 
 def _text(kind: str, text: str) -> Entity:

@@ -17,10 +17,11 @@ from email.message import Message
 from email.parser import BytesHeaderParser
 from email.policy import compat32
 
+from cinnabar.extraction.ingest.mail.parameters import parameters
 from cinnabar.extraction.ingest.plain.charsets import decode, known_charset
 
 #: Mails and multiparts within each other, and the parts of a mail.
-MAX_DEPTH, MAX_PARTS = 50, 2_000
+MAX_MAIL_DEPTH, MAX_PARTS = 50, 2_000
 _MAX_HEADER_BYTES = 1 << 20
 # Lines, not fields: a mail that passed many servers has some fifty fields with some three lines each.
 _MAX_HEADERS = 10_000
@@ -66,15 +67,27 @@ class Entity:
         """Returns the file name that the sender gave, decoded; empty if there is none."""
         if self.given_name:
             return self.given_name[:_MAX_NAME]
-        try:
-            found = self.message.get_filename()
-            return decode_header(str(found))[0][:_MAX_NAME] if found else ""
-        except (ValueError, LookupError, TypeError):
-            return ""
+        for header, parameter in (("content-disposition", "filename"), ("content-type", "name")):
+            found = parameters(self._raw(header)).get(parameter)
+            if found:
+                return decode_header(found)[0][:_MAX_NAME]
+        return ""
 
     @property
     def attached(self) -> bool:
         return str(self.message.get("content-disposition", "")).strip().lower().startswith("attachment")
+
+    @property
+    def flow(self) -> bool | None:
+        """Returns None unless lines end softly (`format=flowed`); then, if the blanks at soft ends are no text."""
+        if self.media_type != "text/plain" or "flowed" not in self._raw("content-type").lower():
+            return None
+        said = parameters(self._raw("content-type"))
+        return said.get("delsp", "").lower() == "yes" if said.get("format", "").lower() == "flowed" else None
+
+    def _raw(self, name: str) -> str:
+        """Returns the first value of a header as it came."""
+        return next((str(raw) for key, raw in self.message.raw_items() if key.lower() == name), "")
 
     def values(self, name: str) -> list[str]:
         """Returns all values of a header, decoded and unfolded."""
@@ -97,9 +110,9 @@ class Entity:
         if encoding == "quoted-printable":
             return quopri.decodestring(self.raw)
         if encoding == "base64":
-            return _base64(self.raw)
+            return unbase64(self.raw)
         if encoding in ("x-uuencode", "uuencode", "uue", "x-uue"):
-            return _uudecode(self.raw)
+            return uudecode(self.raw)
         return self.raw
 
     def text(self) -> str:
@@ -147,13 +160,13 @@ def split(data: bytes) -> Entity:
             if not bodies and (guess := _PLAUSIBLE.search(entity.raw)):
                 root.flags.add("repaired")
                 bodies = _split(entity.raw, guess[1].decode("ascii", "surrogateescape"))
-            if not bodies and depth < MAX_DEPTH:
+            if not bodies and depth < MAX_MAIL_DEPTH:
                 # Without any delimiter the body is text.
                 entity.children.append(Entity(_PARSER.parsebytes(b""), entity.raw))
                 continue
         else:
             continue
-        if depth >= MAX_DEPTH:
+        if depth >= MAX_MAIL_DEPTH:
             root.flags.add("depth_limit")
             continue
         default = "message/rfc822" if media_type == "multipart/digest" else "text/plain"
@@ -211,7 +224,7 @@ def decode_header(raw: str) -> tuple[str, bool]:
             release(raw[position : match.start()])
         content = match[3].encode("utf-8", "surrogateescape")
         held_charset = charset
-        held.append(_base64(content) if match[2] in "bB" else quopri.decodestring(content, header=True))
+        held.append(unbase64(content) if match[2] in "bB" else quopri.decodestring(content, header=True))
         position = match.end()
     release(raw[position:])
     return " ".join("".join(pieces).split()), guessed
@@ -251,7 +264,8 @@ def _split(body: bytes, boundary: str) -> list[bytes]:
     return bodies
 
 
-def _base64(data: bytes) -> bytes:
+def unbase64(data: bytes) -> bytes:
+    """Returns what base64 stands for, as far as it can be decoded."""
     data = re.sub(rb"[^A-Za-z0-9+/=]", b"", data)
     # Padding in the middle comes from joined encodings; each piece is decoded on its own.
     pieces = []
@@ -261,7 +275,8 @@ def _base64(data: bytes) -> bytes:
     return b"".join(pieces)
 
 
-def _uudecode(data: bytes) -> bytes:
+def uudecode(data: bytes) -> bytes:
+    """Returns the file in a uuencoded text, as far as it can be decoded."""
     out = []
     inside = False
     for line in data.splitlines():

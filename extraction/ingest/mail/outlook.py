@@ -11,16 +11,16 @@ from typing import Any
 import olefile
 
 from cinnabar.extraction.ingest.mail.mapi import (
-    Key,
     MapiAttachment,
     MapiItem,
-    Value,
+    PropertyKey,
+    PropertyValue,
     code_page_charset,
     entity_of,
     fixed_value,
     text_of,
 )
-from cinnabar.extraction.ingest.mail.mime import MAX_DEPTH, MAX_PARTS
+from cinnabar.extraction.ingest.mail.mime import MAX_MAIL_DEPTH, MAX_PARTS
 from cinnabar.extraction.ingest.mail.reader import add_message
 from cinnabar.extraction.ingest.plain.charsets import decode
 from cinnabar.extraction.ingest.reading import Reading
@@ -89,7 +89,7 @@ class _Storages:
         if isinstance(data, bytes):
             found.data = data
         elif _PROPERTIES in self._inside.get(embedded, {}):
-            if depth < MAX_DEPTH:
+            if depth < MAX_MAIL_DEPTH:
                 found.item = self.item(embedded, depth + 1)
             else:
                 own.flags.add("depth_limit")
@@ -99,10 +99,10 @@ class _Storages:
         self._reading.count(self._ole.get_size(path))
         return bytes(self._ole.openstream(path).read())
 
-    def _values(self, path: _Path, head: int) -> dict[Key, Value]:
+    def _values(self, path: _Path, head: int) -> dict[PropertyKey, PropertyValue]:
         """Returns the properties of a storage; `head` bytes precede those of fixed size."""
         streams = self._inside.get(path, {})
-        found: dict[int, Value] = {}
+        found: dict[int, PropertyValue] = {}
         if _PROPERTIES in streams:
             found |= _fixed(self._read((*path, _PROPERTIES))[head:])
         charset = code_page_charset(found.get(0x3FFD) or found.get(0x3FDE))
@@ -115,14 +115,14 @@ class _Storages:
                 found[number] = _read_as(kind, self._read((*path, name)), charset)
         return {self._named.get(number, number): value for number, value in found.items()}
 
-    def _names(self) -> Mapping[int, Key]:
+    def _names(self) -> Mapping[int, PropertyKey]:
         """Returns the sets and numbers of named properties, by the numbers that stand for them in this file."""
         streams = self._inside.get((_NAMES,), {})
         wanted = ("__substg1.0_00020102", "__substg1.0_00030102")
         if any(name not in streams for name in wanted):
             return {}
         sets, entries = (self._read((_NAMES, name)) for name in wanted)
-        found: dict[int, Key] = {}
+        found: dict[int, PropertyKey] = {}
         for at in range(0, len(entries) - 7, 8):
             number, what, index = struct.unpack_from("<IHH", entries, at)
             first = (what >> 1) - _FIRST_SET
@@ -131,7 +131,7 @@ class _Storages:
         return found
 
 
-def _read_as(kind: int, data: bytes, charset: str) -> Value:
+def _read_as(kind: int, data: bytes, charset: str) -> PropertyValue:
     if kind == _BINARY:
         return data
     if kind == _TEXT:
@@ -139,9 +139,9 @@ def _read_as(kind: int, data: bytes, charset: str) -> Value:
     return decode(data.rstrip(b"\x00"), charset)[0]
 
 
-def _fixed(entries: bytes) -> dict[int, Value]:
+def _fixed(entries: bytes) -> dict[int, PropertyValue]:
     """Returns the properties that a table holds itself: numbers, yes or no, and times."""
-    found: dict[int, Value] = {}
+    found: dict[int, PropertyValue] = {}
     for at in range(0, len(entries) - 15, 16):
         kind, number = struct.unpack_from("<HH", entries, at)
         value = fixed_value(kind, entries[at + 8 : at + 16])

@@ -7,19 +7,17 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from cinnabar.extraction.ingest.mail.mapi import (
-    Key,
     MapiAttachment,
     MapiItem,
-    Value,
+    PropertyKey,
+    PropertyValue,
     code_page_charset,
     entity_of,
     fixed_value,
     text_of,
 )
-from cinnabar.extraction.ingest.mail.mime import MAX_DEPTH, MAX_PARTS, Entity
-from cinnabar.extraction.ingest.mail.reader import add_message
+from cinnabar.extraction.ingest.mail.mime import MAX_MAIL_DEPTH, MAX_PARTS, Entity
 from cinnabar.extraction.ingest.plain.charsets import decode
-from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.schemas.errors import DocumentError
 
 SIGNATURE = b"\x78\x9f\x3e\x22"
@@ -38,17 +36,12 @@ _FROM, _CODE_PAGE, _PROPERTIES, _RECIPIENTS = 0x8000, 0x9007, 0x9003, 0x9004
 _BEGIN_ATTACHMENT, _TITLE, _CONTENT, _ATTACHED_PROPERTIES = 0x9002, 0x8010, 0x800F, 0x9005
 
 
-def add_tnef(reading: Reading, data: bytes) -> None:
-    """Appends the item in a TNEF stream as the mail that it is. Raises DocumentError: broken."""
-    add_message(reading, tnef_entity(data, reading.count))
-
-
-def tnef_entity(data: bytes, count: Callable[[int], None]) -> Entity:
+def tnef_entity(data: bytes, count: Callable[[int], None], with_body: bool = True) -> Entity:
     """Returns the item in a TNEF stream as a mail. `count` is told the bytes that are taken out.
 
     Raises DocumentError: broken, if not one attribute can be read.
     """
-    return entity_of(_item(data, count, 0))
+    return entity_of(_item(data, count, 0), with_body)
 
 
 def _item(data: bytes, count: Callable[[int], None], depth: int) -> MapiItem:
@@ -112,12 +105,13 @@ def _time(content: bytes) -> datetime | None:
     if len(content) < 12:
         return None
     try:
-        return datetime(*struct.unpack_from("<6H", content), tzinfo=UTC)
+        year, month, day, hour, minute, second = struct.unpack_from("<6H", content)
+        return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except ValueError:
         return None
 
 
-def _triple(content: bytes, charset: str, known: dict[Key, Value]) -> dict[Key, Value]:
+def _triple(content: bytes, charset: str, known: dict[PropertyKey, PropertyValue]) -> dict[PropertyKey, PropertyValue]:
     """Returns the sender in attFrom: sizes, then the name and `KIND:address`, each with a NUL at its end."""
     if len(content) < 8:
         return {}
@@ -125,7 +119,7 @@ def _triple(content: bytes, charset: str, known: dict[Key, Value]) -> dict[Key, 
     name = decode(content[8 : 8 + name_size].split(b"\x00")[0], charset)[0]
     where = decode(content[8 + name_size : 8 + name_size + address_size].split(b"\x00")[0], charset)[0]
     kind, _, address = where.rpartition(":")
-    found: dict[Key, Value] = {0x0C1A: name, 0x0C1E: kind, 0x0C1F: address}
+    found: dict[PropertyKey, PropertyValue] = {0x0C1A: name, 0x0C1E: kind, 0x0C1F: address}
     return {key: value for key, value in found.items() if value and key not in known}
 
 
@@ -137,7 +131,7 @@ class _Properties:
         self._count, self._depth, self._flags = count, depth, flags
         self.embedded: MapiItem | None = None
 
-    def rows(self) -> list[dict[Key, Value]]:
+    def rows(self) -> list[dict[PropertyKey, PropertyValue]]:
         """Returns the properties of each row of a table."""
         found = []
         try:
@@ -147,20 +141,20 @@ class _Properties:
             self._flags.add("truncated")
         return found
 
-    def read(self) -> dict[Key, Value]:
+    def read(self) -> dict[PropertyKey, PropertyValue]:
         """Returns one list, as far as it can be read."""
-        self._found: dict[Key, Value] = {}
+        self._found: dict[PropertyKey, PropertyValue] = {}
         try:
             self._row()
         except (struct.error, IndexError):
             self._flags.add("truncated")
         return self._found
 
-    def _row(self) -> dict[Key, Value]:
+    def _row(self) -> dict[PropertyKey, PropertyValue]:
         self._found = found = {}
         for _ in range(min(self._number(), _MAX_PROPERTIES)):
             kind, number = struct.unpack("<HH", self._take(4))
-            key: Key = number
+            key: PropertyKey = number
             if number >= 0x8000:
                 guid, named = self._take(16), self._number()
                 if named == 0:
@@ -172,11 +166,11 @@ class _Properties:
                 found[key] = value
         return found
 
-    def _value(self, kind: int) -> Value | None:
+    def _value(self, kind: int) -> PropertyValue | None:
         single = kind & 0x0FFF
         # Kinds of variable size always have a count; those of fixed size only if they are lists.
         many = self._number() if kind & 0x1000 or single in _VARIABLE else 1
-        first: Value | None = None
+        first: PropertyValue | None = None
         for index in range(many):
             if single in _VARIABLE:
                 value = self._variable(single, self._padded(self._number()))
@@ -187,14 +181,14 @@ class _Properties:
             first = value if index == 0 else first
         return first
 
-    def _variable(self, kind: int, data: bytes) -> Value | None:
+    def _variable(self, kind: int, data: bytes) -> PropertyValue | None:
         if kind == 0x001F:
             return data.decode("utf-16-le", "replace").rstrip("\x00")
         if kind == 0x001E:
             return decode(data.rstrip(b"\x00"), self._charset)[0]
         if kind == 0x000D:
             if data.startswith(_MESSAGE) and data[16:20] == SIGNATURE:
-                if self._depth < MAX_DEPTH:
+                if self._depth < MAX_MAIL_DEPTH:
                     self.embedded = _item(data[16:], self._count, self._depth + 1)
                 else:
                     self._flags.add("depth_limit")
