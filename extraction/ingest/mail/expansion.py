@@ -35,7 +35,7 @@ def expand_content(root: Entity, count: Callable[[int], None]) -> None:
         if parts > MAX_PARTS:
             root.flags.add("truncated")
             return
-        if not entity.children and level < _MAX_LEVELS:
+        if not entity.children and not entity.opened and level < _MAX_LEVELS:
             inside = _inside(entity, count, has_body)
             if inside is not None:
                 del entity.message["Content-Type"]
@@ -55,7 +55,7 @@ def _inside(entity: Entity, count: Callable[[int], None], has_body: bool) -> lis
         content = signed_content(entity.content())
         if content:
             count(len(content))
-            return [split(content), made("application/pkcs7-signature", b"", (), entity.name or "smime.p7m", True)]
+            return [split(content), _opened(entity)]
     return None
 
 
@@ -66,7 +66,13 @@ def _tnef(entity: Entity, count: Callable[[int], None], has_body: bool) -> list[
     except DocumentError:
         return None
     entity.flags |= found.flags
-    return found.children
+    return [_opened(entity), *found.children]
+
+
+def _opened(entity: Entity) -> Entity:
+    """Returns the part itself, which stays named among those that were in it."""
+    media_type, name, attached = entity.media_type, entity.name, entity.attached
+    return Entity(made(media_type, b"", (), name, attached).message, entity.content(), given_name=name, opened=True)
 
 
 def _encoded_files(entity: Entity) -> list[Entity] | None:

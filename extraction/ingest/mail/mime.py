@@ -44,7 +44,8 @@ _BETWEEN = re.compile(r"(\?=)\s+(?==\?[^?\s]{1,80}\?[bqBQ]\?)")
 class Entity:
     """A header block with its body: a mail or a part of one.
 
-    flags: cuts and guesses. given_name: a file name from elsewhere than the headers.
+    flags: cuts and guesses. given_name: a file name from elsewhere than the headers. opened: its
+    content follows it as parts of their own.
     """
 
     message: Message
@@ -52,6 +53,7 @@ class Entity:
     children: list[Entity] = field(default_factory=list)
     flags: set[str] = field(default_factory=set)
     given_name: str = ""
+    opened: bool = False
 
     @property
     def media_type(self) -> str:

@@ -14,7 +14,6 @@ SEALS = (
     "application/pgp-encrypted", "application/pgp-keys",
 )  # fmt: skip
 _SIGNED_DATA = bytes.fromhex("2a864886f70d010702")
-_ENVELOPED_DATA = (bytes.fromhex("2a864886f70d010703"), bytes.fromhex("2a864886f70d01091001") + b"\x17")
 _SEQUENCE, _SET, _INTEGER, _OID, _OCTETS, _OCTETS_IN_PIECES, _EXPLICIT = 0x30, 0x31, 0x02, 0x06, 0x04, 0x24, 0xA0
 
 Sealing = Literal["signed", "encrypted"]

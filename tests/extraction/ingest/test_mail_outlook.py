@@ -170,8 +170,8 @@ def test_tnef_within_a_mail_gives_its_attachments_to_the_mail() -> None:
         filename="winmail.dat",
     )  # fmt: skip
     document = parse(mail.as_bytes(), "a.eml")
-    assert parts(document, "attachment") == ["remember 4711"]
-    assert document.facts["mail.attachments.name"].value == ("notes to self.txt",)
+    assert parts(document, "attachment") == ["", "remember 4711"]
+    assert document.facts["mail.attachments.name"].value == ("winmail.dat", "notes to self.txt")
     assert parts(document, "body") == ["See below."]
     broken = mail.as_bytes().replace(b"eJ8+Ig", b"AAAAAA")
     document = parse(broken, "a.eml")
