@@ -24,13 +24,17 @@ def language_of(document: Document) -> str:
 
     The headers of a mail, its attachments and mails within it do not count.
     """
-    words = [word for piece in _samples(document) for word in _WORD.findall(piece)]
+    language, sure = language_of_text("\n".join(_samples(document)))
+    return language if sure >= _LEAST_PROBABILITY else ""
+
+
+def language_of_text(text: str) -> tuple[str, float]:
+    """Returns the code of the likeliest language of a text, and its probability; "" and 0 for too few letters."""
+    words = _WORD.findall(text)
     if sum(map(len, words)) < _LEAST_LETTERS:
-        return ""
+        return "", 0.0
     labels, sure = _classifier().predict(" ".join(words).lower(), k=1)
-    if not len(labels) or float(sure[0]) < _LEAST_PROBABILITY:
-        return ""
-    return str(labels[0]).removeprefix("__label__")
+    return (str(labels[0]).removeprefix("__label__"), float(sure[0])) if len(labels) else ("", 0.0)
 
 
 def _samples(document: Document) -> Iterator[str]:

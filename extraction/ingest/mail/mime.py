@@ -18,7 +18,7 @@ from email.parser import BytesHeaderParser
 from email.policy import compat32
 
 from cinnabar.extraction.ingest.mail.parameters import parameters
-from cinnabar.extraction.ingest.plain.charsets import decode, known_charset
+from cinnabar.extraction.ingest.plain.charsets import decode, is_untold, known_charset
 
 #: Mails and multiparts within each other, and the parts of a mail.
 MAX_MAIL_DEPTH, MAX_PARTS = 50, 2_000
@@ -119,7 +119,7 @@ class Entity:
 
     def text(self) -> str:
         """Returns the body as text."""
-        name = self.charset
+        name = None if is_untold(self.charset) else self.charset
         text, guessed = decode(self.content(), known_charset(name), named=name is not None)
         if guessed:
             self.flags.add("charset_guess")
@@ -181,7 +181,34 @@ def split(data: bytes) -> Entity:
             entity.children.append(child)
             count += 1
         open_.extend((child, depth + 1) for child in reversed(entity.children))
+    _read_raw_headers(root)
     return root
+
+
+def _read_raw_headers(root: Entity) -> None:
+    """Puts text in the place of headers with bytes beyond ASCII, in the charset that a part of the mail declares."""
+    entities, charset = [root], None
+    for entity in entities:
+        charset = charset or known_charset(entity.charset)
+        entities.extend(entity.children)
+    for entity in entities:
+        items = [(name, str(raw)) for name, raw in entity.message.raw_items()]
+        if all(raw.isascii() for _, raw in items):
+            continue
+        for name in {name for name, _ in items}:
+            del entity.message[name]
+        for name, raw in items:
+            value = raw if raw.isascii() else _read_raw(raw, charset, entity.flags)
+            entity.message.set_raw(name, value)
+
+
+def _read_raw(raw: str, charset: str | None, flags: set[str]) -> str:
+    content = raw.encode("utf-8", "surrogateescape")
+    try:
+        return content.decode("utf-8")
+    except UnicodeError:
+        flags.add("charset_guess")
+        return decode(content, charset)[0]
 
 
 def walk_flags(root: Entity) -> set[str]:
