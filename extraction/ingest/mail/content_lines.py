@@ -11,7 +11,7 @@ from cinnabar.extraction.ingest.plain.charsets import decode, known_charset
 from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.schemas.errors import DocumentError
 
-_MAX_COMPONENTS = 5_000
+_MAX_COMPONENTS, _MAX_DEPTH = 5_000, 50
 _LINE = re.compile(r'(?:[\w-]+\.)?([\w-]{1,60})((?:;(?:"[^"]*"|[^":;])*)*):(.*)', re.DOTALL)
 _PARAMETER = re.compile(r';([\w-]+)(?:=("[^"]*"|[^;]*))?')
 _MOMENT = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d)(?::?\d\d)?(Z?))?")
@@ -83,7 +83,7 @@ def _blocks(text: str) -> Iterator[tuple[str, list[str]]]:
         component = line.value.strip().upper()
         if line.name == "BEGIN":
             hidden += component in _HIDDEN or hidden > 0
-            if component in _COMPONENTS and not hidden:
+            if component in _COMPONENTS and not hidden and len(open_) < _MAX_DEPTH:
                 if open_[0][1]:
                     yield open_[0]
                     open_[0] = ("", [])

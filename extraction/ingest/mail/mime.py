@@ -80,6 +80,12 @@ class Entity:
         return str(self.message.get("content-disposition", "")).strip().lower().startswith("attachment")
 
     @property
+    def boundary(self) -> bytes:
+        """Returns the line that separates the parts, as it came; empty if none is named."""
+        found = parameters(self._raw("content-type")).get("boundary", "")
+        return found.rstrip().encode("utf-8", "surrogateescape")
+
+    @property
     def flow(self) -> bool | None:
         """Returns None unless lines end softly (`format=flowed`); then, if the blanks at soft ends are no text."""
         if self.media_type != "text/plain" or "flowed" not in self._raw("content-type").lower():
@@ -157,11 +163,11 @@ def split(data: bytes) -> Entity:
         if media_type in ("message/rfc822", "message/global", "message/news"):
             bodies = [entity.content().lstrip(b"\r\n")]
         elif media_type.startswith("multipart/"):
-            boundary = entity.message.get_boundary()
+            boundary = entity.boundary
             bodies = _split(entity.raw, boundary) if boundary else []
             if not bodies and (guess := _PLAUSIBLE.search(entity.raw)):
                 root.flags.add("repaired")
-                bodies = _split(entity.raw, guess[1].decode("ascii", "surrogateescape"))
+                bodies = _split(entity.raw, guess[1])
             if not bodies and depth < MAX_MAIL_DEPTH:
                 # Without any delimiter the body is text.
                 entity.children.append(Entity(_PARSER.parsebytes(b""), entity.raw))
@@ -272,9 +278,9 @@ def _entity(data: bytes) -> Entity:
     return Entity(_PARSER.parsebytes(_LOOSE.sub(rb"\1:", head) + b"\n\n"), body, flags=flags)
 
 
-def _split(body: bytes, boundary: str) -> list[bytes]:
+def _split(body: bytes, boundary: bytes) -> list[bytes]:
     """Returns the bodies between the delimiter lines; the last one may lack its end."""
-    mark = re.escape(boundary.encode("ascii", "surrogateescape")[:1024])
+    mark = re.escape(boundary[:1024])
     delimiter = re.compile(rb"(?:\A|\r\n|\n|\r)--" + mark + rb"(--)?[ \t]*(?=\r|\n|\Z)")
     bodies: list[bytes] = []
     start: int | None = None

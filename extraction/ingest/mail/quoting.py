@@ -17,8 +17,8 @@ MarkKind = Literal["quote", "signature"]
 #: What a stretch of a text is, with its first character and the one after its last.
 Mark = tuple[MarkKind, int, int]
 
-# Marks in a text, and elements of a page that are looked for in it; characters of a page that is searched.
-_MAX_MARKS, _MAX_ELEMENTS, _MAX_MARKUP = 200, 20, 2_000_000
+# Marks in a text, elements of a page that are looked for in it, characters of such a page, and lines of such a text.
+_MAX_MARKS, _MAX_ELEMENTS, _MAX_MARKUP, _MAX_LINES = 200, 20, 2_000_000, 100_000
 # Lines that may stand below "-- ", and lines of an attribution.
 _SIGNATURE_LINES, _ATTRIBUTION_LINES = 20, 3
 _QUOTED = re.compile(r"[ ]?>(?!From )")
@@ -42,6 +42,8 @@ def marks(text: str, markup: str = "") -> list[Mark]:
 
     markup: the page that the text was made from, if it was one.
     """
+    if text.count("\n") > _MAX_LINES:
+        return []
     found = [*_elements(text, markup), *_lines(text)]
     kept: list[Mark] = []
     # Quotes may hold signatures, and longer stretches hold shorter ones.

@@ -10,7 +10,7 @@ import orjson
 
 from cinnabar.extraction.ingest.builder import DocumentBuilder, clean
 from cinnabar.extraction.ingest.contents import add_content
-from cinnabar.extraction.ingest.formats import SUFFIXES
+from cinnabar.extraction.ingest.formats import SUFFIXES, Format
 from cinnabar.extraction.ingest.mail.expansion import expand_content
 from cinnabar.extraction.ingest.mail.facts import mail_facts
 from cinnabar.extraction.ingest.mail.flowed import joined_lines
@@ -264,7 +264,9 @@ def _body(builder: DocumentBuilder, entity: Entity) -> list[tuple[str, bytes]]:
 def _attached(reading: Reading, entity: Entity) -> None:
     """Adds the content of an attachment to the open part, if its format is known."""
     builder, media_type, name = reading.builder, entity.media_type, entity.name
-    if not media_type.startswith(("text/", "message/")):
+    told = SUFFIXES.get(PurePath(name).suffix.lower())
+    if not media_type.startswith(("text/", "message/")) or not _is_textual(told):
+        # Some programs call every attachment a text.
         content = entity.content()
         if not content or _is_trifle(media_type, content):
             return
@@ -272,18 +274,21 @@ def _attached(reading: Reading, entity: Entity) -> None:
         return
     # The headers of the part name its charset, which its own format may not know.
     text = entity.text()
-    if _is_plain(media_type, name) or reading.settings.careful:
+    if _is_plain(media_type, told) or reading.settings.careful:
         builder.write(text.strip("\r\n"))
     elif text:
         add_content(reading, b"\xef\xbb\xbf" + text.encode("utf-8", "replace"), name, media_type)
 
 
-def _is_plain(media_type: str, name: str) -> bool:
+def _is_textual(told: Format | None) -> bool:
+    """Returns False if the suffix tells a format that is no text in a charset of the mail's choice."""
+    return told is None or told.media_type.startswith("text/")
+
+
+def _is_plain(media_type: str, told: Format | None) -> bool:
     """Returns True if a text has no other format, by its media type and its suffix."""
     if media_type.startswith("message/"):
         return True
-    suffix = PurePath(name).suffix.lower()
-    told = SUFFIXES.get(suffix)
     return media_type in ("text/plain", "text/enriched", "text/rfc822-headers") and (
         told is None or told.media_type == "text/plain"
     )

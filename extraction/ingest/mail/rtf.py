@@ -6,7 +6,7 @@ import re
 
 from cinnabar.extraction.ingest.plain.charsets import known_charset
 
-_MAX_RTF = 32 << 20
+_MAX_RTF, _MAX_GROUPS = 8 << 20, 10_000
 _FILLED = (
     b"{\\rtf1\\ansi\\mac\\deff0\\deftab720{\\fonttbl;}{\\f0\\fnil \\froman \\fswiss \\fmodern \\fscript \\fdecor "
     b"MS Sans SerifSymbolArialTimes New RomanCourier{\\colortbl\\red0\\green0\\blue0\r\n\\par \\pard\\plain\\f0\\fs20"
@@ -121,9 +121,9 @@ class _Rtf:
         self._release()
         self._left = 0
         self._starred = False
-        if brace == b"{":
+        if brace == b"{" and len(self._stack) < _MAX_GROUPS:
             self._stack.append((self._silent, self._rtf_only, self._skip, self._font))
-        elif self._stack:
+        elif brace == b"}" and self._stack:
             self._silent, self._rtf_only, self._skip, self._font = self._stack.pop()
             if len(self._stack) < 2:
                 self._fonts_table = False

@@ -48,7 +48,8 @@ _WIDER = {
 # Charsets whose every byte is a letter to some reader: a wrong name goes unnoticed.
 _LATIN = ("cp1252", "iso8859-15")
 _ESCAPES = ((b"\x1b$)C", "iso2022_kr"), (b"\x1b$", "iso2022_jp_2"), (b"\x1b(J", "iso2022_jp_2"))
-_HZ = re.compile(rb"~\{(?:[!-w][!-~])+~\}")
+_HZ = re.compile(rb"~\{(?:[!-w][!-~]){1,200}~\}")
+_SEARCHED = 1 << 16
 # The characters beyond ASCII that have to be right, for a wrong one, in a text of its declared charset. In UTF-8, one:
 # hardly a text of another charset holds any.
 _RIGHT = 10
@@ -150,7 +151,7 @@ def _is_another(data: bytes, text: str, codec: str) -> bool:
 
 def _escaped(data: bytes) -> str | None:
     """Returns a text that shifts between charsets by escape sequences, None if it is plain ASCII."""
-    codec = next((codec for mark, codec in _ESCAPES if mark in data), "hz" if _HZ.search(data) else None)
+    codec = next((codec for mark, codec in _ESCAPES if mark in data), "hz" if _HZ.search(data, 0, _SEARCHED) else None)
     if codec is None:
         return None
     try:

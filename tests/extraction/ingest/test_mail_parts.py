@@ -221,6 +221,23 @@ def test_an_image_within_a_page_is_an_attachment_of_its_own() -> None:
     assert names(document) == ()
 
 
+@pytest.mark.parametrize(
+    ("media_type", "name", "content", "text"),
+    [
+        ("text/plain", "a.eml", HEAD + b"\ninside\n", "inside"),
+        ("text/html", "a.html", "<p>Größe</p>".encode("latin-1"), "Größe"),
+        ("text/plain", "a.html", b"<p>Paint</p>", "Paint"),
+        ("application/octet-stream", "a.html", b"<p>Paint</p>", "Paint"),
+        ("text/x-vcard", "a.vcf", b"BEGIN:VCARD\nFN:Ada\nEND:VCARD", "Name: Ada"),
+    ],
+)
+def test_attached_texts_are_read_by_their_format(media_type: str, name: str, content: bytes, text: str) -> None:
+    head = HEAD + f'Content-Type: {media_type}; charset=iso-8859-1\n'.encode()
+    document = parse(head + f'Content-Disposition: attachment; filename="{name}"\n\n'.encode() + content, "b.eml")
+    assert parts(document, "attachment")[0].endswith(text)
+    assert "<p>" not in document.text
+
+
 def test_soft_line_ends_are_undone() -> None:
     text = "The total of \nthis order \nis 10.\n>  quoted \n> line\n> end\n-- \nAda"
     assert joined_lines(text, False) == "The total of this order is 10.\n>  quoted line\n> end\n-- \nAda"
@@ -248,6 +265,12 @@ def test_soft_line_ends_are_undone() -> None:
 def test_names_of_attachments_are_found_in_all_their_forms(header: bytes, name: str) -> None:
     data = HEAD + b"Content-Type: application/octet-stream; name=other.pdf\nContent-Disposition: " + header + b"\n\nx"
     assert names(parse(data, "a.eml")) == (name,)
+
+
+def test_a_boundary_may_hold_any_bytes() -> None:
+    mark = b"b\xff\xc3\xa4"
+    data = HEAD + b'Content-Type: multipart/mixed; boundary="%b"\n\n--%b\n\nfirst\n--%b--\n' % (mark, mark, mark)
+    assert parts(parse(data, "a.eml"), "body") == ["first"]
 
 
 def test_parameters_are_read_in_linear_time() -> None:
