@@ -47,9 +47,7 @@ INPUT_FORMATS: tuple[Format, ...] = (
     ),
     Format("Apple mail", "message/x-emlx", (".emlx",), "mail.mailbox:add_emlx"),
     Format("mbox", "application/mbox", MBOX_SUFFIXES, "mail.mailbox:add_mbox", ("application/x-mbox",)),
-    Format(
-        "Outlook item", "application/vnd.ms-outlook", (".msg",), "mail.outlook:add_outlook", ("application/x-msg",)
-    ),
+    Format("Outlook item", "application/vnd.ms-outlook", (".msg", ".oft"), "mail.outlook:add_outlook"),
     Format("TNEF", "application/ms-tnef", (".tnef",), "mail.reader:add_tnef", ("application/vnd.ms-tnef",)),
     Format("text", "text/plain", (".txt", ".md"), "plain.text:add_text", ("text/markdown", "text/enriched")),
     Format("CSV", "text/csv", (".csv",), "plain.text:add_text"),

@@ -6,13 +6,12 @@ import re
 from collections.abc import Callable, Iterator
 
 from cinnabar.extraction.ingest.mail.mime import MAX_PARTS, Entity, made, split, uudecode
-from cinnabar.extraction.ingest.mail.secured import signed_content
+from cinnabar.extraction.ingest.mail.secured import is_pkcs7, signed_content
 from cinnabar.extraction.ingest.mail.tnef import tnef_entity
 from cinnabar.extraction.ingest.plain.charsets import decode
 from cinnabar.schemas.errors import DocumentError
 
 _TNEF = ("application/ms-tnef", "application/vnd.ms-tnef")
-_PKCS7 = ("application/pkcs7-mime", "application/x-pkcs7-mime")
 # How often content may be taken out of content.
 _MAX_LEVELS = 8
 # A uuencoded file: the first letter of a line tells its length, "M" for a whole one.
@@ -35,12 +34,15 @@ def expand_content(root: Entity, count: Callable[[int], None]) -> None:
         if parts > MAX_PARTS:
             root.flags.add("truncated")
             return
-        if not entity.children and not entity.opened and level < _MAX_LEVELS:
+        if not entity.children and not entity.named_only and level < _MAX_LEVELS:
             inside = _inside(entity, count, has_body)
             if inside is not None:
                 del entity.message["Content-Type"]
                 entity.message["Content-Type"] = "multipart/mixed"
                 entity.children, entity.raw, level = inside, b"", level + 1
+        if entity.media_type == "multipart/encrypted":
+            for child in entity.children:
+                child.named_only = True
         waiting.extend((child, level) for child in reversed(entity.children))
 
 
@@ -51,7 +53,7 @@ def _inside(entity: Entity, count: Callable[[int], None], has_body: bool) -> lis
         return _encoded_files(entity)
     if media_type in _TNEF or entity.name.lower() == "winmail.dat":
         return _tnef(entity, count, has_body)
-    if media_type in _PKCS7:
+    if is_pkcs7(entity):
         content = signed_content(entity.content())
         if content:
             count(len(content))
@@ -72,7 +74,7 @@ def _tnef(entity: Entity, count: Callable[[int], None], has_body: bool) -> list[
 def _opened(entity: Entity) -> Entity:
     """Returns the part itself, which stays named among those that were in it."""
     media_type, name, attached = entity.media_type, entity.name, entity.attached
-    return Entity(made(media_type, b"", (), name, attached).message, entity.content(), given_name=name, opened=True)
+    return Entity(made(media_type, b"", (), name, attached).message, entity.content(), given_name=name, named_only=True)
 
 
 def _encoded_files(entity: Entity) -> list[Entity] | None:

@@ -10,7 +10,7 @@ from email.message import Message
 from email.utils import format_datetime
 
 from cinnabar.extraction.ingest.builder import clean
-from cinnabar.extraction.ingest.mail.mime import MAX_MAIL_DEPTH, MAX_PARTS, Entity, headers_of, made
+from cinnabar.extraction.ingest.mail.mime import MAX_MAIL_DEPTH, MAX_PARTS, Entity, headers_of, made, split
 from cinnabar.extraction.ingest.mail.rtf import rtf_body, unpacked_rtf
 from cinnabar.extraction.ingest.plain.charsets import decode, known_charset
 
@@ -164,7 +164,13 @@ def entity_of(item: MapiItem, with_body: bool = True) -> Entity:
                 break
             if attachment.item is None:
                 media_type = attachment.media_type or "application/octet-stream"
+                if media_type.startswith("multipart/"):
+                    # Signed mails are kept whole, as their only attachment.
+                    entity.children.append(split(attachment.data))
+                    continue
                 child = made(media_type, attachment.data, (), attachment.name, not attachment.inline)
+                if media_type == "message/rfc822":
+                    child.children.append(split(attachment.data))
                 if attachment.content_id:
                     child.message["Content-ID"] = f"<{attachment.content_id}>"
                 entity.children.append(child)

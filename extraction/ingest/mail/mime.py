@@ -18,7 +18,7 @@ from email.parser import BytesHeaderParser
 from email.policy import compat32
 
 from cinnabar.extraction.ingest.mail.parameters import parameters
-from cinnabar.extraction.ingest.plain.charsets import decode, is_untold, known_charset
+from cinnabar.extraction.ingest.plain.charsets import decode, is_untold, known_charset, markup_charset
 
 #: Mails and multiparts within each other, and the parts of a mail.
 MAX_MAIL_DEPTH, MAX_PARTS = 50, 2_000
@@ -44,8 +44,8 @@ _BETWEEN = re.compile(r"(\?=)\s+(?==\?[^?\s]{1,80}\?[bqBQ]\?)")
 class Entity:
     """A header block with its body: a mail or a part of one.
 
-    flags: cuts and guesses. given_name: a file name from elsewhere than the headers. opened: its
-    content follows it as parts of their own.
+    flags: cuts and guesses. given_name: a file name from elsewhere than the headers. named_only:
+    its content is left closed, or follows it as parts of their own.
     """
 
     message: Message
@@ -53,7 +53,7 @@ class Entity:
     children: list[Entity] = field(default_factory=list)
     flags: set[str] = field(default_factory=set)
     given_name: str = ""
-    opened: bool = False
+    named_only: bool = False
 
     @property
     def media_type(self) -> str:
@@ -125,8 +125,11 @@ class Entity:
 
     def text(self) -> str:
         """Returns the body as text."""
+        content = self.content()
         name = None if is_untold(self.charset) else self.charset
-        text, guessed = decode(self.content(), known_charset(name), named=name is not None)
+        if name is None and self.media_type == "text/html":
+            name = markup_charset(content)
+        text, guessed = decode(content, known_charset(name), named=name is not None)
         if guessed:
             self.flags.add("charset_guess")
         return text

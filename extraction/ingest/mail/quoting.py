@@ -128,10 +128,13 @@ def _quoted_rest(lines: list[str]) -> int | None:
             head = _header_lines(lines, below)
             if len(head) >= _LEAST_HEADERS and (_DAY.search(" ".join(head)) or "@" in " ".join(head)):
                 return number
-        # Without a separator the second header has to tell day and hour, as it does in every language of Outlook.
+        # Without a separator the second header has to tell day and hour, as it does in every language of Outlook, or
+        # any header among two with addresses.
         elif _LABELLED.match(line) and (number == 0 or not lines[number - 1].strip()):
             head = _header_lines(lines, number)
-            if len(head) > _LEAST_HEADERS and _DAY.search(head[1]) and _CLOCK.search(head[1]):
+            timed = [_DAY.search(line) and _CLOCK.search(line) for line in head]
+            addressed = sum("@" in line for line in head) >= 2
+            if len(head) > _LEAST_HEADERS and (timed[1] or (any(timed) and addressed)):
                 return number
     return None
 

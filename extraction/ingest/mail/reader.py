@@ -223,7 +223,7 @@ def _leaf(reading: Reading, entity: Entity, names: list[str]) -> None:
     images: list[tuple[str, bytes]] = []
     if body:
         images = _body(builder, entity)
-    elif sealed is None and media_type not in _SILENT and not entity.opened:
+    elif sealed is None and media_type not in _SILENT and not entity.named_only:
         _attached(reading, entity)
     builder.close()
     for kind, image in images:

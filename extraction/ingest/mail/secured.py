@@ -8,6 +8,7 @@ from cinnabar.extraction.ingest.mail.mime import Entity
 from cinnabar.extraction.ingest.mail.parameters import parameters
 
 _PKCS7 = ("application/pkcs7-mime", "application/x-pkcs7-mime")
+_UNKNOWN = "application/octet-stream"
 #: Parts that hold nothing that a reader could read: signatures, versions, keys.
 SEALS = (
     "application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature",
@@ -26,7 +27,7 @@ def sealing(entity: Entity) -> Sealing | None:
         return "signed"
     if kind in ("multipart/encrypted", "application/pgp-encrypted"):
         return "encrypted"
-    if kind in _PKCS7:
+    if is_pkcs7(entity):
         said = parameters(str(entity.message.get("content-type", ""))).get("smime-type", "").lower()
         if said in ("signed-data", "certs-only"):
             return "signed"
@@ -34,6 +35,12 @@ def sealing(entity: Entity) -> Sealing | None:
             return "encrypted"
         return "signed" if _SIGNED_DATA in entity.content()[:100] else "encrypted"
     return None
+
+
+def is_pkcs7(entity: Entity) -> bool:
+    """Returns True for a part of S/MIME, by its media type, or by its name if it has none."""
+    kind = entity.media_type
+    return kind in _PKCS7 or (kind == _UNKNOWN and entity.name.lower().endswith(".p7m"))
 
 
 def sealings_in(text: str) -> set[str]:

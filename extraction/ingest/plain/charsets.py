@@ -53,6 +53,7 @@ _SEARCHED = 1 << 16
 # The characters beyond ASCII that have to be right, for a wrong one, in a text of its declared charset. In UTF-8, one:
 # hardly a text of another charset holds any.
 _RIGHT = 10
+_META = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _CYRILLIC = ("cp1251", "koi8-r", "koi8-u", "iso8859-5", "mac-cyrillic")
 _CASED = re.compile(r"[^\W\d_]{3,}")
 _BOMS = (
@@ -78,6 +79,12 @@ def known_charset(name: str | None) -> str | None:
         if found in _CHARSETS:
             return found
     return None
+
+
+def markup_charset(data: bytes) -> str | None:
+    """Returns the name of the charset that a page tells in its own markup."""
+    found = _META.search(data, 0, 4096)
+    return found[1].decode("ascii") if found else None
 
 
 def is_untold(name: str | None) -> bool:

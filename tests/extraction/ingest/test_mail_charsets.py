@@ -92,6 +92,12 @@ def test_a_wrongly_declared_charset_is_noticed(language: str, charset: str, said
     check(parse(HEAD + f"Content-Type: text/plain; charset={said}\n\n".encode() + raw, "a.eml"), language, text)
 
 
+def test_a_page_may_tell_its_own_charset() -> None:
+    page = f'<html><meta charset="iso-8859-5"><p>{TEXTS["ru"][:20]}</p></html>'.encode("iso-8859-5")
+    document = parse(HEAD + b"Content-Type: text/html\n\n" + page, "a.eml")
+    assert body(document) == TEXTS["ru"][:20].strip() and document.flags == ()
+
+
 @pytest.mark.parametrize(
     "text", ["Grüße", "Café à la crème", "Où ça ? À côté.", "ÄÖÜ", "Preis: 10 € – 5 %", "“Yes”", "São Tomé, 7 °C", "ß"]
 )

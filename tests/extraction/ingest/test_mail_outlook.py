@@ -178,6 +178,20 @@ def test_tnef_within_a_mail_gives_its_attachments_to_the_mail() -> None:
     assert document.facts["mail.attachments.name"].value == ("winmail.dat",)
 
 
+def test_a_signed_mail_of_outlook_is_read_from_its_attachment() -> None:
+    whole = (
+        b"Content-Type: multipart/signed; boundary=b\r\n\r\n--b\r\nContent-Type: text/plain\r\n\r\nI agree.\r\n"
+        b"--b\r\nContent-Type: application/pkcs7-signature; name=smime.p7s\r\n\r\nx\r\n--b--\r\n"
+    )
+    signed = {0x370E: "multipart/signed", 0x3701: whole}
+    item = Item({0x001A: "IPM.Note.SMIME.MultipartSigned", 0x0037: "yes"}, [], [signed])
+    document = parse(msg(item), "a.msg")
+    assert parts(document, "body") == ["I agree."] and document.flags == ("signed",)
+    forwarded = {0x370E: "message/rfc822", 0x3707: "old.eml", 0x3701: b"Subject: Old\r\n\r\nold text\r\n"}
+    document = parse(msg(letter(attachments=[forwarded])), "a.msg")
+    assert parts(document, "body") == ["The total is 100 EUR.", "old text"]
+
+
 def test_other_ole_files_are_named_and_damaged_ones_refused() -> None:
     other: Tree = {"WordDocument": b"x" * 600}
     for data, code in ((ole(other), "unsupported"), (msg(letter())[:600], "unsupported"), (b"\xd0\xcf\x11\xe0", "uns")):

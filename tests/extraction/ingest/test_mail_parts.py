@@ -126,7 +126,7 @@ def test_secured_parts_are_named_and_left_closed() -> None:
         b"--b\nContent-Type: application/octet-stream; name=encrypted.asc\n\n-----BEGIN PGP MESSAGE-----\nx\n--b--\n",
         "a.eml",
     )
-    assert "encrypted" in document.flags and names(document) == ("encrypted.asc",)
+    assert document.flags == ("encrypted",) and names(document) == ("encrypted.asc",)
     document = parse(
         HEAD + b"Content-Type: multipart/signed; boundary=b\n\n--b\n\nI agree.\n"
         b"--b\nContent-Type: application/pgp-signature; name=signature.asc\n\n-----BEGIN PGP SIGNATURE-----\n--b--\n",

@@ -47,6 +47,7 @@ def test_a_line_that_ends_in_a_colon_is_no_attribution_by_itself() -> None:
         "-----Original Message-----\nFrom: Bob [mailto:bob@example.org]\nSent: Monday, May 6, 2024\nTo: Ada\n",
         "________________________________\n\nDe : Bob\nEnvoyé : lundi 6 mai 2024 10:12\nÀ : Ada\nObjet : commande\n",
         "Von: Bob\nGesendet: Montag, 6. Mai 2024 10:12\nAn: Ada\nBetreff: Auftrag\n",
+        "From: Bob <bob@example.org>\nSubject: order\nDate: 6 May 2024 at 10:12:03 CEST\nTo: Ada <ada@example.org>\n",
         "差出人: Bob\n送信日時: 2024年5月6日 10:12\n宛先: Ada\n件名: 注文\n",
         "---------- Forwarded message ---------\nFrom: Bob <bob@example.org>\nDate: Mon, 6 May 2024\nSubject: x\n",
     ],
