@@ -22,11 +22,14 @@ _MAX_MARKS, _MAX_ELEMENTS, _MAX_MARKUP, _MAX_LINES = 200, 20, 2_000_000, 100_000
 # Lines that may stand below "-- ", and lines of an attribution.
 _SIGNATURE_LINES, _ATTRIBUTION_LINES = 20, 3
 _QUOTED = re.compile(r"[ ]?>(?!From )")
-# A separator has its dashes to both sides of some words, or nothing but them.
-_SEPARATOR = re.compile(r"\s*(?:[-_=]{2,40}[ ]?[^-_=\s][^\n]{0,80}?[ ]?[-_=]{2,40}|[-_=]{10,100})\s*")
+# A separator has its dashes to both sides of some words, or is a long line without any.
+_SEPARATOR = re.compile(r"\s*(?:[-_=]{2,40}[ ]?[^-_=\s][^\n]{0,80}?[ ]?[-_=]{2,40}|-{10,100}|_{10,100})\s*")
 _LABELLED = re.compile(r"\s*\*?[^\W\d_][^:：\n@<>]{0,30}[:：]\*?(?:\s+\S|\S)?")
 _DAY = re.compile(r"\b(?:19|20)\d\d\b|\b\d{1,2}[./-]\d{1,2}[./-]\d{2}\b|\d{1,4}\s?年")
 _CLOCK = re.compile(r"\b\d{1,2}[:.h]\d{2}\b|\d{1,2}\s?時")
+_HEADLINE = re.compile(r"[^\W\d_]")
+# Characters before the year of a time that is written out, such as those of "Wednesday, 24 September 2014 10:12".
+_BEFORE_DAY = 35
 # Headers that a program writes above a quoted mail.
 _LEAST_HEADERS, _MOST_HEADERS = 3, 7
 _MARKED = re.compile(r"blockquote|_quote|yahoo_quoted|RplyFwdMsg|appendonsend|signature", re.IGNORECASE)
@@ -95,7 +98,9 @@ def _quoted_runs(lines: list[str]) -> Iterator[tuple[int, int]]:
                 last = line
             elif lines[line].strip():
                 break
-        yield _attribution(lines, number, free), last + 1
+        # A transcript of SMTP has ">>>" before the lines of one side, and "<<<" before those of the other.
+        if not any(line.startswith("<<<") for line in lines[last + 1 : last + 2]):
+            yield _attribution(lines, number, free), last + 1
         number = free = last + 1
 
 
@@ -126,17 +131,27 @@ def _quoted_rest(lines: list[str]) -> int | None:
             while below < len(lines) and below - number <= 2 and not lines[below].strip():
                 below += 1
             head = _header_lines(lines, below)
-            if len(head) >= _LEAST_HEADERS and (_DAY.search(" ".join(head)) or "@" in " ".join(head)):
+            # A table or an announcement may begin with dashes and labelled lines, too.
+            tells = _HEADLINE.search(line) is not None or any(map(_is_moment, head)) or "@" in " ".join(head)
+            if len(head) >= _LEAST_HEADERS and tells:
                 return number
         # Without a separator the second header has to tell day and hour, as it does in every language of Outlook, or
-        # any header among two with addresses.
+        # any header below a line that announces them, as Apple Mail writes it.
         elif _LABELLED.match(line) and (number == 0 or not lines[number - 1].strip()):
             head = _header_lines(lines, number)
-            timed = [_DAY.search(line) and _CLOCK.search(line) for line in head]
-            addressed = sum("@" in line for line in head) >= 2
-            if len(head) > _LEAST_HEADERS and (timed[1] or (any(timed) and addressed)):
+            timed = [_is_moment(line) for line in head]
+            above = next((line for line in reversed(lines[max(0, number - 2) : number]) if line.strip()), "")
+            announced = above.rstrip().endswith((":", "：")) and "@" in " ".join(head)
+            if len(head) > _LEAST_HEADERS and (timed[1] or (any(timed) and announced)):
                 return number
     return None
+
+
+def _is_moment(line: str) -> bool:
+    """Returns True if the value of a labelled line is a day and an hour, and no text that ends in one."""
+    value = re.split("[:：]", line, maxsplit=1)[-1].strip()
+    day = _DAY.search(value)
+    return day is not None and day.start() <= _BEFORE_DAY and _CLOCK.search(value) is not None
 
 
 def _header_lines(lines: list[str], first: int) -> list[str]:

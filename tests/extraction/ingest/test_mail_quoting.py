@@ -47,7 +47,7 @@ def test_a_line_that_ends_in_a_colon_is_no_attribution_by_itself() -> None:
         "-----Original Message-----\nFrom: Bob [mailto:bob@example.org]\nSent: Monday, May 6, 2024\nTo: Ada\n",
         "________________________________\n\nDe : Bob\nEnvoyé : lundi 6 mai 2024 10:12\nÀ : Ada\nObjet : commande\n",
         "Von: Bob\nGesendet: Montag, 6. Mai 2024 10:12\nAn: Ada\nBetreff: Auftrag\n",
-        "From: Bob <bob@example.org>\nSubject: order\nDate: 6 May 2024 at 10:12:03 CEST\nTo: Ada <ada@example.org>\n",
+        "Begin forwarded message:\n\nFrom: Bob <b@example.org>\nSubject: order\nDate: 6 May 2024 at 10:12\nTo: Ada\n",
         "差出人: Bob\n送信日時: 2024年5月6日 10:12\n宛先: Ada\n件名: 注文\n",
         "---------- Forwarded message ---------\nFrom: Bob <bob@example.org>\nDate: Mon, 6 May 2024\nSubject: x\n",
     ],
@@ -55,6 +55,7 @@ def test_a_line_that_ends_in_a_colon_is_no_attribution_by_itself() -> None:
 def test_a_block_of_headers_begins_a_quote_to_the_end(head: str) -> None:
     document = mail(f"Please see below.\n\n{head}\nThe price is 10.\n--\nBob\n")
     (quote,) = pieces(document, "quote")
+    head = head.removeprefix("Begin forwarded message:\n\n")
     assert quote == f"{head}\nThe price is 10.\n--\nBob"
     assert pieces(document, "signature") == []
 
@@ -62,6 +63,10 @@ def test_a_block_of_headers_begins_a_quote_to_the_end(head: str) -> None:
 def test_labelled_lines_of_the_mail_itself_are_no_quote() -> None:
     form = "Name: Ada\nEmail: ada@example.org\nPhone: +44 1\nMessage: hello\n\nTotal: 10\n"
     assert pieces(mail(form), "quote") == []
+    post = "Type: talk\nTopic: A long talk about bees and flowers 6 May 2024 10:00\nDates: 6 May\nBy: ada@example.org\n"
+    assert pieces(mail(f"Announcement\n\n{post}"), "quote") == []
+    assert pieces(mail("==========\nDate: 6 May 2024\nTime: 10:00\nPlace: hall\n\nWelcome!\n"), "quote") == []
+    assert pieces(mail(">>> DATA\n<<< 550 User unknown\n"), "quote") == []
     assert pieces(mail("----------\nPaint 10\nBrush 3\n----------\nTotal 13\n"), "quote") == []
 
 
