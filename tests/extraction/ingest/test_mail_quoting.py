@@ -1,10 +1,13 @@
 """Quoted mails and signatures are parts within the body, whatever the language, and change nothing in the text."""
 
+from dataclasses import replace
+
 import pytest
 from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cinnabar.extraction.chunking import LEAST_LIMIT, chunks
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest import parse
 from cinnabar.extraction.ingest.builder import word_bounds
@@ -107,3 +110,13 @@ def test_marks_are_disjoint_and_change_neither_text_nor_words(lines: list[str]) 
     assert inside.split() == [*text.split(), "end"]
     words = zip(document.words.start.tolist(), document.words.end.tolist(), strict=True)
     assert list(words) == [tuple(pair) for pair in word_bounds(document.text).tolist()]
+
+
+def test_marks_move_no_border_of_a_passage() -> None:
+    lines = "".join(f"line {number} has some words\n" for number in range(60))
+    document = mail(f"{lines}On 6 May 2024 Bob <b@example.org> wrote:\n> {lines}{lines}")
+    assert pieces(document, "quote")
+    unmarked = replace(document, parts=tuple(part for part in document.parts if part.kind != "quote"))
+    for limit in (LEAST_LIMIT, 3 * LEAST_LIMIT):
+        cut = [chunks(one, limit, limit // 4, lambda text: len(text.split())) for one in (document, unmarked)]
+        assert len(cut[0]) > 1 and cut[0] == cut[1]
