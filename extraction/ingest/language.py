@@ -27,14 +27,19 @@ def language_of(document: Document) -> str:
     The headers of a mail do not count; its attachments and mails within it do if it has no text of its own.
     """
     for parts in _levels(document):
-        words = [word for piece in _samples(document, parts) for word in _WORD.findall(piece)]
-        if sum(map(len, words)) < _LEAST_LETTERS:
-            continue
-        labels, sure = _classifier().predict(" ".join(words).lower(), k=1)
-        if not len(labels) or float(sure[0]) < _LEAST_PROBABILITY:
-            return ""
-        return str(labels[0]).removeprefix("__label__")
+        language, sure = language_of_text("\n".join(_samples(document, parts)))
+        if language:
+            return language if sure >= _LEAST_PROBABILITY else ""
     return ""
+
+
+def language_of_text(text: str) -> tuple[str, float]:
+    """Returns the code of the likeliest language of a text, and its probability; "" and 0 for too few letters."""
+    words = _WORD.findall(text)
+    if sum(map(len, words)) < _LEAST_LETTERS:
+        return "", 0.0
+    labels, sure = _classifier().predict(" ".join(words).lower(), k=1)
+    return (str(labels[0]).removeprefix("__label__"), float(sure[0])) if len(labels) else ("", 0.0)
 
 
 def _levels(document: Document) -> Iterator[list[Part]]:
