@@ -21,6 +21,7 @@ from cinnabar.extraction.backfill.rereading import Rereader
 from cinnabar.extraction.batched_run import BatchedRun, Opening, Summary, with_late
 from cinnabar.extraction.inputs import Location
 from cinnabar.extraction.mailboxes.address import password_of_environment
+from cinnabar.extraction.parser_settings import parser_settings
 from cinnabar.extraction.progress import Progress
 from cinnabar.extraction.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.extraction.sources import Source
@@ -65,6 +66,7 @@ class Backfill(BatchedRun):
         password: Callable[[], str] = password_of_environment,
         routing: Routing | None = None,
     ) -> None:
+        parsers = parser_settings(options)
         super().__init__(Assignment(source, model, options, routing=routing), progress)
         chosen = chosen or Selection()
         self._below = chosen.below or 0.0
@@ -93,7 +95,13 @@ class Backfill(BatchedRun):
             self.batches = [items[start : start + size] for start in range(0, len(items), size)]
             self._reader = stack.enter_context(
                 Rereader(
-                    store.out, self.batches, self._changes, options.workers, self._below, options.max_tokens
+                    store.out,
+                    self.batches,
+                    self._changes,
+                    options.workers,
+                    self._below,
+                    options.max_tokens,
+                    parsers,
                 )
             )
             self._stack = stack.pop_all()
