@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cinnabar.extraction.ingest import SUFFIXES
+from cinnabar.extraction.ingest.formats import MBOX_SUFFIXES
 from cinnabar.extraction.ingest.message import Message
 from cinnabar.extraction.ingest.sandbox import MAX_FILE
 from cinnabar.extraction.mailboxes.address import (
@@ -94,7 +95,8 @@ def _items(path: Path) -> Sequence[Path | Message]:
     """Returns the items of a file: itself, the mails in it, or nothing for a file that only serves a Maildir."""
     if maildir_of(path) is not None:
         return [MaildirMessage(path)] if is_delivered(path) else []
-    if path.suffix.lower() not in SUFFIXES and is_mbox(path):
+    suffix = path.suffix.lower()
+    if (suffix in MBOX_SUFFIXES or suffix not in SUFFIXES) and is_mbox(path):
         return list(mbox_messages(path))
     return [path]
 

@@ -70,9 +70,10 @@ class Backfill(BatchedRun):
         super().__init__(Assignment(source, model, options, routing=routing), progress)
         chosen = chosen or Selection()
         self._below = chosen.below or 0.0
-        found, self._elsewhere = self._placed(out, select(out, source.name, chosen))
         asking = chosen.below is not None
-        found = [f for f in found if asking or f.schema_fingerprint != source.fingerprint]
+        older = select(out, source.name, chosen)
+        older = [one for one in older if asking or one.schema_fingerprint != source.fingerprint]
+        found, self._elsewhere = self._placed(out, older)
         found = [*found, *self._unplaced(out, chosen)][: options.limit]
         versions = {one.schema_fingerprint for one in found} - {""}
         self._changes = {one: self._compare(out, one) for one in versions}

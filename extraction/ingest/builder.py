@@ -137,9 +137,10 @@ class DocumentBuilder:
         width: float = 0.0,
         height: float = 0.0,
         media_type: str = "text/plain",
+        inline: bool = False,
     ) -> None:
-        """Begins a part at the end of the text, after a blank line."""
-        if self._separate:
+        """Begins a part at the end of the text, after a blank line; `inline`: within running text, without one."""
+        if self._separate and not inline:
             self._raw("\n\n")
             self._separate = False
         parent = self._open[-1] if self._open else -1

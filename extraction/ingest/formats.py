@@ -36,13 +36,24 @@ class Format:
         return cast(Reader, getattr(import_module(f"{_ROOM}.{module}"), function))
 
 
+#: Files that hold several mails: each is an input of its own where their form is certain (`mailboxes`).
+MBOX_SUFFIXES = (".mbox", ".mbx")
+
 INPUT_FORMATS: tuple[Format, ...] = (
     Format("PDF", "application/pdf", (".pdf",), "pdf.reader:add_pdf", ("application/x-pdf",)),
     Format("mail", "message/rfc822", (".eml",), "mail.reader:add_mail"),
+    Format(
+        "web archive", "multipart/related", (".mht", ".mhtml"), "mail.reader:add_mail", ("application/x-mimearchive",)
+    ),
+    Format("Apple mail", "message/x-emlx", (".emlx",), "mail.mailbox:add_emlx"),
+    Format("mbox", "application/mbox", MBOX_SUFFIXES, "mail.mailbox:add_mbox", ("application/x-mbox",)),
+    Format("Outlook item", "application/vnd.ms-outlook", (".msg", ".oft"), "mail.outlook:add_outlook"),
+    Format("TNEF", "application/ms-tnef", (".tnef",), "mail.reader:add_tnef", ("application/vnd.ms-tnef",)),
     Format("text", "text/plain", (".txt", ".md"), "plain.text:add_text", ("text/markdown", "text/enriched")),
     Format("CSV", "text/csv", (".csv",), "plain.text:add_text"),
     Format("TSV", "text/tab-separated-values", (".tsv",), "plain.text:add_text"),
-    Format("calendar", "text/calendar", (".ics",), "plain.text:add_text"),
+    Format("calendar", "text/calendar", (".ics", ".ifb"), "mail.content_lines:add_content_lines"),
+    Format("contact", "text/vcard", (".vcf", ".vcard"), "mail.content_lines:add_content_lines", ("text/x-vcard",)),
     Format("HTML", "text/html", (".html", ".htm"), "plain.html:add_html", ("application/xhtml+xml",)),
     Format("PNG", "image/png", (".png",), "ocr.image_file:add_image"),
     Format("JPEG", "image/jpeg", (".jpg", ".jpeg"), "ocr.image_file:add_image", ("image/jpg", "image/pjpeg")),
@@ -68,7 +79,6 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x1f\x8b", "a gzip archive"),
     (b"Rar!", "a RAR archive"),
     (b"7z\xbc\xaf", "a 7z archive"),
-    (b"\xd0\xcf\x11\xe0", "an OLE file (.msg, .doc, .xls)"),
     (b"\x78\x9f\x3e\x22", "TNEF"),
     (b"\x7fELF", "a program"),
     (b"%!PS", "PostScript"),
@@ -121,6 +131,8 @@ def _by_magic(data: bytes) -> str | None:
     """Returns the name of a format, or in words what else the content is; None if its first bytes tell nothing."""
     if data.startswith(b"PK\x03\x04"):
         return _zipped(data)
+    if data.startswith(b"\xd0\xcf\x11\xe0"):
+        return _ole(data)
     found = next((kind for magic, kind in _MAGIC if data.startswith(magic)), None)
     return found or next((kind for pattern, kind in _LATER_MAGIC if pattern.match(data)), None)
 
@@ -136,3 +148,18 @@ def _zipped(data: bytes) -> str:
     except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, EOFError):
         return "a damaged ZIP archive"
     return next((name for tells, name in _ZIPPED if tells(names)), "a ZIP archive or an office file")
+
+
+#: Tells the format of an OLE file by the name of a stream or storage at its top.
+_OLE: tuple[tuple[str, str], ...] = (("__properties_version1.0", "Outlook item"),)
+
+
+def _ole(data: bytes) -> str:
+    import olefile
+
+    try:
+        with olefile.OleFileIO(io.BytesIO(data)) as file:
+            return next((name for stream, name in _OLE if file.exists(stream)), "an OLE file (.doc, .xls, .ppt)")
+    # The library fails in several ways on damaged files.
+    except Exception:
+        return "a damaged OLE file"

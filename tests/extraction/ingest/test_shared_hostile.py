@@ -47,14 +47,12 @@ def test_hostile_pdfs_come_out_as_expected() -> None:
 
 
 def test_hostile_mails_come_out_as_expected() -> None:
-    # Outlook's own formats and folders of mails in one file are refused by name.
-    entries = [entry for entry in manifest("mail") if not entry["file"].endswith((".msg", ".tnef", ".mbox"))]
-    found = outcomes(entries, "mail")
+    found = outcomes(manifest("mail"), "mail")
     agree = [outcome in entry["accept"] for entry, outcome, _ in found]
-    assert sum(agree) >= 0.95 * len(agree)
+    assert sum(agree) >= 0.98 * len(agree)
     subjects = [
         squeezed(entry["expected"]["subject"]) in text
         for entry, _, text in found
         if entry.get("truth_strength") == "firm" and entry.get("expected", {}).get("subject") and text
     ]
-    assert sum(subjects) >= 0.95 * len(subjects)
+    assert sum(subjects) >= 0.98 * len(subjects)
