@@ -107,10 +107,13 @@ class DocumentBuilder:
         while len(self._open) > count:
             self.close()
 
-    def mark(self, label: str) -> None:
-        """Names the place where the text goes on, such as a cell or a paragraph, up to the next mark."""
+    def mark(self, label: str, ahead: int = 0) -> None:
+        """Names the place where the text goes on, such as a cell or a paragraph, up to the next mark.
+
+        ahead: characters that will be written before it.
+        """
         if label != (self._labels[-1] if self._labels else ""):
-            self._places.append(self.length)
+            self._places.append(min(self.length + ahead, self._limit))
             self._labels.append(clean(label)[:_MAX_LABEL])
 
     def show(self, picture: bytes, scale: float = 1.0) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import re
-import zipfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import PurePath
 from typing import cast
 
+from cinnabar.extraction.ingest.archives.kinds import zip_format
 from cinnabar.extraction.ingest.reading import Reader
 from cinnabar.schemas.errors import DocumentError
 
 _ROOM = "cinnabar.extraction.ingest"
+_OFFICE = "application/vnd.openxmlformats-officedocument"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +42,7 @@ INPUT_FORMATS: tuple[Format, ...] = (
     Format("CSV", "text/csv", (".csv",), "plain.text:add_text"),
     Format("TSV", "text/tab-separated-values", (".tsv",), "plain.text:add_text"),
     Format("calendar", "text/calendar", (".ics",), "plain.text:add_text"),
+    Format("Word document", f"{_OFFICE}.wordprocessingml.document", (".docx", ".docm", ".dotx"), "office.word:add_word"),
     Format("HTML", "text/html", (".html", ".htm"), "plain.html:add_html", ("application/xhtml+xml",)),
 )
 
@@ -106,19 +106,6 @@ def content_format(data: bytes, name: str, media_type: str = "") -> Format:
 
 def _by_magic(data: bytes) -> str | None:
     """Returns the name of a format, or in words what else the content is; None if its first bytes tell nothing."""
-    if data.startswith(b"PK\x03\x04"):
-        return _zipped(data)
+    if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return zip_format(data)
     return next((kind for magic, kind in _MAGIC if data.startswith(magic)), None)
-
-
-#: Tells the format of a ZIP file by the names in it.
-_ZIPPED: tuple[tuple[Callable[[frozenset[str]], bool], str], ...] = ()
-
-
-def _zipped(data: bytes) -> str:
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            names = frozenset(archive.namelist())
-    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, EOFError):
-        return "a damaged ZIP archive"
-    return next((name for tells, name in _ZIPPED if tells(names)), "a ZIP archive or an office file")
