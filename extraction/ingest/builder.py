@@ -142,7 +142,7 @@ class DocumentBuilder:
         media_type: str = "text/plain",
     ) -> None:
         """Begins a part at the end of the text, after a blank line."""
-        if self._separate:
+        if self._separate or (self._open and self.length > self._parts[self._open[-1]].start):
             self._raw("\n\n")
             self._separate = False
         parent = self._open[-1] if self._open else -1

@@ -33,6 +33,7 @@ FLAGS: dict[str, str] = {
     "conflict": "The plain text and the HTML of a mail say different things; the plain text was read.",
     "depth_limit": "Parts are nested deeper than the limit; deeper parts were left out.",
     "duplicate_header": "A header that may occur only once occurs repeatedly; all its values were kept.",
+    "formula_without_value": "Cells hold formulas, and the file does not hold their values; they were left out.",
     "hidden_text": "Text that no reader sees was left out, unless the settings ask for it.",
     "no_text_pages": "Some pages have no text layer.",
     "repaired": "The file is damaged; its text comes from a scan, a guess or the second parser.",

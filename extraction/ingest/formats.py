@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from dataclasses import dataclass
 from importlib import import_module
@@ -13,6 +14,7 @@ from cinnabar.extraction.ingest.reading import Reader
 from cinnabar.schemas.errors import DocumentError
 
 _ROOM = "cinnabar.extraction.ingest"
+_OPEN = "application/vnd.oasis.opendocument"
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 
 
@@ -39,10 +41,26 @@ INPUT_FORMATS: tuple[Format, ...] = (
     Format("PDF", "application/pdf", (".pdf",), "pdf.reader:add_pdf", ("application/x-pdf",)),
     Format("mail", "message/rfc822", (".eml",), "mail.reader:add_mail"),
     Format("text", "text/plain", (".txt", ".md"), "plain.text:add_text", ("text/markdown", "text/enriched")),
-    Format("CSV", "text/csv", (".csv",), "plain.text:add_text"),
-    Format("TSV", "text/tab-separated-values", (".tsv",), "plain.text:add_text"),
+    Format("CSV", "text/csv", (".csv",), "web.delimited:add_delimited", ("application/csv",)),
+    Format("TSV", "text/tab-separated-values", (".tsv", ".tab"), "web.delimited:add_delimited"),
+    Format("JSON", "application/json", (".json",), "web.json:add_json"),
+    Format("JSON Lines", "application/jsonl", (".jsonl", ".ndjson"), "web.json:add_json_lines"),
+    Format("XML", "application/xml", (".xml",), "web.xml:add_xml", ("text/xml", "application/rss+xml")),
+    Format("EPUB", "application/epub+zip", (".epub",), "web.epub:add_epub"),
     Format("calendar", "text/calendar", (".ics",), "plain.text:add_text"),
-    Format("Word document", f"{_OFFICE}.wordprocessingml.document", (".docx", ".docm", ".dotx"), "office.word:add_word"),
+    Format("Word document", f"{_OFFICE}.wordprocessingml.document", (".docx", ".docm"), "office.word:add_word"),
+    Format("Excel workbook", f"{_OFFICE}.spreadsheetml.sheet", (".xlsx", ".xlsm", ".xltx"), "office.excel:add_excel"),
+    Format("binary Excel workbook", "application/vnd.ms-excel", (".xls", ".xlsb"), "office.old_excel:add_old_excel"),
+    Format(
+        "PowerPoint presentation",
+        f"{_OFFICE}.presentationml.presentation",
+        (".pptx", ".pptm", ".ppsx"),
+        "office.powerpoint:add_powerpoint",
+    ),
+    Format("OpenDocument text", f"{_OPEN}.text", (".odt", ".ott"), "office.open_document:add_open_document"),
+    Format("OpenDocument spreadsheet", f"{_OPEN}.spreadsheet", (".ods",), "office.open_document:add_open_document"),
+    Format("OpenDocument presentation", f"{_OPEN}.presentation", (".odp",), "office.open_document:add_open_document"),
+    Format("encrypted office file", "application/vnd.ms-office", (), "office.encrypted:add_encrypted"),
     Format("HTML", "text/html", (".html", ".htm"), "plain.html:add_html", ("application/xhtml+xml",)),
 )
 
@@ -61,7 +79,6 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x1f\x8b", "a gzip archive"),
     (b"Rar!", "a RAR archive"),
     (b"7z\xbc\xaf", "a 7z archive"),
-    (b"\xd0\xcf\x11\xe0", "an OLE file (.msg, .doc, .xls)"),
     (b"\x78\x9f\x3e\x22", "TNEF"),
     (b"\x7fELF", "a program"),
     (b"%!PS", "PostScript"),
@@ -72,6 +89,7 @@ _MAIL = re.compile(
     rb"|MIME-Version|X-[A-Za-z0-9-]{1,60}|DKIM-Signature|ARC-Seal)[ \t]*:",
     re.IGNORECASE,
 )
+_XML = re.compile(rb"\A(?:\xef\xbb\xbf)?\s{0,200}<\?xml\s", re.IGNORECASE)
 _HTML = re.compile(rb"\A(?:\xef\xbb\xbf)?\s{0,200}<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 
 
@@ -97,6 +115,8 @@ def content_format(data: bytes, name: str, media_type: str = "") -> Format:
         return _NAMED["mail"]
     if _HTML.match(data):
         return _NAMED["HTML"]
+    if _XML.match(data):
+        return _NAMED["XML"]
     if media_type in _MEDIA_TYPES:
         return _MEDIA_TYPES[media_type]
     if media_type.startswith("text/"):
@@ -108,4 +128,27 @@ def _by_magic(data: bytes) -> str | None:
     """Returns the name of a format, or in words what else the content is; None if its first bytes tell nothing."""
     if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return zip_format(data)
+    if data.startswith(b"\xd0\xcf\x11\xe0"):
+        return _ole(data)
     return next((kind for magic, kind in _MAGIC if data.startswith(magic)), None)
+
+
+#: Tells the format of an OLE file by the name of a stream or storage at its top.
+_OLE: tuple[tuple[str, str], ...] = (
+    ("EncryptedPackage", "encrypted office file"),
+    ("Workbook", "binary Excel workbook"),
+    ("Book", "binary Excel workbook"),
+    ("WordDocument", "a Word document of before 2007: save it as .docx"),
+    ("PowerPoint Document", "a PowerPoint presentation of before 2007: save it as .pptx"),
+)
+
+
+def _ole(data: bytes) -> str:
+    import olefile
+
+    try:
+        with olefile.OleFileIO(io.BytesIO(data)) as file:
+            return next((name for stream, name in _OLE if file.exists(stream)), "an OLE file of another program")
+    # The library fails in several ways on damaged files.
+    except Exception:
+        return "a damaged OLE file"

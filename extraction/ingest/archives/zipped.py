@@ -51,7 +51,9 @@ def read_member(
     raise DocumentError("password", "the member is encrypted")
 
 
-def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, count: Callable[[int], None], password: str | None) -> bytes:
+def _read(
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, count: Callable[[int], None], password: str | None
+) -> bytes:
     size = _PIECE if entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) else _SMALL_PIECE
     pieces: list[bytes] = []
     with archive.open(entry, pwd=None if password is None else password.encode()) as file:

@@ -13,10 +13,11 @@ from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.schemas.errors import DocumentError
 
 # Elements without text of the document: properties, deleted and moved text, the codes of fields, ruby.
-_SILENT = frozenset(
-    "pPr rPr sectPr tblPr tblGrid trPr tcPr sdtPr sdtEndPr del moveFrom delText instrText delInstrText fldData rt "
-    "proofErr bookmarkStart bookmarkEnd smartTagPr customXmlPr txbxContent numPr".split()
-)
+_SILENT_NAMES = """
+pPr rPr sectPr tblPr tblGrid trPr tcPr sdtPr sdtEndPr del moveFrom delText instrText delInstrText fldData rt
+proofErr bookmarkStart bookmarkEnd smartTagPr customXmlPr txbxContent numPr
+"""
+_SILENT = frozenset(_SILENT_NAMES.split())
 _LETTERS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": ""}
 # Signs of the font Wingdings, which forms use.
 _SIGNS = {0x6F: "☐", 0x71: "☐", 0xA8: "☐", 0xFE: "☒", 0xFD: "☒", 0x78: "☒", 0xFC: "✓", 0xFB: "✗", 0xB7: "•", 0xA7: "▪"}
