@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from cinnabar.extraction.ingest.message import Message
-from cinnabar.extraction.inputs import Input, Location, check_account, examine, gather
+from cinnabar.extraction.inputs import Input, Location, archive_around, check_account, examine, gather
 from cinnabar.extraction.mailboxes.address import (
     ImapAddress,
     is_address,
@@ -139,24 +139,24 @@ class DocumentLookup:
         for mailbox in self._local_mailboxes(path):
             holding = self._holding(mailbox)
             number = _IN_MBOX.fullmatch(path)
-            called = f"{mailbox}#{number[2]}" if number else maildir_name(Path(path))
-            if called in holding.named:
-                yield holding.named[called]
+            called = [f"{mailbox}#{number[2]}"] if number else [maildir_name(Path(path)), *map(str, self._lying(path))]
+            yield from (holding.named[name] for name in called if name in holding.named)
 
     def _local_mailboxes(self, path: str) -> Iterator[Path]:
-        """Yields the mbox files and Maildirs that may have held the mail of this path."""
+        """Yields the mbox files, Maildirs and archives that may have held the mail or file of this path."""
         if is_address(path):
             return
         if number := _IN_MBOX.fullmatch(path):
             yield from filter(is_mbox, self._lying(number[1]))
         yield from filter(None, map(maildir_of, self._lying(path)))
+        yield from filter(None, map(archive_around, self._lying(path)))
 
     def _holding(self, mailbox: Path | ImapAddress) -> _Holding:
         if mailbox not in self._mailboxes:
             if isinstance(mailbox, ImapAddress):
                 check_account(one for one in [*self._mailboxes, mailbox] if isinstance(one, ImapAddress))
                 items: Iterable[Content | Input] = self._messages(mailbox)
-            elif mailbox.is_file():
+            elif mailbox.is_file() and is_mbox(mailbox):
                 items = mbox_messages(mailbox)
             else:
                 items = gather([mailbox], None, self._connections)

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import cast
 
-from cinnabar.extraction.ingest.archives.kinds import zip_format
+from cinnabar.extraction.ingest.archives.kinds import packed_kind, zip_format
 from cinnabar.extraction.ingest.reading import Reader
 from cinnabar.schemas.errors import DocumentError
 
@@ -61,11 +61,19 @@ INPUT_FORMATS: tuple[Format, ...] = (
     Format("OpenDocument spreadsheet", f"{_OPEN}.spreadsheet", (".ods",), "office.open_document:add_open_document"),
     Format("OpenDocument presentation", f"{_OPEN}.presentation", (".odp",), "office.open_document:add_open_document"),
     Format("encrypted office file", "application/vnd.ms-office", (), "office.encrypted:add_encrypted"),
+    Format("ZIP archive", "application/zip", (".zip",), "archives.reader:add_archive"),
+    Format("tar archive", "application/x-tar", (".tar",), "archives.reader:add_archive"),
+    Format("gzip archive", "application/gzip", (".gz", ".tgz"), "archives.reader:add_archive"),
+    Format("bzip2 archive", "application/x-bzip2", (".bz2", ".tbz2"), "archives.reader:add_archive"),
+    Format("xz archive", "application/x-xz", (".xz", ".txz"), "archives.reader:add_archive"),
     Format("HTML", "text/html", (".html", ".htm"), "plain.html:add_html", ("application/xhtml+xml",)),
 )
 
 #: The format of each suffix; a later one of the list wins no suffix of an earlier one.
 SUFFIXES: dict[str, Format] = {suffix: one for one in reversed(INPUT_FORMATS) for suffix in one.suffixes}
+ARCHIVE_SUFFIXES = frozenset(
+    suffix for one in INPUT_FORMATS for suffix in one.suffixes if one.dotted == "archives.reader:add_archive"
+)
 _MEDIA_TYPES = {kind: one for one in reversed(INPUT_FORMATS) for kind in (one.media_type, *one.also)}
 _NAMED = {one.name: one for one in INPUT_FORMATS}
 
@@ -76,9 +84,8 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"GIF8", "a GIF image"),
     (b"II*\x00", "a TIFF image"),
     (b"MM\x00*", "a TIFF image"),
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"Rar!", "a RAR archive"),
-    (b"7z\xbc\xaf", "a 7z archive"),
+    (b"Rar!", "a RAR archive: unpack it first, or pack it as .zip"),
+    (b"7z\xbc\xaf", "a 7z archive: unpack it first, or pack it as .zip"),
     (b"\x78\x9f\x3e\x22", "TNEF"),
     (b"\x7fELF", "a program"),
     (b"%!PS", "PostScript"),
@@ -128,6 +135,8 @@ def _by_magic(data: bytes) -> str | None:
     """Returns the name of a format, or in words what else the content is; None if its first bytes tell nothing."""
     if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return zip_format(data)
+    if packed := packed_kind(data):
+        return packed
     if data.startswith(b"\xd0\xcf\x11\xe0"):
         return _ole(data)
     return next((kind for magic, kind in _MAGIC if data.startswith(magic)), None)

@@ -101,7 +101,7 @@ def serve(parser: Parser, seconds: float, max_bytes: int, max_tokens: int) -> No
         asked = orjson.loads(line)
         path = os.fsdecode(bytes.fromhex(asked["path"]))
         data = requests.read(asked["size"]) if "size" in asked else None
-        _allow_processor_time(seconds)
+        allow_processor_time(seconds)
         for piece in pack(outcome(parser, path, max_bytes, max_tokens, data, settings)):
             view = memoryview(piece)
             while view:
@@ -121,7 +121,7 @@ def limit(memory: int) -> None:
         resource.setrlimit(kind, (value, value))
 
 
-def _allow_processor_time(seconds: float) -> None:
+def allow_processor_time(seconds: float) -> None:
     """Limits processor time, so that the system ends this process if its parent dies while a document loops."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)

@@ -1,4 +1,4 @@
-"""Tells the format of a ZIP file by the names in it."""
+"""Tells the formats of archives by their content, and of ZIP files by the names in them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,25 @@ _DECLARED = (
     ("application/epub+zip", "EPUB"),
 )
 _MAX_TYPE = 200
+
+
+def archive_kind(data: bytes) -> str:
+    """Returns the name of the format of an archive, "" for anything else."""
+    if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        kind = zip_format(data)
+        return kind if kind == "ZIP archive" else ""
+    return packed_kind(data)
+
+
+def packed_kind(data: bytes) -> str:
+    """Returns the name of the format of an archive other than ZIP, of which the beginning is enough."""
+    if data.startswith(b"\x1f\x8b\x08"):
+        return "gzip archive"
+    if data.startswith(b"BZh") and data[4:10] in (b"1AY&SY", b"\x17rE8P\x90"):
+        return "bzip2 archive"
+    if data.startswith(b"\xfd7zXZ\x00"):
+        return "xz archive"
+    return "tar archive" if data[257:262] == b"ustar" else ""
 
 
 def zip_format(data: bytes) -> str:

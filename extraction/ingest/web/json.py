@@ -118,7 +118,7 @@ class _Outline:
 
     def _line(self, text: str, pointer: str, depth: int) -> None:
         if text.strip():
-            self._lines.line(f"{'  ' * min(depth, 20)}{text}", pointer or "/")
+            self._lines.line(f"{'  ' * min(depth, 20)}{text}", pointer)
 
 
 def _columns(values: Sequence[Any]) -> list[str]:
