@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import sys
 import threading
 from collections.abc import Sequence
@@ -163,7 +164,7 @@ def may_be_archive(path: Path) -> bool:
         # Without O_NONBLOCK, opening a named pipe would wait for its writer forever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as file:
-            beginning = file.read(_BEGINNING)
+            beginning = file.read(_BEGINNING) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
     except OSError:
         return False
     return beginning.startswith((b"PK\x03\x04", b"PK\x05\x06")) or bool(packed_kind(beginning))
