@@ -60,6 +60,7 @@ INPUT_FORMATS: tuple[Format, ...] = (
     Format("OpenDocument text", f"{_OPEN}.text", (".odt", ".ott"), "office.open_document:add_open_document"),
     Format("OpenDocument spreadsheet", f"{_OPEN}.spreadsheet", (".ods",), "office.open_document:add_open_document"),
     Format("OpenDocument presentation", f"{_OPEN}.presentation", (".odp",), "office.open_document:add_open_document"),
+    Format("rich text", "application/rtf", (".rtf",), "office.rich_text:add_rich_text", ("text/rtf",)),
     Format("encrypted office file", "application/vnd.ms-office", (), "office.encrypted:add_encrypted"),
     Format("ZIP archive", "application/zip", (".zip",), "archives.reader:add_archive"),
     Format("tar archive", "application/x-tar", (".tar",), "archives.reader:add_archive"),
@@ -89,7 +90,7 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x78\x9f\x3e\x22", "TNEF"),
     (b"\x7fELF", "a program"),
     (b"%!PS", "PostScript"),
-    (b"{\\rtf", "RTF"),
+    (b"{\\rtf", "rich text"),
 )
 _MAIL = re.compile(
     rb"\A(?:From \S[^\n]{0,200}\n)?(?:Return-Path|Received|Delivered-To|From|To|Subject|Date|Message-ID"

@@ -56,7 +56,7 @@ def _told(one: Member, max_bytes: int) -> list[str]:
     return [one.name, hashlib.sha256(one.data).hexdigest(), "", ""]
 
 
-def main(arguments: list[str]) -> None:
+def answer_requests(arguments: list[str]) -> None:
     """Sets the limits, and answers until standard input ends."""
     seconds, memory, max_bytes = float(arguments[0]), int(arguments[1]), int(arguments[2])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -88,4 +88,4 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    answer_requests(sys.argv[1:])

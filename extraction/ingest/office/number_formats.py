@@ -21,8 +21,8 @@ _BUILT_IN = {
 _BUILT_IN |= dict.fromkeys((*range(27, 32), 36, *range(50, 59)), "yyyy-mm-dd")
 _BUILT_IN |= dict.fromkeys(range(32, 36), "h:mm:ss")
 _TOKEN = re.compile(
-    r"\"([^\"]*)\"?|\\(.)|\[\$([^\]-]*)(?:-[^\]]*)?\]|\[(h+|m+|s+)\]|\[[^\]]*\]|[_*].|(General)|(AM/PM|A/P)|([ymdhsegb]+)"
-    r"|([0#?]+(?:,[0#?]+)*(?:\.[0#?]*)?|\.[0#?]+)|(%)|([Ee][+-])|([@,/])|(.)",
+    r"\"([^\"]*)\"?|\\(.)|\[\$([^\]-]*)(?:-[^\]]*)?\]|\[(h+|m+|s+)\]|\[[^\]]*\]|[_*].|(General)|([E][+-])|(AM/PM|A/P)|([ymdhsegb]+)"
+    r"|([0#?]+(?:,[0#?]+)*(?:\.[0#?]*)?|\.[0#?]+)|(%)|([@,/])|(.)",
     re.IGNORECASE | re.DOTALL,
 )
 _MAX_FORMAT = 255
@@ -91,11 +91,11 @@ def number_format(number: int, codes: dict[int, str]) -> NumberFormat:
 def read_format(code: str) -> NumberFormat:
     """Returns the format that a code describes, in the section for positive numbers."""
     places: int | None = None
-    percent = date = time = elapsed = general = scientific = False
+    percent = date = time = elapsed = general = scientific = counted = False
     before: list[str] = []
     after: list[str] = []
     for match in _TOKEN.finditer(code[:_MAX_FORMAT]):
-        quoted, escaped, currency, long, any_form, half, letters, digits, part, power, sign, other = match.groups()
+        quoted, escaped, currency, long, any_form, power, half, letters, digits, part, sign, other = match.groups()
         if other == ";":
             break
         said = next((one for one in (quoted, escaped, currency) if one is not None), other)
@@ -112,6 +112,8 @@ def read_format(code: str) -> NumberFormat:
                 date = date or len(kinds) > 2 or not set("hs") & set(code.lower())
         elif digits and places is None:
             places = len(digits.partition(".")[2])
+            # Only parts of seconds begin with the point; beside other digits a letter is no date.
+            counted = counted or not digits.startswith(".")
         elif part:
             percent = True
         elif power:
@@ -120,7 +122,7 @@ def read_format(code: str) -> NumberFormat:
             general = True
         elif said and said not in "()-+":
             (after if places is not None or general else before).append(said)
-    if date or time or elapsed:
+    if (date or time or elapsed) and not counted:
         return NumberFormat(date=date, time=time, elapsed=elapsed)
     if general or scientific or places is None:
         places = None
