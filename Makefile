@@ -28,7 +28,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint docs samples eval bench bench-gpu bench-engine train train-gpu tune-report calibrate schema-report reading-report routing-report routing-fit ablation-report class-report lexicon-report remote-report backfill-report ray-report long-report faults volume-report readers mutants names version constraints clean
+.PHONY: help setup demo test test-slow lint docs samples eval bench bench-gpu bench-engine train train-gpu tune-report calibrate schema-report reading-report routing-report routing-fit ablation-report class-report class-fit party-report lexicon-report remote-report backfill-report ray-report long-report faults volume-report readers mutants names version constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -90,10 +90,10 @@ schema-report: setup  ## measure the promises about any JSON Schema (SUITES=fold
 reading-report: setup  ## measure F1 with the schemas in other words (SETS="folders" ARGS="--limit 20")
 	@$(PY) -m bench.reading_report $(SETS) $(ARGS)
 
-routing-report: setup  ## measure the choice among the five kinds of data/samples (DATA=folder of other sets ARGS=--errors)
+routing-report: setup  ## measure the choice among the five kinds of data/samples (DATA=folder of other sets ARGS="--errors --seed N")
 	@OMP_NUM_THREADS=1 $(PY) -m bench.routing_report "$(DATA)" $(ARGS)
 
-routing-fit: setup  ## fit the coefficients of that choice (SETS="folders" ARGS="--judge folders --write")
+routing-fit: setup  ## fit the coefficients of that choice (SETS="folders" ARGS="--folds N --judge folders --write")
 	@OMP_NUM_THREADS=1 $(PY) -m bench.routing_fit $(SETS) $(ARGS)
 
 ablation-report: setup  ## measure F1 without each rule beside the network (SETS="folders" ARGS="--limit 20")
@@ -101,6 +101,12 @@ ablation-report: setup  ## measure F1 without each rule beside the network (SETS
 
 class-report: setup  ## measure choices that no document prints (SETS="folders" ARGS="--limit 40")
 	@$(PY) -m bench.class_report $(SETS) $(ARGS)
+
+class-fit: setup  ## fit the weights of that comparison on sets that train (SETS="folders" ARGS="--write")
+	@OMP_NUM_THREADS=1 $(PY) -m bench.class_fit $(SETS) $(ARGS)
+
+party-report: setup  ## count fields that take each other's values, as seller and buyer (SETS="folders" ARGS="--limit 20")
+	@OMP_NUM_THREADS=1 $(PY) -m bench.party_report $(SETS) $(ARGS)
 
 lexicon-report: setup  ## count the unseen labels in eight languages that are most like names of their own concept
 	@OMP_NUM_THREADS=1 $(PY) -m bench.lexicon_report

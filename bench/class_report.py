@@ -4,8 +4,9 @@
 
 A field counts if it has three or more options and fewer than half of its true values are printed in their documents.
 `accuracy` is the share of documents with a true value whose answer is right; of a list of options the surest item
-counts. `sure` is the share of right answers among those with a confidence of .8 and more, `covered` the share of the
-answers that have one; `invented` counts values where there is none. Documents that trained the weights are left out.
+counts. `F1` is that of these answers. `sure` is the share of right answers among those with a confidence of .8 and
+more, `covered` the share of the answers that have one; `invented` counts values where there is none. Documents that
+trained the weights are left out.
 """
 
 from __future__ import annotations
@@ -49,8 +50,10 @@ class Tally:
     def cells(self) -> list[str]:
         """The figures as cells of a table."""
         sure = [right for confidence, right in self.given if confidence >= SURE]
+        answers = len(self.given) + self.invented
         return [
             f"{sum(self.right) / max(1, len(self.right)):.2f}",
+            f"{2 * sum(self.right) / max(1, answers + len(self.right)):.2f}",
             f"{sum(sure) / len(sure):.2f}" if sure else "none",
             f"{len(sure) / max(1, len(self.given)):.2f}",
             f"{self.invented}/{self.nulls}",
@@ -146,12 +149,13 @@ def main() -> None:
             before.append(share[0])
             after.append(share[1])
             counted = [labelled.name, slot.path, str(len(slot.options)), str(len(second.right))]
-            rows.append([*counted, first.cells()[0], first.cells()[3], *second.cells()])
+            rows.append([*counted, *first.cells()[:2], first.cells()[-1], *second.cells()])
     if rows:
         means = [f"{sum(shares) / len(shares):.2f}" for shares in (before, after)]
-        rows.append(["mean", "", "", "", means[0], "", means[1], "", "", ""])
+        rows.append(["mean", "", "", "", means[0], "", "", means[1], "", "", "", ""])
     print(machine(model), end="\n\n")
-    head = ["set", "field", "options", "values", "without", "invented", "accuracy", "sure", "covered", "invented"]
+    before_after = ["without", "F1", "invented", "accuracy", "F1", "sure", "covered", "invented"]
+    head = ["set", "field", "options", "values", *before_after]
     print(table(head, rows))
 
 

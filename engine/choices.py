@@ -4,22 +4,73 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 
-from cinnabar.engine.readings.codes import CURRENCY_CODES, names_of
+from cinnabar.engine.readings.codes import code_kinds, codes_of
+from cinnabar.schemas.facts import LANGUAGE
 from cinnabar.schemas.form.form import Form, Slot
+from cinnabar.schemas.reading.schema_object import BINDING
 
 #: The fewest options whose meanings are compared with the document.
 FEWEST = 3
 # The letters of the longest name that is always a code.
 _CODE_LETTERS = 3
-_CODE = re.compile(rf"[A-Z]{{2,{_CODE_LETTERS}}}")
+_CODE = re.compile(rf"[A-Z]{{2,{_CODE_LETTERS}}}|[a-z]{{2,{_CODE_LETTERS}}}")
 _ANSWERS = {"true", "false"}
+# Codes in small letters are also units and words ("kg", "ml", "no", "ja"). A choice of languages has two of these.
+_COMMON_LANGUAGES = frozenset(
+    ("en", "eng", "de", "deu", "ger", "fr", "fra", "fre", "es", "spa", "it", "ita", "pt", "por", "nl", "nld", "dut")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CodeChoice:
+    """A choice of which at least half of the options are codes that the readings know by other names.
+
+    `words` are the other options (JSON) that do not look like a code, such as "other". `kinds` are the kinds that all
+    known codes share (from `code_kinds`). `judged` are the options among which the network decides if no code is found.
+    `sure` says that the codes have three letters: a document that means one prints it, or its sign or name.
+    """
+
+    words: tuple[str, ...]
+    judged: tuple[str, ...]
+    kinds: tuple[str, ...]
+    only_codes: bool
+    sure: bool
+
+
+def code_choice(slot: Slot) -> CodeChoice | None:
+    """Returns the codes of a choice that is pointed at, None for any other slot."""
+    return _code_choice(slot.options, slot.nullable) if len(slot.options) > 1 else None
 
 
 def is_choice_of_codes(slot: Slot) -> bool:
     """Returns whether all options of a slot are codes that the readings know by other names."""
-    return len(slot.options) > 1 and all(map(_is_known_code, slot.options))
+    found = code_choice(slot)
+    return found is not None and found.only_codes
+
+
+@lru_cache(maxsize=1024)
+def _code_choice(options: tuple[str, ...], nullable: bool) -> CodeChoice | None:
+    names = [json.loads(option) for option in options]
+    if not all(isinstance(name, str) for name in names):
+        return None
+    known = [name for name in names if code_kinds(name)]
+    if 2 * len(known) < len(names) or (any(map(str.islower, known)) and len(_COMMON_LANGUAGES & {*known}) < 2):
+        return None
+    kinds = frozenset.intersection(*map(code_kinds, known))
+    words = tuple(option for option, name in zip(options, names, strict=True) if _is_other(name, kinds))
+    # Two letters may be something else ("HR", "IT", "Sales"), and then the document need not print them.
+    sure = min(map(len, known)) == _CODE_LETTERS
+    judged = (() if nullable else words or options) if sure else options
+    return CodeChoice(words, judged, tuple(sorted(kinds)), len(known) == len(names), sure)
+
+
+def _is_other(name: str, kinds: frozenset[str]) -> bool:
+    """Returns whether an option of a choice of codes neither looks like a code nor names one of these kinds."""
+    codes = [name, *codes_of(name)]
+    return _CODE.fullmatch(name) is None and all(kinds.isdisjoint(code_kinds(code)) for code in codes)
 
 
 def is_compared(slot: Slot) -> bool:
@@ -28,7 +79,10 @@ def is_compared(slot: Slot) -> bool:
     These are choices among three or more outside of rows, and the items of lists of options. Numbers and codes without
     a description have no meaning for the sentence encoder.
     """
-    if len(slot.options) < FEWEST or "/*" in slot.path.removesuffix("/*") or is_choice_of_codes(slot):
+    if len(slot.options) < FEWEST or "/*" in slot.path.removesuffix("/*"):
+        return False
+    codes = code_choice(slot)
+    if codes is not None and (codes.only_codes or codes.sure):
         return False
     return any(slot.option_notes) or any(map(_is_word, slot.options))
 
@@ -42,29 +96,44 @@ def selectors(form: Form) -> frozenset[int]:
 def ways_of_choices(form: Form) -> list[tuple[str, str]]:
     """Returns for each slot with several options its path, and how the reader decides it."""
     slots = (slot for slot in form.slots if len(slot.options) > 1 and slot.index not in selectors(form))
-    return [(slot.path or "/", _way(slot)) for slot in slots]
+    return [(slot.path or "/", f"{_way(slot)}{_advice(slot)}") for slot in slots]
+
+
+def _advice(slot: Slot) -> str:
+    """Returns advice for a choice of languages: few documents print their own language."""
+    names = [name for name in map(json.loads, slot.options) if isinstance(name, str)]
+    # "DE" is a country; names of languages are longer than their codes.
+    meant = ((name, *codes_of(name)) if len(name) > _CODE_LETTERS else (name,) for name in names)
+    languages = [codes for codes in meant if not _COMMON_LANGUAGES.isdisjoint(codes)]
+    if slot.binding is not None or "/*" in slot.path or len(languages) < 2 or 3 * len(languages) < len(names):
+        return ""
+    return f'; if it is the language of the document itself, bind it: "{BINDING}": "{LANGUAGE}"'
 
 
 def _way(slot: Slot) -> str:
+    if slot.binding is not None:
+        return f"the fact {slot.binding.fact}"
     if set(slot.options) <= _ANSWERS:
         return "yes or no, judged from the field's description"
-    if is_choice_of_codes(slot):
-        return "pointed at: the codes, and their signs and names"
-    printed = "pointed at if an option is printed"
+    choice = code_choice(slot)
+    if choice is not None:
+        codes = "pointed at: the codes, and their signs and names"
+        words = ", ".join(map(json.loads, choice.words))
+        unlisted = f", and for other codes of their kind {words}" if words and choice.kinds else ""
+        left = _unprinted(slot) if choice.judged else "null"
+        return codes if choice.only_codes else f"{codes}{unlisted}; else {left}"
+    return f"pointed at if an option is printed, else {_unprinted(slot)}"
+
+
+def _unprinted(slot: Slot) -> str:
     if not is_compared(slot):
-        return f"{printed}, else judged by the network alone"
+        return "judged by the network alone"
     described = sum(map(bool, slot.option_notes))
     if described == len(slot.options):
-        return f"{printed}, else the described options are compared with the document"
+        return "the described options are compared with the document"
     bare = len(slot.options) - described
     warning = f"{bare} of {len(slot.options)} options have no description: only their names count, so describe them"
-    return f"{printed}, else the options are compared with the document; {warning}"
-
-
-def _is_known_code(option: str) -> bool:
-    name = json.loads(option)
-    known = isinstance(name, str) and _CODE.fullmatch(name) is not None
-    return known and (name in CURRENCY_CODES or bool(names_of(name)))
+    return f"the options are compared with the document; {warning}"
 
 
 def _is_word(option: str) -> bool:

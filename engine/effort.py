@@ -22,8 +22,9 @@ class Effort:
     reopen: float = 0.3
     #: ... and another choice's posterior is higher by at least this.
     margin: float = 0.3
-    #: The least posterior at which a value that may be absent is given. With .3 one of several readings was given
-    #: although absence was likelier, and twice as many absent fields got a value (docs/model/log.md).
+    #: The least posterior at which a value that may be absent is given, of classes that of all together. With .3 one
+    #: of several readings was given although absence was likelier, and twice as many absent fields got a value
+    #: (docs/model/log.md).
     #: This is the model's own posterior: calibrated confidence does no better here.
     answer: float = 0.55
     #: How often one slot, or one position of it, may be re-opened.

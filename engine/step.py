@@ -121,7 +121,9 @@ def decide(state: BatchState, judged: Judgement, effort: Effort) -> Proposal:
     tokens = torch.where(given_up.unsqueeze(1), MASK, state.canvas.tokens)
     ruled_out = ruled_out | _contradicting(scores, closed, firm, tokens)
     shares = judged.shares(ruled_out)
-    choice, sure = _best(shares, _defaults(scores, shares), state.excusable, effort.answer)
+    classes = torch.zeros_like(state.excusable)
+    classes[sorted(scores.classes)] = True
+    choice, sure = _best(shares, _defaults(scores, shares), state.excusable, classes, effort.answer)
     return Proposal(judged, shares, choice, sure, given_up, closed, firm, tokens)
 
 
@@ -235,17 +237,20 @@ def _defaults(scores: Scores, shares: Shares) -> torch.Tensor:
 
 
 def _best(
-    shares: Shares, defaults: torch.Tensor, excusable: torch.Tensor, answer: float
+    shares: Shares, defaults: torch.Tensor, excusable: torch.Tensor, classes: torch.Tensor, answer: float
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Returns (index, posterior), each [S], of each slot's choice: its best value, or absence if that value is poor.
 
-    Absence is column 0 or, if it is likelier, one of the `defaults` ([S, K + 2] bool).
+    Absence is column 0 or, if it is likelier, one of the `defaults` ([S, K + 2] bool). Of `classes` ([S] bool) all
+    values together count: ten classes share what one printed value has alone.
     """
     only_absent = torch.zeros_like(shares.possible)
     only_absent[:, 0] = True
     value, sure = shares.best(only_absent)
     none, chance = shares.best(~(only_absent | defaults))
-    absent = excusable & (none >= 0) & ((value < 0) | (sure < answer))
+    nothing = (only_absent | defaults) & shares.possible
+    present = torch.where(classes, 1.0 - torch.where(nothing, shares.posterior, 0.0).sum(1), sure)
+    absent = excusable & (none >= 0) & ((value < 0) | (present < answer))
     return torch.where(absent, none, value), torch.where(absent, chance, sure)
 
 

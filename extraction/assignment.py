@@ -65,6 +65,11 @@ class Assignment:
         return self.options.fingerprint(self._named)
 
     @property
+    def agreed(self) -> str:
+        """Returns the name of all that machines of one run must share: models, options and the choice of schemas."""
+        return self.fingerprint if self.routing is None else f"{self.fingerprint} {self.routing.fingerprint}"
+
+    @property
     def _named(self) -> str:
         """Returns the models' part of a record's key."""
         if self.escalation is None:

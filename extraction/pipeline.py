@@ -289,7 +289,7 @@ def judged(
 def record_of(document: Document, filled: Filled, form: Form, facts: FactValues = NO_FACTS) -> Record:
     """Returns a filled form as the record of its document, with the evidence of each value.
 
-    A bound field whose fact was refused gets the flag `refused_fact`.
+    A bound field whose fact was refused gets the flag `refused_fact`; of a list only the record has it.
     """
     leaves = []
     for pointer, leaf in filled.leaves.items():
@@ -309,6 +309,8 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
         )
     rows = {pointer: chance for pointer, (_, chance) in filled.rows.items()}
     flags = {*document.flags, *(flag for leaf in leaves for flag in leaf.flags)}
+    if facts.refusals:
+        flags.add(REFUSED)
     return Record.of(filled.record, leaves, flags, rows, dict(filled.lists))
 
 

@@ -15,6 +15,7 @@ from cinnabar.extraction.backfill.backfill import Backfill
 from cinnabar.extraction.cluster.connection import joined
 from cinnabar.extraction.inputs import located
 from cinnabar.extraction.mailboxes.address import password_of_environment
+from cinnabar.extraction.routing.routing import routing_of
 from cinnabar.extraction.run_options import Device, RunOptions
 from cinnabar.extraction.sources import model_source
 from cinnabar.extraction.storage.stored_records import Selection
@@ -34,6 +35,7 @@ def backfill_folder(
     source: str | None = None,
     below: Share | None = None,
     where: str | None = None,
+    related: Share | None = None,
     model: str = "default",
     device: Device = "auto",
     ray: str | None = None,
@@ -55,6 +57,8 @@ def backfill_folder(
         source: Only records of documents with this path, in this folder or mailbox, or matching this pattern.
         below: Records and fields with a lower confidence are filled again.
         where: Only records that meet this SQL condition on the columns of their table.
+        related: Documents that are of the schema's kind with a probability below this are skipped; documents that
+            earlier runs skipped as other_kind are compared again.
         model: The model that fills: `default`, or the folder of a model or a language model.
         device: The device of the model; auto takes a GPU if there is one.
         ray: A Ray cluster for the work, in one task: auto, HOST:PORT or local.
@@ -66,13 +70,14 @@ def backfill_folder(
     chosen = Selection(since=since, until=until, source=source, below=below, where=where)
     options = RunOptions(**said)
     version, filler = load_schema(record_schema), model_source(model, device)
+    routing = routing_of([version], False, related, model)
     password = secret(password_block) if password_block else password_of_environment
     lying = located(others or [], password)
     with (
         joined(ray, filler) as cluster,
         begun_alone(
             lambda: Backfill(
-                version, Path(out), filler, chosen, options, others=lying, password=password
+                version, Path(out), filler, chosen, options, others=lying, password=password, routing=routing
             ),
             wait,
             get_run_logger().warning,

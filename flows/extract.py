@@ -70,9 +70,8 @@ def extract_folder(
     """
     check_given(paths=paths, record_schema=record_schema, out=out)
     options = RunOptions(**said)
-    several = isinstance(record_schema, list)
     sources = [load_schema(one) for one in ([record_schema] if isinstance(record_schema, str) else record_schema)]
-    routing = routing_of(sources, several, related, model)
+    routing = routing_of(sources, len(sources) > 1, related, model)
     server = remote or Server()
     check_models(model, escalate_to, None, options.steps, server.model_dump(exclude_unset=True))
     settings = settings_of(server.model_dump(exclude_none=True) | {"context": options.context})

@@ -57,6 +57,8 @@ class Scores:
     generating: [G] int64, the instances that have token logits, ascending.
     token_logits: [G, L, VOCABULARY] float32.
     refused_logit: [S] float32, log mass of the candidates that the automata removed, -inf if there were none.
+    classes: the instances whose candidates are classes of the whole document. Such a value is given if it is likely
+    that there is one, however little the likeliest class has of that.
     The logits of candidates, absent and spelled out belong to one softmax.
     """
 
@@ -67,6 +69,7 @@ class Scores:
     generating: torch.Tensor
     token_logits: torch.Tensor
     refused_logit: torch.Tensor
+    classes: frozenset[int] = frozenset()
 
 
 class Calibrator(Protocol):

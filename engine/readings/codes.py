@@ -309,6 +309,7 @@ CURRENCY_SIGNS = "€$£¥₹₩₽₴₺₪₫฿₱₦₡₢₣₤₥₧₨₭
 _TABLES = ("countries.tsv.gz", "languages.tsv.gz")
 _DIGIT = re.compile(r"\d")
 _CODE = re.compile(r"[A-Z]{2,3}|[a-z]{2,3}")
+_STATE_CODES = frozenset(row[0] for row in _rows(_STATES))
 # In running text a shorter name is more often another word.
 _SHORTEST_NAME = 4
 # The longest name in CLDR has 103 characters.
@@ -349,6 +350,28 @@ def _meanings(table: str, name: str) -> tuple[str, ...]:
     return found or (name_table(table).meanings(bare) if bare != key else ())
 
 
+@lru_cache(maxsize=8192)
+def code_kinds(code: str) -> frozenset[str]:
+    """Returns the kinds of names that have this code, empty for other texts: "currency", "state", and countries and
+    languages by the letters of their codes ("country 2", "language 3").
+    """
+    if not _CODE.fullmatch(code):
+        return frozenset()
+    kinds = {"currency"} if code in CURRENCY_CODES else set()
+    if code in _STATE_CODES:
+        kinds.add("state")
+    for table, kind in zip(_TABLES, ("country", "language"), strict=True):
+        if code in _codes_in(table, code):
+            kinds.add(f"{kind} {len(code)}")
+    return frozenset(kinds)
+
+
+def _codes_in(table: str, code: str) -> list[str]:
+    """Returns the codes, in their own case, in a code's row of a table."""
+    # The row begins with its codes; the name after them has both capitals and small letters.
+    return list(takewhile(lambda word: word.isupper() or word.islower(), name_table(table).meanings(code.lower())))
+
+
 @lru_cache(maxsize=1024)
 def names_of(value: str) -> tuple[str, ...]:
     """Returns the names that `codes_of` reads as this code or full name, for a search in running text.
@@ -361,9 +384,7 @@ def names_of(value: str) -> tuple[str, ...]:
     names |= dict.fromkeys(s for s, codes in _SIGNS.items() if codes == (value,) and s in CURRENCY_SIGNS)
     keys = list(name_table("currencies.tsv.gz").keys_of(value))
     for table in _TABLES:
-        # A code's row begins with its codes in capitals; the name after them has small letters.
-        meanings = name_table(table).meanings(value.lower())
-        codes = list(takewhile(lambda meaning: meaning.isupper() or meaning.islower(), meanings))
+        codes = _codes_in(table, value)
         if value in codes:
             keys += name_table(table).keys_of("|".join(codes))
     known = {name.lower() for name in names}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,9 +24,10 @@ from cinnabar.extraction.mailboxes.address import password_of_environment
 from cinnabar.extraction.progress import Progress
 from cinnabar.extraction.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.extraction.sources import Source
+from cinnabar.extraction.storage.choices import last_choices, refused_documents
 from cinnabar.extraction.storage.quarantine import source_of
 from cinnabar.extraction.storage.store import Store
-from cinnabar.extraction.storage.stored_records import Selection, select
+from cinnabar.extraction.storage.stored_records import LatestRecord, Selection, select
 from cinnabar.extraction.storage.tables import printable
 from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.arrow import arrow_schema
@@ -37,15 +39,18 @@ if TYPE_CHECKING:
     from cinnabar.extraction.cluster.connection import Cluster
     from cinnabar.extraction.cluster.supervisor import Supervisor
     from cinnabar.extraction.pipeline import Batch
+    from cinnabar.extraction.routing.routing import Routing
 
 
 class Backfill(BatchedRun):
     """A backfill that has begun: its records are chosen, done ones are skipped, and `batches` holds the rest.
 
     `--below` (in `chosen`) asks less sure leaves and rows again. `others` are files, folders and mailboxes to search
-    for documents that are not at their old path. Nothing is written without work to do, nor before the first batch is
-    worked on. Raises UsageError before any work if the new version conflicts with the stored one (NotUnited), a mailbox
-    cannot be opened, or another process is writing.
+    for documents that are not at their old path. A record stays out if a later run chose another schema for its
+    document, among schemas of which one has this name. With a `routing` of the one schema, a document is left out if it
+    is of another kind, and documents that had no schema so far are compared, too. Nothing is written without work to
+    do, nor before the first batch is worked on. Raises UsageError before any work if the new version conflicts with the
+    stored one (NotUnited), a mailbox cannot be opened, or another process is writing.
     """
 
     def __init__(
@@ -58,14 +63,17 @@ class Backfill(BatchedRun):
         progress: Progress | None = None,
         others: Sequence[Location] = (),
         password: Callable[[], str] = password_of_environment,
+        routing: Routing | None = None,
     ) -> None:
-        super().__init__(Assignment(source, model, options), progress)
+        super().__init__(Assignment(source, model, options, routing=routing), progress)
         chosen = chosen or Selection()
         self._below = chosen.below or 0.0
-        found = select(out, source.name, chosen)
-        self._changes = {one: self._compare(out, one) for one in {f.schema_fingerprint for f in found}}
+        found, self._elsewhere = self._placed(out, select(out, source.name, chosen))
         asking = chosen.below is not None
-        found = [f for f in found if asking or f.schema_fingerprint != source.fingerprint][: options.limit]
+        found = [f for f in found if asking or f.schema_fingerprint != source.fingerprint]
+        found = [*found, *self._unplaced(out, chosen)][: options.limit]
+        versions = {one.schema_fingerprint for one in found} - {""}
+        self._changes = {one: self._compare(out, one) for one in versions}
         with ExitStack() as stack:
             store = stack.enter_context(Store.open(out))
             fingerprint = _fingerprint(self.assignment.fingerprint, chosen.below)
@@ -88,6 +96,31 @@ class Backfill(BatchedRun):
                 )
             )
             self._stack = stack.pop_all()
+
+    def _placed(self, out: Path, found: Sequence[LatestRecord]) -> tuple[list[LatestRecord], int]:
+        """Returns the records that no later choice sent elsewhere, and the number of the others.
+
+        With a routing a document that another choice sent nowhere is asked again.
+        """
+        name, routing = self.assignment.source.name, self.assignment.routing
+        choices = last_choices(out, name) if found else {}
+        kept = []
+        for one in found:
+            choice = choices.get(one.document)
+            later = choice is not None and choice.run_id > one.run_id and choice.schema != name
+            again = choice is not None and not choice.schema and routing and choice.routing != routing.fingerprint
+            if not later or again:
+                kept.append(one)
+        return kept, len(found) - len(kept)
+
+    def _unplaced(self, out: Path, chosen: Selection) -> list[LatestRecord]:
+        """Returns the documents that went to no schema so far: [] if options choose records, or by this very choice."""
+        routing = self.assignment.routing
+        if routing is None or replace(chosen, source=None) != Selection():
+            return []
+        choices = last_choices(out, self.assignment.source.name)
+        refused = refused_documents(out, self.assignment.source.name, chosen.source)
+        return [one for one in refused if choices[one.document].routing != routing.fingerprint]
 
     @property
     def empty(self) -> bool:
@@ -117,6 +150,7 @@ class Backfill(BatchedRun):
             done=len(work.done),
             lost=len(work.lost),
             sampled=sampled,
+            elsewhere=self._elsewhere,
         )
 
     def _try(self, items: Sequence[Item]) -> int:
@@ -153,13 +187,14 @@ def backfill(
     progress: Progress | None = None,
     others: Sequence[Location] = (),
     cluster: Cluster | None = None,
+    routing: Routing | None = None,
 ) -> Summary | None:
     """Fills the values that a new version of a schema adds to the stored records; None if there is nothing to do.
 
     Raises UsageError before any work begins if the arguments do not go together. Raises RunError if the run fails;
     committed batches are kept, and the same call continues.
     """
-    with Backfill(source, out, model, chosen, options, progress, others) as begun:
+    with Backfill(source, out, model, chosen, options, progress, others, routing=routing) as begun:
         if begun.empty:
             return None
         return begun.work_through(cluster)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -20,12 +21,13 @@ from cinnabar.extraction.pipeline import (
     overtaking,
     quarantined,
     record_of,
+    run_batch,
     said_of,
     tokens_or_long,
 )
 from cinnabar.extraction.planning import chunks_for, passage_of
 from cinnabar.extraction.records.checks.judgement import with_checks
-from cinnabar.extraction.records.facts import FactValues, with_facts
+from cinnabar.extraction.records.facts import REFUSED, FactValues, with_facts
 from cinnabar.extraction.records.merging import merge
 from cinnabar.extraction.storage.records import Outcome, Record
 from cinnabar.extraction.storage.stored_records import CHANGED, GONE, Stored
@@ -46,10 +48,10 @@ _RELEASED = "released"
 class Known:
     """The stored records of a batch's documents, in order, and the changes of their schema since.
 
-    Leaves, rows and lists below `below` are asked as well.
+    A document that went to no schema so far has None. Leaves, rows and lists below `below` are asked as well.
     """
 
-    records: Sequence[tuple[Stored, Changes]]
+    records: Sequence[tuple[Stored, Changes] | None]
     below: float = 0.0
 
 
@@ -57,10 +59,37 @@ def refill_batch(read: Sequence[Read], known: Known, job: Job, set_aside: bool =
     """Returns one outcome for each input, like `run_batch`, with the model's work limited to the asked values.
 
     If the schema allows no record with the frozen values, the whole record is asked. A document that has changed or
-    gone since it was found is skipped.
+    gone since it was found is skipped, and with a routing one of another kind, too. A document without a record is
+    read like that of a new run.
     """
     overtakes = set_aside and overtaking(read, job)
-    found = [_plan(one, *record, job, known.below, overtakes) for one, record in zip(read, known.records, strict=True)]
+    found: dict[int, Outcome] = {at: lost for at, one in enumerate(read) if (lost := _lost(one)) is not None}
+    started = time.perf_counter()
+    if job.routing is not None:
+        (name,) = job.routing.jobs
+        for at, one in enumerate(read):
+            if at not in found and isinstance(place := job.routing.place(one), Outcome):
+                found[at] = place
+        job = job.routing.jobs[name]
+    took = 1000 * (time.perf_counter() - started)
+    left = [at for at in range(len(read)) if at not in found]
+    stored = {at: record for at in left if (record := known.records[at]) is not None}
+    new = [at for at in left if at not in stored]
+    records = Known([*stored.values()], known.below)
+    parts = [(new, run_batch([read[at] for at in new], job, overtakes))] if new else []
+    parts.append(([*stored], _refill([read[at] for at in stored], records, job, overtakes)))
+    aside: dict[int, int] = {}
+    for places, batch in parts:
+        aside |= {places[at]: tokens for at, tokens in batch.set_aside.items()}
+        found |= zip((at for at in places if at not in aside), batch.outcomes, strict=True)
+    outcomes = [found[at] for at in range(len(read)) if at not in aside]
+    return Batch(outcomes, sum(batch.steps for _, batch in parts), set_aside=aside, routing=took)
+
+
+def _refill(read: Sequence[Read], known: Known, job: Job, overtakes: bool) -> Batch:
+    """Fills documents with a stored record."""
+    records = [record for record in known.records if record is not None]
+    found = [_plan(one, *record, job, known.below, overtakes) for one, record in zip(read, records, strict=True)]
     aside = {at: plan.tokens for at, plan in enumerate(found) if isinstance(plan, Long)}
     plans = [plan for plan in found if not isinstance(plan, Long)]
     steps = _fill([plan for plan in plans if isinstance(plan, _Plan)], job)
@@ -147,14 +176,12 @@ class _Plan:
             text = job.compiled.canonical(value)
         except NotAccepted:
             return None
-        facts = self.asked_facts
-        record, kept = _record(self.document, stored, filled, text, taken, job, changes, facts)
-        return judged(self.path, self.document, record, job, kept, facts)
+        record, kept = _record(self.document, stored, filled, text, taken, job, changes, self.facts)
+        return judged(self.path, self.document, record, job, kept, self.asked_facts)
 
 
-def _plan(
-    item: Read, stored: Stored, changes: Changes, job: Job, below: float, overtakes: bool
-) -> _Plan | Long | Outcome:
+def _lost(item: Read) -> Outcome | None:
+    """Returns the outcome of a document that cannot be read, or is another one by now."""
     document = item.found
     if isinstance(document, DocumentError) and document.code in _ABSENT:
         detail = f"{item.path} could not be read any more ({document.detail}); run the same command again"
@@ -164,6 +191,14 @@ def _plan(
     if document.digest != item.digest:
         detail = f"{item.path} was changed while it was read; run the same command again"
         return Outcome(item.path, "skipped", CHANGED, detail, digest=item.digest)
+    return None
+
+
+def _plan(
+    item: Read, stored: Stored, changes: Changes, job: Job, below: float, overtakes: bool
+) -> _Plan | Long | Outcome:
+    document = item.found
+    assert isinstance(document, Document), "an input that cannot be read has an outcome already"
     try:
         tokens = tokens_or_long(document, job, overtakes)
         if isinstance(tokens, Long):
@@ -221,5 +256,5 @@ def _record(
         leaves += found.leaves
         rows |= {at: sure for at, sure in found.rows.items() if new(at)}
         lists |= {at: sure for at, sure in found.lists.items() if new(at)}
-    flags |= {flag for leaf in leaves for flag in leaf.flags}
+    flags |= {flag for leaf in leaves for flag in leaf.flags} | ({REFUSED} if facts.refusals else set())
     return Record.of(text, leaves, flags, rows, lists), {leaf.pointer for leaf in kept}

@@ -83,10 +83,14 @@ class Rereader:
     def _records(self, items: Sequence[Item], coming: Sequence[Item] = ()) -> Known:
         from cinnabar.extraction.backfill.refilling import Known
 
-        if any(item.found.document not in self._fetched for item in items):
-            self._fetched = stored(self._out, [item.found for item in [*items, *coming]])
         found = [item.found for item in items]
-        records = [(self._fetched[one.document], self._changes[one.schema_fingerprint]) for one in found]
+        if any(one.document not in self._fetched for one in found if one.schema_fingerprint):
+            wanted = [item.found for item in [*items, *coming]]
+            self._fetched = stored(self._out, [one for one in wanted if one.schema_fingerprint])
+        records = [
+            (self._fetched[one.document], self._changes[one.schema_fingerprint]) if one.schema_fingerprint else None
+            for one in found
+        ]
         return Known(records, self._below)
 
 

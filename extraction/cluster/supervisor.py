@@ -165,7 +165,7 @@ class Supervisor:
             actor = ray.remote(Filling).options(**share, **options).remote(seat.threads)
             here = seat.machine == ray.get_runtime_context().get_node_id()
             place = self._place if here else None
-            started = actor.start.remote(self._outfit, self._assignment.fingerprint, place)
+            started = actor.start.remote(self._outfit, self._assignment.agreed, place)
         hand = _Hand(kind, seat, actor)
         self._hands.append(hand)
         self._pending[started] = hand, None

@@ -61,8 +61,8 @@ class Filling:
         self._threads = threads
         self._job: Job | None = None
 
-    def start(self, outfit: bytes, fingerprint: str, place: Place | None = None) -> None:
-        """Loads the model. Raises UsageError or ModelError if this machine would read documents differently.
+    def start(self, outfit: bytes, agreed: str, place: Place | None = None) -> None:
+        """Loads the model. Raises UsageError or ModelError if this machine would read or route documents differently.
 
         `place` is the run's output, for the engines on its own machine.
         """
@@ -72,10 +72,12 @@ class Filling:
 
         torch.set_num_threads(self._threads)
         assignment: Assignment = pickle.loads(outfit)
-        if assignment.fingerprint != fingerprint:
+        if assignment.agreed != agreed:
+            # The part in front names models and options, the rest the choice of schemas.
+            does = "chooses their schemas" if assignment.fingerprint == agreed.partition(" ")[0] else "reads documents"
             raise UsageError(
                 f"{socket.gethostname()}: expected the version of Cinnabar that began the run, got one that"
-                " reads documents differently; install the same version on all machines"
+                f" {does} differently; install the same version on all machines"
             )
         self._job = assignment.job(place)
         for part in assignment.parts:

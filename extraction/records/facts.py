@@ -26,6 +26,7 @@ from cinnabar.schemas.canonical import parse, scalar_text
 from cinnabar.schemas.facts import FACTS, LANGUAGE
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot
+from cinnabar.schemas.form.record_walk import walk_lists
 from cinnabar.schemas.pointers import unescape
 
 #: The reason code of a document with a fact that the schema refuses where it demands a value.
@@ -129,7 +130,10 @@ NO_FACTS = FactValues()
 
 
 def with_facts(form: Form, filled: Filled, facts: FactValues) -> Filled:
-    """Returns a filled form with the leaves and rows of its bound fields as facts: origin, evidence, certainty."""
+    """Returns a filled form with the leaves, rows and lists of its bound fields as facts: origin, evidence, certainty.
+
+    A bound list is surely whole, also without items; one whose fact was refused is surely not.
+    """
     if not facts.values:
         return filled
     leaves = {at: leaf for at, leaf in filled.leaves.items() if not facts.holds(at)}
@@ -151,7 +155,20 @@ def with_facts(form: Form, filled: Filled, facts: FactValues) -> Filled:
             leaves[f"{at}/{number}"] = leaf if value.state == "given" else _made_up(text, node.item)
             rows[f"{at}/{number}"] = _anchor(value, number), 1.0
     text = fit(form, record).text if changed else filled.record
-    return replace(filled, record=text, leaves=leaves, rows=rows)
+    lists = {at: sure for at, sure in filled.lists.items() if not facts.holds(at)}
+    lists |= _whole_lists(form, text, facts)
+    return replace(filled, record=text, leaves=leaves, rows=rows, lists=lists)
+
+
+def _whole_lists(form: Form, text: str, facts: FactValues) -> dict[str, float]:
+    """Returns the probability that each bound list of a record is complete; one that is only demanded has none."""
+    sure = {
+        value.place.pointer: 0.0 if value.refusal else 1.0
+        for value in facts.values
+        if isinstance(value.place.node, ArrayNode) and value.state != "missing"
+    }
+    lists = walk_lists(form, parse(text)) if sure else ()
+    return {one.pointer: sure[one.pointer] for one in lists if one.pointer in sure}
 
 
 def _leaf(value: BoundValue, own: Leaf) -> Leaf:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +26,8 @@ Floats = npt.NDArray[np.float32]
 
 _HERE = Path(__file__).parent
 _KINDS, VECTORS, FITTED = _HERE / "common_kinds.toml", _HERE / "common_kinds.safetensors", _HERE / "fit.json"
+# All files that decide a choice.
+_RULES = (_KINDS, VECTORS, FITTED, *(_HERE / f"{name}.py" for name in ("kinds", "likeness", "router", "vectors")))
 #: The features of a document and a kind, each 0 to 1. `labels`: how alike the names of fields are to words that the
 #: document prints, on average; `printed`: the share of names that it prints; `title`, `words`: the same for the
 #: title and for the words of title and description (in the beginning of the document); `heading`, `outline`: the cosine
@@ -33,6 +37,8 @@ FEATURES = ("labels", "printed", "title", "words", "heading", "outline")
 _PRINTED = 0.6
 #: A common kind differs from a schema's kind below this cosine of their headings.
 _DIFFERENT = 0.4
+# A text of this many words or more is not short.
+_SHORT = 25
 #: So many of the likest examples count.
 _BEST = 3
 #: Added to the deviation of a feature among the common kinds, by which the feature is divided.
@@ -49,6 +55,7 @@ class RoutingFit:
     """The coefficients of the features, and those that turn likeness to examples into log odds.
 
     `bias` is added to the score of no kind: a soft maximum over common kinds, the harder the larger `sharpness`.
+    `short` is added for each unit by which the logarithm of a text's words is below that of a short text.
     """
 
     weights: Floats
@@ -56,12 +63,13 @@ class RoutingFit:
     sharpness: float
     examples: Floats
     examples_bias: float
+    short: float = 0.0
     fingerprint: str = ""
 
 
 @lru_cache(maxsize=1)
 def routing_fit() -> RoutingFit:
-    """Returns the coefficients that ship; the fingerprint is that of all files of the comparison."""
+    """Returns the coefficients that ship; the fingerprint is that of all files, code too, of the comparison."""
     said = json.loads(FITTED.read_text(encoding="utf-8"))
     return RoutingFit(
         np.array([said["features"][name] for name in FEATURES], np.float32),
@@ -69,7 +77,8 @@ def routing_fit() -> RoutingFit:
         said["sharpness"],
         np.array([said["examples"][name] for name in ("kind", "likeness", "against_own")], np.float32),
         said["examples"]["bias"],
-        hashlib.sha256(b"".join(path.read_bytes() for path in (_KINDS, VECTORS, FITTED))).hexdigest()[:16],
+        said["short"],
+        hashlib.sha256(b"".join(path.read_bytes() for path in _RULES)).hexdigest()[:16],
     )
 
 
@@ -102,6 +111,17 @@ class Kinds:
     def _phrases(self) -> Floats:
         return np.concatenate([*self.labels, *self.titles, *self.words])
 
+    def select(self, rows: Sequence[int]) -> Self:
+        """Returns the kinds of these rows."""
+        return replace(
+            self,
+            heading=self.heading[rows],
+            outline=self.outline[rows],
+            labels=[self.labels[row] for row in rows],
+            titles=[self.titles[row] for row in rows],
+            words=[self.words[row] for row in rows],
+        )
+
     def likeness(self, page: Page) -> Floats:
         """Returns the features of this document with each kind: [K, FEATURES]."""
         whole = (self._phrases @ page.phrases.T).max(1)
@@ -124,11 +144,15 @@ class Kinds:
 
 @dataclass(frozen=True)
 class Page:
-    """The beginning of a document as vectors: passages [P, 384], phrases [n, 64], and those of the first lines."""
+    """The beginning of a document as vectors: passages [P, 384], phrases [n, 64], and those of the first lines.
+
+    `words` is the number of its words.
+    """
 
     passages: Floats
     phrases: Floats
     first_phrases: Floats
+    words: int
 
     @property
     def mean(self) -> Floats:
@@ -152,17 +176,23 @@ def differing(alike: Floats) -> npt.NDArray[np.bool_]:
     return found if found.any() else np.ones_like(found)
 
 
-def log_odds(own: Floats, common: Floats, alike: Floats, fitted: RoutingFit) -> Floats:
+def log_odds(own: Floats, common: Floats, alike: Floats, words: int, fitted: RoutingFit) -> Floats:
     """Returns the log odds of each kind against no kind, [K].
 
-    own: [K, FEATURES]; common: [C, FEATURES]; alike: [K, C], the cosines of the headings.
+    own: [K, FEATURES]; common: [C, FEATURES]; alike: [K, C], the cosines of the headings; words: of the document.
     """
     scores = standardized(own, common) @ fitted.weights
     others = (standardized(common, common) @ fitted.weights)[differing(alike)] * fitted.sharpness
     top = float(others.max())
     none = (top + float(np.log(np.exp(others - top).sum()))) / fitted.sharpness + fitted.bias
+    none += fitted.short * shortness(words)
     found: Floats = scores - np.float32(none)
     return found
+
+
+def shortness(words: int) -> float:
+    """Returns how short a text of so many words is, 0 from a few lines on: few words seldom tell a kind."""
+    return max(0.0, math.log(_SHORT) - math.log(1 + words))
 
 
 def example_features(page: Page, examples: Floats) -> tuple[float, float]:

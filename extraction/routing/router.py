@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from copy import copy
+from typing import Self
+
 import numpy as np
 
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.routing.kinds import kind_of
 from cinnabar.extraction.routing.likeness import (
+    Page,
     example_features,
     log_odds,
     probabilities,
@@ -29,12 +33,12 @@ class Router:
 
     def route(self, document: Document) -> Route:
         """Returns the most probable schema, or none if the document rather is of another kind than all of them."""
-        return self.route_text(document.text)
+        return self.route_page(page_vectors(document.text))
 
-    def route_text(self, text: str) -> Route:
-        """Returns the same for a document's text."""
-        page, fitted = page_vectors(text), routing_fit()
-        logits = log_odds(self._kinds.likeness(page), self._common.likeness(page), self._alike, fitted)
+    def route_page(self, page: Page) -> Route:
+        """Returns the same for the vectors of a document's beginning."""
+        fitted = routing_fit()
+        logits = log_odds(self._kinds.likeness(page), self._common.likeness(page), self._alike, page.words, fitted)
         for row, vectors in enumerate(self._examples):
             if vectors is not None:
                 said = np.array([logits[row], *example_features(page, vectors)], np.float32)
@@ -44,3 +48,13 @@ class Router:
         belongs = chances.sum() >= 0.5 if self._least is None else chances[best] >= self._least
         schema = self._names[best] if belongs else None
         return Route(schema, dict(zip(self._names, map(float, chances), strict=True)))
+
+    def without(self, name: str) -> Self:
+        """Returns a router of the other schemas."""
+        kept = [row for row, other in enumerate(self._names) if other != name]
+        router = copy(self)
+        router._names = [self._names[row] for row in kept]
+        router._kinds = self._kinds.select(kept)
+        router._alike = self._alike[kept]
+        router._examples = [self._examples[row] for row in kept]
+        return router

@@ -63,14 +63,18 @@ def routing_of(
 ) -> Routing | None:
     """Returns the routing that the options of a command ask for, None if they ask for none.
 
-    Raises UsageError if several schemas come without `route`, or cannot be told apart.
+    Raises UsageError if several schemas come without `route`, one comes with it, or two cannot be told apart.
     """
-    if len(sources) > 1 and not route:
-        raise UsageError(
-            f"--schema: expected one schema, got {len(sources)}; with --route each document gets the one that fits"
-        )
     if not sources:
         raise UsageError("--schema: expected at least one schema, got none")
+    if len(sources) > 1 and not route:
+        alone = "" if related is None else "; --related alone compares documents with one schema"
+        raise UsageError(f"--schema: expected one schema, got {len(sources)}{alone}; --route gives each document one")
+    if len(sources) == 1 and route:
+        raise UsageError(
+            f"--route: expected several schemas to choose from, got only {sources[0].name!r}; give --schema several"
+            " times, or with one schema --related P, which skips documents of another kind (0.5 is a fair P)"
+        )
     if not route and related is None:
         return None
     return Routing(tuple(sources), related, load_examples(Path(model)) if model != "default" else Examples())

@@ -50,6 +50,7 @@ def page_vectors(text: str) -> Page:
         load_sentence_encoder().embed(passages(text)),
         phrases(text[:_CHARACTERS]),
         phrases(text[:_FIRST]),
+        len(text[:_CHARACTERS].split()),
     )
 
 
@@ -57,7 +58,7 @@ def examples_of(texts: Iterable[str]) -> Floats:
     """Returns the vectors of labelled documents, as `Page.mean` is that of a document to compare: [N, 384]."""
     encoder = load_sentence_encoder()
     blank = np.zeros((1, 0), np.float32)
-    return np.stack([Page(encoder.embed(passages(text)), blank, blank).mean for text in texts])
+    return np.stack([Page(encoder.embed(passages(text)), blank, blank, 0).mean for text in texts])
 
 
 def passages(text: str) -> list[str]:

@@ -27,6 +27,8 @@ from cinnabar.schemas.texts import read_schema
 
 # The flag of a record that a person released.
 _RELEASED = "released"
+# The most fields that a refusal names.
+_NAMED = 5
 # Codes of records that are held back for values that the model did not hold for likely, at their `pointers`.
 _DOUBTED = ("missing", "low_confidence")
 _INDEX = re.compile(r"/\d+(?=/|$)")
@@ -167,9 +169,11 @@ def _objection(one: Held, judge: Validator, allowed: Sequence[str]) -> str:
     doubted = one.pointers if one.code in _DOUBTED else []
     unlikely = [pointer for pointer in doubted if not any(_covers(field, pointer) for field in allowed)]
     if unlikely:
-        named = _INDEX.sub("/*", unlikely[0])
-        more = f" and {len(unlikely) - 1} more" if len(unlikely) > 1 else ""
-        return f"the model did not hold its value at {unlikely[0]}{more} for likely; --field '{named}' releases it"
+        named = list(dict.fromkeys(_INDEX.sub("/*", pointer) for pointer in unlikely))
+        more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+        fields = " ".join(f"--field '{field}'" for field in named[:_NAMED])
+        values = f"values at {', '.join(named[:_NAMED])}" if len(unlikely) > 1 else f"value at {unlikely[0]}"
+        return f"the model did not hold its {values}{more} for likely; {fields}{more} releases it"
     return ""
 
 

@@ -7,10 +7,12 @@ cell, 15 digits a number and no dates before March 1900, of which the notes of a
 from __future__ import annotations
 
 import math
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO
 
 from cinnabar.extraction.storage.names import identifier
@@ -21,6 +23,8 @@ ROWS, COLUMNS, CHARACTERS, DIGITS = 1_048_576, 16_384, 32_767, 15
 _FIRST_DAY = date(1900, 3, 1)
 _SHEET_NAME = 31
 _CUT = "…"
+# Bytes of a workbook that are kept in memory.
+_IN_MEMORY = 1 << 20
 _NOTES = {
     "cut": f"texts were cut to {CHARACTERS:,} characters, the most that a cell of Excel holds",
     "digits": f"numbers are texts, because they have more than the {DIGITS} digits of Excel's numbers",
@@ -46,22 +50,26 @@ def write_workbook(
         raise UsageError(f"export: Excel holds {COLUMNS:,} columns, got {len(columns):,}; name fewer with --sql")
     changed: Counter[str] = Counter()
     count = 0
-    # Rows go to a temporary file one by one, so memory does not grow with them.
-    with Workbook(stream, {"constant_memory": True, "default_date_format": "yyyy-mm-dd"}) as book:
-        book.use_zip64()
-        sheet = book.add_worksheet(identifier(name)[:_SHEET_NAME])
-        sheet.freeze_panes(1, 0)
-        cells = _Cells(book, sheet, spelled, changed)
-        for place, column in enumerate(columns):
-            cells.text(0, place, column, book.add_format({"bold": True}))
-        for count, row in enumerate(rows, 1):
-            if count >= ROWS:
-                raise UsageError(
-                    f"export: Excel holds {ROWS - 1:,} rows below the heading, and there are more; choose some with"
-                    " --sql, or write csv or parquet"
-                )
-            for place, value in enumerate(row):
-                cells.write(count, place, value)
+    # A zip file that cannot be written whole fails twice, so a stream such as a pipe gets it when it is whole.
+    with SpooledTemporaryFile(_IN_MEMORY) as whole:
+        # Rows go to a temporary file one by one, so memory does not grow with them.
+        with Workbook(whole, {"constant_memory": True, "default_date_format": "yyyy-mm-dd"}) as book:
+            book.use_zip64()
+            sheet = book.add_worksheet(identifier(name)[:_SHEET_NAME])
+            sheet.freeze_panes(1, 0)
+            cells = _Cells(book, sheet, spelled, changed)
+            for place, column in enumerate(columns):
+                cells.text(0, place, column, book.add_format({"bold": True}))
+            for count, row in enumerate(rows, 1):
+                if count >= ROWS:
+                    raise UsageError(
+                        f"export: Excel holds {ROWS - 1:,} rows below the heading, and there are more; choose some with"
+                        " --sql, or write csv or parquet"
+                    )
+                for place, value in enumerate(row):
+                    cells.write(count, place, value)
+        whole.seek(0)
+        shutil.copyfileobj(whole, stream)
     return count, list(_notes(changed))
 
 

@@ -58,7 +58,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class LatestRecord:
-    """The latest record of a document, with the characters and bytes (`size`) of its document.
+    """The latest record of a document, with the characters and bytes (`size`) of its document; 0 and None if unknown.
 
     `paths` are all paths under which these bytes were read, the record's first. `current` is true if no later run found
     other bytes there.
@@ -110,12 +110,9 @@ def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
             wanted.append(sql)
             values.append(value)
     if chosen.source is not None:
-        if any(letter in chosen.source for letter in "*?["):
-            wanted.append("r.path GLOB ?")
-            values.append(chosen.source)
-        else:
-            wanted.append(f"starts_with(r.path, ?) AND regexp_full_match(r.path[length(?) + 1:], {_WITHIN})")
-            values += [_plain(chosen.source, out)] * 2
+        sql, found = of_source(chosen.source, out)
+        wanted.append(sql)
+        values += found
     if chosen.below is not None:
         wanted.append(
             "EXISTS (FROM fields AS f WHERE f.document = r.document AND f.run_id = r.run_id"
@@ -141,6 +138,14 @@ def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
         LatestRecord(document, (path, *(p for p in paths if p != path)), *rest)
         for document, path, paths, *rest in rows
     ]
+
+
+def of_source(source: str, out: Path) -> tuple[str, list[Any]]:
+    """Returns the condition on `r.path` of the documents of a `Selection`'s source, and its values."""
+    if any(letter in source for letter in "*?["):
+        return "r.path GLOB ?", [source]
+    prefix = _plain(source, out)
+    return f"starts_with(r.path, ?) AND regexp_full_match(r.path[length(?) + 1:], {_WITHIN})", [prefix, prefix]
 
 
 def _plain(source: str, out: Path) -> str:

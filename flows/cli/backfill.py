@@ -55,6 +55,14 @@ def backfill(
     where: Annotated[
         str | None, typer.Option(metavar="SQL", help="Records that meet this condition on their columns.")
     ] = None,
+    related: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            help="Skip documents that are of the schema's kind with a probability below P, and compare those that"
+            " earlier runs skipped as other_kind again.",
+        ),
+    ] = None,
     model: Annotated[
         str, typer.Option(metavar="M", help="The model that fills: `default`, or a model's folder.")
     ] = "default",
@@ -79,6 +87,7 @@ def backfill(
       cinnabar backfill --schema invoice_v2.json --out tables --where "gross_total > 1000"
       cinnabar backfill --schema invoice --out tables --below 0.7 --effort high
       cinnabar backfill --schema invoice_v2.json --out tables --from archive/2025 --from old.mbox
+      cinnabar backfill --schema invoice_v2.json --out tables --related 0.5
       cinnabar backfill --schema invoice_v2.json --out tables --ray auto
 
     The estimate comes from a sample of a few documents on this machine, also with --ray.
@@ -89,6 +98,7 @@ def backfill(
     from cinnabar.extraction.backfill.backfill import Backfill
     from cinnabar.extraction.cluster.connection import joined
     from cinnabar.extraction.inputs import located
+    from cinnabar.extraction.routing.routing import routing_of
     from cinnabar.extraction.sources import model_source
     from cinnabar.extraction.storage.stored_records import Selection, names
     from cinnabar.flows.cli.console import Bar
@@ -110,13 +120,14 @@ def backfill(
     )
     options = RunOptions(**said)
     version = load_schema(schema)
+    routing = routing_of([version], False, related, model)
     summary = None
     filler = model_source(model, device)
     lying = located(others or [])
     with (
         joined(ray, filler) as cluster,
         Bar(out=out) as bar,
-        Backfill(version, out, filler, chosen, options, bar, lying) as begun,
+        Backfill(version, out, filler, chosen, options, bar, lying, routing=routing) as begun,
     ):
         found = begun.estimate()
         if not as_json:
@@ -155,7 +166,8 @@ def _tell(found: BackfillEstimate, name: str, there: list[str]) -> None:
 
     if not (found.documents or found.done or found.lost):
         others = f"; there are records of {', '.join(there)}" if there and name not in there else ""
-        print(harmless(f"{name}: nothing to fill: no record of an older version was chosen{others}"))
+        said = f"no record of an older version was chosen{others}{_gone_elsewhere(found)}"
+        print(harmless(f"{name}: nothing to fill: {said}"))
         return
     asked = ", ".join(found.asked) or "nothing"
     dropped = f"; dropped: {', '.join(found.dropped)}" if found.dropped else ""
@@ -163,8 +175,14 @@ def _tell(found: BackfillEstimate, name: str, there: list[str]) -> None:
     print(
         f"{counted(found.documents, 'document')}, about {counted(found.tokens, 'token')} and"
         f" {found.seconds:,.1f} seconds (from a sample of {found.sampled});"
-        f" {found.done} done before, {found.lost} gone or changed"
+        f" {found.done} done before, {found.lost} gone or changed{_gone_elsewhere(found)}"
     )
+
+
+def _gone_elsewhere(found: BackfillEstimate) -> str:
+    if not found.elsewhere:
+        return ""
+    return f"; {counted(found.elsewhere, 'document')} left out, which a later --route or --related sent elsewhere"
 
 
 def _report(summary: Summary, out: Path) -> None:
@@ -183,5 +201,10 @@ def _report(summary: Summary, out: Path) -> None:
         print(harmless(f"… and {more} more; all of them: {told}"))
     print(
         f"{summary.written} written, {summary.quarantined} quarantined{f' ({reasons})' if reasons else ''},"
-        f" {summary.skipped} skipped in {summary.seconds:.1f} s"
+        f" {summary.skipped} skipped{_of_another_kind(summary)} in {summary.seconds:.1f} s"
     )
+
+
+def _of_another_kind(summary: Summary) -> str:
+    other = summary.skips.get("other_kind", 0)
+    return f" ({other} of another kind: other_kind in outcomes)" if other else ""

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cinnabar.extraction.run_options import RunOptions
-from cinnabar.flows.cli.options import AsJson, BaseUrl, DeviceOption, ModelOption, PricesOption, run_options
+from cinnabar.flows.cli.evaluate_routing import check_alone, evaluate_routing
+from cinnabar.flows.cli.options import (
+    AsJson,
+    BaseUrl,
+    DeviceOption,
+    ModelOption,
+    PricesOption,
+    RelatedOption,
+    run_options,
+)
 from cinnabar.schemas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -66,6 +75,10 @@ def evaluate(
         list[str] | None,
         typer.Option(metavar="RULE", help="Switch off this rule of the model; the option may be repeated."),
     ] = None,
+    route: Annotated[
+        bool, typer.Option("--route", help="Measure the choice among the schemas of the sets instead.")
+    ] = False,
+    related: RelatedOption = None,
     as_json: AsJson = False,
     **said: Any,
 ) -> None:
@@ -74,17 +87,27 @@ def evaluate(
     If the model does not find a value that the schema demands, its best guess counts. Over several sets the
     figures are the means of the sets.
 
+    With --route, or with --related for one set, no record is made: the report tells which schema each document would
+    go to, and how many go to none when their own schema is not offered.
+
     \b
     Examples:
       cinnabar eval data/samples
       cinnabar eval data/samples/receipt --json --predictions predictions.jsonl
       cinnabar eval my_sets --held-back --limit 30 --effort instant
       cinnabar eval data/samples --without label_prior --without proximity
+      cinnabar eval data/samples --route
     """
     from cinnabar.extraction.quality.evaluation import summarise
     from cinnabar.extraction.sources import check_models, model_source, settings_of
 
     options = RunOptions(on_missing="guess", **said)
+    if route or related is not None:
+        scoring = {"constant": constant, "beside_constant": beside_constant, "predictions": predictions}
+        check_alone(**scoring, base_url=base_url, budget=budget, prices=prices, without=without)
+        chosen = select_sets(sets, files, held_back, limit)
+        evaluate_routing(chosen, route, related, model, options.workers, as_json)
+        return
     remote = {"base_url": base_url, "budget": budget, "prices": prices}
     settings = settings_of(remote | {"context": options.context})
     check_models(model, None, None, options.steps, remote)

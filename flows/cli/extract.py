@@ -23,6 +23,8 @@ from cinnabar.flows.cli.options import (
     OutOption,
     PricesOption,
     RayOption,
+    RelatedOption,
+    RouteOption,
     SchemasOption,
     run_options,
 )
@@ -46,13 +48,8 @@ def extract(
         float | None,
         typer.Option(metavar="SHARE", help="Exit status 3 if a larger share of the documents read is in quarantine."),
     ] = None,
-    route: Annotated[
-        bool, typer.Option("--route", help="Read each document with the one schema that fits it, or with none.")
-    ] = False,
-    related: Annotated[
-        float | None,
-        typer.Option(metavar="P", help="Skip documents that are of the schema's kind with a probability below P."),
-    ] = None,
+    route: RouteOption = False,
+    related: RelatedOption = None,
     base_url: BaseUrl = None,
     budget: Annotated[
         str | None,

@@ -14,7 +14,9 @@ from cinnabar.flows.cli.options import (
     ModelOption,
     OutOption,
     RayOption,
-    SchemaOption,
+    RelatedOption,
+    RouteOption,
+    SchemasOption,
     run_options,
 )
 from cinnabar.schemas.errors import UsageError
@@ -33,7 +35,7 @@ def flows_group(context: typer.Context) -> None:
 @run_options("effort", "on_missing", "min_confidence", "on_check", "max_tokens", "max_seconds", "workers")
 def serve_schedule(
     paths: Documents,
-    schema: SchemaOption,
+    schema: SchemasOption,
     out: OutOption,
     name: Annotated[str, typer.Option(metavar="NAME", help="The deployment's name in Prefect.")] = "nightly",
     cron: Annotated[
@@ -45,6 +47,8 @@ def serve_schedule(
     ] = None,
     model: ModelOption = "default",
     device: DeviceOption = "auto",
+    route: RouteOption = False,
+    related: RelatedOption = None,
     max_error_rate: Annotated[
         float | None,
         typer.Option(metavar="SHARE", help="A run fails if a larger share of the documents read is in quarantine."),
@@ -71,12 +75,14 @@ def serve_schedule(
     Examples:
       cinnabar flows serve mails --schema insurance_mail --out tables --cron "0 2 * * *"
       cinnabar flows serve imaps://me@mail.example.org/INBOX --schema invoice --out tables --every 900
+      cinnabar flows serve inbox --schema invoice --schema receipt.json --route --out tables --every 900
     """
     from contextlib import ExitStack
 
     from cinnabar.extraction.cluster.connection import check_cluster
     from cinnabar.extraction.inputs import gather, located
     from cinnabar.extraction.records.checks.checks import Checks
+    from cinnabar.extraction.routing.routing import routing_of
     from cinnabar.extraction.sources import model_source
     from cinnabar.flows.prefect_server import check_limit, secret, server
     from cinnabar.flows.serve import schedule_of, serve
@@ -85,9 +91,11 @@ def serve_schedule(
     # These checks report wrong use now, not at the first scheduled run.
     schedule = schedule_of(every, cron, timezone)
     RunOptions(**said)
-    source = load_schema(schema)
-    compiled = compile_schema(source.schema)
-    _ = compiled.form, Checks(source, compiled)
+    sources = [load_schema(one) for one in schema]
+    for source in sources:
+        compiled = compile_schema(source.schema)
+        _ = compiled.form, Checks(source, compiled)
+    routing_of(sources, route, related, model)
     chosen = model_source(model, device)
     if ray is not None:
         check_cluster(ray, chosen, gpu_limit=gpu_limit)
@@ -99,11 +107,12 @@ def serve_schedule(
             gather(locations, out, connections)
     parameters: dict[str, Any] = {
         "paths": paths,
-        "record_schema": schema,
+        "record_schema": schema if route else schema[0],
         "out": str(out),
         "model": model,
         "device": device,
         **said,
+        "related": related,
         "max_error_rate": max_error_rate,
         "password_block": password_block,
         "gpu_limit": gpu_limit,

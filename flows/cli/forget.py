@@ -25,11 +25,13 @@ _ROWS = {
     "fields": "field with its evidence",
     "documents": "row of `documents`",
     "outcomes": "outcome",
+    "checks": "result of a check",
     "runs": "path in the arguments of a run",
 }
 _MORE = {
     "fields": "fields with their evidence",
     "documents": "rows of `documents`",
+    "checks": "results of checks",
     "runs": "paths in arguments of runs",
 }
 

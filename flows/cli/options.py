@@ -36,6 +36,13 @@ SchemasOption = Annotated[
         metavar="S", help="A name of the library, a JSON Schema file, or module:Class; several with --route."
     ),
 ]
+RouteOption = Annotated[
+    bool, typer.Option("--route", help="Read each document with the one schema that fits it, or with none.")
+]
+RelatedOption = Annotated[
+    float | None,
+    typer.Option(metavar="P", help="Skip documents that are of the schema's kind with a probability below P."),
+]
 OutOption = Annotated[Path, typer.Option(metavar="DIR", help="The folder for the results.")]
 ModelOption = Annotated[
     str, typer.Option(metavar="M", help="`default`, the folder of a model, mercury-2, or openai:NAME.")

@@ -73,6 +73,7 @@ def check_schema(
     from cinnabar.extraction.routing.kinds import kind_of
     from cinnabar.flows.cli.console import standard_output, table
     from cinnabar.schemas import compile_schema, load_schema
+    from cinnabar.schemas.bindings import bound_places
     from cinnabar.schemas.describe import describe
 
     source = load_schema(schema)
@@ -86,6 +87,11 @@ def check_schema(
     rows += [(f"/{KEYWORD}/{one.name}", one.expression, f"checked: {', '.join(one.places)}") for one in checks.each]
     console = standard_output()
     console.print(table(("place", "values", "enforced"), rows))
-    ways = ways_of_choices(compiled.form)
+    nodes = ((place.fact, place.node) for place in bound_places(compiled.form))
+    facts = {getattr(node, "item", node).path: fact for fact, node in nodes}
+    ways = [
+        (path, f"the fact {facts[path]}, no model is asked" if path in facts else way)
+        for path, way in ways_of_choices(compiled.form)
+    ]
     if ways:
         console.print(table(("choice", "decided"), ways))

@@ -72,6 +72,13 @@ class Layout:
         self.slots.append(slot)
         return slot
 
+    def _explained(self, item: Slot, description: str) -> Slot:
+        """Returns the item of a list of options; the list's description may explain them as the item's own would."""
+        told = meanings(tuple(map(_plain, item.options)), description)
+        if any(told):
+            item = self.slots[item.index] = replace(item, option_notes=told)
+        return item
+
     def _array(self, shape: Array, path: str, nullable: bool, notes: Notes) -> ArrayNode:
         index = len(self.arrays)
         self.arrays.append(None)
@@ -82,6 +89,8 @@ class Layout:
                 met = intersect(shape.item, shape.contained)
             row = shape.item if met is None else _described(shape.item, met)
         item = None if row is None else self.node(row, f"{path}/*")
+        if isinstance(item, Slot) and item.options and not item.option_notes:
+            item = self._explained(item, notes.description)
         contained = None
         if met is not None:
             # It has a layout of its own: its slots are not filled, they only describe a row that is demanded.

@@ -90,6 +90,17 @@ def test_an_optional_value_is_given_from_a_little_above_one_half(share: float, g
     assert state.canvas.values == [b'"A"' if given else b""] and state.canvas.left_out == [not given]
 
 
+@pytest.mark.parametrize(("absent", "given"), [(0.3, True), (0.5, False)])
+def test_a_class_is_given_if_all_classes_together_are_likely(absent: float, given: bool) -> None:
+    state = state_of(a=TEXT, b=TEXT)
+    each = math.log((1 - absent) / 4)
+    offer = {"": math.log(absent)} | {f'"{name}"': each + (name == "A") * 1e-3 for name in "ABCD"}
+    scores = scores_of(state, offer, offer)
+    scores.classes = frozenset({0})
+    step(state, scores, "instant")
+    assert [value.absent for value in state.values] == [not given, True]
+
+
 @pytest.mark.parametrize(("share", "missing"), [(0.51, False), (0.5, False), (0.49, True)])
 def test_a_required_value_is_missing_where_absence_is_likelier_than_not(share: float, missing: bool) -> None:
     state = state_of(["a"], a=TEXT)

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,11 @@ from cinnabar.extraction.cluster.connection import Cluster, check_cluster, joine
 from cinnabar.extraction.cluster.heartbeat import Heartbeat
 from cinnabar.extraction.cluster.placement import Seat, parser_machines, seats
 from cinnabar.extraction.cluster.shipping import letters, outfit
+from cinnabar.extraction.cluster.workers import Filling
 from cinnabar.extraction.ingest.message import Sent
 from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.progress import Silent
+from cinnabar.extraction.routing.routing import Routing
 from cinnabar.extraction.run import extract
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import Escalation, ModelSource, model_source
@@ -167,6 +170,54 @@ def test_a_cluster_writes_the_rows_of_one_machine(cluster: Cluster, folder: Path
     spread = extract([folder], SOURCE, tmp_path / "spread", source(), options, cluster=cluster)
     assert written(tmp_path / "spread") == written(tmp_path / "alone")
     assert (spread.inputs, spread.written, spread.steps) == (14, 11, alone.steps)
+
+
+KINDS = [
+    load_schema(
+        {
+            "title": title,
+            "description": said,
+            "type": "object",
+            "properties": {name: {"type": ["string", "null"]} for name in fields},
+        }
+    )
+    for title, said, *fields in (
+        ("invoice", "An invoice: a bill for goods or services.", "invoice_number", "customer", "net_amount", "total"),
+        ("recipe", "A cooking recipe with its ingredients.", "dish", "ingredients", "servings"),
+    )
+]
+MIXED = (
+    "INVOICE\nInvoice number: {0}\nCustomer: J. Mills\nNet amount 40.00\ntotal=48.0{0}\nPlease pay within 30 days.",
+    "Lemon cake\nservings={0}\nIngredients: 200 g flour, 3 eggs.\nHeat the oven to 180 °C and bake for 40 minutes.",
+    "Dear Anna {0},\nthe weather in Bergen was dreadful, but the cat is well. Write soon.\nLove, Ingrid",
+)
+
+
+@pytest.mark.slow
+def test_a_cluster_sends_each_document_to_the_schema_that_one_machine_chooses(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for number in range(9):
+        (docs / f"{number}.txt").write_text(MIXED[number % 3].format(number), encoding="utf-8")
+    options, routing = RunOptions(workers=1, batch=2), Routing(tuple(KINDS))
+    alone = extract([docs], KINDS[0], tmp_path / "alone", source(), options, routing=routing)
+    spread = extract([docs], KINDS[0], tmp_path / "spread", source(), options, cluster=cluster, routing=routing)
+    assert written(tmp_path / "spread") == written(tmp_path / "alone")
+    assert (spread.written, spread.skips) == (alone.written, alone.skips) == (6, {"other_kind": 3})
+    again = extract([docs], KINDS[0], tmp_path / "spread", source(None), options, cluster=cluster, routing=routing)
+    assert (again.skipped, again.steps) == (9, 0)
+
+
+def test_a_machine_that_chooses_schemas_or_reads_differently_is_refused() -> None:
+    assignment = Assignment(KINDS[0], model_source(), RunOptions(), routing=Routing(tuple(KINDS)))
+    sent, place = pickle.dumps(assignment), socket.gethostname()
+    assert assignment.agreed.split()[0] == replace(assignment, routing=None).agreed == assignment.fingerprint
+    with pytest.raises(UsageError, match=rf"^{place}: .* chooses their schemas differently"):
+        Filling(1).start(sent, f"{assignment.fingerprint} {'0' * 16}")
+    with pytest.raises(UsageError, match=rf"^{place}: .* reads documents differently"):
+        Filling(1).start(sent, f"{'0' * 16} {'0' * 16}")
 
 
 @pytest.mark.slow

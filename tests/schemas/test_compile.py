@@ -219,6 +219,16 @@ def test_choices_are_explained_by_their_own_words_or_by_the_description() -> Non
     assert field({"enum": ["x"], "description": "Nothing is said."}).option_notes == ()
 
 
+def test_the_description_of_a_list_explains_its_options() -> None:
+    items = {"enum": ["damage", "price"]}
+    told = {"type": "array", "items": items, "description": "About. damage = it arrived broken; price = cost."}
+    (slot,) = compile_schema({"type": "object", "properties": {"about": told}}).form.slots
+    assert slot.option_notes == ("it arrived broken", "cost")
+    own = {"type": "array", "items": items | {"description": "damage = a; price = b"}, "description": "damage = c"}
+    (slot,) = compile_schema({"type": "object", "properties": {"about": own}}).form.slots
+    assert slot.option_notes == ("a", "b")
+
+
 def test_nullable_containers_are_flagged() -> None:
     part = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     compiled = compile_schema(

@@ -19,6 +19,7 @@ from cinnabar.engine.models.reader.answers.described_options import (
     listed_rows,
     write_listed,
 )
+from cinnabar.engine.models.reader.answers.mixed_choices import settle_mixed
 from cinnabar.engine.models.reader.answers.reranking import RequestSlots, rerank
 from cinnabar.engine.models.reader.answers.row_smoothing import probabilities, smooth_rows
 from cinnabar.engine.models.reader.answers.rows import (
@@ -40,7 +41,7 @@ from cinnabar.engine.models.reader.answers.single_item import (
 from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.models.reader.decoding import FormRequest, WindowDecoder
 from cinnabar.engine.models.reader.form_memory import FormMemory, read_form
-from cinnabar.engine.models.reader.inputs.code_choices import pointed_at
+from cinnabar.engine.models.reader.inputs.code_choices import MixedSlot, pointed_at
 from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.inputs.tensors import to_device
@@ -151,7 +152,10 @@ class Reader:
 
     def form(self, form: Form) -> FormMemory:
         """Returns the encoded questions of a form; they are encoded once."""
-        form = pointed_at(form)
+        return self._as_it_is(pointed_at(form))
+
+    def _as_it_is(self, form: Form) -> FormMemory:
+        """Returns the encoded questions of a form whose choices of codes keep their options."""
         found = self._forms.get(form.fingerprint)
         if found is None:
             found = read_form(form, self.network, self.wordpieces, self.device)
@@ -214,6 +218,7 @@ class Reader:
         self, forms: Sequence[Form], memories: Sequence[Memory], rows: Sequence[Sequence[Row]], canvas: Canvas
     ) -> Scores:
         """Scores the canvas in one pass. Each request goes through the network alone, so batches change no score."""
+        asked, original = forms, canvas
         forms = [pointed_at(form) for form in forms]
         canvas = _as_read(canvas, forms)
         own: list[list[int]] = [[] for _ in forms]
@@ -221,7 +226,7 @@ class Reader:
             own[instance.request].append(k)
         out = Answers(len(canvas.instances), canvas.tokens.shape[1])
         with self.decoder.casts_kept():
-            for form, memory, found, slots in zip(forms, memories, rows, own, strict=True):
+            for form, memory, found, slots, unread in zip(forms, memories, rows, own, asked, strict=True):
                 if slots and len(memory.pieces):
                     row_at = row_places(found, memory.pieces)
                     rowed = [(k, row) for k in slots if (row := canvas.instances[k].row) >= 0]
@@ -229,14 +234,19 @@ class Reader:
                     at = {k: row for k, row in rowed if found[row].anchor != WHOLE}
                     places = {k: row_at[row] for k, row in at.items()}
                     request = FormRequest(form, self.form(form), memory, canvas, slots, places)
-                    self._score_request(request, out)
+                    mixed = [k for k in slots if isinstance(canvas.instances[k].slot, MixedSlot)]
+                    judged = FormRequest(unread, self._as_it_is(unread), memory, original, mixed, places)
+                    self._score_request(request, judged, out)
                     for k, one in listed_rows(form, memory, found, at).items():
                         if not request.is_frozen(k):
                             write_listed(k, request.slot(k), one, out)
         return out.scores(self.device)
 
-    def _score_request(self, request: FormRequest, out: Answers) -> None:
-        """Scores the slots of one request in each window, and reranks the answers against each other."""
+    def _score_request(self, request: FormRequest, judged: FormRequest, out: Answers) -> None:
+        """Scores the slots of one request in each window, and reranks the answers against each other.
+
+        judged: a request for the mixed choices among them, with their options.
+        """
         memory, canvas, own = request.memory, request.canvas, request.own
         found = self._window_scores(request)
         asked = {k for k in own if not request.is_frozen(k)}
@@ -245,6 +255,20 @@ class Reader:
         rerank(RequestSlots(own, asked, canvas, memory.pieces), out, self.config)
         settle_signs(self.network, asked, found, canvas, out)
         settle_absences(self.network, asked, found, request.questions, canvas, out)
+        self._settle_mixed(judged, request, out)
+
+    def _settle_mixed(self, judged: FormRequest, request: FormRequest, out: Answers) -> None:
+        """Joins the answers to mixed choices with those that their options get from the network."""
+        asked = [k for k in judged.own if not judged.is_frozen(k)]
+        if not asked:
+            return
+        scores = self._window_scores(judged)
+        options = Answers(len(out.logits), out.length)
+        for k in asked:
+            answer(k, scores[k], judged.memory, judged.canvas, options)
+            slot = request.slot(k)
+            assert isinstance(slot, MixedSlot)
+            settle_mixed(k, slot, options, out)
 
     def _window_scores(self, request: FormRequest) -> dict[int, WindowScores]:
         """Returns the scores of each slot of a request in the windows that it looks at; frozen slots have none."""

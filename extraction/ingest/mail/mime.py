@@ -57,8 +57,14 @@ class Entity:
     @property
     def name(self) -> str:
         """Returns the file name that the sender gave, decoded; empty if there is none."""
+        # The mapping interface would put U+FFFD for bytes that are not ASCII, so they are decoded first.
+        own = Message()
+        for key, raw in self.message.raw_items():
+            if key.lower() in ("content-disposition", "content-type"):
+                text = str(raw)[:_MAX_VALUE]
+                own[key] = text if text.isascii() else decode(text.encode("utf-8", "surrogateescape"))[0]
         try:
-            found = self.message.get_filename()
+            found = own.get_filename()
             return decode_header(str(found))[0][:1024] if found else ""
         except (ValueError, LookupError, TypeError):
             return ""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cinnabar.engine.readings.cldr import NAMES_FOLDER, name_table
-from cinnabar.engine.readings.codes import CURRENCY_CODES, codes_of, currencies_of, names_of
+from cinnabar.engine.readings.codes import CURRENCY_CODES, code_kinds, codes_of, currencies_of, names_of
 from cinnabar.engine.readings.dates import dates_in
 from cinnabar.engine.readings.folding import exact_key, loose_key
 from cinnabar.engine.readings.locale import Locale, document_locale
@@ -260,3 +260,11 @@ def test_the_table_finds_its_first_and_last_rows_and_nothing_between() -> None:
         key, meanings = row.split("\t")
         assert "|".join(table.meanings(key)) == meanings.rstrip("|")
     assert table.meanings("") == table.meanings("\U0010ffff") == table.meanings("germanyy") == ()
+
+
+def test_codes_have_the_kinds_of_names_that_they_stand_for() -> None:
+    kinds = {
+        "EUR": {"currency"}, "NY": {"state"}, "CA": {"country 2", "state"}, "DEU": {"country 3"},
+        "de": {"language 2"}, "per": {"language 3"}, "other": set(), "EN": set(), "eur": set(), "4": set(),
+    }  # fmt: skip
+    assert {code: set(code_kinds(code)) for code in kinds} == kinds

@@ -102,6 +102,17 @@ def test_a_value_that_the_model_did_not_find_is_released_only_if_its_field_is_na
     assert len(release(done, chosen, ["/name"]).released) == 1
 
 
+def test_a_refusal_names_every_field_that_would_have_to_be_named(done: Path) -> None:
+    from dataclasses import replace
+
+    (one,) = held(done, codes=["missing"])
+    doubted = replace(one, pointers=["/kind", "/rows/0/unit", "/rows/1/unit"])
+    said = release(done, [doubted], []).refused[one.path]
+    assert said.endswith("values at /kind, /rows/*/unit for likely; --field '/kind' --field '/rows/*/unit' releases it")
+    many = replace(one, pointers=[f"/{letter}" for letter in "abcdefg"])
+    assert "--field '/e' and 2 more releases it" in release(done, [many], []).refused[one.path]
+
+
 def test_a_field_names_any_row_and_all_below_it(done: Path) -> None:
     from dataclasses import replace
 

@@ -171,6 +171,12 @@ def test_attachments_have_names_and_decoded_sizes_and_those_of_a_nested_mail_do_
     assert "inside.bin" not in found["mail.attachments.name"]
 
 
+@pytest.mark.parametrize("charset", ["utf-8", "windows-1252"])
+def test_the_name_of_an_attachment_may_have_bytes_that_are_not_ascii(charset: str) -> None:
+    head = "From: a@example.org\r\nContent-Disposition: attachment; filename=\"Größe für März.txt\"\r\n\r\nwords"
+    assert facts(head.encode(charset))["mail.attachments.name"] == ("Größe für März.txt",)
+
+
 @pytest.mark.parametrize(
     "date", ["", "yesterday", "Mon, 99 Jan 2023 10:00:00 +0100", "1 Jan 2023 10:00 +9999", "0" * 999]
 )

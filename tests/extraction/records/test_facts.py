@@ -27,6 +27,7 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Row, Scores
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.engine.models.remote.serving import Settings
+from cinnabar.engine.request import Filled, Passage
 from cinnabar.extraction.backfill.backfill import backfill
 from cinnabar.extraction.cluster.shipping import letters
 from cinnabar.extraction.cluster.workers import Parsing
@@ -48,6 +49,7 @@ from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.bindings import bound_places
 from cinnabar.schemas.facts import FACTS
 from cinnabar.schemas.form.form import Form, ObjectNode
+from cinnabar.schemas.form.record_walk import walk_lists
 
 TEXT = {"type": ["string", "null"]}
 ROWS = {"type": "array", "items": {"type": "object", "properties": {"id": TEXT}, "required": ["id"]}}
@@ -211,6 +213,8 @@ def test_a_refused_fact_is_null_where_that_is_allowed_and_flagged(field: dict[st
     assert record_of(outcome)["a"] == value
     flagged = [leaf.pointer for leaf in outcome.record.leaves if "refused_fact" in leaf.flags]
     assert flagged == (["/a"] if field.get("type") != "array" and "items" not in field else [])
+    assert "refused_fact" in outcome.record.flags
+    assert outcome.record.lists == ({"/a": 0.0} if value == [] else {})
 
 
 @pytest.mark.parametrize(
@@ -463,6 +467,33 @@ def test_a_server_is_not_asked_for_facts(docs: Path, tmp_path: Path, server: mer
         assert set(body["response_format"]["json_schema"]["schema"]["properties"]) == {"name", "rows"}
     rows = query(tmp_path / "out", "select sender, \"to\"[1], mail.subject from note order by mail.subject").rows
     assert rows == [("ada@example.org", "carl@example.org", "Bye"), ("ada@example.org", "bob@example.org", "Hello")]
+
+
+class DoubtsLists(Asked):
+    """Give every list a probability of one half of being complete."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calibration = self
+
+    def calibrated(self, form: Form, _passage: Passage, filled: Filled) -> Filled:
+        return replace(filled, lists={one.pointer: 0.5 for one in walk_lists(form, json.loads(filled.record))})
+
+
+def test_a_bound_list_is_surely_whole_with_items_or_without() -> None:
+    items = {"items": {"type": "string"}}
+    schema = of(
+        name=TEXT,
+        to=bound("mail.to.address", type="array", **items),
+        cc=bound("mail.cc.address", type="array", **items),
+        blind=bound("mail.cc.address", type=["array", "null"], minItems=1, **items),
+        rows=ROWS,
+    )
+    job = Job(compile_schema(schema), Engine(DoubtsLists()), Validator(load_schema(schema)))
+    (outcome,) = run_batch([read(mail())], job).outcomes
+    assert outcome.record is not None
+    assert (record_of(outcome)["cc"], record_of(outcome)["blind"]) == ([], None)
+    assert outcome.record.lists == {"/to": 1.0, "/cc": 1.0, "/rows": 0.5}
 
 
 def test_a_list_without_values_is_not_asked_either() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from reading_model import ReadingModel
 
+from cinnabar.extraction.backfill.backfill import Backfill, backfill
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.routing.route import Route
 from cinnabar.extraction.routing.routing import Routing
@@ -15,6 +16,7 @@ from cinnabar.extraction.run import Extraction, extract
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ModelSource
 from cinnabar.extraction.storage.reading import query
+from cinnabar.extraction.storage.stored_records import Selection
 from cinnabar.schemas import load_schema
 
 OPTIONS = RunOptions(workers=1, batch=3)
@@ -221,3 +223,104 @@ def test_a_long_document_is_overtaken_and_comes_to_its_schema_all_the_same(inbox
     summary = run(inbox, out, BILL, LETTER)
     assert (summary.inputs, summary.written) == (12, 9)
     assert ("long",) in query(out, "select name from bill").rows
+
+
+DATED = load_schema(
+    {
+        "title": "bill",
+        "description": "A bill for goods, and a reminder.",
+        "type": "object",
+        "properties": {name: {"type": ["string", "null"]} for name in ("name", "day")},
+        "required": ["name"],
+    }
+)
+
+
+def refill(out: Path, model: ReadingModel, least: float | None = None, **chosen: Any) -> Any:
+    routing = None if least is None else Routing((DATED,), least)
+    asked = ModelSource("reading", lambda: model)
+    return backfill(DATED, out, asked, Selection(**chosen), OPTIONS, routing=routing)
+
+
+@pytest.mark.usefixtures("by_first_word")
+def test_a_backfill_opens_no_document_of_another_kind(inbox: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(inbox, out, BILL, LETTER)
+    for path in (*inbox.glob("letter*"), inbox / "poem.txt", inbox / "broken.pdf"):
+        path.unlink()
+    summary = refill(out, ReadingModel())
+    assert (summary.inputs, summary.written, summary.skipped) == (4, 4, 0)
+    assert refill(out, ReadingModel()) is None
+
+
+def test_a_record_whose_document_a_later_choice_sent_elsewhere_is_left_out(
+    inbox: Path, tmp_path: Path, by_first_word: list[str]
+) -> None:
+    out = tmp_path / "out"
+    extract([inbox / "letter1.txt", inbox / "bill1.txt", inbox / "poem.txt"], BILL, out, source(), OPTIONS)
+    run(inbox, out, BILL, LETTER)
+    with Backfill(DATED, out, source(), options=OPTIONS) as begun:
+        assert begun.estimate().elsewhere == 2
+    by_first_word.clear()
+    # bill1 and the three that the choice added; not letter1 and poem.
+    assert refill(out, ReadingModel()).written == 4
+    assert query(out, "select count(*) from records where schema_name = 'letter'").rows == [(4,)]
+    # Read on purpose since, a document is of this schema again.
+    extract([inbox / "poem.txt"], NOTE, out, source(), OPTIONS)
+    assert refill(out, ReadingModel()) is None
+    extract([inbox / "poem.txt"], BILL, out, source(), RunOptions(workers=1, effort="high"))
+    assert refill(out, ReadingModel()).written == 1
+
+
+def test_a_choice_without_the_schema_leaves_its_records_alone(
+    inbox: Path, tmp_path: Path, by_first_word: list[str]
+) -> None:
+    out = tmp_path / "out"
+    extract([inbox / "bill1.txt"], BILL, out, source(), OPTIONS)
+    run(inbox / "bill1.txt", out, LETTER, NOTE)
+    assert by_first_word == ["bill1.txt"]
+    assert refill(out, ReadingModel()).written == 1
+
+
+def test_a_backfill_compares_documents_of_no_schema_again_and_leaves_out_other_kinds(
+    inbox: Path, tmp_path: Path, by_first_word: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    (inbox / "reminder.txt").write_text("reminder\nname=late\nday=monday\n")
+    run(inbox, out, BILL, LETTER)
+    assert outcomes(out)["reminder.txt"][-1][1] == "other_kind"
+    by_first_word.clear()
+    # The new version is for reminders, too, and not for the first bill.
+    known = {"reminder.txt": "bill", "bill0.txt": "other", "copy.txt": "other"}
+
+    def route(self: ByFirstWord, document: Document) -> Route:
+        type(self).routed.append(Path(document.path).name)
+        found = known.get(Path(document.path).name, document.text.split()[0])
+        return Route(found if found == "bill" else None, {"bill": 0.9 if found == "bill" else 0.1})
+
+    monkeypatch.setattr(ByFirstWord, "route", route)
+    model = ReadingModel()
+    summary = refill(out, model, 0.5)
+    assert sorted(by_first_word) == ["bill0.txt", "bill1.txt", "bill2.txt", "bill3.txt", "poem.txt", "reminder.txt"]
+    assert (summary.written, summary.skips) == (4, {"other_kind": 2})
+    found = query(out, "select name, day from bill_all where name = 'late'").rows
+    assert found == [("late", "monday")]
+    assert query(out, "select count(*) from bill").rows == [(4,)]  # bill0 keeps its old record
+    by_first_word.clear()
+    assert refill(out, model, 0.5) is None and by_first_word == []
+    # The record is that of an extraction.
+    fresh = tmp_path / "fresh"
+    extract([inbox / "reminder.txt"], DATED, fresh, source(), OPTIONS)
+    sql = "select document, pointer, value_json, confidence, spans from fields where value_json = '\"late\"'"
+    assert query(fresh, sql).rows == query(out, sql).rows
+    assert extract([inbox / "reminder.txt"], DATED, out, source(), OPTIONS).skips == {"done": 1}
+
+
+@pytest.mark.usefixtures("by_first_word")
+def test_options_that_choose_records_leave_documents_without_one_alone(inbox: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(inbox, out, BILL, LETTER)
+    assert refill(out, ReadingModel(), 0.5, where="name = 'N1'").inputs == 1
+    (inbox / "poem.txt").unlink()
+    gone = refill(out, ReadingModel(), 0.5, source=str(inbox / "poem.txt"))
+    assert (gone.inputs, gone.skips) == (1, {"gone": 1})

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cinnabar.extraction.routing import likeness
 from cinnabar.extraction.routing.examples import EXAMPLES_FILE, Examples, load_examples, save_examples
 from cinnabar.extraction.routing.kinds import kind_of
 from cinnabar.extraction.routing.likeness import (
@@ -18,10 +19,13 @@ from cinnabar.extraction.routing.likeness import (
     example_features,
     log_odds,
     probabilities,
+    routing_fit,
     words_of_heading,
 )
 from cinnabar.extraction.routing.route import Route
+from cinnabar.extraction.routing.router import Router
 from cinnabar.extraction.routing.routing import Routing, routing_of
+from cinnabar.extraction.routing.vectors import page_vectors
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import ModelError, SchemaError, UsageError
 
@@ -32,8 +36,18 @@ def source(title: str = "bill", description: Any = "A bill for goods.") -> Any:
 
 
 def test_several_schemas_without_a_route_are_wrong_use() -> None:
-    with pytest.raises(UsageError, match=r"expected one schema, got 2; with --route"):
+    with pytest.raises(UsageError, match=r"expected one schema, got 2; --route gives each document one"):
         routing_of([source(), source("note")], False, None, "default")
+
+
+def test_a_route_of_one_schema_is_wrong_use_and_names_the_option_for_one() -> None:
+    with pytest.raises(UsageError, match=r"^--route: expected several schemas .* got only 'bill'.* --related P"):
+        routing_of([source()], True, None, "default")
+
+
+def test_a_probability_for_several_schemas_without_a_route_is_wrong_use() -> None:
+    with pytest.raises(UsageError, match=r"got 2; --related alone compares documents with one schema; --route gives"):
+        routing_of([source(), source("note")], False, 0.5, "default")
 
 
 def test_without_a_route_and_a_probability_there_is_no_routing() -> None:
@@ -51,7 +65,7 @@ def test_a_schema_without_a_description_is_told_with_its_pointer(description: An
     with pytest.raises(SchemaError, match=r"^note: expected .* at /description"):
         Routing((source(), source("note", description)))
     with pytest.raises(SchemaError, match="/description"):
-        routing_of([load_schema(True)], True, None, "default")
+        routing_of([load_schema(True)], False, 0.5, "default")
 
 
 @pytest.mark.parametrize("least", [-0.1, 1.5, float("nan")])
@@ -96,8 +110,50 @@ def test_only_common_kinds_that_differ_from_a_kind_speak_against_it() -> None:
     own = np.full((1, 6), 0.8, np.float32)
     alike = np.array([[0.8, 0.1, 0.2, 0.3]], np.float32)
     # The first common kind is this one in other words; against it the document would be of another kind.
-    assert log_odds(own, common, alike, fitted)[0] > 0 > log_odds(own, common, 0 * alike, fitted)[0]
+    assert log_odds(own, common, alike, 99, fitted)[0] > 0 > log_odds(own, common, 0 * alike, 99, fitted)[0]
     assert differing(np.full((1, 4), 0.9, np.float32)).all()  # no common kind differs: all of them count
+
+
+def test_the_files_of_the_comparison_are_part_of_the_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, rules = routing_fit().fingerprint, likeness._RULES
+    assert {path.suffix for path in rules} == {".json", ".py", ".safetensors", ".toml"}
+    routing_fit.cache_clear()
+    monkeypatch.setattr(likeness, "_RULES", rules[:-1])
+    assert routing_fit().fingerprint != before
+    routing_fit.cache_clear()
+
+
+def test_a_router_without_a_schema_decides_as_one_of_the_others() -> None:
+    bill, note = source(), source("note", "A note on a fridge.")
+    page = page_vectors("Bill no. 7 for goods\nNet total: 12.50\n")
+    reduced, other = Router(Routing((bill, note))).without("bill"), Router(Routing((note,)))
+    assert reduced.route_page(page) == other.route_page(page)
+
+
+def test_few_words_speak_for_no_kind_and_many_for_none_less() -> None:
+    fitted = RoutingFit(np.ones(6, np.float32), 0.0, 1.0, np.zeros(3, np.float32), 0.0, short=1.5)
+    common, own = np.full((2, 6), 0.2, np.float32), np.full((1, 6), 0.3, np.float32)
+    alike = np.zeros((1, 2), np.float32)
+    odds = [float(log_odds(own, common, alike, words, fitted)[0]) for words in (0, 5, 12, 24, 500)]
+    assert odds[0] < odds[1] < odds[2] < odds[3] == odds[4]
+    assert page_vectors("a line of five words").words == 5
+    assert routing_fit().short > 0
+
+
+def test_a_line_of_a_log_is_no_recipe_and_a_short_recipe_is_one() -> None:
+    recipe = load_schema(
+        {
+            "title": "recipe",
+            "description": "A cooking recipe with its ingredients.",
+            "type": "object",
+            "properties": {name: {"type": ["string", "null"]} for name in ("dish", "ingredients", "servings")},
+        }
+    )
+    router = Router(Routing((recipe,), 0.5))
+    log = "2024-05-01 10:00:01 sshd[311]: Accepted publickey for root from 10.0.0.4 port 5122"
+    assert router.route_page(page_vectors(log)).schema is None
+    cake = "Lemon cake. Servings: 8. Ingredients: 200 g flour, 150 g sugar, 3 eggs, one lemon. Bake for 40 minutes."
+    assert router.route_page(page_vectors(cake)).schema == "recipe"
 
 
 def test_examples_of_a_kind_raise_what_is_like_them_and_lower_what_is_not() -> None:
@@ -106,9 +162,9 @@ def test_examples_of_a_kind_raise_what_is_like_them_and_lower_what_is_not() -> N
     rows = np.stack([centre + 0.3 * rng.normal(size=384) for _ in range(6)]).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     blank = np.zeros((1, 64), np.float32)
-    like, own = example_features(Page(rows[:1], blank, blank), rows[1:])
+    like, own = example_features(Page(rows[:1], blank, blank, 99), rows[1:])
     assert like > 0.8 and abs(own) < 0.1
-    unlike, below = example_features(Page(rng.normal(size=(1, 384)).astype(np.float32), blank, blank), rows)
+    unlike, below = example_features(Page(rng.normal(size=(1, 384)).astype(np.float32), blank, blank, 99), rows)
     assert unlike < 0.3 and below < -0.5
 
 

@@ -262,3 +262,15 @@ def test_more_rows_than_excel_holds_are_refused_and_no_file_is_left(rich, tmp_pa
     assert not list(tmp_path.glob("*x.xlsx*"))
     with pytest.raises(UsageError, match="Excel holds 16,384 columns"):
         write_workbook(["a"] * 16_385, [], io.BytesIO(), "t", str)
+
+
+class Closed(io.BytesIO):
+    """A pipe that nobody reads any more."""
+
+    def write(self, _data: object) -> int:
+        raise BrokenPipeError
+
+
+def test_a_workbook_into_a_closed_pipe_ends_like_any_other_text() -> None:
+    with pytest.raises(BrokenPipeError):
+        write_workbook(["a"], [["b"]], Closed(), "t", str)

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from cinnabar.extraction.storage.forgetting import Forgotten
+from cinnabar.extraction.storage.manifest import TABLES
 from cinnabar.extraction.storage.reading import query
+from cinnabar.flows.cli.forget import _tell
 from cinnabar.flows.cli.main import run
 
 
@@ -32,6 +35,13 @@ def test_forget_tells_what_it_removed(done: Path, notes: Path, capsys: pytest.Ca
     told = capsys.readouterr().out
     assert "removed: 1 outcome, 1 of the outcomes in quarantine; 1 batch written anew" in told
     assert "a run that reads it stores it again" in told
+
+
+def test_the_rows_of_every_table_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    _tell("removed", Forgotten(("ab12",), ("a.txt",), dict.fromkeys(TABLES, 2), batches=1), [])
+    told = capsys.readouterr().out
+    assert "2 records, 2 fields with their evidence, 2 rows of `documents`, 2 outcomes" in told
+    assert "2 results of checks" in told
 
 
 def test_forget_without_a_folder_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:

@@ -267,6 +267,18 @@ def test_schema_check_says_what_is_enforced(capsys: CaptureResult) -> None:
     assert "automaton" in said
 
 
+def test_schema_check_says_of_a_bound_choice_that_it_is_a_fact(tmp_path: Path, capsys: CaptureResult) -> None:
+    language = {"enum": ["German", "French", "Dutch"], "x-cinnabar-from": "document.language"}
+    items = {"enum": ["a.txt", "b.txt", "c.txt"]}
+    names = {"type": "array", "items": items, "x-cinnabar-from": "mail.attachments.name"}
+    schema = {"title": "letter", "type": "object", "properties": {"language": language, "files": names}}
+    (tmp_path / "s.json").write_text(json.dumps(schema))
+    assert run(["schema", "check", str(tmp_path / "s.json")]) == 0
+    ways = capsys.readouterr().out.partition("decided")[2]
+    assert "the fact document.language" in ways and "the fact mail.attachments.name" in ways
+    assert "compared with the document" not in ways
+
+
 def test_the_schema_true_allows_any_value(tmp_path: Path, capsys: CaptureResult) -> None:
     (tmp_path / "s.json").write_text("true")
     assert run(["schema", "check", str(tmp_path / "s.json")]) == 0

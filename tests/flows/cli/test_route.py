@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,7 @@ def test_related_leaves_out_what_is_improbable(inbox: Path, tiny_model: Path, ca
     ("second", "more", "told"),
     [
         (("recipe", "A recipe."), (), "--schema: expected one schema, got 2"),
+        (("recipe", "A recipe."), ("--related", "0.5"), "--related alone compares documents with one schema"),
         (("invoice", "Another bill."), ("--route",), "whose records would share a table"),
         (("recipe", None), ("--route",), "at /description"),
         (("recipe", "A recipe."), ("--route", "--related", "2"), "--related: expected 0 to 1, got 2"),
@@ -107,3 +109,95 @@ def test_the_check_of_a_schema_shows_the_words_that_are_compared(inbox: Path, ca
     assert "recipe: A cooking recipe with its ingredients." in capsys.readouterr().out
     assert run(["schema", "check", schema(inbox, "x", None, "dish")]) == 0
     assert "it needs a description at /description" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("flow", [(), ("--flow",)])
+def test_a_route_with_one_schema_is_told_before_any_document_is_read(
+    inbox: Path, flow: tuple[str, ...], capsys: CaptureResult
+) -> None:
+    assert extract(inbox, Path("default"), "--schema", str(inbox / "invoice.json"), "--route", *flow) == 2
+    assert "--route: expected several schemas to choose from, got only 'invoice'" in capsys.readouterr().err
+    assert not (inbox / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--schema", "{invoice}", "--schema", "{recipe}"], "--schema: expected one schema, got 2"),
+        (["--schema", "{invoice}", "--route"], "--route: expected several schemas"),
+        (["--schema", "{invoice}", "--schema", "{bare}", "--route"], "at /description"),
+        (["--schema", "{invoice}", "--related", "7"], "--related: expected 0 to 1, got 7"),
+    ],
+)
+def test_a_schedule_with_a_choice_that_cannot_be_made_is_told_at_once(
+    inbox: Path, more: list[str], told: str, capsys: CaptureResult
+) -> None:
+    bare = schema(inbox, "bare", None, "dish")
+    names = {"invoice": inbox / "invoice.json", "recipe": inbox / "recipe.json", "bare": bare}
+    asked = [one.format(**names) for one in more]
+    assert run(["flows", "serve", str(inbox / "inbox"), "--out", str(inbox / "out"), *asked]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_schedule_hands_its_choice_to_the_flow(inbox: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import cinnabar.flows.prefect_server as prefect_server
+    import cinnabar.flows.serve as serving
+
+    found: list[dict[str, Any]] = []
+    monkeypatch.setattr(prefect_server, "server", lambda _port: nullcontext("http://there/api"))
+    monkeypatch.setattr(serving, "serve", lambda _name, parameters, _schedule: found.append(parameters))
+    schemas = [str(inbox / "invoice.json"), str(inbox / "recipe.json")]
+    served = ["flows", "serve", str(inbox / "inbox"), "--out", str(inbox / "out"), "--schema", schemas[0]]
+    assert run([*served, "--schema", schemas[1], "--route"]) == run([*served, "--related", "0.5"]) == 0
+    assert (found[0]["record_schema"], "related" in found[0]) == (schemas, False)
+    assert (found[1]["record_schema"], found[1]["related"]) == (schemas[0], 0.5)
+
+
+@pytest.fixture
+def sets(inbox: Path) -> list[str]:
+    """The bill and the cake as labelled sets."""
+    for title, file in (("invoice", "bill.txt"), ("recipe", "cake.txt")):
+        folder = inbox / "sets" / title
+        (folder / "docs").mkdir(parents=True)
+        (folder / "schema.json").write_bytes((inbox / f"{title}.json").read_bytes())
+        (folder / "docs" / file).write_text(TEXTS[file], encoding="utf-8")
+        (folder / "docs" / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
+        lines = [{"file": f"docs/{name}", "truth": {}} for name in (file, "broken.pdf")]
+        (folder / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return [str(inbox / "sets"), "--workers", "1"]
+
+
+def test_eval_tells_which_schema_the_documents_of_each_set_go_to(sets: list[str], capsys: CaptureResult) -> None:
+    assert run(["eval", *sets, "--route", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    # The unreadable file of each set is not right.
+    assert (said["documents"], said["right"], said["refused"]) == (4, 0.5, 0.5)
+    assert said["sets"]["recipe"]["went"] == {"recipe": 1} and said["sets"]["recipe"]["unreadable"] == 1
+    assert run(["eval", *sets, "--route"]) == 0
+    told = capsys.readouterr().out
+    assert "other_kind" in told and "2 documents could not be read" in told
+
+
+def test_eval_measures_one_set_against_a_probability(sets: list[str], capsys: CaptureResult) -> None:
+    one = [f"{sets[0]}/invoice", *sets[1:]]
+    assert run(["eval", *one, "--related", "1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["sets"]["invoice"]
+    assert (found["right"], found["refused"], found["went"]) == (0.0, None, {"other_kind": 1})
+    assert found["elsewhere"]["docs/bill.txt"].startswith("invoice ")
+    assert run(["eval", *one, "--related", "0", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["sets"]["invoice"]["went"] == {"invoice": 1}
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--related", "0.5"], "--schema: expected one schema, got 2; --related alone"),
+        (["--route", "--constant"], "--constant: expected without --route and --related"),
+        (["--route", "--without", "proximity"], "--without: expected without --route"),
+    ],
+)
+def test_eval_refuses_what_measures_records_beside_a_choice(
+    sets: list[str], more: list[str], told: str, capsys: CaptureResult
+) -> None:
+    assert run(["eval", *sets, *more]) == 2
+    assert told in capsys.readouterr().err

@@ -28,6 +28,8 @@ def answer(k: int, d: WindowScores, memory: Memory, canvas: Canvas, out: Answers
     if slot.options:
         mixed = torch.logsumexp(torch.tensor(d.options) + weight[:, None], 0)
         texts = BOOLEANS if kind_of(slot) == KINDS.index("boolean") else slot.options
+        if d.passages:
+            out.classes.add(k)
         told: list[tuple[tuple[int, int], ...]] = [(passage,) for passage in d.passages] or [()] * len(texts)
         out.candidates[k] = [
             Candidate(text.encode(), spans, "chosen") for text, spans in zip(texts, told, strict=True)

@@ -122,6 +122,8 @@ def weighed(
     """Returns the log odds of a choice's absence and the log probabilities of its options.
 
     absent, reader: those of the reader alone; printed: the options that the document prints.
+    The reader learnt absence for values that are pointed at. Of a class it says nothing, unless it thinks absence
+    likelier than a value.
     """
     scores = [
         config.reader * log + config.alike * alike + config.printed * mark
@@ -129,8 +131,8 @@ def weighed(
     ]
     top = max(scores)
     total = top + math.log(sum(math.exp(score - top) for score in scores))
-    above = top - total + math.log(len(scores))
-    return config.absent * absent - config.present * above, [score - total for score in scores]
+    odds = config.nothing + config.absent * max(0.0, absent) - config.likest * max(compared.alike)
+    return odds, [score - total for score in scores]
 
 
 def listed_rows(form: Form, memory: Memory, rows: Sequence[Row], at: Mapping[int, int]) -> dict[int, ListedOption]:

@@ -68,6 +68,7 @@ class Answers:
         # A passage without text has no values.
         self.absent = [0.0] * slots
         self.refused = [-math.inf] * slots
+        self.classes: set[int] = set()
 
     def scores(self, device: torch.device) -> Scores:
         """Returns all scores as tensors. The reader generates no tokens."""
@@ -81,4 +82,5 @@ class Answers:
             generating=torch.zeros(0, dtype=torch.long, device=device),
             token_logits=torch.zeros(0, self.length, VOCABULARY, device=device),
             refused_logit=torch.tensor(self.refused, device=device),
+            classes=frozenset(self.classes),
         )

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from cinnabar.engine.models.base import Candidate
+from cinnabar.engine.models.reader.inputs.code_choices import MixedSlot
 from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader, word_ends, word_starts
 from cinnabar.engine.models.reader.inputs.tensors import Sheet
@@ -28,6 +29,8 @@ CANDIDATES = 8
 #: For texts without a pattern, spans less likely than the likeliest by this (a natural logarithm) are not read: none
 #: was ever chosen.
 NEGLIGIBLE = 9.0
+#: The text, no JSON, of a code that is none of the options of a mixed slot.
+UNLISTED = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +139,10 @@ def candidates_of(
             p, read = Pointed(((p.start, end),), p.log_probability), text
         else:
             found = reader.read(slot, *p.spans)
+            if isinstance(slot, MixedSlot):
+                found = found if found is not None and slot.takes(found) else None
+                if found is None and slot.is_unlisted(reader.readings(*p.spans)):
+                    found = UNLISTED
             if found is None:
                 continue
             read = found

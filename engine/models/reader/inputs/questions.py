@@ -14,7 +14,7 @@ from cinnabar.engine.models.reader.inputs.letter_ngrams import spelt_names
 from cinnabar.engine.models.reader.inputs.named_values import NAMED, Named, named_values
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, LABEL_PIECES, NOTE_PIECES, Questions
 from cinnabar.engine.models.reader.inputs.wordpieces import CLS_ID, SEP_ID, WordPieces
-from cinnabar.engine.readings.codes import CURRENCY_CODES, CURRENCY_SIGNS, names_of
+from cinnabar.engine.readings.codes import CURRENCY_CODES, CURRENCY_SIGNS, code_kinds, codes_of, names_of
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot, walk
 from cinnabar.schemas.pointers import unescape
 
@@ -161,13 +161,19 @@ def is_printed(option: Question, near: str) -> bool:
     """Returns whether an option's name stands in `near` (from `plain_words`), from the beginning of a word.
 
     Short names are whole words ("no" is not printed in "November"); longer ones may continue ("claim" is in "claims").
-    A currency's code is printed if its sign or one of its names is. Training and inference use this same function;
-    otherwise the network would learn something wrong.
+    A currency's code is printed if its sign or one of its names is, and the name of a language if its name in another
+    language is. Training and inference use this same function; otherwise the network would learn something wrong.
     """
-    name = plain_words(option.label)[1:-1]
-    code = option.label.upper()
-    if is_currency_printed(code, near):
+    if is_currency_printed(option.label.upper(), near):
         return True
+    if any(other in near for other in _language_words(option.label)):
+        return True
+    # `words_of` takes "GmbH" for two words.
+    return _stands(option.label, near) or (" " in option.label and _stands(option.label.replace(" ", ""), near))
+
+
+def _stands(label: str, near: str) -> bool:
+    name = plain_words(label)[1:-1]
     if not name.isascii():
         return bool(name) and name in near
     return bool(name) and (f" {name}" if len(name) > 3 else f" {name} ") in near
@@ -182,6 +188,14 @@ def is_currency_printed(code: str, near: str) -> bool:
 def _currency_words(code: str) -> tuple[str, ...]:
     """Returns the signs and names of a currency as `plain_words` writes them."""
     return tuple(map(plain_words, names_of(code)))
+
+
+@lru_cache(maxsize=1024)
+def _language_words(name: str) -> tuple[str, ...]:
+    """Returns the names that a language of this name has in all languages, as `plain_words` writes them."""
+    codes = (code for code in codes_of(name) if any(kind.startswith("language") for kind in code_kinds(code)))
+    code = next(codes, None)
+    return tuple(map(plain_words, names_of(code))) if code is not None and len(name) > len(code) + 1 else ()
 
 
 def question_tensors(questions: Sequence[Question], pieces: WordPieces) -> Questions:

@@ -282,22 +282,22 @@ class PrintedOptionsConfig:
 class DescribedOptionsConfig:
     """Options that the document does not print are compared with its passages (answers/described_options.py).
 
-    Fitted on training sets and on the generated families that no weights were trained on, of lists on two training sets
-    whose documents were joined by twos and threes (docs/results.md).
+    `make class-fit` fits the weights of choices and writes them here (bench/class_fit.py). Those of lists were fitted
+    on two training sets whose documents were joined by twos and threes (docs/results.md).
     """
 
-    #: The share of the reader's log probability of an option. On its own kinds of documents it is worth .9, on others
-    #: nearly nothing.
-    reader: float = 0.5
+    #: The share of the reader's log probability of an option.
+    reader: float = 0.78
     #: The weight of an option's likeness to the document, a cosine.
-    alike: float = 10.0
+    alike: float = 8.52
     #: The weight of an option that is printed though the reader's likeliest is not.
-    printed: float = 1.0
-    #: The share of the reader's log odds of absence.
-    absent: float = 1.3
-    #: How much likelier a choice has a value, for each natural logarithm by which its likeliest option is above an
-    #: equal share.
-    present: float = 1.0
+    printed: float = 1.16
+    #: The log odds that a choice has no value, before anything is known of it.
+    nothing: float = 0.51
+    #: How much likelier absence is, for each unit of the reader's log odds of absence above zero.
+    absent: float = 1.33
+    #: How much likelier a choice has a value, for the likeness of the document and the option that is most like it.
+    likest: float = 5.53
     #: The log odds of an option of a list: its likeness, how far it is behind the likest option of the list, how far
     #: it is ahead of all others in its own sentence, and what is taken from their sum.
     list_alike: float = 5.0

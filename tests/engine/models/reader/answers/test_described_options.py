@@ -119,6 +119,31 @@ def test_a_clear_meaning_makes_absence_less_likely() -> None:
     assert sum(np.exp(options)) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_the_probabilities_of_options_sum_to_one(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    count = int(draw.integers(3, 80))
+    compared = Compared(draw.uniform(-1, 1, count).tolist(), [(0, 1)] * count)
+    logs = np.log(draw.dirichlet(np.full(count, 0.2)) + 1e-30).tolist()
+    marks = (draw.random(count) < 0.2).tolist()
+    absent, options = weighed(float(draw.normal(0, 5)), logs, compared, marks, DEFAULT_PRIORS.described_options)
+    assert sum(np.exp(options)) == pytest.approx(1.0) and np.isfinite(absent)
+
+
+def test_the_reader_s_absence_counts_only_above_even_odds() -> None:
+    config = DEFAULT_PRIORS.described_options
+    compared = Compared([0.3, 0.1, 0.1], [(0, 1)] * 3)
+    absent = [weighed(at, [-1.1] * 3, compared, [False] * 3, config)[0] for at in (-9.0, -1.0, 2.0)]
+    assert absent[0] == absent[1] and absent[2] == pytest.approx(absent[1] + 2 * config.absent)
+
+
+def test_a_class_is_given_though_no_option_has_most_of_the_probability() -> None:
+    kind = {"enum": [*KIND["enum"], "praise", "order", None], "description": KIND["description"]}
+    found = filled(reader(FakeSentences()), form_of(kind=kind), "I am angry about your price, and about the rest.")
+    leaf = found.leaves["/kind"]
+    assert leaf.text != "null" and leaf.confidence < 0.55
+
+
 def test_rows_codes_and_pairs_are_not_compared() -> None:
     forms = {
         "pair": form_of(x={"enum": ["complaint", "quote"]}),

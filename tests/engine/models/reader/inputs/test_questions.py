@@ -123,6 +123,11 @@ def test_no_questions_are_no_rows() -> None:
         ("pln", "5 zł"),
         ("chf", "CHF 5"),
         ("claim", "two claims"),
+        (words_of("GmbH"), "Müller GmbH, Kiel"),
+        (words_of("kWh"), "12 kWh"),
+        ("german", "Sprache: Deutsch"),
+        ("englisch", "Langue : anglais"),
+        (words_of("PhD"), "a PhD student"),
     ],
 )
 def test_an_option_is_printed_by_its_name_and_a_currency_by_its_sign(option: str, text: str) -> None:
@@ -131,7 +136,17 @@ def test_an_option_is_printed_by_its_name_and_a_currency_by_its_sign(option: str
 
 @pytest.mark.parametrize(
     ("option", "text"),
-    [("usd", "Rent of £1,125"), ("no", "November"), ("zar", "random"), ("eur", "Europe"), ("gbp", "")],
+    [
+        ("usd", "Rent of £1,125"),
+        ("no", "November"),
+        ("zar", "random"),
+        ("eur", "Europe"),
+        ("gbp", ""),
+        ("m/s", "12 ms"),
+        ("german", "Deutschland"),
+        ("de", "Sprache: Deutsch"),  # a code is pointed at
+        (words_of("PhD"), "a d"),
+    ],
 )
 def test_a_word_that_contains_an_option_does_not_print_it(option: str, text: str) -> None:
     assert not is_printed(Question(option, ""), plain_words(text))
