@@ -40,7 +40,10 @@ class MarkedText:
         if self._begun:
             self._put("\n\n" if self._gap else "\n")
         self._begun, self._gap = True, False
-        self._marks += [(self._length + at, name) for at, name in marks or [(0, label)]]
+        if marks:
+            self._marks += [(self._length + at, name) for at, name in marks]
+        else:
+            self._marks.append((self._length, label))
         self._put(text)
         if self._length >= _AT_ONCE:
             self.flush()

@@ -11,7 +11,9 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
+from email.message import EmailMessage
 
+import openpyxl
 import pytest
 
 from cinnabar.extraction.documents import Document
@@ -228,6 +230,26 @@ def test_files_of_an_archive_within_a_document_are_its_parts() -> None:
     document = parse(zipped(("x.txt", b"one"), ("y.bin", b"\0\1"), ("in.zip", zipped(("z.txt", b"two")))), "a.zip")
     assert parts(document) == [("x.txt", "one"), ("y.bin", ""), ("in.zip", "two"), ("z.txt", "two")]
     assert document.flags == ("attachment_unsupported",)
+
+
+def test_an_archive_in_a_mail_has_its_office_files_read() -> None:
+    book = openpyxl.Workbook()
+    book.active["A1"] = "Total"
+    book.active["B1"] = 12.5
+    held = io.BytesIO()
+    book.save(held)
+    mail = EmailMessage()
+    mail["Subject"] = "files"
+    mail.set_content("see the archive")
+    data = zipped(("x.xlsx", held.getvalue()), ("y.csv", b"a,b\n1,2\n"))
+    mail.add_attachment(data, maintype="application", subtype="zip", filename="a.zip")
+    document = parse(mail.as_bytes(), "m.eml")
+    assert [one for one in parts(document) if one[0] in ("a.zip", "x.xlsx", "Sheet", "y.csv")][1:] == [
+        ("x.xlsx", "Total  12.5"), ("Sheet", "Total  12.5"), ("y.csv", "a  b\n1  2"),
+    ]  # fmt: skip
+    assert document.places.at(document.text.index("12.5")) == "B1"
+    assert document.places.at(document.text.index("1  2")) == "row 2"
+    assert document.flags == ()
 
 
 def test_a_quine_within_a_document_ends_at_the_depth() -> None:
