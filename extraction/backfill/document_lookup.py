@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from cinnabar.extraction.ingest.archives.unpacker import ArchiveMember
 from cinnabar.extraction.ingest.message import Message
 from cinnabar.extraction.inputs import Input, Location, archive_around, check_account, examine, gather
 from cinnabar.extraction.mailboxes.address import (
@@ -118,6 +119,11 @@ class DocumentLookup:
     def file_at(self, path: str) -> Content | None:
         """Returns the file of this name, with any bytes; None if there is none, as for a number in an mbox."""
         return next(self._files(path), None)
+
+    def inside(self, file: Path) -> list[ArchiveMember]:
+        """Returns the files in an archive, none if the file is no archive."""
+        items = gather([file], None, self._connections)
+        return [one for one in items if isinstance(one, ArchiveMember)]
 
     def _mailbox_of(self, path: str) -> ImapAddress | None:
         """Returns the mailbox of a mail behind IMAP, if its server may get the password."""

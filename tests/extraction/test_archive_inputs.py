@@ -12,6 +12,7 @@ import pytest
 from reading_model import ReadingModel
 
 from cinnabar.extraction.backfill.document_lookup import DocumentLookup
+from cinnabar.extraction.backfill.retrying import retry
 from cinnabar.extraction.cluster.shipping import letters
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.archives.unpacker import ArchiveMember, Unpacker
@@ -21,6 +22,7 @@ from cinnabar.extraction.inputs import Input, archive_around, examine, gather
 from cinnabar.extraction.run import extract
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ModelSource
+from cinnabar.extraction.storage.quarantine import held
 from cinnabar.extraction.storage.reading import query
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import DocumentError
@@ -82,6 +84,19 @@ def test_a_run_stores_them_and_skips_them_afterwards(folder: Path, tmp_path: Pat
             content = lookup.find([one.path], one.digest, None)
             assert content is not None and not isinstance(content, Path) and content.read().startswith(b"name=")
             assert lookup.lying_at(one.path) is not None
+
+
+def test_an_archive_in_quarantine_is_unpacked_by_a_retry_once_it_is_whole(folder: Path, tmp_path: Path) -> None:
+    schema = load_schema({"title": "note", "type": "object", "properties": {"name": {"type": "string"}}})
+    model, out = ModelSource("reading", ReadingModel), tmp_path / "out"
+    extract([folder / "damaged.zip"], schema, out, model, RunOptions(workers=1))
+    (one,) = held(out)
+    assert (one.path, one.code) == (str(folder / "damaged.zip"), "broken")
+    (folder / "damaged.zip").write_bytes(zipped(z=b"name=Z\n", y=b"name=Y\n"))
+    (summary,) = retry(out, [one], model).runs
+    assert summary.written == 2
+    paths = query(out, "select path from documents order by path").rows
+    assert paths == [(f"{folder}/damaged.zip/y.txt",), (f"{folder}/damaged.zip/z.txt",)]
 
 
 def test_office_files_and_other_files_are_no_archives(tmp_path: Path) -> None:
