@@ -125,7 +125,7 @@ def _walk(
 def _zipped(data: bytes, count: _Count, passwords: Sequence[str]) -> Iterator[Member]:
     with open_zip(data) as archive:
         named = [(_zip_name(entry.filename, entry.flag_bits), entry) for entry in archive.infolist()]
-        files = [(name, entry) for name, entry in named if not entry.is_dir() and not is_hidden(name)]
+        files = [(name, entry) for name, entry in named if not entry.filename.endswith("/") and not is_hidden(name)]
         opened = 0
         refused: list[tuple[str, DocumentError]] = []
         for name, entry in files:

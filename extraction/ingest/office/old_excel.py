@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
@@ -14,6 +15,13 @@ from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.schemas.errors import DocumentError
 
 _MAX_SHEETS = 2000
+# Records of BIFF that place a cell: each begins with its row and column. Two of them end with their last column.
+_CELLS = frozenset((0x0001, 0x0002, 0x0003, 0x0004, 0x0005, 0x0006, 0x0201, 0x0203, 0x0204, 0x0205, 0x00D6, 0x00FD))
+_RUNS, _BEGIN, _RECORD = frozenset((0x00BD, 0x00BE)), 0x0809, struct.Struct("<2H")
+# A record that claims the rectangle around all cells of a sheet, with the long and the short form of its rows.
+_CLAIM, _LONG_CLAIM, _SHORT_CLAIM = 0x0200, struct.Struct("<2L2H"), struct.Struct("<4H")
+# The library makes room for this rectangle, 64 bytes for each cell, as it is claimed and as the cells are found.
+_MAX_RECTANGLE = 8 << 20
 
 
 def add_old_excel(reading: Reading, data: bytes) -> None:
@@ -25,6 +33,8 @@ def add_old_excel(reading: Reading, data: bytes) -> None:
         with open_zip(data) as archive:
             for entry in archive.infolist():
                 read_member(archive, entry, reading.count)
+    else:
+        _check_extent(data)
     try:
         workbook = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
         metadata = workbook.sheets_metadata
@@ -59,6 +69,38 @@ def add_old_excel(reading: Reading, data: bytes) -> None:
         text.flush()
         reading.builder.mark("")
         reading.builder.close()
+
+
+def _check_extent(data: bytes) -> None:
+    """Raises DocumentError("unpacked") if the cells of a sheet lie too far from each other."""
+    import olefile
+
+    try:
+        with olefile.OleFileIO(io.BytesIO(data)) as ole:
+            stream = ole.openstream("Workbook" if ole.exists("Workbook") else "Book").read()
+    # The library fails in several ways on damaged files.
+    except Exception as error:
+        raise DocumentError("broken", f"a damaged workbook: {type(error).__name__}") from error
+    at, rows, columns = 0, (1 << 16, 0), (1 << 16, 0)
+    while at + 8 <= len(stream):
+        kind, size = _RECORD.unpack_from(stream, at)
+        held = stream[at + 4 : at + 4 + size]
+        at += 4 + size
+        cells = 0
+        if kind == _BEGIN:
+            rows, columns = (1 << 16, 0), (1 << 16, 0)
+        elif kind == _CLAIM and len(held) >= _SHORT_CLAIM.size:
+            top, bottom, left, right = (_LONG_CLAIM if len(held) >= 12 else _SHORT_CLAIM).unpack_from(held)
+            # Ends are exclusive, and ends in the wrong order wrap round in the library.
+            cells = (bottom - top) % (1 << 32) * ((right - left) % (1 << 32)) if bottom and right else 1
+        elif (kind in _CELLS or kind in _RUNS) and len(held) >= 4:
+            row, column = _RECORD.unpack_from(held)
+            last = int.from_bytes(held[-2:], "little") if kind in _RUNS else column
+            rows = min(rows[0], row), max(rows[1], row)
+            columns = min(columns[0], column), max(columns[1], column, last)
+            cells = (rows[1] - rows[0] + 1) * (columns[1] - columns[0] + 1)
+        if cells > _MAX_RECTANGLE:
+            raise DocumentError("unpacked", f"the cells of a sheet span {cells}, at most {_MAX_RECTANGLE} are read")
 
 
 def _fault(error: BaseException) -> DocumentError:

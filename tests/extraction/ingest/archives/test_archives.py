@@ -124,6 +124,16 @@ def test_hidden_files_and_folders_are_left_out() -> None:
     assert told(data) == {"x.txt": b"x"}
 
 
+def test_a_file_without_a_name_has_one() -> None:
+    made = zipped(("ab", b"hello"), method=zipfile.ZIP_STORED)
+    at = made.index(b"PK\x01\x02")
+    nameless = made[:26] + b"\0\0" + made[28:30] + made[32:at]
+    entry = bytearray(made[at : at + 46])
+    entry[28:30] = b"\0\0"
+    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, 46, len(nameless), 0)
+    assert told(nameless + bytes(entry) + end) == {"member": b"hello"}
+
+
 def test_links_and_devices_of_tar_are_not_followed() -> None:
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w:") as archive:

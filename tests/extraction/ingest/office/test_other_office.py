@@ -152,8 +152,8 @@ def test_encrypted_office_files_open_with_a_password_of_the_run() -> None:
     assert parse(encrypted("VelvetSweatshop"), "a.docx").text == "secret words"
 
 
-def old_workbook() -> bytes:
-    """Returns a workbook of Excel 97 with two rows: texts, a number and a date."""
+def old_workbook(far: int = 0) -> bytes:
+    """Returns a workbook of Excel 97 with two rows: texts, a number and a date; and a cell `far` away."""
 
     def record(kind: int, data: bytes = b"") -> bytes:
         return struct.pack("<2H", kind, len(data)) + data
@@ -172,7 +172,8 @@ def old_workbook() -> bytes:
 
     head = begin(5) + record(0x42, struct.pack("<H", 1200))
     head += b"".join(record(0xE0, struct.pack("<3H", 0, form, 0) + bytes(14)) for form in (0, 14))
-    cells = label(0, 0, "Item") + label(0, 1, "Net") + label(1, 0, "Apple") + number(1, 1, 0, 12.5)
+    cells = label(far, far, "far") if far else b""
+    cells += label(0, 0, "Item") + label(0, 1, "Net") + label(1, 0, "Apple") + number(1, 1, 0, 12.5)
     body = begin(0x10) + cells + number(1, 2, 1, 45356) + record(0x0A)
     return head + sheet(len(head) + len(sheet(0)) + 4) + record(0x0A) + body
 
@@ -190,6 +191,12 @@ def test_files_of_old_programs_are_named_with_advice(stream: str, advice: str) -
     with pytest.raises(DocumentError, match=advice) as caught:
         parse(compound_file(stream, b"words"), "a.doc")
     assert caught.value.code == "unsupported"
+
+
+def test_cells_far_from_each_other_do_not_fill_the_memory() -> None:
+    with pytest.raises(DocumentError) as caught:
+        parse(compound_file("Workbook", old_workbook(far=65_535)), "a.xls")
+    assert caught.value.code == "unpacked"
 
 
 def test_damaged_old_files_have_a_code() -> None:
