@@ -282,6 +282,7 @@ def described(options: Floats, presence: Floats) -> DescribedOptionsConfig:
     """The configuration with these weights."""
     found = dict(zip(("reader", "alike", "printed"), options.tolist(), strict=True))
     found |= dict(zip(("absent", "likest"), presence[:2].tolist(), strict=True))
+    # The configuration holds no negative weight: without any sign a value is at most as likely as none.
     found["nothing"] = max(0.0, -float(presence[2]))
     return replace(DEFAULT_PRIORS.described_options, **{name: round(value, 2) for name, value in found.items()})
 

@@ -29,8 +29,9 @@ class CodeChoice:
     """A choice of which at least half of the options are codes that the readings know by other names.
 
     `words` are the other options (JSON) that do not look like a code, such as "other". `kinds` are the kinds that all
-    known codes share (from `code_kinds`). `judged` are the options among which the network decides if no code is found.
-    `sure` says that the codes have three letters: a document that means one prints it, or its sign or name.
+    known codes share (from `code_kinds`), at least one. `judged` are the options among which the network decides if no
+    code is found; a choice with `only_codes` is pointed at alone, so there they do not count. `sure` says that the
+    codes have three letters: a document that means one prints it, or its sign or name.
     """
 
     words: tuple[str, ...]
@@ -60,11 +61,19 @@ def _code_choice(options: tuple[str, ...], nullable: bool) -> CodeChoice | None:
     if 2 * len(known) < len(names) or (any(map(str.islower, known)) and len(_COMMON_LANGUAGES & {*known}) < 2):
         return None
     kinds = frozenset.intersection(*map(code_kinds, known))
+    # "CUP" is a currency, but not beside "GLASS", nor is "ALL" beside "CAN". One code stands beside words ("other").
+    if not kinds or (len(known) == 1 and not all(map(_is_plain, {*names} - {*known}))):
+        return None
     words = tuple(option for option, name in zip(options, names, strict=True) if _is_other(name, kinds))
     # Two letters may be something else ("HR", "IT", "Sales"), and then the document need not print them.
     sure = min(map(len, known)) == _CODE_LETTERS
     judged = (() if nullable else words or options) if sure else options
     return CodeChoice(words, judged, tuple(sorted(kinds)), len(known) == len(names), sure)
+
+
+def _is_plain(name: str) -> bool:
+    """Returns whether the name of an option is made of words that are not in capitals."""
+    return "".join(name.split()).isalpha() and not name.isupper()
 
 
 def _is_other(name: str, kinds: frozenset[str]) -> bool:
@@ -119,7 +128,7 @@ def _way(slot: Slot) -> str:
     if choice is not None:
         codes = "pointed at: the codes, and their signs and names"
         words = ", ".join(map(json.loads, choice.words))
-        unlisted = f", and for other codes of their kind {words}" if words and choice.kinds else ""
+        unlisted = f", and for other codes of their kind {words}" if words else ""
         left = _unprinted(slot) if choice.judged else "null"
         return codes if choice.only_codes else f"{codes}{unlisted}; else {left}"
     return f"pointed at if an option is printed, else {_unprinted(slot)}"

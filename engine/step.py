@@ -123,7 +123,7 @@ def decide(state: BatchState, judged: Judgement, effort: Effort) -> Proposal:
     shares = judged.shares(ruled_out)
     classes = torch.zeros_like(state.excusable)
     classes[sorted(scores.classes)] = True
-    choice, sure = _best(shares, _defaults(scores, shares), state.excusable, classes, effort.answer)
+    choice, sure = _best(shares, _defaults(scores, shares), state.excusable, classes, effort)
     return Proposal(judged, shares, choice, sure, given_up, closed, firm, tokens)
 
 
@@ -237,12 +237,12 @@ def _defaults(scores: Scores, shares: Shares) -> torch.Tensor:
 
 
 def _best(
-    shares: Shares, defaults: torch.Tensor, excusable: torch.Tensor, classes: torch.Tensor, answer: float
+    shares: Shares, defaults: torch.Tensor, excusable: torch.Tensor, classes: torch.Tensor, effort: Effort
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Returns (index, posterior), each [S], of each slot's choice: its best value, or absence if that value is poor.
 
     Absence is column 0 or, if it is likelier, one of the `defaults` ([S, K + 2] bool). Of `classes` ([S] bool) all
-    values together count: ten classes share what one printed value has alone.
+    values together count: ten classes share what one printed value has alone. The likeliest needs a least share too.
     """
     only_absent = torch.zeros_like(shares.possible)
     only_absent[:, 0] = True
@@ -250,7 +250,8 @@ def _best(
     none, chance = shares.best(~(only_absent | defaults))
     nothing = (only_absent | defaults) & shares.possible
     present = torch.where(classes, 1.0 - torch.where(nothing, shares.posterior, 0.0).sum(1), sure)
-    absent = excusable & (none >= 0) & ((value < 0) | (present < answer))
+    poor = (value < 0) | (present < effort.answer) | (classes & (sure < effort.class_answer))
+    absent = excusable & (none >= 0) & poor
     return torch.where(absent, none, value), torch.where(absent, chance, sure)
 
 

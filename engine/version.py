@@ -46,7 +46,7 @@ _LEFT_OUT = (ast.Import, ast.ImportFrom)
 
 def syntax_hash(root: Path) -> str:
     """The hash of the code and the tables that decide values, in the project at `root`."""
-    found = [digest for path in _files(root) for digest in _definitions(path.read_text(encoding="utf-8"))]
+    found = [digest for path in _files(root) for digest in definitions(path.read_text(encoding="utf-8"))]
     for folder in TABLES:
         tables = (path for path in (root / folder).rglob("*") if path.suffix in _TABLE_SUFFIXES)
         found += [hashlib.sha256(path.read_bytes()).hexdigest() for path in tables]
@@ -62,8 +62,11 @@ def _files(root: Path) -> Iterator[Path]:
                 yield path
 
 
-def _definitions(source: str) -> Iterator[str]:
-    """Yields the hash of each statement at the top of a module that is no import and no bare text."""
+def definitions(source: str) -> Iterator[str]:
+    """Yields the hash of each statement at the top of a module that is no import and no bare text.
+
+    Comments, docstrings and formatting change no hash.
+    """
     for statement in ast.parse(source).body:
         if not isinstance(statement, _LEFT_OUT) and not _is_text(statement):
             yield hashlib.sha256(_written(statement).encode()).hexdigest()

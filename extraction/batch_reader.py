@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.sandbox import ParserPool
+from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.inputs import Input
 from cinnabar.schemas.errors import DocumentError
 
@@ -33,9 +34,13 @@ class BatchReader:
     """
 
     def __init__(
-        self, batches: Sequence[Sequence[Input]], workers: int, max_tokens: int | None = None
+        self,
+        batches: Sequence[Sequence[Input]],
+        workers: int,
+        max_tokens: int | None = None,
+        settings: ParserSettings = DEFAULT,
     ) -> None:
-        self._batches, self._workers, self._max_tokens = batches, workers, max_tokens
+        self._batches, self._workers, self._max_tokens, self._settings = batches, workers, max_tokens, settings
         self._ahead = ThreadPoolExecutor(1, thread_name_prefix="reader")
         self._pool: ParserPool | None = None
         self._reading: dict[int, Future[list[Read | None]]] = {}
@@ -57,7 +62,7 @@ class BatchReader:
     def pool(self) -> ParserPool:
         """Returns the pool of parser processes; the first call starts it."""
         if self._pool is None:
-            self._pool = ParserPool(self._workers, max_tokens=self._max_tokens)
+            self._pool = ParserPool(self._workers, max_tokens=self._max_tokens, settings=self._settings)
         return self._pool
 
     def read(self, number: int) -> list[Read | None]:

@@ -117,7 +117,8 @@ def _pieces(
 ) -> tuple[list[int], list[int], list[int]]:
     """Returns the start of each piece, its tokens, and the rank of the border before it."""
     text = document.text
-    parts = {part.start for part in document.parts}
+    # Quotes and signatures lie within running text.
+    parts = {part.start for part in document.parts if part.kind not in ("quote", "signature")}
     starts: list[int] = []
     counts: list[int] = []
     ranks: list[int] = []

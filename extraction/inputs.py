@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cinnabar.extraction.ingest import SUFFIXES
 from cinnabar.extraction.ingest.archives.unpacker import ArchiveMember, Unpacker, may_be_archive
-from cinnabar.extraction.ingest.formats import ARCHIVE_SUFFIXES
+from cinnabar.extraction.ingest.formats import ARCHIVE_SUFFIXES, MBOX_SUFFIXES
 from cinnabar.extraction.ingest.message import Message
 from cinnabar.extraction.ingest.sandbox import MAX_FILE
 from cinnabar.extraction.mailboxes.address import (
@@ -88,22 +88,26 @@ def gather(
                 found[str(location), message.uid] = message
         else:
             for path in files_at(location, out):
-                # A link in a folder may lead out of it, so its target is not opened here.
-                items = [path] if path.is_symlink() and path != location else _items(path, unpacker)
+                items = _items(path, unpacker, path == location)
                 found |= {(str(path), number): item for number, item in enumerate(items)}
     if not locations:
         raise UsageError("expected at least one file, folder or mailbox to read, got none")
     return [found[key] for key in sorted(found)]
 
 
-def _items(path: Path, unpacker: Unpacker) -> Sequence[Path | Message]:
-    """Returns the items of a file: itself, the mails or files in it, or nothing if it only serves a Maildir."""
+def _items(path: Path, unpacker: Unpacker, given: bool) -> Sequence[Path | Message]:
+    """Returns the items of a file: itself, the mails or files in it, or nothing if it only serves a Maildir.
+
+    `given` files were named by the user, others lie in a folder.
+    """
     if maildir_of(path) is not None:
         return [MaildirMessage(path)] if is_delivered(path) else []
-    if path.suffix.lower() not in SUFFIXES and is_mbox(path):
-        return list(mbox_messages(path))
     suffix = path.suffix.lower()
-    if (suffix in ARCHIVE_SUFFIXES or suffix not in SUFFIXES) and may_be_archive(path):
+    if (suffix in MBOX_SUFFIXES or suffix not in SUFFIXES) and is_mbox(path):
+        return list(mbox_messages(path))
+    # A link in a folder may lead out of it, so its target is not opened here.
+    packed = suffix in ARCHIVE_SUFFIXES or suffix not in SUFFIXES
+    if packed and (given or not path.is_symlink()) and may_be_archive(path):
         members = unpacker.members(path)
         return [path] if members is None else members
     return [path]

@@ -15,6 +15,7 @@ from cinnabar.extraction.batched_run import BatchedRun, Opening, Summary, with_l
 from cinnabar.extraction.ingest.message import Message
 from cinnabar.extraction.inputs import Input, Location, examine, gather, path_of
 from cinnabar.extraction.mailboxes.address import ImapAddress
+from cinnabar.extraction.parser_settings import parser_settings
 from cinnabar.extraction.progress import Progress
 from cinnabar.extraction.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.extraction.skipping import sift
@@ -74,6 +75,7 @@ class Extraction(BatchedRun):
     ) -> None:
         if escalation is not None and isinstance(model, RemoteSource):
             raise UsageError("--escalate-to: expected a local --model, got one behind a server")
+        parsers = parser_settings(options)
         super().__init__(Assignment(source, model, options, escalation, routing), progress)
         #: The source behind a server that the run asks, None if there is none.
         self._remote = next((one for one in self._sources() if isinstance(one, RemoteSource)), None)
@@ -104,7 +106,7 @@ class Extraction(BatchedRun):
             self._settle(settled)
             self._tell_finished(left)
             self.batches = self._in_batches(left)
-            self._reader = stack.enter_context(BatchReader(self.batches, options.workers, options.max_tokens))
+            self._reader = stack.enter_context(BatchReader(self.batches, options.workers, options.max_tokens, parsers))
             self._estimate()
             self._stack = stack.pop_all()
 

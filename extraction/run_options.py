@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    ValidationError,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 
 from cinnabar.engine.effort import effort_of
@@ -49,9 +58,27 @@ class RunOptions(BaseModel):
     max_seconds: float = Field(
         default=1200.0, gt=0, description="Quarantine a document that the model works on for longer as too_slow."
     )
+    # The name of the file is stored with a run, its content nowhere.
+    password_file: str | None = Field(
+        default=None, description="A file with passwords of encrypted documents, one a line."
+    )
+    hidden: bool = Field(default=False, description="Read text that no reader of a document sees, too.")
     workers: int = Field(default=2, ge=1, description="Processes that parse files.")
     batch: int = Field(default=16, ge=1, description="Documents that are read, filled and committed together.")
     retry_quarantined: bool = Field(default=False, description="Read quarantined documents again.")
+    # Not a field, so that no dump, representation or parameter of a flow holds them.
+    _passwords: tuple[str, ...] = PrivateAttr(default=())
+
+    @property
+    def passwords(self) -> tuple[str, ...]:
+        """Returns the passwords of encrypted documents that the options themselves hold."""
+        return self._passwords
+
+    def with_passwords(self, passwords: Iterable[str]) -> RunOptions:
+        """Returns these options with passwords of encrypted documents."""
+        copy = self.model_copy()
+        copy._passwords = tuple(passwords)
+        return copy
 
     @model_validator(mode="wrap")
     @classmethod
@@ -71,7 +98,7 @@ class RunOptions(BaseModel):
     def fingerprint(self, model: str) -> str:
         """Returns the key part that names model and options; parser workers and device do not change it."""
         engine = engine_fingerprint(model, effort_of(self.effort, self.steps))
-        parts = repr((engine, self.on_missing, self.context))
+        parts = repr((engine, self.on_missing, self.context, *(["hidden"] if self.hidden else [])))
         return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 

@@ -15,6 +15,7 @@ from cinnabar.extraction.backfill.backfill import Backfill
 from cinnabar.extraction.cluster.connection import joined
 from cinnabar.extraction.inputs import located
 from cinnabar.extraction.mailboxes.address import password_of_environment
+from cinnabar.extraction.parser_settings import passwords_in
 from cinnabar.extraction.routing.routing import routing_of
 from cinnabar.extraction.run_options import Device, RunOptions
 from cinnabar.extraction.sources import model_source
@@ -41,6 +42,7 @@ def backfill_folder(
     ray: str | None = None,
     others: list[str] | None = None,
     password_block: str | None = None,
+    document_password_block: str | None = None,
     wait: Seconds = 3600,
     **said: Any,
 ) -> dict[str, Any]:
@@ -64,11 +66,14 @@ def backfill_folder(
         ray: A Ray cluster for the work, in one task: auto, HOST:PORT or local.
         others: Files, folders and mailboxes to search for documents that have moved.
         password_block: The Secret block with the mailbox's password, instead of the environment.
+        document_password_block: The Secret block with passwords of encrypted documents, one a line.
         wait: Seconds to wait for another run that is writing to `out`; 0 refuses at once.
     """
     check_given(record_schema=record_schema, out=out)
     chosen = Selection(since=since, until=until, source=source, below=below, where=where)
     options = RunOptions(**said)
+    if document_password_block is not None:
+        options = options.with_passwords(passwords_in(secret(document_password_block)()))
     version, filler = load_schema(record_schema), model_source(model, device)
     routing = routing_of([version], False, related, model)
     password = secret(password_block) if password_block else password_of_environment

@@ -14,6 +14,7 @@ from prefect import flow, get_run_logger  # isort: skip
 from cinnabar.extraction.batched_run import Summary
 from cinnabar.extraction.cluster.connection import joined
 from cinnabar.extraction.inputs import located
+from cinnabar.extraction.parser_settings import passwords_in
 from cinnabar.extraction.routing.routing import routing_of
 from cinnabar.extraction.run import Extraction
 from cinnabar.extraction.run_options import Device, RunOptions
@@ -41,6 +42,7 @@ def extract_folder(
     escalate_to: str | None = None,
     below: Share = DEFAULT_BELOW,
     password_block: str | None = None,
+    document_password_block: str | None = None,
     gpu_limit: str | None = None,
     ray: str | None = None,
     wait: Seconds = 3600,
@@ -64,12 +66,15 @@ def extract_folder(
         escalate_to: The model for fields with a low confidence: a language model's folder, mercury-2 or openai:NAME.
         below: The confidence below which a field is escalated.
         password_block: The Secret block with the mailbox's password, instead of CINNABAR_IMAP_PASSWORD.
+        document_password_block: The Secret block with passwords of encrypted documents, one a line.
         gpu_limit: The global concurrency limit; each task takes one slot of it.
         ray: A Ray cluster for the work, in one task: auto, HOST:PORT or local.
         wait: Seconds to wait for another run that is writing to `out`; 0 refuses at once.
     """
     check_given(paths=paths, record_schema=record_schema, out=out)
     options = RunOptions(**said)
+    if document_password_block is not None:
+        options = options.with_passwords(passwords_in(secret(document_password_block)()))
     sources = [load_schema(one) for one in ([record_schema] if isinstance(record_schema, str) else record_schema)]
     routing = routing_of(sources, len(sources) > 1, related, model)
     server = remote or Server()

@@ -21,6 +21,7 @@ from cinnabar.extraction.backfill.rereading import Rereader
 from cinnabar.extraction.batched_run import BatchedRun, Opening, Summary, with_late
 from cinnabar.extraction.inputs import Location
 from cinnabar.extraction.mailboxes.address import password_of_environment
+from cinnabar.extraction.parser_settings import parser_settings
 from cinnabar.extraction.progress import Progress
 from cinnabar.extraction.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.extraction.sources import Source
@@ -65,12 +66,14 @@ class Backfill(BatchedRun):
         password: Callable[[], str] = password_of_environment,
         routing: Routing | None = None,
     ) -> None:
+        parsers = parser_settings(options)
         super().__init__(Assignment(source, model, options, routing=routing), progress)
         chosen = chosen or Selection()
         self._below = chosen.below or 0.0
-        found, self._elsewhere = self._placed(out, select(out, source.name, chosen))
         asking = chosen.below is not None
-        found = [f for f in found if asking or f.schema_fingerprint != source.fingerprint]
+        older = select(out, source.name, chosen)
+        older = [one for one in older if asking or one.schema_fingerprint != source.fingerprint]
+        found, self._elsewhere = self._placed(out, older)
         found = [*found, *self._unplaced(out, chosen)][: options.limit]
         versions = {one.schema_fingerprint for one in found} - {""}
         self._changes = {one: self._compare(out, one) for one in versions}
@@ -92,7 +95,13 @@ class Backfill(BatchedRun):
             self.batches = [items[start : start + size] for start in range(0, len(items), size)]
             self._reader = stack.enter_context(
                 Rereader(
-                    store.out, self.batches, self._changes, options.workers, self._below, options.max_tokens
+                    store.out,
+                    self.batches,
+                    self._changes,
+                    options.workers,
+                    self._below,
+                    options.max_tokens,
+                    parsers,
                 )
             )
             self._stack = stack.pop_all()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from cinnabar.extraction.backfill.outstanding import Item
 from cinnabar.extraction.batch_reader import BatchReader
+from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.storage.stored_records import Stored, stored
 from cinnabar.schemas.changes import Changes
@@ -38,12 +39,13 @@ class Rereader:
         workers: int,
         below: float = 0.0,
         max_tokens: int | None = None,
+        settings: ParserSettings = DEFAULT,
     ) -> None:
         self._out, self._batches, self._changes = out, batches, changes
         self._below = below
         #: The inputs of each batch.
         self.inputs = [[_input(item) for item in batch] for batch in batches]
-        self._reader = BatchReader(self.inputs, workers, max_tokens)
+        self._reader = BatchReader(self.inputs, workers, max_tokens, settings)
         self._fetched: dict[str, Stored] = {}
 
     def __enter__(self) -> Self:

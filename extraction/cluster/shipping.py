@@ -98,7 +98,8 @@ def outfit(assignment: Assignment, cloudpickle: Any) -> bytes:
         load = model.load
         if isinstance(load, Named):
             model = replace(model, load=Unpacking(carried(load.name), load.device, load.config, load.precision))
-    sent = replace(assignment, model=model)
+    # Engines open no documents, so they need no passwords.
+    sent = replace(assignment, model=model, options=assignment.options.with_passwords(()))
     own = {part.source.model.__module__ for part in assignment.parts if part.source.model is not None}
     modules = [sys.modules[name] for name in sorted(own) if not name.startswith("cinnabar.")]
     for module in modules:

@@ -16,6 +16,7 @@ from cinnabar.extraction.cluster.placement import Seat, parser_machines, seats
 from cinnabar.extraction.cluster.shipping import letters, needs, outfit, size_of
 from cinnabar.extraction.cluster.workers import Filling, Parsing
 from cinnabar.extraction.inputs import Input
+from cinnabar.extraction.parser_settings import parser_settings
 from cinnabar.extraction.sources import Place
 from cinnabar.schemas.errors import ModelError, RunError, UsageError
 
@@ -158,7 +159,8 @@ class Supervisor:
         options = {"scheduling_strategy": place, "max_restarts": 0, "max_task_retries": 0}
         if kind is Parsing:
             said = self._assignment.options
-            actor = ray.remote(Parsing).options(num_cpus=0, **options).remote(said.workers, said.max_tokens)
+            actor = ray.remote(Parsing).options(num_cpus=0, **options)
+            actor = actor.remote(said.workers, said.max_tokens, parser_settings(said))
             started = actor.start.remote()
         else:
             share = {"num_gpus": seat.gpus, "num_cpus": 0} if seat.gpus else {"num_cpus": seat.threads}

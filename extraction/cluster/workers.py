@@ -15,6 +15,7 @@ from cinnabar.extraction.cluster.shipping import Letter
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.message import Sent
 from cinnabar.extraction.ingest.sandbox import ParserPool
+from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
 from cinnabar.schemas.errors import DocumentError, UsageError
 
 if TYPE_CHECKING:
@@ -31,10 +32,10 @@ _Parsed = tuple[str, str, Document | DocumentError]
 class Parsing:
     """Parses the bytes of documents in processes that are bounded in time and memory."""
 
-    def __init__(self, processes: int, max_tokens: int | None = None) -> None:
+    def __init__(self, processes: int, max_tokens: int | None = None, settings: ParserSettings = DEFAULT) -> None:
         # The parsers of hostile bytes must not know the token.
         os.environ.pop("RAY_AUTH_TOKEN", None)
-        self._pool = ParserPool(processes, max_tokens=max_tokens)
+        self._pool = ParserPool(processes, max_tokens=max_tokens, settings=settings)
 
     def start(self) -> None:
         """Does nothing; its return shows that the process is ready."""

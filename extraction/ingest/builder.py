@@ -149,9 +149,11 @@ class DocumentBuilder:
         width: float = 0.0,
         height: float = 0.0,
         media_type: str = "text/plain",
+        inline: bool = False,
     ) -> None:
-        """Begins a part at the end of the text, after a blank line."""
-        if self._separate or (self._open and self.length > self._parts[self._open[-1]].start):
+        """Begins a part at the end of the text, after a blank line; `inline`: within running text, without one."""
+        begun = bool(self._open) and self.length > self._parts[self._open[-1]].start
+        if (self._separate or begun) and not inline:
             self._raw("\n\n")
             self._separate = False
         parent = self._open[-1] if self._open else -1

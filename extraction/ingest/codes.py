@@ -33,9 +33,12 @@ FLAGS: dict[str, str] = {
     "conflict": "The plain text and the HTML of a mail say different things; the plain text was read.",
     "depth_limit": "Parts are nested deeper than the limit; deeper parts were left out.",
     "duplicate_header": "A header that may occur only once occurs repeatedly; all its values were kept.",
+    "encrypted": "A mail, or a part of it, is encrypted (S/MIME, OpenPGP); that part was named and left closed.",
+    "form_unread": "The data of a form (XFA) cannot be read; values may be missing.",
     "formula_without_value": "Cells hold formulas, and the file does not hold their values; they were left out.",
-    "hidden_text": "Text that no reader sees was left out, unless the settings ask for it.",
+    "hidden_text": "There is text that no reader sees: white, covered, off the page, or on a layer that is off.",
     "no_text_pages": "Some pages have no text layer.",
     "repaired": "The file is damaged; its text comes from a scan, a guess or the second parser.",
+    "signed": "A mail, or a part of it, has a signature (S/MIME, OpenPGP), which was not verified.",
     "truncated": "A limit of pages, parts or characters was reached; the rest was left out.",
 } | {f"attachment_{code}": f"Of a file within the file: {meaning}" for code, meaning in CODES.items()}

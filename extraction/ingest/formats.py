@@ -37,9 +37,19 @@ class Format:
         return cast(Reader, getattr(import_module(f"{_ROOM}.{module}"), function))
 
 
+#: Files that hold several mails: each is an input of its own where their form is certain (`mailboxes`).
+MBOX_SUFFIXES = (".mbox", ".mbx")
+
 INPUT_FORMATS: tuple[Format, ...] = (
     Format("PDF", "application/pdf", (".pdf",), "pdf.reader:add_pdf", ("application/x-pdf",)),
     Format("mail", "message/rfc822", (".eml",), "mail.reader:add_mail"),
+    Format(
+        "web archive", "multipart/related", (".mht", ".mhtml"), "mail.reader:add_mail", ("application/x-mimearchive",)
+    ),
+    Format("Apple mail", "message/x-emlx", (".emlx",), "mail.mailbox:add_emlx"),
+    Format("mbox", "application/mbox", MBOX_SUFFIXES, "mail.mailbox:add_mbox", ("application/x-mbox",)),
+    Format("Outlook item", "application/vnd.ms-outlook", (".msg", ".oft"), "mail.outlook:add_outlook"),
+    Format("TNEF", "application/ms-tnef", (".tnef",), "mail.reader:add_tnef", ("application/vnd.ms-tnef",)),
     Format("text", "text/plain", (".txt", ".md"), "plain.text:add_text", ("text/markdown", "text/enriched")),
     Format("CSV", "text/csv", (".csv",), "web.delimited:add_delimited", ("application/csv",)),
     Format("TSV", "text/tab-separated-values", (".tsv", ".tab"), "web.delimited:add_delimited"),
@@ -47,7 +57,8 @@ INPUT_FORMATS: tuple[Format, ...] = (
     Format("JSON Lines", "application/jsonl", (".jsonl", ".ndjson"), "web.json:add_json_lines"),
     Format("XML", "application/xml", (".xml",), "web.xml:add_xml", ("text/xml", "application/rss+xml")),
     Format("EPUB", "application/epub+zip", (".epub",), "web.epub:add_epub"),
-    Format("calendar", "text/calendar", (".ics",), "plain.text:add_text"),
+    Format("calendar", "text/calendar", (".ics", ".ifb"), "mail.content_lines:add_content_lines"),
+    Format("contact", "text/vcard", (".vcf", ".vcard"), "mail.content_lines:add_content_lines", ("text/x-vcard",)),
     Format("Word document", f"{_OFFICE}.wordprocessingml.document", (".docx", ".docm"), "office.word:add_word"),
     Format("Excel workbook", f"{_OFFICE}.spreadsheetml.sheet", (".xlsx", ".xlsm", ".xltx"), "office.excel:add_excel"),
     Format("binary Excel workbook", "application/vnd.ms-excel", (".xls", ".xlsb"), "office.old_excel:add_old_excel"),
@@ -145,6 +156,7 @@ def _by_magic(data: bytes) -> str | None:
 
 #: Tells the format of an OLE file by the name of a stream or storage at its top.
 _OLE: tuple[tuple[str, str], ...] = (
+    ("__properties_version1.0", "Outlook item"),
     ("EncryptedPackage", "encrypted office file"),
     ("Workbook", "binary Excel workbook"),
     ("Book", "binary Excel workbook"),

@@ -63,6 +63,7 @@ class _Worker:
         self.time_limit = time_limit
         # A thread pool of the linear algebra library would take the address space that the parsers need.
         env = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        env.pop("CINNABAR_PASSWORDS", None)  # a worker has its settings from its standard input
         pipe, null = subprocess.PIPE, subprocess.DEVNULL
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=null, bufsize=0, env=env)
         stdin, stdout = self._process.stdin, self._process.stdout

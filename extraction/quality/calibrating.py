@@ -33,6 +33,7 @@ from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.engine.precision import reading_precision
 from cinnabar.engine.training.recipe import load_recipe
 from cinnabar.extraction.ingest.sandbox import ParserPool
+from cinnabar.extraction.parser_settings import parser_settings
 from cinnabar.extraction.quality.calibration_data import (
     Family,
     Observation,
@@ -239,7 +240,7 @@ def calibrate(
     engine, folder, weights, said = _uncalibrated(name, device)
     recipe = load_recipe()
     seen: list[Observation] = []
-    with ParserPool(workers) as pool:
+    with ParserPool(workers, settings=parser_settings()) as pool:
         for one in sets:
             chosen = one.select(unseen_files(one, said, recipe), limit)
             path = None if cache is None else cache / f"{one.name}-{_key(chosen, engine.fingerprint)}.jsonl"

@@ -22,6 +22,7 @@ from cinnabar.engine.training.diffusion.low_rank import add_low_rank, merge_low_
 from cinnabar.engine.training.diffusion.trainer import DiffusionTraining, train_diffusion
 from cinnabar.engine.training.trainer import CHECKPOINT
 from cinnabar.extraction.ingest.sandbox import ParserPool
+from cinnabar.extraction.parser_settings import parser_settings
 from cinnabar.extraction.quality.tuning_sets import WORKERS, FineTuned, TuningSet, measured, overall_f1, run_key
 from cinnabar.schemas.errors import NotAccepted, UsageError
 from cinnabar.schemas.form.record_language import one_line
@@ -69,7 +70,7 @@ def tune_diffusion(
     model = fresh_language_model(base, device, "float32")
     if model.traits.mask is None:
         raise UsageError(f"--model {base}: {model.traits.family} has no mask token; --diffusion needs one")
-    with ParserPool(WORKERS) as pool:
+    with ParserPool(WORKERS, settings=parser_settings()) as pool:
         own = [TuningSet(folder, pool) for folder in folders]
     examples = [_examples(one, model, say) for one in own]
     before = measured(own, DiffusionEngine(model))

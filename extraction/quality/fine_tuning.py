@@ -25,6 +25,7 @@ from cinnabar.engine.training.pool import Source
 from cinnabar.engine.training.stopping import Patience, Stopping
 from cinnabar.engine.training.trainer import CHECKPOINT, TrainingConfig, train
 from cinnabar.extraction.ingest.sandbox import ParserPool
+from cinnabar.extraction.parser_settings import parser_settings
 from cinnabar.extraction.quality.held_back import mark_of
 from cinnabar.extraction.quality.labelled import labelled_passages
 from cinnabar.extraction.quality.tuning_sets import WORKERS, FineTuned, TuningSet, measured, overall_f1, run_key
@@ -88,7 +89,7 @@ def fine_tune(
             )
         below = base_of(below)
     network, wordpieces = load_network(bottom)
-    with ParserPool(WORKERS) as pool:
+    with ParserPool(WORKERS, settings=parser_settings()) as pool:
         own = [TuningSet(folder, pool) for folder in folders]
     place, precision = device_of(device), reading_precision()
 

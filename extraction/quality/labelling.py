@@ -18,6 +18,7 @@ from cinnabar.engine.filler import Filler
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.inputs import expand
+from cinnabar.extraction.parser_settings import parser_settings
 from cinnabar.extraction.pipeline import Job, Read, run_batch
 from cinnabar.extraction.progress import Progress, Silent
 from cinnabar.extraction.quality.drafts import Draft, file_name
@@ -83,7 +84,7 @@ def label(
     )
     drafts: list[Draft] = []
     unread: dict[str, str] = {}
-    with ParserPool(_WORKERS, max_tokens=options.max_tokens) as pool:
+    with ParserPool(_WORKERS, max_tokens=options.max_tokens, settings=parser_settings(options)) as pool:
         parsed = pool.parse_many(waiting)
         # Unreadable documents do not count towards `count`.
         while batch := list(islice(parsed, min(BATCH, count - len(drafts)))):

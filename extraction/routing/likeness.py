@@ -20,6 +20,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from cinnabar.engine.version import definitions
 from cinnabar.extraction.routing.kinds import Kind
 
 Floats = npt.NDArray[np.float32]
@@ -69,7 +70,7 @@ class RoutingFit:
 
 @lru_cache(maxsize=1)
 def routing_fit() -> RoutingFit:
-    """Returns the coefficients that ship; the fingerprint is that of all files, code too, of the comparison."""
+    """Returns the coefficients that ship; the fingerprint is that of all code and data of the comparison."""
     said = json.loads(FITTED.read_text(encoding="utf-8"))
     return RoutingFit(
         np.array([said["features"][name] for name in FEATURES], np.float32),
@@ -78,8 +79,17 @@ def routing_fit() -> RoutingFit:
         np.array([said["examples"][name] for name in ("kind", "likeness", "against_own")], np.float32),
         said["examples"]["bias"],
         said["short"],
-        hashlib.sha256(b"".join(path.read_bytes() for path in _RULES)).hexdigest()[:16],
+        _fingerprint(),
     )
+
+
+def _fingerprint() -> str:
+    """Returns a hash of the rules; comments and formatting of code do not count."""
+    found = hashlib.sha256()
+    for path in _RULES:
+        code = path.suffix == ".py"
+        found.update("".join(definitions(path.read_text(encoding="utf-8"))).encode() if code else path.read_bytes())
+    return found.hexdigest()[:16]
 
 
 def common_kinds() -> list[Kind]:

@@ -26,7 +26,18 @@ if TYPE_CHECKING:
 NAMED = 20
 
 
-@run_options("effort", "on_missing", "on_check", "limit", "max_tokens", "max_seconds", "workers", "retry_quarantined")
+@run_options(
+    "effort",
+    "on_missing",
+    "on_check",
+    "limit",
+    "max_tokens",
+    "max_seconds",
+    "password_file",
+    "hidden",
+    "workers",
+    "retry_quarantined",
+)
 def backfill(
     schema: Annotated[
         str,

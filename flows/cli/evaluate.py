@@ -44,7 +44,7 @@ _SHOWN = (
 )
 
 
-@run_options("effort", "steps", "context", "max_tokens", "max_seconds", "workers")
+@run_options("effort", "steps", "context", "max_tokens", "max_seconds", "password_file", "hidden", "workers")
 def evaluate(
     sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Sets, or folders of sets.")],
     model: ModelOption = "default",
@@ -106,7 +106,7 @@ def evaluate(
         scoring = {"constant": constant, "beside_constant": beside_constant, "predictions": predictions}
         check_alone(**scoring, base_url=base_url, budget=budget, prices=prices, without=without)
         chosen = select_sets(sets, files, held_back, limit)
-        evaluate_routing(chosen, route, related, model, options.workers, as_json)
+        evaluate_routing(chosen, route, related, model, options, as_json)
         return
     remote = {"base_url": base_url, "budget": budget, "prices": prices}
     settings = settings_of(remote | {"context": options.context})
@@ -181,6 +181,7 @@ def predict_sets(
     The `filler` is made when the schemas are found to be sound.
     """
     from cinnabar.extraction.ingest.sandbox import ParserPool
+    from cinnabar.extraction.parser_settings import parser_settings
     from cinnabar.extraction.quality.evaluation import broken_truths
     from cinnabar.extraction.records.checks.checks import Checks
     from cinnabar.extraction.records.validation import Validator
@@ -207,7 +208,7 @@ def predict_sets(
     engine = filler()
     found: dict[str, dict[str, dict[str, Any]]] = {}
     with ExitStack() as stack:
-        pool = stack.enter_context(ParserPool(options.workers))
+        pool = stack.enter_context(ParserPool(options.workers, settings=parser_settings(options)))
         bar = stack.enter_context(Bar())
         bar.begin(sum(len(one.truths) for one in chosen))
         for one in chosen:

@@ -12,6 +12,7 @@ from cinnabar.schemas.wording import counted
 if TYPE_CHECKING:
     from cinnabar.extraction.quality.evaluation import EvaluationSet
     from cinnabar.extraction.routing.confusion import SetRoutes
+    from cinnabar.extraction.run_options import RunOptions
 
 # The most wrong choices that the report names.
 _NAMED = 20
@@ -33,11 +34,12 @@ def evaluate_routing(
     route: bool,
     related: float | None,
     model: str,
-    workers: int,
+    options: RunOptions,
     as_json: bool,
 ) -> None:
     """Routes the documents of each set among the schemas of all sets, and prints where they went."""
     from cinnabar.extraction.ingest.sandbox import ParserPool
+    from cinnabar.extraction.parser_settings import parser_settings
     from cinnabar.extraction.routing.routing import routing_of
     from cinnabar.flows.cli.console import Bar
     from cinnabar.schemas import load_schema
@@ -48,7 +50,7 @@ def evaluate_routing(
     from cinnabar.extraction.quality.predicting import read_set
     from cinnabar.extraction.routing.confusion import confusion
 
-    with ParserPool(workers) as pool, Bar() as bar:
+    with ParserPool(options.workers, settings=parser_settings(options)) as pool, Bar() as bar:
         bar.begin(sum(len(one.truths) for one in chosen))
         documents = {one.name: ((read.path, read.found) for read in read_set(one, pool)) for one in chosen}
         found = confusion(routing, documents, bar.step)

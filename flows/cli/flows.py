@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -32,7 +33,17 @@ def flows_group(context: typer.Context) -> None:
 
 
 @flows_app.command("serve")
-@run_options("effort", "on_missing", "min_confidence", "on_check", "max_tokens", "max_seconds", "workers")
+@run_options(
+    "effort",
+    "on_missing",
+    "min_confidence",
+    "on_check",
+    "max_tokens",
+    "max_seconds",
+    "password_file",
+    "hidden",
+    "workers",
+)
 def serve_schedule(
     paths: Documents,
     schema: SchemasOption,
@@ -55,6 +66,9 @@ def serve_schedule(
     ] = None,
     password_block: Annotated[
         str | None, typer.Option(metavar="NAME", help="Prefect's Secret block with the mailbox's password.")
+    ] = None,
+    document_password_block: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Prefect's Secret block with passwords of documents, one a line.")
     ] = None,
     gpu_limit: Annotated[
         str | None, typer.Option(metavar="NAME", help="Prefect's concurrency limit for the tasks.")
@@ -81,16 +95,17 @@ def serve_schedule(
 
     from cinnabar.extraction.cluster.connection import check_cluster
     from cinnabar.extraction.inputs import gather, located
+    from cinnabar.extraction.parser_settings import parser_settings
     from cinnabar.extraction.records.checks.checks import Checks
     from cinnabar.extraction.routing.routing import routing_of
     from cinnabar.extraction.sources import model_source
-    from cinnabar.flows.prefect_server import check_limit, secret, server
+    from cinnabar.flows.prefect_server import server
     from cinnabar.flows.serve import schedule_of, serve
     from cinnabar.schemas import compile_schema, load_schema
 
     # These checks report wrong use now, not at the first scheduled run.
     schedule = schedule_of(every, cron, timezone)
-    RunOptions(**said)
+    parser_settings(RunOptions(**said))
     sources = [load_schema(one) for one in schema]
     for source in sources:
         compiled = compile_schema(source.schema)
@@ -115,20 +130,34 @@ def serve_schedule(
         "related": related,
         "max_error_rate": max_error_rate,
         "password_block": password_block,
+        "document_password_block": document_password_block,
         "gpu_limit": gpu_limit,
         "ray": ray,
         "wait": wait,
     }
     with server(port) as url:
-        # Checks that need the server.
-        if password_block is not None:
-            with ExitStack() as connections:
-                gather(located(paths, secret(password_block)), out, connections)
-        if gpu_limit is not None:
-            check_limit(gpu_limit)
+        _check_at_server(paths, out, password_block, document_password_block, gpu_limit)
         told = f"{name}: {schedule_text(every, cron)}; see {url.removesuffix('/api')}, stop with Ctrl-C"
         print(f"cinnabar: {told}", file=sys.stderr, flush=True)
         serve(name, {k: v for k, v in parameters.items() if v is not None}, schedule)
+
+
+def _check_at_server(
+    paths: list[str], out: Path, password_block: str | None, document_password_block: str | None, gpu_limit: str | None
+) -> None:
+    """Raises UsageError if a block or a limit does not exist, or an input cannot be reached with the password."""
+    from contextlib import ExitStack
+
+    from cinnabar.extraction.inputs import gather, located
+    from cinnabar.flows.prefect_server import check_limit, secret
+
+    if password_block is not None:
+        with ExitStack() as connections:
+            gather(located(paths, secret(password_block)), out, connections)
+    if document_password_block is not None:
+        secret(document_password_block)
+    if gpu_limit is not None:
+        check_limit(gpu_limit)
 
 
 def schedule_text(every: float | None, cron: str | None) -> str:

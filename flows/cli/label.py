@@ -19,7 +19,7 @@ from cinnabar.schemas.wording import counted
 _DOCUMENTS, _FEWEST = 30, 10
 
 
-@run_options("effort", "max_tokens", "max_seconds")
+@run_options("effort", "max_tokens", "max_seconds", "password_file", "hidden")
 def label(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders to draw from.")],
     schema: SchemaOption,

@@ -20,6 +20,7 @@ _METAVARS = {
     "context": "TOKENS",
     "max_tokens": "N",
     "max_seconds": "S",
+    "password_file": "FILE",
     "workers": "N",
     "batch": "N",
 }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cinnabar.extraction.run_options import RunOptions
 from cinnabar.schemas.errors import DocumentError, UsageError
 
 if TYPE_CHECKING:
@@ -25,6 +26,11 @@ def text(
     words: Annotated[bool, typer.Option("--words", help="A table of words with their boxes.")] = False,
     facts: Annotated[bool, typer.Option("--facts", help="A table of facts: headers, times, file, language.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each document, one a line.")] = False,
+    password_file: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help=RunOptions.model_fields["password_file"].description),
+    ] = None,
+    hidden: Annotated[bool, typer.Option("--hidden", help=RunOptions.model_fields["hidden"].description)] = False,
 ) -> int:
     """Show what the parser reads from a file: its text, or its parts, words or facts with their places.
 
@@ -40,16 +46,18 @@ def text(
     from cinnabar.extraction.documents import Document
     from cinnabar.extraction.ingest.sandbox import ParserPool
     from cinnabar.extraction.inputs import examine, gather, located
+    from cinnabar.extraction.parser_settings import parser_settings
     from cinnabar.flows.cli.console import harmless
 
     tables = [name for name, asked in (("parts", parts), ("words", words), ("facts", facts)) if asked]
     if len(tables) + as_json > 1:
         raise UsageError("expected at most one of --parts, --words, --facts and --json")
+    settings = parser_settings(RunOptions(password_file=password_file, hidden=hidden))
     locations = located(paths)
     status = 0
     with ExitStack() as connections:
         items = [examine(item, locations) for item in gather(locations, None, connections)]
-        pool = connections.enter_context(ParserPool(1))
+        pool = connections.enter_context(ParserPool(1, settings=settings))
         readable = pool.parse_many([item.content for item in items if item.problem is None])
         for item in items:
             found = next(readable)[1] if item.problem is None else item.problem

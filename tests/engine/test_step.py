@@ -90,11 +90,16 @@ def test_an_optional_value_is_given_from_a_little_above_one_half(share: float, g
     assert state.canvas.values == [b'"A"' if given else b""] and state.canvas.left_out == [not given]
 
 
-@pytest.mark.parametrize(("absent", "given"), [(0.3, True), (0.5, False)])
-def test_a_class_is_given_if_all_classes_together_are_likely(absent: float, given: bool) -> None:
+@pytest.mark.parametrize(
+    ("absent", "first", "given"),
+    [(0.3, 0.3, True), (0.5, 0.3, False), (0.3, 0.24, False), (0.1, 0.26, True)],
+)
+def test_a_class_is_given_if_all_together_and_the_likeliest_alone_are_likely(
+    absent: float, first: float, given: bool
+) -> None:
     state = state_of(a=TEXT, b=TEXT)
-    each = math.log((1 - absent) / 4)
-    offer = {"": math.log(absent)} | {f'"{name}"': each + (name == "A") * 1e-3 for name in "ABCD"}
+    rest = math.log((1 - absent - first) / 4)
+    offer = {"": math.log(absent), '"A"': math.log(first)} | {f'"{name}"': rest for name in "BCDE"}
     scores = scores_of(state, offer, offer)
     scores.classes = frozenset({0})
     step(state, scores, "instant")

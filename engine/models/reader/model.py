@@ -235,18 +235,17 @@ class Reader:
                     places = {k: row_at[row] for k, row in at.items()}
                     request = FormRequest(form, self.form(form), memory, canvas, slots, places)
                     mixed = [k for k in slots if isinstance(canvas.instances[k].slot, MixedSlot)]
-                    judged = FormRequest(unread, self._as_it_is(unread), memory, original, mixed, places)
-                    self._score_request(request, judged, out)
+                    self._score_request(request, out)
+                    if mixed:
+                        judged = FormRequest(unread, self._as_it_is(unread), memory, original, mixed, places)
+                        self._settle_mixed(judged, request, out)
                     for k, one in listed_rows(form, memory, found, at).items():
                         if not request.is_frozen(k):
                             write_listed(k, request.slot(k), one, out)
         return out.scores(self.device)
 
-    def _score_request(self, request: FormRequest, judged: FormRequest, out: Answers) -> None:
-        """Scores the slots of one request in each window, and reranks the answers against each other.
-
-        judged: a request for the mixed choices among them, with their options.
-        """
+    def _score_request(self, request: FormRequest, out: Answers) -> None:
+        """Scores the slots of one request in each window, and reranks the answers against each other."""
         memory, canvas, own = request.memory, request.canvas, request.own
         found = self._window_scores(request)
         asked = {k for k in own if not request.is_frozen(k)}
@@ -255,10 +254,12 @@ class Reader:
         rerank(RequestSlots(own, asked, canvas, memory.pieces), out, self.config)
         settle_signs(self.network, asked, found, canvas, out)
         settle_absences(self.network, asked, found, request.questions, canvas, out)
-        self._settle_mixed(judged, request, out)
 
     def _settle_mixed(self, judged: FormRequest, request: FormRequest, out: Answers) -> None:
-        """Joins the answers to mixed choices with those that their options get from the network."""
+        """Joins the answers to mixed choices with those that their options get from the network.
+
+        judged: a request for the mixed choices of `request`, with their options.
+        """
         asked = [k for k in judged.own if not judged.is_frozen(k)]
         if not asked:
             return

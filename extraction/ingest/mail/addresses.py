@@ -121,8 +121,9 @@ class _Reader:
             name = _words("".join(_unquoted(part) for part in self._phrase)) or _words(self._comment)
         else:
             address, name = _compact("".join(self._phrase)), _words(self._comment)
-        # A mailbox of the server itself has no "@"; a phrase of several words is no address.
-        bare = "@" in address or (len(self._phrase) - self._phrase.count(" ") == 1 and "=?" not in address)
+        # A mailbox of the server itself has no "@"; a phrase of several words is no address, nor is a quoted one.
+        alone = len(self._phrase) - self._phrase.count(" ") == 1 and "=?" not in address and address[:1] != '"'
+        bare = "@" in address or alone
         if (address and (self._angle is not None or bare)) or (self._angle is not None and name):
             self._found.append(Address(name, decode_header(address)[0]))
         self._begin()

@@ -11,20 +11,24 @@ import base64
 import binascii
 import quopri
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from email.message import Message
 from email.parser import BytesHeaderParser
 from email.policy import compat32
 
-from cinnabar.extraction.ingest.plain.charsets import decode, known_charset
+from cinnabar.extraction.ingest.mail.parameters import parameters
+from cinnabar.extraction.ingest.plain.charsets import decode, is_untold, known_charset, markup_charset
 
-_MAX_DEPTH = 50
-MAX_PARTS = 2_000
+#: Mails and multiparts within each other, and the parts of a mail.
+MAX_MAIL_DEPTH, MAX_PARTS = 50, 2_000
 _MAX_HEADER_BYTES = 1 << 20
 # Lines, not fields: a mail that passed many servers has some fifty fields with some three lines each.
 _MAX_HEADERS = 10_000
 _MAX_VALUE = 16_384
+_MAX_NAME = 1024
 
+_MEDIA_TYPE = re.compile(r"[!-.0-~]{1,100}/[!-.0-~]{1,100}")
 _PARSER = BytesHeaderParser(policy=compat32)
 # Blanks before the colon are obsolete syntax (RFC 5322, 4.5) that the standard library does not know.
 _LOOSE = re.compile(rb"^([!-9;-~]{1,100})[ \t]+:", re.MULTILINE)
@@ -38,12 +42,18 @@ _BETWEEN = re.compile(r"(\?=)\s+(?==\?[^?\s]{1,80}\?[bqBQ]\?)")
 
 @dataclass(slots=True)
 class Entity:
-    """A header block with its body: a mail or a part of one. `flags` name cuts and guesses."""
+    """A header block with its body: a mail or a part of one.
+
+    flags: cuts and guesses. given_name: a file name from elsewhere than the headers. named_only:
+    its content is left closed, or follows it as parts of their own.
+    """
 
     message: Message
     raw: bytes
     children: list[Entity] = field(default_factory=list)
     flags: set[str] = field(default_factory=set)
+    given_name: str = ""
+    named_only: bool = False
 
     @property
     def media_type(self) -> str:
@@ -57,21 +67,35 @@ class Entity:
     @property
     def name(self) -> str:
         """Returns the file name that the sender gave, decoded; empty if there is none."""
-        # The mapping interface would put U+FFFD for bytes that are not ASCII, so they are decoded first.
-        own = Message()
-        for key, raw in self.message.raw_items():
-            if key.lower() in ("content-disposition", "content-type"):
-                text = str(raw)[:_MAX_VALUE]
-                own[key] = text if text.isascii() else decode(text.encode("utf-8", "surrogateescape"))[0]
-        try:
-            found = own.get_filename()
-            return decode_header(str(found))[0][:1024] if found else ""
-        except (ValueError, LookupError, TypeError):
-            return ""
+        if self.given_name:
+            return self.given_name[:_MAX_NAME]
+        for header, parameter in (("content-disposition", "filename"), ("content-type", "name")):
+            found = parameters(self._raw(header)).get(parameter)
+            if found:
+                return decode_header(found)[0][:_MAX_NAME]
+        return ""
 
     @property
     def attached(self) -> bool:
         return str(self.message.get("content-disposition", "")).strip().lower().startswith("attachment")
+
+    @property
+    def boundary(self) -> bytes:
+        """Returns the line that separates the parts, as it came; empty if none is named."""
+        found = parameters(self._raw("content-type")).get("boundary", "")
+        return found.rstrip().encode("utf-8", "surrogateescape")
+
+    @property
+    def flow(self) -> bool | None:
+        """Returns None unless lines end softly (`format=flowed`); then, if the blanks at soft ends are no text."""
+        if self.media_type != "text/plain" or "flowed" not in self._raw("content-type").lower():
+            return None
+        said = parameters(self._raw("content-type"))
+        return said.get("delsp", "").lower() == "yes" if said.get("format", "").lower() == "flowed" else None
+
+    def _raw(self, name: str) -> str:
+        """Returns the first value of a header as it came."""
+        return next((str(raw) for key, raw in self.message.raw_items() if key.lower() == name), "")
 
     def values(self, name: str) -> list[str]:
         """Returns all values of a header, decoded and unfolded."""
@@ -94,18 +118,41 @@ class Entity:
         if encoding == "quoted-printable":
             return quopri.decodestring(self.raw)
         if encoding == "base64":
-            return _base64(self.raw)
+            return unbase64(self.raw)
         if encoding in ("x-uuencode", "uuencode", "uue", "x-uue"):
-            return _uudecode(self.raw)
+            return uudecode(self.raw)
         return self.raw
 
     def text(self) -> str:
         """Returns the body as text."""
-        name = self.charset
-        text, guessed = decode(self.content(), known_charset(name), named=name is not None)
+        content = self.content()
+        name = None if is_untold(self.charset) else self.charset
+        if name is None and self.media_type == "text/html":
+            name = markup_charset(content)
+        text, guessed = decode(content, known_charset(name), named=name is not None)
         if guessed:
             self.flags.add("charset_guess")
         return text
+
+
+def headers_of(head: bytes) -> Message:
+    """Returns the headers of a block of them."""
+    found = _FIELDS.match(head)
+    return _PARSER.parsebytes(_LOOSE.sub(rb"\1:", found[0] if found else b"")[:_MAX_HEADER_BYTES] + b"\n\n")
+
+
+def made(
+    media_type: str, raw: bytes, headers: Iterable[tuple[str, str]] = (), name: str = "", attached: bool = False
+) -> Entity:
+    """Returns an entity with content that came without MIME: from Outlook's formats, or from within a text."""
+    message: Message = Message(policy=compat32)
+    for header, value in headers:
+        message[header] = value
+    message["Content-Type"] = media_type if _MEDIA_TYPE.fullmatch(media_type) else "application/octet-stream"
+    if name or attached:
+        # The parameter is kept as it is, because no quoting has to survive a way through the network.
+        message["Content-Disposition"] = "attachment" if attached else "inline"
+    return Entity(message, raw, given_name=name)
 
 
 def split(data: bytes) -> Entity:
@@ -119,18 +166,18 @@ def split(data: bytes) -> Entity:
         if media_type in ("message/rfc822", "message/global", "message/news"):
             bodies = [entity.content().lstrip(b"\r\n")]
         elif media_type.startswith("multipart/"):
-            boundary = entity.message.get_boundary()
+            boundary = entity.boundary
             bodies = _split(entity.raw, boundary) if boundary else []
             if not bodies and (guess := _PLAUSIBLE.search(entity.raw)):
                 root.flags.add("repaired")
-                bodies = _split(entity.raw, guess[1].decode("ascii", "surrogateescape"))
-            if not bodies and depth < _MAX_DEPTH:
+                bodies = _split(entity.raw, guess[1])
+            if not bodies and depth < MAX_MAIL_DEPTH:
                 # Without any delimiter the body is text.
                 entity.children.append(Entity(_PARSER.parsebytes(b""), entity.raw))
                 continue
         else:
             continue
-        if depth >= _MAX_DEPTH:
+        if depth >= MAX_MAIL_DEPTH:
             root.flags.add("depth_limit")
             continue
         default = "message/rfc822" if media_type == "multipart/digest" else "text/plain"
@@ -143,7 +190,34 @@ def split(data: bytes) -> Entity:
             entity.children.append(child)
             count += 1
         open_.extend((child, depth + 1) for child in reversed(entity.children))
+    _read_raw_headers(root)
     return root
+
+
+def _read_raw_headers(root: Entity) -> None:
+    """Puts text in the place of headers with bytes beyond ASCII, in the charset that a part of the mail declares."""
+    entities, charset = [root], None
+    for entity in entities:
+        charset = charset or known_charset(entity.charset)
+        entities.extend(entity.children)
+    for entity in entities:
+        items = [(name, str(raw)) for name, raw in entity.message.raw_items()]
+        if all(raw.isascii() for _, raw in items):
+            continue
+        for name in {name for name, _ in items}:
+            del entity.message[name]
+        for name, raw in items:
+            value = raw if raw.isascii() else _read_raw(raw, charset, entity.flags)
+            entity.message.set_raw(name, value)
+
+
+def _read_raw(raw: str, charset: str | None, flags: set[str]) -> str:
+    content = raw.encode("utf-8", "surrogateescape")
+    try:
+        return content.decode("utf-8")
+    except UnicodeError:
+        flags.add("charset_guess")
+        return decode(content, charset)[0]
 
 
 def walk_flags(root: Entity) -> set[str]:
@@ -188,7 +262,7 @@ def decode_header(raw: str) -> tuple[str, bool]:
             release(raw[position : match.start()])
         content = match[3].encode("utf-8", "surrogateescape")
         held_charset = charset
-        held.append(_base64(content) if match[2] in "bB" else quopri.decodestring(content, header=True))
+        held.append(unbase64(content) if match[2] in "bB" else quopri.decodestring(content, header=True))
         position = match.end()
     release(raw[position:])
     return " ".join("".join(pieces).split()), guessed
@@ -207,9 +281,9 @@ def _entity(data: bytes) -> Entity:
     return Entity(_PARSER.parsebytes(_LOOSE.sub(rb"\1:", head) + b"\n\n"), body, flags=flags)
 
 
-def _split(body: bytes, boundary: str) -> list[bytes]:
+def _split(body: bytes, boundary: bytes) -> list[bytes]:
     """Returns the bodies between the delimiter lines; the last one may lack its end."""
-    mark = re.escape(boundary.encode("ascii", "surrogateescape")[:1024])
+    mark = re.escape(boundary[:1024])
     delimiter = re.compile(rb"(?:\A|\r\n|\n|\r)--" + mark + rb"(--)?[ \t]*(?=\r|\n|\Z)")
     bodies: list[bytes] = []
     start: int | None = None
@@ -228,7 +302,8 @@ def _split(body: bytes, boundary: str) -> list[bytes]:
     return bodies
 
 
-def _base64(data: bytes) -> bytes:
+def unbase64(data: bytes) -> bytes:
+    """Returns what base64 stands for, as far as it can be decoded."""
     data = re.sub(rb"[^A-Za-z0-9+/=]", b"", data)
     # Padding in the middle comes from joined encodings; each piece is decoded on its own.
     pieces = []
@@ -238,7 +313,8 @@ def _base64(data: bytes) -> bytes:
     return b"".join(pieces)
 
 
-def _uudecode(data: bytes) -> bytes:
+def uudecode(data: bytes) -> bytes:
+    """Returns the file in a uuencoded text, as far as it can be decoded."""
     out = []
     inside = False
     for line in data.splitlines():

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
+from pathlib import PurePath
 
 import orjson
 
 from cinnabar.extraction.ingest.builder import DocumentBuilder, clean
 from cinnabar.extraction.ingest.contents import add_content
+from cinnabar.extraction.ingest.formats import SUFFIXES, Format
+from cinnabar.extraction.ingest.mail.expansion import expand_content
 from cinnabar.extraction.ingest.mail.facts import mail_facts
-from cinnabar.extraction.ingest.mail.mime import MAX_PARTS, Entity, split, walk_flags
+from cinnabar.extraction.ingest.mail.flowed import joined_lines
+from cinnabar.extraction.ingest.mail.mime import MAX_PARTS, Entity, split, unbase64, walk_flags
+from cinnabar.extraction.ingest.mail.quoting import marks
+from cinnabar.extraction.ingest.mail.secured import SEALS, sealing, sealings_in
+from cinnabar.extraction.ingest.mail.tnef import tnef_entity
 from cinnabar.extraction.ingest.plain.charsets import decode
 from cinnabar.extraction.ingest.plain.html import html_to_text, tidy
 from cinnabar.extraction.ingest.reading import Reading
@@ -34,7 +42,17 @@ _HEADERS = (
 )
 _ONCE = ("From", "Subject", "Date", "To", "Message-ID", "Sender", "Reply-To")
 _MESSAGES = ("message/rfc822", "message/global", "message/news")
-_TEXTUAL = ("message/", "text/", "application/json", "application/xml")
+_BODIES = ("text/plain", "text/html", "text/enriched")
+# Parts for programs: they are named, not read.
+_SILENT = (
+    *SEALS, "text/css", "text/javascript", "application/javascript", "application/applefile",
+    "application/mac-binhex40", "message/external-body",
+)  # fmt: skip
+# An image without room for a letter: tracking pixels, spacers, icons. Sides in pixels; bytes where no side is known.
+_LEAST_SIDE, _LEAST_ICON, _LEAST_BYTES = 12, 33, 1024
+# Images within the markup of a page.
+_DATA_IMAGE = re.compile(r"""["'(]data:(image/[a-z.+-]{1,40});base64,([A-Za-z0-9+/=\s]{1,20000000})""", re.IGNORECASE)
+_MAX_DATA_IMAGES = 50
 # The printed values of each header, with their places [start, end) in the text.
 _Headers = dict[str, list[tuple[str, tuple[int, int]]]]
 # Characters of each body that are compared.
@@ -48,7 +66,17 @@ def add_mail(reading: Reading, data: bytes) -> None:
     The body is the plain text if there is one, else the visible text of the HTML; if the two differ strongly, the
     document is flagged `conflict`. Attachments follow as parts, with their content if its format is known.
     """
-    root = split(data)
+    add_message(reading, split(data))
+
+
+def add_tnef(reading: Reading, data: bytes) -> None:
+    """Appends the item in a TNEF stream as the mail that it is. Raises DocumentError: broken."""
+    add_message(reading, tnef_entity(data, reading.count))
+
+
+def add_message(reading: Reading, root: Entity) -> None:
+    """Appends a mail that was taken apart, whatever format it came in."""
+    expand_content(root, reading.count)
     names: list[str] = []
     printed = _message(reading, root, names)
     builder = reading.builder
@@ -91,6 +119,8 @@ def _message(reading: Reading, root: Entity, names: list[str]) -> _Headers:
                 _headers(builder, nested)
                 _content(builder, nested, stack)
         elif entity.media_type.startswith("multipart/"):
+            if (sealed := sealing(entity)) is not None:
+                builder.flags.add(sealed)
             _content(builder, entity, stack)
         else:
             _leaf(reading, entity, names)
@@ -181,25 +211,100 @@ def _leaf(reading: Reading, entity: Entity, names: list[str]) -> None:
     """Adds a part without children: a body, or an attachment with its content if its format is known."""
     builder = reading.builder
     media_type, name = entity.media_type, entity.name
-    body = _is_body(entity) and media_type in ("text/plain", "text/html", "text/enriched")
+    body = _is_body(entity) and media_type in _BODIES
     if not body and (name or entity.attached):
         names.append(name)
     if media_type == "message/external-body":
         # The content lies elsewhere and is not fetched.
         builder.flags.add("active_content")
+    if (sealed := sealing(entity)) is not None:
+        builder.flags.add(sealed)
     builder.open("body" if body else "attachment", name, media_type=media_type)
-    if media_type == "text/html" and not entity.attached:
-        text, cut = html_to_text(entity.text())
+    images: list[tuple[str, bytes]] = []
+    if body:
+        images = _body(builder, entity)
+    elif sealed is None and media_type not in _SILENT and not entity.named_only:
+        _attached(reading, entity)
+    builder.close()
+    for kind, image in images:
+        builder.open("attachment", media_type=kind)
+        add_content(reading, image, "", kind)
+        builder.close()
+
+
+def _body(builder: DocumentBuilder, entity: Entity) -> list[tuple[str, bytes]]:
+    """Adds the text of a body, with its quotes and signatures as parts; returns the images within its markup."""
+    text, markup = entity.text(), ""
+    images: list[tuple[str, bytes]] = []
+    if entity.media_type == "text/html":
+        markup = text
+        text, cut = html_to_text(markup)
         if cut:
             builder.flags.add("truncated")
-        builder.write(text)
-    elif body or media_type.startswith(_TEXTUAL):
-        # The headers of the part name its charset.
-        text = entity.text()
-        builder.write(tidy(text) if body else text.strip("\r\n"))
+        if "data:image" in markup:
+            found = islice(_DATA_IMAGE.finditer(markup), _MAX_DATA_IMAGES)
+            images = [(match[1].lower(), unbase64(match[2].encode())) for match in found]
     else:
-        add_content(reading, entity.content(), name, media_type)
-    builder.close()
+        if (flow := entity.flow) is not None:
+            text = joined_lines(text, flow)
+        text = tidy(text)
+        builder.flags |= sealings_in(text)
+    text = clean(text)
+    at = 0
+    for kind, start, end in marks(text, markup):
+        builder.write(text[at:start])
+        builder.open(kind, inline=True)
+        builder.write(text[start:end])
+        builder.close()
+        at = end
+    builder.write(text[at:])
+    return [(kind, image) for kind, image in images if not _is_trifle(kind, image)]
+
+
+def _attached(reading: Reading, entity: Entity) -> None:
+    """Adds the content of an attachment to the open part, if its format is known."""
+    builder, media_type, name = reading.builder, entity.media_type, entity.name
+    told = SUFFIXES.get(PurePath(name).suffix.lower())
+    if not media_type.startswith(("text/", "message/")) or not _is_textual(told):
+        # Some programs call every attachment a text.
+        content = entity.content()
+        if not content or _is_trifle(media_type, content):
+            return
+        add_content(reading, content, name, media_type)
+        return
+    # The headers of the part name its charset, which its own format may not know.
+    text = entity.text()
+    if _is_plain(media_type, told) or reading.settings.careful:
+        builder.write(text.strip("\r\n"))
+    elif text:
+        add_content(reading, b"\xef\xbb\xbf" + text.encode("utf-8", "replace"), name, media_type)
+
+
+def _is_textual(told: Format | None) -> bool:
+    """Returns False if the suffix tells a format that is no text in a charset of the mail's choice."""
+    return told is None or told.media_type.startswith("text/")
+
+
+def _is_plain(media_type: str, told: Format | None) -> bool:
+    """Returns True if a text has no other format, by its media type and its suffix."""
+    if media_type.startswith("message/"):
+        return True
+    return media_type in ("text/plain", "text/enriched", "text/rfc822-headers") and (
+        told is None or told.media_type == "text/plain"
+    )
+
+
+def _is_trifle(media_type: str, content: bytes) -> bool:
+    """Returns True for an image that has no room for a letter."""
+    if not media_type.startswith("image/"):
+        return False
+    if content.startswith(b"\x89PNG") and len(content) >= 24:
+        sides = (int.from_bytes(content[16:20], "big"), int.from_bytes(content[20:24], "big"))
+    elif content.startswith(b"GIF8") and len(content) >= 10:
+        sides = (int.from_bytes(content[6:8], "little"), int.from_bytes(content[8:10], "little"))
+    else:
+        return len(content) < _LEAST_BYTES
+    return min(sides) < _LEAST_SIDE or max(sides) < _LEAST_ICON
 
 
 def _encodable(name: str) -> str:

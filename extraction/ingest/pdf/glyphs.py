@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pypdfium2.raw as pdfium
 
+from cinnabar.extraction.ingest.pdf.bidi import RTL_RANGES, read_word, without_ligatures
+
 _Floats = npt.NDArray[np.float64]
 _Ints = npt.NDArray[np.int64]
 
@@ -29,8 +31,6 @@ _get_angle: Any = ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_void_p, ctypes.c_int
 
 _WIDE_BLANKS = (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)
 _BLANKS = np.array([0x00, 0x01, *range(0x03, 0x21), *_WIDE_BLANKS])
-# Right-to-left scripts: Hebrew to Arabic Extended, and the presentation forms.
-_RTL = ((0x0590, 0x08FF), (0xFB1D, 0xFDFF), (0xFE70, 0xFEFC))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,7 @@ class PageWords:
     box: [W, 4] (x0, top, x1, bottom) in points as displayed, from the top left corner.
     turn: [W] quarter turns counter-clockwise of the text as displayed, 4 for any other angle.
     rtl: [W] true if the word is read from right to left.
+    first: [W] the index of the word's first character in pdfium's page.
     vertical: true if most characters stand below their predecessor (vertical writing).
     """
 
@@ -48,6 +49,18 @@ class PageWords:
     turn: _Ints
     rtl: npt.NDArray[np.bool_]
     vertical: bool
+    first: _Ints
+
+    @classmethod
+    def none(cls) -> PageWords:
+        """Returns the words of a page without any."""
+        nothing = np.empty(0, np.int64)
+        return cls([], np.empty((0, 4)), nothing, np.empty(0, np.bool_), False, nothing)
+
+    def only(self, keep: npt.NDArray[np.bool_]) -> PageWords:
+        """Returns the words with a true entry in keep: [W]."""
+        text = [word for word, kept in zip(self.text, keep.tolist(), strict=True) if kept]
+        return PageWords(text, self.box[keep], self.turn[keep], self.rtl[keep], self.vertical, self.first[keep])
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +115,14 @@ def page_words(text_page: Any, frame: Frame, limit: int) -> PageWords:
     """Returns the words of an open pdfium text page; it reads at most `limit` characters."""
     count = min(pdfium.FPDFText_CountChars(text_page), limit)
     if count <= 0:
-        return PageWords([], np.empty((0, 4)), np.empty(0, np.int64), np.empty(0, np.bool_), False)
+        return PageWords.none()
     address = ctypes.cast(text_page, ctypes.c_void_p).value
     code = np.array([_get_unicode(address, i) for i in range(count)], np.int64)
     code, owner = _whole_characters(code)
     ink = ~np.isin(code, _BLANKS)
     code, owner, at = code[ink], owner[ink], np.flatnonzero(ink)
     if not len(code):
-        return PageWords([], np.empty((0, 4)), np.empty(0, np.int64), np.empty(0, np.bool_), False)
+        return PageWords.none()
     buffer = np.zeros((count, 4), np.float32)
     base = buffer.ctypes.data
     for i in owner.tolist():
@@ -124,19 +137,27 @@ def page_words(text_page: Any, frame: Frame, limit: int) -> PageWords:
 
     seen = turned(box, turn)
     rtl = np.zeros(len(code), np.bool_)
-    for low, high in _RTL:
+    for low, high in RTL_RANGES:
         rtl |= (code >= low) & (code <= high)
     letters = "".join(map(chr, code.tolist()))
     solid = np.fromiter(map(str.isalnum, letters), np.bool_, len(letters))
     split, stacked = _breaks(seen, rtl, solid)
     starts = np.flatnonzero((np.diff(run, prepend=-1) != 0) | split)
     ends = np.append(starts[1:], len(code))
+    backward = np.logical_or.reduceat(rtl, starts)
+    bounds = zip(starts.tolist(), ends.tolist(), backward.tolist(), strict=True)
     return PageWords(
-        text=[letters[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)],
+        text=[
+            without_ligatures(read_word(letters[a:b], seen[a:b, 0].tolist(), seen[a:b, 2].tolist()))
+            if is_backward
+            else without_ligatures(letters[a:b])
+            for a, b, is_backward in bounds
+        ],
         box=np.concatenate([np.minimum.reduceat(box[:, :2], starts), np.maximum.reduceat(box[:, 2:], starts)], axis=1),
         turn=turn[starts],
-        rtl=np.logical_or.reduceat(rtl, starts),
+        rtl=backward,
         vertical=bool(len(code) > 8 and stacked * 2 > len(code)),
+        first=owner[starts],
     )
 
 
@@ -182,7 +203,9 @@ def _breaks(
     before, after = box[:-1], box[1:]
     height = np.maximum(np.minimum(before[:, 3] - before[:, 1], after[:, 3] - after[:, 1]), 1.0)
     both_rtl = rtl[:-1] & rtl[1:]
-    gap = np.where(both_rtl, before[:, 0] - after[:, 2], after[:, 0] - before[:, 2])
+    # Letters that run to the left may come in either order.
+    onward_gap, backward_gap = after[:, 0] - before[:, 2], before[:, 0] - after[:, 2]
+    gap = np.where(both_rtl, np.maximum(onward_gap, backward_gap), onward_gap)
     rise = np.abs((after[:, 1] + after[:, 3]) - (before[:, 1] + before[:, 3])) / 2
     onward = ((after[:, 0] + after[:, 2]) - (before[:, 0] + before[:, 2])) / 2
     sideways = np.abs(onward)

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from cinnabar.extraction.ingest.pdf.bidi import read_line
 from cinnabar.extraction.ingest.pdf.glyphs import OBLIQUE, PageWords, turned
 
 _Floats = npt.NDArray[np.float64]
@@ -59,6 +60,7 @@ def linearise(page: PageWords) -> tuple[list[int], list[str]]:
 def _read(index: list[int], box: _Floats, page: PageWords) -> tuple[list[int], list[str]]:
     rows = box.tolist()
     index = _without_doubles(index, rows, page.text)
+    has_rtl = bool(page.rtl[index].any())
     order: list[int] = []
     gaps: list[str] = []
     for region in _regions(index, box, rows, page.text, depth=0):
@@ -67,8 +69,11 @@ def _read(index: list[int], box: _Floats, page: PageWords) -> tuple[list[int], l
         above: Line | None = None
         for line in region:
             words = line.words
-            if sum(map(bool, page.rtl[words])) * 2 > len(words):
-                words = sorted(words, key=lambda i: -rows[i][2])
+            beside = [True] * len(words)
+            if has_rtl:
+                order_of = read_line(page.rtl[words].tolist(), [page.text[i] for i in words])
+                words = [words[at] for at in order_of]
+                beside = [abs(one - other) == 1 for one, other in pairwise(order_of)]
             height = max(line.bottom - line.top, 1.0)
             if not order:
                 first = ""
@@ -77,13 +82,14 @@ def _read(index: list[int], box: _Floats, page: PageWords) -> tuple[list[int], l
             else:
                 space, step = line.top - above.bottom, line.bottom - above.bottom
                 first = "\n\n" if space > 0.5 * height and step > 1.3 * pitch else "\n"
-            indent = rows[words[0]][0] - left
+            indent = 0.0 if page.rtl[words[0]] else rows[words[0]][0] - left
             first += " " * (min(_MAX_GAP, round(indent / height)) if indent > 2.0 * height else 0)
             order += words
             gaps.append(first)
-            for before, after in pairwise(words):
+            for (before, after), near in zip(pairwise(words), beside, strict=False):
                 a, b = rows[before], rows[after]
-                gaps.append(_blanks(max(b[0] - a[2], a[0] - b[2]), height))
+                # The ends of two runs of different directions stand apart, however close the runs are.
+                gaps.append(_blanks(max(b[0] - a[2], a[0] - b[2]), height) if near else " ")
             above = line
     return order, gaps
 

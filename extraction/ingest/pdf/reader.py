@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import ctypes
 import io
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
-import numpy as np
 import orjson
 import pypdfium2 as pdfium2
 import pypdfium2.raw as pdfium
 
 from cinnabar.extraction.ingest.builder import DocumentBuilder, clean
+from cinnabar.extraction.ingest.pdf.annotations import Entry
+from cinnabar.extraction.ingest.pdf.embedded import add_files, embedded_files, name_of_file
 from cinnabar.extraction.ingest.pdf.facts import pdf_facts
-from cinnabar.extraction.ingest.pdf.glyphs import Frame, page_words
-from cinnabar.extraction.ingest.pdf.layout import linearise
+from cinnabar.extraction.ingest.pdf.pages import MAX_PAGES, PagesRead, add_entries, read_pages, squeezed
+from cinnabar.extraction.ingest.pdf.unplaced_fields import unplaced_fields
+from cinnabar.extraction.ingest.pdf.xfa import xfa_values
 from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.schemas.errors import DocumentError
+from cinnabar.schemas.wording import counted
 
-MAX_PAGES = 5_000
-_MAX_PAGE_CHARACTERS = 2_000_000
 # The second parser is slow and written in Python; it is tried on files up to this size.
 _MAX_SECOND_OPINION = 8 << 20
 
@@ -32,170 +32,111 @@ _METADATA = ("Title", "Author", "Subject", "Keywords", "Creator", "Producer", "C
 
 
 def add_pdf(reading: Reading, data: bytes) -> None:
-    """Appends a PDF page by page, each word with its box.
+    """Appends a PDF page by page, each word with its box, and then the files within it.
 
-    Embedded files are named in the metadata and not read. Raises DocumentError with the codes not_pdf, truncated,
-    broken, password, image_only, empty; the document stays valid.
+    Raises DocumentError with the codes not_pdf, truncated, broken, password, image_only, empty; the document stays
+    valid.
     """
-    pages = _add_pages(reading.builder, data)
-    if reading.is_top:
-        reading.builder.facts |= pdf_facts(reading.builder.metadata, pages)
-
-
-def _add_pages(builder: DocumentBuilder, data: bytes) -> int:
-    """Appends the pages of a PDF, as parts of the open part, and returns the number of all its pages."""
     if b"%PDF-" not in data[:1024]:
         raise DocumentError("not_pdf", f"no %PDF- in the first {min(len(data), 1024)} bytes")
+    builder = reading.builder
     mark = builder.part_count
     try:
-        with _opened(data) as pdf:
+        with _opened(data, reading.settings.passwords) as pdf:
             pages = len(pdf)
-            words, images = _read(builder, pdf)
-            _about(builder, pdf, data)
+            found = read_pages(reading, pdf)
+            _about(reading, pdf, data)
+            found.words += _add_form(reading, pdf, found, data)
+            if not (found.words or found.pictures or found.images):
+                found.words += _second_opinion(builder, data, mark)
+            begun = builder.length, builder.part_count
+            add_files(reading, embedded_files(pdf.raw, found.files))
+            more = builder.length > begun[0] or builder.part_count > begun[1]
     except DocumentError as error:
         if error.code == "password" or not _second_opinion(builder, data, mark):
             raise
         builder.flags.add("repaired")
-        return builder.part_count - mark
-    if words:
-        return pages
-    if images or not _second_opinion(builder, data, mark):
-        if images:
+        pages, more = builder.part_count - mark, True
+        found = PagesRead(words=1)
+    if reading.is_top:
+        builder.facts |= pdf_facts(builder.metadata, pages)
+    if not (found.words or found.pictures or more):
+        if found.images:
             raise DocumentError("image_only", "the pages hold images and no characters")
         raise DocumentError("empty", "the pages hold neither characters nor images")
-    return pages
 
 
 @contextmanager
-def _opened(data: bytes) -> Iterator[Any]:
-    try:
-        pdf = pdfium2.PdfDocument(data)
-    except pdfium2.PdfiumError as error:
-        code = pdfium.FPDF_GetLastError()
-        if code in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY) or "password" in str(error).lower():
-            raise DocumentError("password", "the empty password does not open the file") from error
+def _opened(data: bytes, passwords: tuple[str, ...]) -> Iterator[Any]:
+    """Opens a file with the first password that is right, the empty one first, and closes it."""
+    error: pdfium2.PdfiumError | None = None
+    pdf, locked = None, False
+    for password in (None, *passwords):
+        try:
+            pdf = pdfium2.PdfDocument(data, password=password)
+            break
+        except pdfium2.PdfiumError as failure:
+            error = failure
+            code = pdfium.FPDF_GetLastError()
+            if code != pdfium.FPDF_ERR_PASSWORD and "password" not in str(failure).lower():
+                locked = code == pdfium.FPDF_ERR_SECURITY
+                break
+            locked = True
+        # A password that is no text in UTF-8 opens nothing.
+        except UnicodeError:
+            continue
+    if pdf is None:
+        if locked:
+            tried = f" and {counted(len(passwords), 'password')}" if passwords else ""
+            raise DocumentError("password", f"tried the empty password{tried}; none opens the file") from error
         whole = b"%%EOF" in data[-2048:]
         raise DocumentError("broken" if whole else "truncated", str(error)[:200]) from error
     try:
+        # The handle of the form must exist before pages are loaded. No script runs: pdfium is built without them.
+        with suppress(pdfium2.PdfiumError):
+            pdf.init_forms()
         yield pdf
     finally:
         pdf.close()
 
 
-def _read(builder: DocumentBuilder, pdf: Any) -> tuple[int, bool]:
-    """Appends the pages; returns the number of words, and true if a page without words holds an image."""
-    pages = len(pdf)
-    if pages <= 0:
-        raise DocumentError("broken", "the file opens and holds no page")
-    if pages > MAX_PAGES:
-        builder.flags.add("truncated")
-        builder.metadata["pages_seen"] = str(pages)
-    total, images, failed, silent = 0, False, 0, 0
-    for number in range(min(pages, MAX_PAGES)):
-        if builder.full:
-            builder.flags.add("truncated")
-            break
-        page = _load_page(pdf, number)
-        if not page:
-            failed += 1
-            continue
-        try:
-            found = _add_page(builder, page, number + 1)
-            total += found
-            if not found:
-                silent += 1
-                images = images or _has_image(page)
-        finally:
-            pdfium.FPDF_ClosePage(page)
-    if failed == min(pages, MAX_PAGES):
-        raise DocumentError("broken", f"none of {pages} pages can be loaded")
-    if failed:
-        builder.flags.add("broken_pages")
-    if silent and total:
-        builder.flags.add("no_text_pages")
-    return total, images
+def _add_form(reading: Reading, pdf: Any, found: PagesRead, data: bytes) -> int:
+    """Appends the values of a form that no field of a page has, and returns the number of words."""
+    kind = pdfium.FPDF_GetFormType(pdf.raw)
+    values: list[tuple[str, str]] | None = []
+    if kind in (pdfium.FORMTYPE_XFA_FULL, pdfium.FORMTYPE_XFA_FOREGROUND):
+        values = xfa_values(pdf.raw)
+        if values is None:
+            reading.builder.flags.add("form_unread")
+    elif kind == pdfium.FORMTYPE_ACRO_FORM and not found.told and not reading.settings.careful:
+        values = unplaced_fields(data)
+    entries = [
+        Entry(name, value, (0.0, 0.0, 0.0, 0.0), drawn=False, unseen=False)
+        for name, value in values or ()
+        if squeezed(value) not in found.told
+    ]
+    return add_entries(reading, "fields", entries, 0, None) if entries else 0
 
 
-def _load_page(pdf: Any, number: int) -> Any:
-    """Returns a page with the values of its form fields; a null pointer if it cannot be loaded."""
-    page = pdfium.FPDF_LoadPage(pdf.raw, number)
-    if not page or not _has_fields(page):
-        return page
-    # pdfium's text lacks the annotations. Flattening draws them into the page, in memory.
-    flattened = pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY) == pdfium.FLATTEN_SUCCESS
-    if not flattened:
-        return page
-    pdfium.FPDF_ClosePage(page)
-    return pdfium.FPDF_LoadPage(pdf.raw, number)
-
-
-def _has_fields(page: Any) -> bool:
-    """Returns True if a page has form fields or free text among its first annotations."""
-    for index in range(min(pdfium.FPDFPage_GetAnnotCount(page), 2000)):
-        annotation = pdfium.FPDFPage_GetAnnot(page, index)
-        if not annotation:
-            continue
-        kind = pdfium.FPDFAnnot_GetSubtype(annotation)
-        pdfium.FPDFPage_CloseAnnot(annotation)
-        if kind in (pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT):
-            return True
-    return False
-
-
-def _add_page(builder: DocumentBuilder, page: Any, number: int) -> int:
-    rectangle = pdfium.FS_RECTF()
-    if not pdfium.FPDF_GetPageBoundingBox(page, ctypes.byref(rectangle)):
-        rectangle = pdfium.FS_RECTF(0.0, 792.0, 612.0, 0.0)
-    rotation = pdfium.FPDFPage_GetRotation(page) % 4
-    frame = Frame(rectangle.left, rectangle.bottom, rectangle.right, rectangle.top, rotation)
-    text_page = pdfium.FPDFText_LoadPage(page)
-    width, height = frame.size
-    builder.open("page", page=number, width=width, height=height)
-    try:
-        if not text_page:
-            return 0
-        if pdfium.FPDFText_CountChars(text_page) > _MAX_PAGE_CHARACTERS:
-            builder.flags.add("truncated")
-        words = page_words(text_page, frame, _MAX_PAGE_CHARACTERS)
-        if not any(character.isalnum() for word in words.text for character in word):
-            return 0
-        order, gaps = linearise(words)
-        builder.write_words([words.text[i] for i in order], gaps, words.box[order].astype(np.float32))
-        return len(order)
-    finally:
-        if text_page:
-            pdfium.FPDFText_ClosePage(text_page)
-        builder.close()
-
-
-def _has_image(page: Any) -> bool:
-    """Returns True if a page shows an image, or a form that may hold one, among its first objects."""
-    kinds = (pdfium.FPDF_PAGEOBJ_IMAGE, pdfium.FPDF_PAGEOBJ_FORM)
-    count = min(pdfium.FPDFPage_CountObjects(page), 1000)
-    return any(pdfium.FPDFPageObj_GetType(pdfium.FPDFPage_GetObject(page, i)) in kinds for i in range(count))
-
-
-def _about(builder: DocumentBuilder, pdf: Any, data: bytes) -> None:
-    """Adds metadata, names of embedded files, and the flags of the whole file."""
+def _about(reading: Reading, pdf: Any, data: bytes) -> None:
+    """Adds the flags of the whole file and, of the file itself, its metadata and the names of embedded files."""
+    builder = reading.builder
+    if pdfium.FPDFDoc_GetJavaScriptActionCount(pdf.raw) > 0 or _ACTIVE.search(data):
+        builder.flags.add("active_content")
+    if not _references_hold(data):
+        builder.flags.add("repaired")
+    if not reading.is_top:
+        return
     for key in _METADATA:
         try:
             value = pdf.get_metadata_value(key)
         except (pdfium2.PdfiumError, UnicodeError):
             continue
         if value:
-            builder.metadata.setdefault(key.lower(), str(value)[:1000])
-    names = []
-    for index in range(min(pdf.count_attachments(), 1000)):
-        try:
-            names.append(clean(pdf.get_attachment(index).get_name())[:1024])
-        except (pdfium2.PdfiumError, UnicodeError):
-            names.append("")
+            builder.metadata[key.lower()] = str(value)[:1000]
+    names = [name_of_file(one) for one in embedded_files(pdf.raw, ())]
     if names:
-        builder.metadata.setdefault("embedded_files", orjson.dumps(names).decode())
-    if pdfium.FPDFDoc_GetJavaScriptActionCount(pdf.raw) > 0 or _ACTIVE.search(data):
-        builder.flags.add("active_content")
-    if not _references_hold(data):
-        builder.flags.add("repaired")
+        builder.metadata["embedded_files"] = orjson.dumps([clean(name) for name in names]).decode()
 
 
 def _references_hold(data: bytes) -> bool:

@@ -11,11 +11,10 @@ from inscriptis.model.config import ParserConfig
 from lxml import etree  # type: ignore[import-untyped]
 from lxml import html as lxml_html
 
-from cinnabar.extraction.ingest.plain.charsets import decode, known_charset
+from cinnabar.extraction.ingest.plain.charsets import decode, known_charset, markup_charset
 from cinnabar.extraction.ingest.reading import Reading
 
 _MAX_HTML = 4_000_000
-_META = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]{0,300}\?>")
 _TAG = re.compile(r"<(/?)([A-Za-z!?][A-Za-z0-9]*)?[^<>]*>?")
 _HTML_CONFIG = ParserConfig(css=STRICT_CSS_PROFILE, display_images=False, display_links=False)
@@ -23,8 +22,7 @@ _HTML_CONFIG = ParserConfig(css=STRICT_CSS_PROFILE, display_images=False, displa
 
 def add_html(reading: Reading, data: bytes) -> None:
     """Appends the visible text of an HTML file."""
-    named = _META.search(data[:4096])
-    text, guessed = decode(data, known_charset(named[1].decode("ascii")) if named else None)
+    text, guessed = decode(data, known_charset(markup_charset(data)))
     text, cut = html_to_text(text)
     reading.builder.flags |= {flag for flag, holds in (("charset_guess", guessed), ("truncated", cut)) if holds}
     reading.add("body", text, media_type="text/html")

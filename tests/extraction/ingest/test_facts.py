@@ -227,6 +227,20 @@ def test_the_language_is_that_of_the_text_and_not_of_headers_or_attachments() ->
     assert facts((GERMAN.upper() + " 12:30 http://x.example").encode(), "a.txt")["document.language"] == "de"
 
 
+def test_a_mail_without_a_text_of_its_own_has_the_language_of_what_it_carries() -> None:
+    inner = EmailMessage()
+    inner["Subject"] = "Weiter"
+    inner.set_content(GERMAN)
+    outer = EmailMessage()
+    outer["Subject"] = "a forwarded message in English"
+    outer.set_content(inner)
+    assert facts(outer.as_bytes())["document.language"] == "de"
+    attached = EmailMessage()
+    attached["Subject"] = "a note in English"
+    attached.add_attachment(GERMAN, filename="note.txt")
+    assert facts(attached.as_bytes())["document.language"] == "de"
+
+
 @pytest.mark.parametrize("text", ["OK", "12.50 EUR", "0x3f 17:30 a-7", "xqz vvk wlk zzq kkj"])
 def test_a_text_that_names_no_language_has_none(text: str) -> None:
     assert "document.language" not in facts(text.encode(), "a.txt")

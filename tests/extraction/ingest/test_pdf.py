@@ -14,6 +14,7 @@ from reportlab.pdfgen import canvas
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest import parse
 from cinnabar.extraction.ingest.codes import CODES, FLAGS
+from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
 from cinnabar.schemas.errors import DocumentError
 
 Draw = Callable[[canvas.Canvas], None]
@@ -48,9 +49,9 @@ def words_of(document: Document) -> list[str]:
     return [document.text[a:b] for a, b in bounds]
 
 
-def code_of(data: bytes) -> str:
+def code_of(data: bytes, settings: ParserSettings = DEFAULT) -> str:
     with pytest.raises(DocumentError) as caught:
-        parse(data, "a.pdf")
+        parse(data, "a.pdf", settings)
     assert caught.value.code in CODES
     return caught.value.code
 
@@ -231,22 +232,24 @@ def test_scans_and_blank_pages_have_different_codes() -> None:
     def blank(sheet: canvas.Canvas) -> None:
         sheet.line(0, 0, 10, 10)
 
-    assert code_of(drawn(scan, scan)) == "image_only"
+    never = ParserSettings(ocr="never")
+    assert code_of(drawn(scan, scan), never) == "image_only"
     assert code_of(drawn(blank)) == "empty"
-    document = parse(drawn(scan, line("some text")), "a.pdf")
+    document = parse(drawn(scan, line("some text")), "a.pdf", never)
     assert document.flags == ("no_text_pages",)
     assert [(part.page, part.start, part.end) for part in document.parts] == [(1, 0, 0), (2, 0, 9)]
 
 
-def test_embedded_files_are_named_and_not_read() -> None:
+def test_embedded_files_are_named_and_read_after_the_pages() -> None:
     writer = pypdf.PdfWriter(clone_from=io.BytesIO(drawn(line("visible"))))
-    writer.add_attachment("answers.xml", b"<total>hidden</total>")
+    writer.add_attachment("answers.txt", b"the total is 5")
     writer.add_metadata({"/Title": "A title"})
     buffer = io.BytesIO()
     writer.write(buffer)
     document = parse(buffer.getvalue(), "a.pdf")
-    assert document.text == "visible"
-    assert document.metadata["embedded_files"] == '["answers.xml"]'
+    assert document.text == "visible\n\nthe total is 5"
+    assert [(part.kind, part.name) for part in document.parts] == [("page", ""), ("attachment", "answers.txt")]
+    assert document.metadata["embedded_files"] == '["answers.txt"]'
     assert document.metadata["title"] == "A title"
 
 
@@ -262,7 +265,7 @@ def test_scripts_are_flagged_and_never_run() -> None:
 
 
 def test_pages_beyond_the_limit_are_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cinnabar.extraction.ingest.pdf.reader.MAX_PAGES", 2)
+    monkeypatch.setattr("cinnabar.extraction.ingest.pdf.pages.MAX_PAGES", 2)
     document = parse(drawn(line("one"), line("two"), line("three")), "a.pdf")
     assert document.text == "one\n\ntwo"
     assert document.flags == ("truncated",)

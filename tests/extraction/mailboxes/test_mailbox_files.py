@@ -48,6 +48,19 @@ def paths(*locations: Path) -> list[str]:
         return [path_of(item) for item in gather(locations, None, connections)]
 
 
+def test_an_mbox_with_its_suffix_is_its_mails_and_one_of_another_form_a_document(tmp_path: Path) -> None:
+    folder = tmp_path / "mails"
+    folder.mkdir()
+    with closing(mailbox.mbox(folder / "sure.mbox")) as mbox:
+        mbox.add(mail(1))
+        mbox.add(mail(2))
+    content = "".join(f"From -\nFrom: a@example.org\n\nname=N{number}\n\n" for number in (3, 4))
+    (folder / "odd.mbox").write_text(content)
+    found = [Path(path).name for path in paths(folder)]
+    assert found == ["odd.mbox", "sure.mbox#1", "sure.mbox#2"]
+    assert read(folder, tmp_path / "out") == (3, 3, 0, 0)
+
+
 def test_each_mail_of_an_mbox_and_of_a_maildir_is_one_input(tmp_path: Path) -> None:
     box, maildir, out = tmp_path / "mails" / "box", tmp_path / "mails" / "maildir", tmp_path / "out"
     (tmp_path / "mails").mkdir()

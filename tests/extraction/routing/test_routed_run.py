@@ -261,6 +261,8 @@ def test_a_record_whose_document_a_later_choice_sent_elsewhere_is_left_out(
     run(inbox, out, BILL, LETTER)
     with Backfill(DATED, out, source(), options=OPTIONS) as begun:
         assert begun.estimate().elsewhere == 2
+    with Backfill(BILL, out, source(), options=OPTIONS) as begun:
+        assert begun.estimate().elsewhere == 0  # their records are of this version already
     by_first_word.clear()
     # bill1 and the three that the choice added; not letter1 and poem.
     assert refill(out, ReadingModel()).written == 4

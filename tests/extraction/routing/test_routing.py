@@ -115,12 +115,25 @@ def test_only_common_kinds_that_differ_from_a_kind_speak_against_it() -> None:
 
 
 def test_the_files_of_the_comparison_are_part_of_the_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
-    before, rules = routing_fit().fingerprint, likeness._RULES
+    rules = likeness._RULES
     assert {path.suffix for path in rules} == {".json", ".py", ".safetensors", ".toml"}
-    routing_fit.cache_clear()
+    assert routing_fit().fingerprint == likeness._fingerprint()
     monkeypatch.setattr(likeness, "_RULES", rules[:-1])
-    assert routing_fit().fingerprint != before
-    routing_fit.cache_clear()
+    assert routing_fit().fingerprint != likeness._fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("changed", "same"), [("def f(x):\n    # why\n    return 2 * x\n", True), ("def f(x):\n    return 3 * x\n", False)]
+)
+def test_a_comment_in_the_code_of_the_comparison_routes_no_document_again(
+    changed: str, same: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule = tmp_path / "rule.py"
+    monkeypatch.setattr(likeness, "_RULES", (rule,))
+    rule.write_text("def f(x):\n    return 2 * x\n")
+    before = likeness._fingerprint()
+    rule.write_text(changed)
+    assert (likeness._fingerprint() == before) == same
 
 
 def test_a_router_without_a_schema_decides_as_one_of_the_others() -> None:

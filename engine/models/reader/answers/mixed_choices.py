@@ -23,6 +23,8 @@ def settle_mixed(k: int, slot: MixedSlot, judged: Answers, out: Answers) -> None
     judged: the answers to the same canvas where the slot has its options.
     """
     choice, found = slot.choice, _Found()
+    if k in judged.classes:
+        out.classes.add(k)
     logs = {c.text: log for c, log in zip(judged.candidates[k], judged.logits[k], strict=True)}
     for candidate, log in zip(out.candidates[k], out.logits[k], strict=True):
         if candidate.text == UNLISTED:

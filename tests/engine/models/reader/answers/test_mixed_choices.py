@@ -51,6 +51,7 @@ def test_words_beside_codes_are_no_codes(options: list[str], words: tuple[str, .
     "options",
     [
         ["EUR", "yes", "no thanks"], ["IT", "Sales", "Legal"], ["EUR", 1], ["EUR"],
+        ["CUP", "GLASS"], ["ARM", "x86", None], ["ALL", "CAN"], ["EUR", "US", "other"],
         ["kg", "ml", "mg"], ["ja", "nein"], ["si", "no"], ["he", "she", "it"],
     ],
 )  # fmt: skip
@@ -128,7 +129,9 @@ def test_two_letters_that_are_not_printed_are_judged_among_all_options() -> None
 
 def test_the_way_of_a_choice_of_codes_and_words_is_told() -> None:
     form = form_of(
-        currency={"enum": ["EUR", "USD", "other"]}, coin={"enum": ["EUR", "BTC"]}, language={"enum": ["en", "de"]},
+        currency={"enum": ["EUR", "USD", "other"]},
+        coin={"enum": ["EUR", "USD", "BTC"]},
+        language={"enum": ["en", "de"]},
         optional={"enum": ["EUR", "other", None]},
         department={"enum": ["HR", "IT", "Sales"]},
     )  # fmt: skip

@@ -1,0 +1,65 @@
+"""Files within a PDF: attachments of the document, of its comments, and the members of a portfolio."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pypdfium2.raw as pdfium
+
+from cinnabar.extraction.ingest.contents import add_content
+from cinnabar.extraction.ingest.pdf.strings import string_of
+from cinnabar.extraction.ingest.reading import Reading
+from cinnabar.schemas.errors import DocumentError
+
+MAX_FILES = 1_000
+
+
+def embedded_files(document: Any, beside: Iterable[Any]) -> Iterator[Any]:
+    """Yields pdfium's handles of the files in a document, then those `beside` it in comments, each once."""
+    seen: set[int] = set()
+    count = max(pdfium.FPDFDoc_GetAttachmentCount(document), 0)
+    listed = (pdfium.FPDFDoc_GetAttachment(document, index) for index in range(min(count, MAX_FILES)))
+    for one in (*listed, *beside):
+        address = ctypes.cast(one, ctypes.c_void_p).value if one else None
+        if address is not None and address not in seen and len(seen) < MAX_FILES:
+            seen.add(address)
+            yield one
+
+
+def name_of_file(one: Any) -> str:
+    """Returns the name of an embedded file as the PDF has it."""
+    return string_of(pdfium.FPDFAttachment_GetName, one)[:1024]
+
+
+def add_files(reading: Reading, files: Iterable[Any]) -> None:
+    """Appends each embedded file as a part; a fault of one is a flag of the document."""
+    builder = reading.builder
+    for one in files:
+        name, media_type = name_of_file(one), string_of(pdfium.FPDFAttachment_GetSubtype, one).lower()
+        builder.open("attachment", name, media_type=media_type or "application/octet-stream")
+        if reading.settings.careful:
+            add_content(reading, b"", name)
+        else:
+            try:
+                data = _unpacked(reading, one)
+            except DocumentError as error:
+                builder.flags.add(f"attachment_{error.code}")
+            else:
+                add_content(reading, data, name, media_type)
+        builder.close()
+
+
+def _unpacked(reading: Reading, one: Any) -> bytes:
+    size = ctypes.c_ulong()
+    if not pdfium.FPDFAttachment_GetFile(one, None, 0, size):
+        raise DocumentError("broken", "the embedded file cannot be read")
+    reading.count(size.value)
+    if not size.value:
+        raise DocumentError("empty", "the embedded file has no bytes")
+    buffer = ctypes.create_string_buffer(size.value)
+    written = ctypes.c_ulong()
+    if not pdfium.FPDFAttachment_GetFile(one, buffer, size.value, written) or written.value > size.value:
+        raise DocumentError("broken", "the embedded file cannot be read")
+    return buffer.raw[: written.value]

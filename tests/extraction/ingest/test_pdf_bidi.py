@@ -1,0 +1,109 @@
+"""Right-to-left text comes out in reading order, however the file holds it."""
+
+import io
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cinnabar.extraction.ingest import parse
+from cinnabar.extraction.ingest.pdf.bidi import read_line, read_word, without_ligatures
+
+SHALOM, OLAM, HABIBI = "שלום", "עולם", "حَبيبي"
+
+
+def glyph_pdf(*shown: str, glyphs: list[str]) -> bytes:
+    """A page of Courier whose letters stand for these texts by ToUnicode; `shown` are the operators of its content."""
+    mapped = "".join(f"<{0x41 + at:02X}> <{text.encode('utf-16-be').hex()}>\n" for at, text in enumerate(glyphs))
+    head = "/CIDInit /ProcSet findresource begin 12 dict begin begincmap"
+    head = f"{head} 1 begincodespacerange <00> <FF> endcodespacerange"
+    cmap = f"{head} {len(glyphs)} beginbfchar\n{mapped}endbfchar endcmap end end"
+    content = " ".join(["BT /F 20 Tf", *shown, "ET"])
+    objects = [
+        "<</Type/Catalog/Pages 2 0 R>>",
+        "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 400]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>",
+        f"<</Length {len(content)}>>stream\n{content}\nendstream",
+        "<</Type/Font/Subtype/Type1/BaseFont/Courier/ToUnicode 6 0 R>>",
+        f"<</Length {len(cmap)}>>stream\n{cmap}\nendstream",
+    ]
+    out, places = io.BytesIO(b"%PDF-1.7\n"), []
+    out.seek(0, io.SEEK_END)
+    for number, one in enumerate(objects, 1):
+        places.append(out.tell())
+        out.write(f"{number} 0 obj\n{one}\nendobj\n".encode())
+    start = out.tell()
+    table = "".join(f"{place:010d} 00000 n \n" for place in places)
+    out.write(f"xref\n0 7\n0000000000 65535 f \n{table}".encode())
+    out.write(f"trailer<</Size 7/Root 1 0 R>>startxref\n{start}\n%%EOF\n".encode())
+    return out.getvalue()
+
+
+def rightward(*texts: str) -> bytes:
+    """Glyphs from left to right, as they are seen."""
+    codes = "".join(f"{0x41 + at:02X}" for at in range(len(texts)))
+    return glyph_pdf("1 0 0 1 50 300 Tm", f"<{codes}> Tj", glyphs=list(texts))
+
+
+def leftward(text: str) -> bytes:
+    """Glyphs in reading order, each of which steps back over two."""
+    steps = " 1200 ".join(f"<{0x41 + at:02X}>" for at in range(len(text)))
+    return glyph_pdf("1 0 0 1 300 300 Tm", f"[{steps}] TJ", glyphs=list(text))
+
+
+def text_of(data: bytes) -> str:
+    return parse(data, "a.pdf").text.strip()
+
+
+@pytest.mark.parametrize("text", [SHALOM, HABIBI, "حبيبي"])
+def test_a_word_is_read_from_the_right_in_either_order_of_the_file(text: str) -> None:
+    assert text_of(rightward(*text[::-1])) == text
+    assert text_of(leftward(text)) == text
+
+
+def test_words_of_both_directions_keep_their_places_in_a_line() -> None:
+    both = f"{SHALOM} {OLAM}"[::-1]
+    assert text_of(rightward(*"abc ", *both, *" def")) == f"abc {SHALOM} {OLAM} def"
+    assert text_of(rightward(*"4,50 ", *both)) == f"{SHALOM} {OLAM} 4,50"
+    assert text_of(rightward(*both, *" 4,50")) == f"4,50 {SHALOM} {OLAM}"
+    assert text_of(rightward(*"Ann Lee ", *f"{both} ", *SHALOM[::-1])) == f"{SHALOM} {SHALOM} {OLAM} Ann Lee"
+
+
+def test_a_number_within_a_word_runs_to_the_right() -> None:
+    found = read_word("בי-42", [40, 30, 20, 0, 10], [50, 40, 30, 10, 20])
+    assert found == "בי-42"
+
+
+def test_letters_of_one_glyph_come_in_reading_order() -> None:
+    assert text_of(rightward("ﬁ", *"nd")) == "find"
+    assert text_of(rightward("\ufedd", "لا")) == "لال"
+    assert text_of(rightward("\ufedd", "\ufefb")) == "لال"
+    assert text_of(rightward("ם", "שׁ")) == "שׁם"
+
+
+def test_ligatures_become_their_letters_and_other_signs_stay() -> None:
+    assert without_ligatures("oﬃce aﬀairs ﬅ") == "office affairs st"
+    assert without_ligatures("x² ½ № Ａ") == "x² ½ № Ａ"
+
+
+@given(st.lists(st.sampled_from(["abc", "7", SHALOM, OLAM, "-"]), max_size=12))
+def test_a_line_of_words_keeps_each_word_once(words: list[str]) -> None:
+    rtl = [word in (SHALOM, OLAM) for word in words]
+    order = read_line(rtl, words)
+    assert sorted(order) == list(range(len(words)))
+    if not any(rtl):
+        assert order == sorted(order)
+    if all(rtl):
+        assert order == sorted(order, reverse=True)
+
+
+@given(st.text(alphabet="שלוםحبي\u064e12a.-", min_size=1, max_size=12), st.randoms(use_true_random=False))
+def test_a_word_keeps_its_letters_in_any_order_of_the_file(word: str, shuffler: random.Random) -> None:
+    places = [10.0 * at for at in range(len(word))]
+    letters = list(zip(word, places, strict=True))
+    shuffler.shuffle(letters)
+    shuffled = "".join(letter for letter, _ in letters)
+    left = [place for _, place in letters]
+    found = read_word(shuffled, left, [place + 9 for place in left])
+    assert sorted(found) == sorted(word)
