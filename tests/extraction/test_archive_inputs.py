@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from encrypted_archive import encrypted_zip
 from reading_model import ReadingModel
 
 from cinnabar.extraction.backfill.document_lookup import DocumentLookup
@@ -97,6 +98,17 @@ def test_an_archive_in_quarantine_is_unpacked_by_a_retry_once_it_is_whole(folder
     assert summary.written == 2
     paths = query(out, "select path from documents order by path").rows
     assert paths == [(f"{folder}/damaged.zip/y.txt",), (f"{folder}/damaged.zip/z.txt",)]
+
+
+def test_an_encrypted_archive_opens_with_the_passwords_of_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.zip").write_bytes(encrypted_zip("x.txt", b"name=X\n", "open sesame"))
+    schema = load_schema({"title": "note", "type": "object", "properties": {"name": {"type": "string"}}})
+    model, out = ModelSource("reading", ReadingModel), tmp_path / "out"
+    assert extract([tmp_path / "a.zip"], schema, out, model, RunOptions(workers=1)).reasons == {"password": 1}
+    monkeypatch.setenv("CINNABAR_PASSWORDS", "wrong\nopen sesame")
+    assert extract([tmp_path / "a.zip"], schema, out, model, RunOptions(workers=1)).written == 1
 
 
 def test_office_files_and_other_files_are_no_archives(tmp_path: Path) -> None:

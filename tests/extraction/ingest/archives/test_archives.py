@@ -9,12 +9,12 @@ import lzma
 import struct
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Callable, Sequence
 from email.message import EmailMessage
 
 import openpyxl
 import pytest
+from encrypted_archive import encrypted_zip
 
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest import parse
@@ -199,33 +199,8 @@ def test_a_stream_without_its_end_is_truncated(pack: Callable[[bytes], bytes]) -
     assert code_of(lambda: listed(data[: len(data) * 2 // 3], "a.gz")) in ("truncated", "broken")
 
 
-def encrypted(name: str, data: bytes, password: str) -> bytes:
-    """Returns a ZIP file with one member, encrypted in the old way of PKZIP."""
-    keys = [0x12345678, 0x23456789, 0x34567890]
-
-    def update(byte: int) -> None:
-        keys[0] = zlib.crc32(bytes([byte]), keys[0] ^ 0xFFFFFFFF) ^ 0xFFFFFFFF
-        keys[1] = ((keys[1] + (keys[0] & 255)) * 134775813 + 1) & 0xFFFFFFFF
-        keys[2] = zlib.crc32(bytes([keys[1] >> 24]), keys[2] ^ 0xFFFFFFFF) ^ 0xFFFFFFFF
-
-    for byte in password.encode():
-        update(byte)
-    packed = bytearray()
-    for byte in bytes(11) + bytes([zlib.crc32(data) >> 24]) + data:
-        key = keys[2] | 2
-        packed.append(byte ^ ((key * (key ^ 1) >> 8) & 255))
-        update(byte)
-    made = zipped((name, bytes(packed)), method=zipfile.ZIP_STORED)
-    changed = bytearray(made)
-    for start, flag, crc in ((0, 6, 14), (made.index(b"PK\x01\x02"), 8, 16)):
-        changed[start + flag] |= 1
-        changed[start + crc : start + crc + 4] = struct.pack("<L", zlib.crc32(data))
-        changed[start + crc + 8 : start + crc + 12] = struct.pack("<L", len(data))
-    return bytes(changed)
-
-
 def test_an_encrypted_archive_opens_with_a_password_of_the_run() -> None:
-    data = encrypted("x.txt", b"secret words", "open")
+    data = encrypted_zip("x.txt", b"secret words", "open")
     assert code_of(lambda: listed(data)) == "password"
     assert code_of(lambda: listed(data, passwords=["wrong"])) == "password"
     assert listed(data, passwords=["wrong", "open"])[0].data == b"secret words"
