@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cinnabar.extraction.ingest import SUFFIXES
-from cinnabar.extraction.ingest.formats import MBOX_SUFFIXES
+from cinnabar.extraction.ingest.archives.unpacker import ArchiveMember, Unpacker, may_be_archive
+from cinnabar.extraction.ingest.formats import ARCHIVE_SUFFIXES, MBOX_SUFFIXES
 from cinnabar.extraction.ingest.message import Message
 from cinnabar.extraction.ingest.sandbox import MAX_FILE
 from cinnabar.extraction.mailboxes.address import (
@@ -69,13 +70,15 @@ def check_account(addresses: Iterable[ImapAddress]) -> None:
 
 
 def gather(
-    locations: Sequence[Location], out: Path | None, connections: ExitStack
+    locations: Sequence[Location], out: Path | None, connections: ExitStack, passwords: Sequence[str] = ()
 ) -> list[Path | Message | Input]:
-    """Returns the files and mails at these locations, sorted by path, each once.
+    """Returns the files and mails at these locations, sorted by path, each once; archives stand for their files.
 
-    Connections to servers stay open until `connections` exits. A folder or a mailbox may be empty. Raises UsageError if
-    there is no such file, folder, server, user or mailbox.
+    Connections to servers, and the process that unpacks archives, stay open until `connections` exits. `passwords` are
+    tried on encrypted archives. A folder or a mailbox may be empty. Raises UsageError if there is no such file, folder,
+    server, user or mailbox.
     """
+    unpacker = connections.enter_context(Unpacker(passwords, MAX_FILE))
     found: dict[tuple[str, int], Path | Message | Input] = {}
     for location in locations:
         if isinstance(location, Input):
@@ -85,20 +88,40 @@ def gather(
                 found[str(location), message.uid] = message
         else:
             for path in files_at(location, out):
-                found |= {(str(path), number): item for number, item in enumerate(_items(path))}
+                items = _items(path, unpacker, path == location)
+                found |= {(str(path), number): item for number, item in enumerate(items)}
     if not locations:
         raise UsageError("expected at least one file, folder or mailbox to read, got none")
     return [found[key] for key in sorted(found)]
 
 
-def _items(path: Path) -> Sequence[Path | Message]:
-    """Returns the items of a file: itself, the mails in it, or nothing for a file that only serves a Maildir."""
+def _items(path: Path, unpacker: Unpacker, given: bool) -> Sequence[Path | Message]:
+    """Returns the items of a file: itself, the mails or files in it, or nothing if it only serves a Maildir.
+
+    `given` files were named by the user, others lie in a folder.
+    """
     if maildir_of(path) is not None:
         return [MaildirMessage(path)] if is_delivered(path) else []
     suffix = path.suffix.lower()
     if (suffix in MBOX_SUFFIXES or suffix not in SUFFIXES) and is_mbox(path):
         return list(mbox_messages(path))
+    # A link in a folder may lead out of it, so its target is not opened here.
+    packed = suffix in ARCHIVE_SUFFIXES or suffix not in SUFFIXES
+    if packed and (given or not path.is_symlink()) and may_be_archive(path):
+        members = unpacker.members(path)
+        return [path] if members is None else members
     return [path]
+
+
+def archive_around(path: Path) -> Path | None:
+    """Returns the archive that a path inside an archive leads through, None if there is none."""
+    for above in path.parents:
+        try:
+            status = above.stat()
+        except OSError:  # it is not there, or lies below a file
+            continue
+        return above if stat.S_ISREG(status.st_mode) and may_be_archive(above) else None
+    return None
 
 
 def expand(paths: Sequence[Path], out: Path | None = None) -> list[Path]:
@@ -179,6 +202,10 @@ def examine(
     try:
         if isinstance(item, Path):
             digest = _digest(item, [root for root in roots if isinstance(root, Path)])
+        elif isinstance(item, ArchiveMember):
+            if item.problem is not None:
+                raise item.problem
+            digest = item.digest
         else:
             before = (known or {}).get(path, "") if item.lasting else ""
             digest = before or hashlib.sha256(item.read()).hexdigest()

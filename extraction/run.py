@@ -84,7 +84,7 @@ class Extraction(BatchedRun):
         self._raised = {"escalated_documents": 0, "escalated_fields": 0}
         self._settled = False
         with ExitStack() as stack:
-            items = gather(paths, out, stack)
+            items = gather(paths, out, stack, parsers.passwords)
             store = stack.enter_context(Store.open(out))
             stack.callback(self._end_metered)
             for part in self.assignment.parts:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 from cinnabar.extraction.ingest import SUFFIXES
+from cinnabar.extraction.ingest.sandbox import name_of
 from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.storage.records import Outcome
 
@@ -36,4 +36,4 @@ def sift(inputs: Iterable[Input], done: Callable[[str], bool]) -> tuple[list[Out
 
 
 def _is_nameless(item: Input) -> bool:
-    return isinstance(item.content, Path) and item.content.suffix.lower() not in SUFFIXES
+    return name_of(item.content).suffix.lower() not in SUFFIXES

@@ -14,8 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from cinnabar.extraction.ingest.archives.unpacker import ArchiveMember
 from cinnabar.extraction.ingest.message import Message
-from cinnabar.extraction.inputs import Input, Location, check_account, examine, gather
+from cinnabar.extraction.inputs import Input, Location, archive_around, check_account, examine, gather
 from cinnabar.extraction.mailboxes.address import (
     ImapAddress,
     is_address,
@@ -119,6 +120,11 @@ class DocumentLookup:
         """Returns the file of this name, with any bytes; None if there is none, as for a number in an mbox."""
         return next(self._files(path), None)
 
+    def inside(self, file: Path) -> list[ArchiveMember]:
+        """Returns the files in an archive, none if the file is no archive."""
+        items = gather([file], None, self._connections)
+        return [one for one in items if isinstance(one, ArchiveMember)]
+
     def _mailbox_of(self, path: str) -> ImapAddress | None:
         """Returns the mailbox of a mail behind IMAP, if its server may get the password."""
         if (mail := parse_mail_path(path, self._password)) is None:
@@ -139,24 +145,24 @@ class DocumentLookup:
         for mailbox in self._local_mailboxes(path):
             holding = self._holding(mailbox)
             number = _IN_MBOX.fullmatch(path)
-            called = f"{mailbox}#{number[2]}" if number else maildir_name(Path(path))
-            if called in holding.named:
-                yield holding.named[called]
+            called = [f"{mailbox}#{number[2]}"] if number else [maildir_name(Path(path)), *map(str, self._lying(path))]
+            yield from (holding.named[name] for name in called if name in holding.named)
 
     def _local_mailboxes(self, path: str) -> Iterator[Path]:
-        """Yields the mbox files and Maildirs that may have held the mail of this path."""
+        """Yields the mbox files, Maildirs and archives that may have held the mail or file of this path."""
         if is_address(path):
             return
         if number := _IN_MBOX.fullmatch(path):
             yield from filter(is_mbox, self._lying(number[1]))
         yield from filter(None, map(maildir_of, self._lying(path)))
+        yield from filter(None, map(archive_around, self._lying(path)))
 
     def _holding(self, mailbox: Path | ImapAddress) -> _Holding:
         if mailbox not in self._mailboxes:
             if isinstance(mailbox, ImapAddress):
                 check_account(one for one in [*self._mailboxes, mailbox] if isinstance(one, ImapAddress))
                 items: Iterable[Content | Input] = self._messages(mailbox)
-            elif mailbox.is_file():
+            elif mailbox.is_file() and is_mbox(mailbox):
                 items = mbox_messages(mailbox)
             else:
                 items = gather([mailbox], None, self._connections)

@@ -54,12 +54,21 @@ def retry(
                 continue
             known = {name: one.arguments[name] for name in RunOptions.model_fields if name in one.arguments}
             said = json.dumps(known | _ANEW, sort_keys=True)
-            groups[one.schema_name, one.schema_fingerprint, said].append(found)
+            groups[one.schema_name, one.schema_fingerprint, said] += _unpacked(found, document_lookup)
         for (name, fingerprint, said), inputs in groups.items():
             options: dict[str, Any] = json.loads(said)
             source = source_of(out, name, fingerprint)
             runs.append(extract(inputs, source, out, model, RunOptions(**options), progress))
     return Retried(runs, gone)
+
+
+def _unpacked(item: Input, document_lookup: DocumentLookup) -> list[Input]:
+    """Returns the files of an archive that can be unpacked now, or the input itself."""
+    members = document_lookup.inside(item.content) if isinstance(item.content, Path) else []
+    if not members:
+        return [item]
+    paths = [f"{item.path}/{one.inner}" if one.inner else item.path for one in members]
+    return [replace(examine(one, []), path=path) for one, path in zip(members, paths, strict=True)]
 
 
 def _input(one: Held, document_lookup: DocumentLookup) -> Input | None:

@@ -17,8 +17,10 @@ from cinnabar.schemas.facts import FactValue
 MAX_CHARACTERS = 20_000_000
 #: Bytes of all pictures of a document.
 MAX_PICTURES = 128 << 20
-# Characters of the name of a place.
-_MAX_LABEL = 200
+#: Named places of a document.
+MAX_PLACES = 400_000
+# Characters of the name of a place, and of all names.
+_MAX_LABEL, _MAX_LABELS = 200, 8_000_000
 
 T = TypeVar("T", bound=np.generic)
 
@@ -84,6 +86,7 @@ class DocumentBuilder:
         self._separate = False
         self._places: list[int] = []
         self._labels: list[str] = []
+        self._labelled = 0
         self._pictures: list[Picture] = []
         self.pictured = 0
 
@@ -107,10 +110,19 @@ class DocumentBuilder:
         while len(self._open) > count:
             self.close()
 
-    def mark(self, label: str) -> None:
-        """Names the place where the text goes on, such as a cell or a paragraph, up to the next mark."""
+    def mark(self, label: str, ahead: int = 0) -> None:
+        """Names the place where the text goes on, such as a cell or a paragraph, up to the next mark.
+
+        ahead: characters that will be written before it.
+        """
         if label != (self._labels[-1] if self._labels else ""):
-            self._places.append(self.length)
+            if len(self._places) >= MAX_PLACES or self._labelled > _MAX_LABELS:
+                # The frame of a document has room for so many; text after them has no place.
+                label = ""
+                if self._labels[-1] == "":
+                    return
+            self._places.append(min(self.length + ahead, self._limit))
+            self._labelled += len(label[:_MAX_LABEL])
             self._labels.append(clean(label)[:_MAX_LABEL])
 
     def show(self, picture: bytes, scale: float = 1.0) -> None:
@@ -140,7 +152,8 @@ class DocumentBuilder:
         inline: bool = False,
     ) -> None:
         """Begins a part at the end of the text, after a blank line; `inline`: within running text, without one."""
-        if self._separate and not inline:
+        begun = bool(self._open) and self.length > self._parts[self._open[-1]].start
+        if (self._separate or begun) and not inline:
             self._raw("\n\n")
             self._separate = False
         parent = self._open[-1] if self._open else -1

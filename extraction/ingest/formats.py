@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import io
 import re
-import zipfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import PurePath
 from typing import cast
 
+from cinnabar.extraction.ingest.archives.kinds import packed_kind, zip_format
 from cinnabar.extraction.ingest.reading import Reader
 from cinnabar.schemas.errors import DocumentError
 
 _ROOM = "cinnabar.extraction.ingest"
+_OPEN = "application/vnd.oasis.opendocument"
+_OFFICE = "application/vnd.openxmlformats-officedocument"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +51,33 @@ INPUT_FORMATS: tuple[Format, ...] = (
     Format("Outlook item", "application/vnd.ms-outlook", (".msg", ".oft"), "mail.outlook:add_outlook"),
     Format("TNEF", "application/ms-tnef", (".tnef",), "mail.reader:add_tnef", ("application/vnd.ms-tnef",)),
     Format("text", "text/plain", (".txt", ".md"), "plain.text:add_text", ("text/markdown", "text/enriched")),
-    Format("CSV", "text/csv", (".csv",), "plain.text:add_text"),
-    Format("TSV", "text/tab-separated-values", (".tsv",), "plain.text:add_text"),
+    Format("CSV", "text/csv", (".csv",), "web.delimited:add_delimited", ("application/csv",)),
+    Format("TSV", "text/tab-separated-values", (".tsv", ".tab"), "web.delimited:add_delimited"),
+    Format("JSON", "application/json", (".json",), "web.json:add_json"),
+    Format("JSON Lines", "application/jsonl", (".jsonl", ".ndjson"), "web.json:add_json_lines"),
+    Format("XML", "application/xml", (".xml",), "web.xml:add_xml", ("text/xml", "application/rss+xml")),
+    Format("EPUB", "application/epub+zip", (".epub",), "web.epub:add_epub"),
     Format("calendar", "text/calendar", (".ics", ".ifb"), "mail.content_lines:add_content_lines"),
     Format("contact", "text/vcard", (".vcf", ".vcard"), "mail.content_lines:add_content_lines", ("text/x-vcard",)),
+    Format("Word document", f"{_OFFICE}.wordprocessingml.document", (".docx", ".docm"), "office.word:add_word"),
+    Format("Excel workbook", f"{_OFFICE}.spreadsheetml.sheet", (".xlsx", ".xlsm", ".xltx"), "office.excel:add_excel"),
+    Format("binary Excel workbook", "application/vnd.ms-excel", (".xls", ".xlsb"), "office.old_excel:add_old_excel"),
+    Format(
+        "PowerPoint presentation",
+        f"{_OFFICE}.presentationml.presentation",
+        (".pptx", ".pptm", ".ppsx"),
+        "office.powerpoint:add_powerpoint",
+    ),
+    Format("OpenDocument text", f"{_OPEN}.text", (".odt", ".ott"), "office.open_document:add_open_document"),
+    Format("OpenDocument spreadsheet", f"{_OPEN}.spreadsheet", (".ods",), "office.open_document:add_open_document"),
+    Format("OpenDocument presentation", f"{_OPEN}.presentation", (".odp",), "office.open_document:add_open_document"),
+    Format("rich text", "application/rtf", (".rtf",), "office.rich_text:add_rich_text", ("text/rtf",)),
+    Format("encrypted office file", "application/vnd.ms-office", (), "office.encrypted:add_encrypted"),
+    Format("ZIP archive", "application/zip", (".zip",), "archives.reader:add_archive"),
+    Format("tar archive", "application/x-tar", (".tar",), "archives.reader:add_archive"),
+    Format("gzip archive", "application/gzip", (".gz", ".tgz"), "archives.reader:add_archive"),
+    Format("bzip2 archive", "application/x-bzip2", (".bz2", ".tbz2"), "archives.reader:add_archive"),
+    Format("xz archive", "application/x-xz", (".xz", ".txz"), "archives.reader:add_archive"),
     Format("HTML", "text/html", (".html", ".htm"), "plain.html:add_html", ("application/xhtml+xml",)),
     Format("PNG", "image/png", (".png",), "ocr.image_file:add_image"),
     Format("JPEG", "image/jpeg", (".jpg", ".jpeg"), "ocr.image_file:add_image", ("image/jpg", "image/pjpeg")),
@@ -66,6 +90,9 @@ INPUT_FORMATS: tuple[Format, ...] = (
 
 #: The format of each suffix; a later one of the list wins no suffix of an earlier one.
 SUFFIXES: dict[str, Format] = {suffix: one for one in reversed(INPUT_FORMATS) for suffix in one.suffixes}
+ARCHIVE_SUFFIXES = frozenset(
+    suffix for one in INPUT_FORMATS for suffix in one.suffixes if one.dotted == "archives.reader:add_archive"
+)
 _MEDIA_TYPES = {kind: one for one in reversed(INPUT_FORMATS) for kind in (one.media_type, *one.also)}
 _NAMED = {one.name: one for one in INPUT_FORMATS}
 
@@ -76,13 +103,12 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"GIF8", "GIF"),
     (b"II*\x00", "TIFF"),
     (b"MM\x00*", "TIFF"),
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"Rar!", "a RAR archive"),
-    (b"7z\xbc\xaf", "a 7z archive"),
+    (b"Rar!", "a RAR archive: unpack it first, or pack it as .zip"),
+    (b"7z\xbc\xaf", "a 7z archive: unpack it first, or pack it as .zip"),
     (b"\x78\x9f\x3e\x22", "TNEF"),
     (b"\x7fELF", "a program"),
     (b"%!PS", "PostScript"),
-    (b"{\\rtf", "RTF"),
+    (b"{\\rtf", "rich text"),
 )
 # A RIFF file and an ISO file have a size first.
 _LATER_MAGIC = (
@@ -95,6 +121,7 @@ _MAIL = re.compile(
     rb"|MIME-Version|X-[A-Za-z0-9-]{1,60}|DKIM-Signature|ARC-Seal)[ \t]*:",
     re.IGNORECASE,
 )
+_XML = re.compile(rb"\A(?:\xef\xbb\xbf)?\s{0,200}<\?xml\s", re.IGNORECASE)
 _HTML = re.compile(rb"\A(?:\xef\xbb\xbf)?\s{0,200}<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 
 
@@ -120,6 +147,8 @@ def content_format(data: bytes, name: str, media_type: str = "") -> Format:
         return _NAMED["mail"]
     if _HTML.match(data):
         return _NAMED["HTML"]
+    if _XML.match(data):
+        return _NAMED["XML"]
     if media_type in _MEDIA_TYPES:
         return _MEDIA_TYPES[media_type]
     if media_type.startswith("text/"):
@@ -129,29 +158,25 @@ def content_format(data: bytes, name: str, media_type: str = "") -> Format:
 
 def _by_magic(data: bytes) -> str | None:
     """Returns the name of a format, or in words what else the content is; None if its first bytes tell nothing."""
-    if data.startswith(b"PK\x03\x04"):
-        return _zipped(data)
+    if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return zip_format(data)
+    if packed := packed_kind(data):
+        return packed
     if data.startswith(b"\xd0\xcf\x11\xe0"):
         return _ole(data)
     found = next((kind for magic, kind in _MAGIC if data.startswith(magic)), None)
     return found or next((kind for pattern, kind in _LATER_MAGIC if pattern.match(data)), None)
 
 
-#: Tells the format of a ZIP file by the names in it.
-_ZIPPED: tuple[tuple[Callable[[frozenset[str]], bool], str], ...] = ()
-
-
-def _zipped(data: bytes) -> str:
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            names = frozenset(archive.namelist())
-    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, EOFError):
-        return "a damaged ZIP archive"
-    return next((name for tells, name in _ZIPPED if tells(names)), "a ZIP archive or an office file")
-
-
 #: Tells the format of an OLE file by the name of a stream or storage at its top.
-_OLE: tuple[tuple[str, str], ...] = (("__properties_version1.0", "Outlook item"),)
+_OLE: tuple[tuple[str, str], ...] = (
+    ("__properties_version1.0", "Outlook item"),
+    ("EncryptedPackage", "encrypted office file"),
+    ("Workbook", "binary Excel workbook"),
+    ("Book", "binary Excel workbook"),
+    ("WordDocument", "a Word document of before 2007: save it as .docx"),
+    ("PowerPoint Document", "a PowerPoint presentation of before 2007: save it as .pptx"),
+)
 
 
 def _ole(data: bytes) -> str:
@@ -159,7 +184,7 @@ def _ole(data: bytes) -> str:
 
     try:
         with olefile.OleFileIO(io.BytesIO(data)) as file:
-            return next((name for stream, name in _OLE if file.exists(stream)), "an OLE file (.doc, .xls, .ppt)")
+            return next((name for stream, name in _OLE if file.exists(stream)), "an OLE file of another program")
     # The library fails in several ways on damaged files.
     except Exception:
         return "a damaged OLE file"

@@ -17,6 +17,7 @@ from typing import TypeVar
 import orjson
 
 from cinnabar.extraction.documents import Document, Fact
+from cinnabar.extraction.ingest.archives.unpacker import ArchiveMember
 from cinnabar.extraction.ingest.dispatch import PARSE
 from cinnabar.extraction.ingest.message import Message, Sent
 from cinnabar.extraction.ingest.ocr.page_store import PageStore
@@ -73,15 +74,19 @@ def name_of(item: _Content) -> PurePath:
     """Returns the name that an input is parsed under; its suffix decides the parser."""
     if isinstance(item, (Path, Sent)):
         return item if isinstance(item, Path) else item.path
-    return PurePath(f"{item.path}.eml")
+    return PurePath(item.path if isinstance(item, ArchiveMember) else f"{item.path}.eml")
 
 
 def modified_at(item: _Content) -> float | None:
-    """Returns the time of a file's last change in seconds since 1970, None for a mail without a file."""
+    """Returns the time of a file's last change in seconds since 1970, None for a mail without a file.
+
+    The time of a file in an archive is that of the archive.
+    """
     if isinstance(item, Sent):
         return item.modified
+    file = item.file if isinstance(item, ArchiveMember) else item
     with suppress(OSError):
-        return item.stat().st_mtime if isinstance(item, Path) else None
+        return file.stat().st_mtime if isinstance(file, Path) else None
     return None
 
 

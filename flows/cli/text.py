@@ -62,7 +62,7 @@ def text(
     locations = located(paths)
     status = 0
     with ExitStack() as connections:
-        items = [examine(item, locations) for item in gather(locations, None, connections)]
+        items = [examine(item, locations) for item in gather(locations, None, connections, settings.passwords)]
         pool = connections.enter_context(ParserPool(1, settings=settings))
         readable = pool.parse_many([item.content for item in items if item.problem is None])
         for item in items:

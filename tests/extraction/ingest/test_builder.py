@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.extraction.documents import Document
+from cinnabar.extraction.ingest import builder as building
 from cinnabar.extraction.ingest.builder import DocumentBuilder, clean, word_bounds
 from cinnabar.extraction.ingest.wire import HEADER, BadFrame, lengths, pack, unpack
 from cinnabar.schemas.errors import DocumentError
@@ -198,3 +199,28 @@ def test_a_length_beyond_the_limits_is_refused_before_anything_is_read() -> None
         lengths(HEADER.pack(b"CNBR", 10, 1 << 60, 0, 0, 0))
     with pytest.raises(BadFrame, match="beginning"):
         lengths(b"\x00" * HEADER.size)
+
+
+def test_places_ahead_are_named_and_their_number_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "MAX_PLACES", 3)
+    builder = DocumentBuilder(limit=20)
+    builder.open("sheet")
+    for ahead, label in enumerate(("A1", "B1", "C1", "D1", "E1")):
+        builder.mark(label, 2 * ahead)
+    builder.write("a b c d e")
+    builder.mark("far", 100)
+    builder.close()
+    places = builder.build(b"", "a.csv", "text/csv").places
+    assert [places.at(at) for at in range(0, 9, 2)] == ["A1", "B1", "C1", "", ""]
+    assert max(places.start) <= 20
+
+
+def test_a_part_within_a_part_stands_apart_from_its_text() -> None:
+    builder = DocumentBuilder()
+    builder.open("slide")
+    builder.write("text")
+    builder.open("notes")
+    builder.write("note")
+    builder.close()
+    builder.close()
+    assert builder.build(b"", "a.pptx", "x").text == "text\n\nnote"

@@ -83,7 +83,7 @@ def test_only_charsets_of_text_are_known() -> None:
         (b" \n ", "a.txt", "empty"),
         (b"\x89PNG\r\n\x1a\n", "a.txt", "broken"),
         (b"\x89PNG\r\n\x1a\n", "a.pdf", "not_pdf"),
-        (b"PK\x03\x04", "a.docx", "unsupported"),
+        (b"PK\x03\x04", "a.docx", "broken"),
         (b"some words", "a.xyz", "unsupported"),
         (b"some\x00words\x00and\x01more", "a.txt", "unsupported"),
     ],

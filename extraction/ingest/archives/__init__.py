@@ -1,0 +1,1 @@
+"""Archives: bounded reading of their members."""

@@ -1,0 +1,1 @@
+"""Office files: Word, Excel, PowerPoint, and those of OpenDocument."""

@@ -1,0 +1,39 @@
+"""Rich text files (`.rtf`): their text, with the rows of tables as lines."""
+
+from __future__ import annotations
+
+from cinnabar.extraction.ingest.mail.rtf import rtf_body
+from cinnabar.extraction.ingest.marked_text import body_text
+from cinnabar.extraction.ingest.plain.html import html_to_text
+from cinnabar.extraction.ingest.plain.rows import row_lines, widths
+from cinnabar.extraction.ingest.reading import Reading
+from cinnabar.schemas.errors import DocumentError
+
+_MAX_RTF = 100 << 20
+
+
+def add_rich_text(reading: Reading, data: bytes) -> None:
+    """Appends a rich text file. Raises DocumentError: unpacked if it is very long."""
+    if len(data) > _MAX_RTF:
+        raise DocumentError("unpacked", f"a rich text file of {len(data)} bytes, at most {_MAX_RTF} are read")
+    plain, html = rtf_body(data)
+    if html:
+        plain, _ = html_to_text(html)
+    with body_text(reading) as text:
+        paragraphs = 0
+        table: list[list[str]] = []
+        # A cell ends with a tab, and so does a row then.
+        for line in [*plain.split("\n"), ""]:
+            if line.endswith("\t") and line.strip():
+                table.append([" ".join(cell.split()) for cell in line.split("\t")])
+                continue
+            columns = widths(table)
+            for cells in table:
+                paragraphs += 1
+                text.line(row_lines(cells, columns)[0], f"paragraph {paragraphs}")
+            table = []
+            if line.strip():
+                paragraphs += 1
+                text.line(line.rstrip(), f"paragraph {paragraphs}")
+            else:
+                text.blank()

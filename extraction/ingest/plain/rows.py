@@ -1,0 +1,54 @@
+"""Rows of cells as lines: cells stand two blanks apart, and below each other where the table is narrow enough."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+GAP = "  "
+# A wider cell, or a wider table, is not aligned: its lines would be blanks mostly.
+_WIDEST, _WIDEST_ROW = 60, 320
+
+
+def widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    """Returns the width of each column in characters, or none if the rows are too wide to be aligned."""
+    found: list[int] = []
+    for row in rows:
+        found += [0] * (len(row) - len(found))
+        for column, cell in enumerate(row):
+            if len(cell) > found[column]:
+                size = max(map(len, cell.split("\n")))
+                found[column] = max(found[column], size if size <= _WIDEST else 0)
+    return found if sum(found) + len(GAP) * len(found) <= _WIDEST_ROW else []
+
+
+def row_lines(cells: Sequence[str], columns: Sequence[int] = ()) -> list[str]:
+    """Returns the lines of a row, as many as its cells have; `columns` are the widths of an aligned table."""
+    if not any("\n" in cell for cell in cells):
+        return [_line(cells, columns)[0]]
+    parts = [cell.split("\n") for cell in cells]
+    height = max(map(len, parts))
+    return [_line([part[at] if at < len(part) else "" for part in parts], columns)[0] for at in range(height)]
+
+
+def marked_row(cells: Sequence[str], columns: Sequence[int] = ()) -> tuple[str, list[int]]:
+    """Returns the line of a row whose cells have one line each, and the character at which each cell begins."""
+    return _line(cells, columns)
+
+
+def _line(cells: Sequence[str], columns: Sequence[int]) -> tuple[str, list[int]]:
+    line, begins = "", []
+    pieces: list[str] = []
+    at, wanted = 0, 0
+    for column, cell in enumerate(cells):
+        if cell:
+            gap = max(wanted - at, len(GAP) if at else 0)
+            pieces.append(" " * gap)
+            at += gap
+        begins.append(at)
+        if cell:
+            pieces.append(cell)
+            at += len(cell)
+        if column < len(columns):
+            wanted += columns[column] + len(GAP)
+    line = "".join(pieces)
+    return line, begins

@@ -1,0 +1,1 @@
+"""Files of data and of the web: CSV, JSON, XML and EPUB."""

@@ -1,0 +1,177 @@
+"""Files in archives as inputs of a run: each has an outcome of its own, under its path inside."""
+
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from encrypted_archive import encrypted_zip
+from reading_model import ReadingModel
+
+from cinnabar.extraction.backfill.document_lookup import DocumentLookup
+from cinnabar.extraction.backfill.retrying import retry
+from cinnabar.extraction.cluster.shipping import letters
+from cinnabar.extraction.documents import Document
+from cinnabar.extraction.ingest.archives.unpacker import ArchiveMember, Unpacker
+from cinnabar.extraction.ingest.message import Sent
+from cinnabar.extraction.ingest.sandbox import ParserPool
+from cinnabar.extraction.inputs import Input, archive_around, examine, gather
+from cinnabar.extraction.run import extract
+from cinnabar.extraction.run_options import RunOptions
+from cinnabar.extraction.sources import ModelSource
+from cinnabar.extraction.storage.quarantine import held
+from cinnabar.extraction.storage.reading import query
+from cinnabar.schemas import load_schema
+from cinnabar.schemas.errors import DocumentError
+
+
+def zipped(**files: bytes) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(f"{name}.zip" if data.startswith(b"PK") else f"{name}.txt", data)
+    return made.getvalue()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    inside = tmp_path / "in"
+    inside.mkdir()
+    (inside / "a.zip").write_bytes(zipped(x=b"name=X\n", inner=zipped(y=b"name=Y\n")))
+    (inside / "b.txt").write_text("name=B\n")
+    (inside / "damaged.zip").write_bytes(zipped(z=b"name=Z\n")[:30])
+    return inside
+
+
+def found(*paths: Path) -> list[Input]:
+    with ExitStack() as connections:
+        return [examine(item, paths) for item in gather(paths, None, connections)]
+
+
+def test_files_in_archives_are_inputs_with_their_path_inside(folder: Path) -> None:
+    told = [(one.path.removeprefix(f"{folder}/"), one.problem and one.problem.code) for one in found(folder)]
+    assert told == [("a.zip/x.txt", None), ("a.zip/inner.zip/y.txt", None), ("b.txt", None), ("damaged.zip", "broken")]
+
+
+def test_files_in_archives_are_parsed_and_shipped_like_others(folder: Path) -> None:
+    with ExitStack() as connections:
+        items = gather([folder / "a.zip"], None, connections)
+        inputs = [examine(item, [folder]) for item in items]
+        sent = [letter.content for letter in letters(inputs)]
+        with ParserPool(1) as pool:
+            here = [read for _, read in pool.parse_many([one.content for one in inputs])]
+            there = [read for _, read in pool.parse_many([one for one in sent if isinstance(one, Sent)])]
+    for one, other, told in zip(here, there, inputs, strict=True):
+        assert isinstance(one, Document) and isinstance(other, Document)
+        assert (one.digest, one.facts, one.text) == (told.digest, other.facts, other.text)
+    first = here[0]
+    assert isinstance(first, Document) and first.facts["file.name"].value == "x.txt"
+
+
+def test_a_run_stores_them_and_skips_them_afterwards(folder: Path, tmp_path: Path) -> None:
+    schema = load_schema({"title": "note", "type": "object", "properties": {"name": {"type": "string"}}})
+    model, out = ModelSource("reading", ReadingModel), tmp_path / "out"
+    first = extract([folder], schema, out, model, RunOptions(workers=1))
+    assert (first.written, first.quarantined) == (3, 1)
+    assert query(out, "select name from note order by name").rows == [("B",), ("X",), ("Y",)]
+    again = extract([folder], schema, out, model, RunOptions(workers=1))
+    assert (again.written, again.skipped, again.quarantined) == (0, 3, 1)
+    with DocumentLookup(out) as lookup:
+        for one in found(folder / "a.zip"):
+            content = lookup.find([one.path], one.digest, None)
+            assert content is not None and not isinstance(content, Path) and content.read().startswith(b"name=")
+            assert lookup.lying_at(one.path) is not None
+
+
+def test_an_archive_in_quarantine_is_unpacked_by_a_retry_once_it_is_whole(folder: Path, tmp_path: Path) -> None:
+    schema = load_schema({"title": "note", "type": "object", "properties": {"name": {"type": "string"}}})
+    model, out = ModelSource("reading", ReadingModel), tmp_path / "out"
+    extract([folder / "damaged.zip"], schema, out, model, RunOptions(workers=1))
+    (one,) = held(out)
+    assert (one.path, one.code) == (str(folder / "damaged.zip"), "broken")
+    (folder / "damaged.zip").write_bytes(zipped(z=b"name=Z\n", y=b"name=Y\n"))
+    (summary,) = retry(out, [one], model).runs
+    assert summary.written == 2
+    paths = query(out, "select path from documents order by path").rows
+    assert paths == [(f"{folder}/damaged.zip/y.txt",), (f"{folder}/damaged.zip/z.txt",)]
+
+
+def test_an_encrypted_archive_opens_with_the_passwords_of_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.zip").write_bytes(encrypted_zip("x.txt", b"name=X\n", "open sesame"))
+    schema = load_schema({"title": "note", "type": "object", "properties": {"name": {"type": "string"}}})
+    model, out = ModelSource("reading", ReadingModel), tmp_path / "out"
+    assert extract([tmp_path / "a.zip"], schema, out, model, RunOptions(workers=1)).reasons == {"password": 1}
+    monkeypatch.setenv("CINNABAR_PASSWORDS", "wrong\nopen sesame")
+    assert extract([tmp_path / "a.zip"], schema, out, model, RunOptions(workers=1)).written == 1
+
+
+def test_office_files_and_other_files_are_no_archives(tmp_path: Path) -> None:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr("word/document.xml", "<document><body><p><r><t>words</t></r></p></body></document>")
+    for name in ("letter", "letter.zip", "letter.docx"):
+        (tmp_path / name).write_bytes(made.getvalue())
+    (tmp_path / "note.zip").write_text("only words")
+    assert [one.path for one in found(tmp_path)] == sorted(str(path) for path in tmp_path.iterdir())
+
+
+def test_an_archive_that_changes_after_it_was_listed_is_not_read(folder: Path) -> None:
+    with Unpacker() as unpacker:
+        members = unpacker.members(folder / "a.zip")
+        assert members is not None and members[0].read() == b"name=X\n"
+        unpacker.members(folder / "damaged.zip")
+        (folder / "a.zip").write_bytes(zipped(x=b"name=Other\n"))
+        for member in members:
+            with pytest.raises(DocumentError, match="has changed"):
+                member.read()
+
+
+def test_archives_take_turns_in_one_process(folder: Path) -> None:
+    (folder / "c.zip").write_bytes(zipped(x=b"name=C\n"))
+    with Unpacker() as unpacker:
+        first, second = unpacker.members(folder / "a.zip"), unpacker.members(folder / "c.zip")
+        assert first is not None and second is not None
+        assert [one.read() for one in (first[0], second[0], first[1])] == [b"name=X\n", b"name=C\n", b"name=Y\n"]
+
+
+def test_a_process_that_dies_leaves_one_problem_and_the_next_archive_is_read(folder: Path) -> None:
+    with Unpacker() as unpacker:
+        members = unpacker.members(folder / "a.zip")
+        assert members is not None and unpacker._process is not None
+        unpacker._process.interrupt()
+        dead = unpacker.members(folder / "a.zip")
+        assert dead is not None and [one.problem.code for one in dead if one.problem] == ["worker_died"]
+        assert members[0].read() == b"name=X\n"
+
+
+def test_a_link_to_an_archive_out_of_the_folder_is_not_followed(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret.zip").write_bytes(zipped(x=b"name=Secret\n"))
+    (folder / "link.zip").symlink_to(tmp_path / "secret.zip")
+    problem = {one.path: one.problem for one in found(folder)}[str(folder / "link.zip")]
+    assert problem is not None and problem.code == "not_a_file"
+    assert [one.path for one in found(folder / "link.zip")] == [str(folder / "link.zip/x.txt")]
+
+
+def test_nothing_is_written_while_archives_are_read(folder: Path) -> None:
+    (folder / "e.zip").write_bytes(zipped(x=b"name=E\n"))
+    before = sorted(folder.rglob("*"))
+    for one in found(folder):
+        if isinstance(one.content, ArchiveMember) and one.problem is None:
+            with Unpacker() as unpacker:
+                assert unpacker.members(one.content.file)
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_the_archive_around_a_path_is_found(folder: Path) -> None:
+    assert archive_around(folder / "a.zip" / "inner.zip" / "y.txt") == folder / "a.zip"
+    assert archive_around(folder / "b.txt" / "y.txt") is None
+    assert archive_around(folder / "gone" / "y.txt") is None
+    os.mkfifo(folder / "pipe.zip")
+    assert archive_around(folder / "pipe.zip" / "y.txt") is None
