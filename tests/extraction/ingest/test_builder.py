@@ -239,7 +239,7 @@ def test_a_document_of_very_many_parts_is_full(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_place_of_a_failed_content_ends_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(reading: Reading, data: bytes) -> None:
+    def fail(reading: Reading, _: bytes) -> None:
         with body_text(reading) as text:
             text.line("kept", "row 1")
             raise DocumentError("broken", "in the middle")

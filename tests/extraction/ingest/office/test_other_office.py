@@ -216,7 +216,7 @@ def test_rich_text_has_paragraphs_and_rows() -> None:
 
 
 def test_a_value_of_blanks_makes_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(sheet: SheetText, number: int, cells: object) -> bool:
+    def refuse(_: SheetText, number: int, cells: object) -> bool:
         raise AssertionError(f"row {number} came with {cells}, and 999,999,998 more would follow")
 
     monkeypatch.setattr(SheetText, "row", refuse)
