@@ -137,7 +137,7 @@ def test_processes_start_with_the_first_picture_stay_warm_and_are_replaced(
 
 
 def test_pages_are_read_side_by_side(made: Made, tmp_path: Path) -> None:
-    pool = made(2)
+    pool = made(2, time_limit=30.0)
     found = filled(pool, f"meet {tmp_path}/a {tmp_path}/b", f"meet {tmp_path}/b {tmp_path}/a")
     pool.close()
     assert "ocr_failed" not in found.flags
