@@ -36,3 +36,5 @@ def add_content(reading: Reading, data: bytes, name: str, media_type: str = "") 
     finally:
         reading.depth, reading.name = reading.depth - 1, outer
         builder.close_down_to(mark)
+        # A reader that gave up names the place of its last line.
+        builder.mark("")

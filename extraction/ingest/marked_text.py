@@ -69,9 +69,12 @@ def body_text(reading: Reading, media_type: str = "text/plain") -> Iterator[Mark
     if reading.is_top:
         builder.open("body", media_type=media_type)
     text = MarkedText(builder)
-    yield text
-    text.flush()
-    builder.mark("")
+    try:
+        yield text
+    finally:
+        # The lines before a fault count, if it is that of a file within another.
+        text.flush()
+        builder.mark("")
     if reading.is_top:
         builder.close()
 

@@ -31,10 +31,9 @@ from cinnabar.schemas.errors import DocumentError
 MAX_FILE = 200 << 20
 # Documents for each worker that are in progress or wait for their turn.
 LOOK_AHEAD = 4
-
-# After these outcomes a worker is dead or not trusted with another document.
 # Files of these suffixes hold no others.
 _PLAIN = (".txt", ".md", ".csv", ".tsv", ".ics", ".html", ".htm")
+# After these outcomes a worker is dead or not trusted with another document.
 _FATAL = ("worker_died", "timeout", "memory")
 
 _Outcome = Document | DocumentError

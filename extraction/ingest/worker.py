@@ -13,24 +13,19 @@ torch.
 from __future__ import annotations
 
 import importlib
-import logging
 import os
-import resource
-import signal
 import stat
 import sys
-import warnings
 from collections.abc import Callable
 
 import orjson
 
 from cinnabar.extraction.documents import Document
+from cinnabar.extraction.ingest.serving import ParentPipes, allow_processor_time, limit, parent_pipes
 from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.ingest.wire import MAGIC, pack
 from cinnabar.extraction.token_bound import check_length
 from cinnabar.schemas.errors import DocumentError
-
-_OPEN_FILES = 32
 
 #: Turns bytes under a name into a document, as the settings say.
 Parser = Callable[[bytes, str, ParserSettings], Document]
@@ -87,60 +82,26 @@ def outcome(
         return DocumentError("parser_error", type(error).__name__)
 
 
-def serve(parser: Parser, seconds: float, max_bytes: int, max_tokens: int) -> None:
-    """Answers requests until standard input ends."""
-    requests = os.fdopen(os.dup(0), "rb")
-    answers = os.fdopen(os.dup(1), "wb", buffering=0)
-    # Native code that prints must not write into the frames.
-    null = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(null, descriptor)
-    settings = ParserSettings.received(orjson.loads(requests.readline()))
-    answers.write(MAGIC)
-    for line in requests:
+def serve(pipes: ParentPipes, parser: Parser, seconds: float, max_bytes: int, max_tokens: int) -> None:
+    """Answers requests until they end."""
+    settings = ParserSettings.received(orjson.loads(pipes.requests.readline()))
+    pipes.send(MAGIC)
+    for line in pipes.requests:
         asked = orjson.loads(line)
         path = os.fsdecode(bytes.fromhex(asked["path"]))
-        data = requests.read(asked["size"]) if "size" in asked else None
+        data = pipes.requests.read(asked["size"]) if "size" in asked else None
         allow_processor_time(seconds)
-        for piece in pack(outcome(parser, path, max_bytes, max_tokens, data, settings)):
-            view = memoryview(piece)
-            while view:
-                view = view[answers.write(view) :]
-
-
-def limit(memory: int) -> None:
-    """Limits the process: address space, open files, no core dumps, no bytes written to any file."""
-    for kind, value in (
-        (resource.RLIMIT_AS, memory),
-        (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_NOFILE, _OPEN_FILES),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        _, hard = resource.getrlimit(kind)
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(kind, (value, value))
-
-
-def allow_processor_time(seconds: float) -> None:
-    """Limits processor time, so that the system ends this process if its parent dies while a document loops."""
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    soft = int(usage.ru_utime + usage.ru_stime + seconds) + 2
-    soft = soft if hard == resource.RLIM_INFINITY else min(soft, hard)
-    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+        pipes.send(*pack(outcome(parser, path, max_bytes, max_tokens, data, settings)))
 
 
 def main(arguments: list[str]) -> None:
     """Sets the limits, imports the parser and serves requests."""
     dotted, seconds, memory, max_bytes, max_tokens = arguments
-    # The terminal's interrupt goes to the whole group, but the parent decides when the workers end.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    logging.disable(logging.CRITICAL)
-    warnings.simplefilter("ignore")
+    pipes = parent_pipes()
     module, _, name = dotted.partition(":")
     parser: Parser = getattr(importlib.import_module(module), name)
     limit(int(memory))
-    serve(parser, float(seconds), int(max_bytes), int(max_tokens))
+    serve(pipes, parser, float(seconds), int(max_bytes), int(max_tokens))
 
 
 if __name__ == "__main__":

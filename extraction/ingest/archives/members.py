@@ -25,7 +25,7 @@ _MAX_RATIO, _ALWAYS = 100, 16 << 20
 _PIECE = 1 << 16
 _LZMA_MEMORY = 256 << 20
 _DOUBLE_SUFFIXES = {".tgz": ".tar", ".tbz2": ".tar", ".tbz": ".tar", ".txz": ".tar"}
-_UTF8, _LOCKED = 0x800, 1
+_UTF8 = 0x800
 
 # Counts bytes before they are kept, and raises an error beyond a bound.
 _Count = Callable[[int], None]
@@ -202,7 +202,8 @@ def _decompressed(data: bytes, kind: str, count: _Count) -> bytes:
                 piece = stream.decompress(held, _PIECE)
             if stream.eof:
                 at -= len(stream.unused_data)
-                if archive_begins(view[at : at + 10], kind):
+                # Other bytes behind a stream are padding.
+                if packed_kind(bytes(view[at : at + 10])) == kind:
                     stream = _stream(kind)
                     continue
                 return b"".join(pieces)
@@ -210,11 +211,6 @@ def _decompressed(data: bytes, kind: str, count: _Count) -> bytes:
                 raise DocumentError("truncated", f"the end of the {kind} is missing")
     except (zlib.error, OSError, EOFError, ValueError, lzma.LZMAError) as error:
         raise DocumentError("broken", f"a damaged {kind}: {str(error)[:100]}") from error
-
-
-def archive_begins(data: memoryview, kind: str) -> bool:
-    """Returns True if another stream of this kind begins here; other bytes behind a stream are padding."""
-    return packed_kind(bytes(data)) == kind
 
 
 def _stream(kind: str) -> _Stream:

@@ -11,11 +11,8 @@ and of the largest file.
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
-import signal
 import sys
-import warnings
 from pathlib import PurePath
 from typing import Any
 
@@ -24,8 +21,9 @@ import orjson
 from cinnabar.extraction.ingest.archives.kinds import archive_kind
 from cinnabar.extraction.ingest.archives.members import Member, UnpackedBytes, all_members
 from cinnabar.extraction.ingest.reading import MAX_UNPACKED
+from cinnabar.extraction.ingest.serving import allow_processor_time, limit, parent_pipes
 from cinnabar.extraction.ingest.wire import MAGIC
-from cinnabar.extraction.ingest.worker import allow_processor_time, limit, read_file
+from cinnabar.extraction.ingest.worker import read_file
 from cinnabar.schemas.errors import DocumentError
 
 
@@ -59,20 +57,12 @@ def _told(one: Member, max_bytes: int) -> list[str]:
 def answer_requests(arguments: list[str]) -> None:
     """Sets the limits, and answers until standard input ends."""
     seconds, memory, max_bytes = float(arguments[0]), int(arguments[1]), int(arguments[2])
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    logging.disable(logging.CRITICAL)
-    warnings.simplefilter("ignore")
-    requests = os.fdopen(os.dup(0), "rb")
-    answers = os.fdopen(os.dup(1), "wb")
-    null = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(null, descriptor)
+    pipes = parent_pipes()
     limit(memory)
-    passwords = orjson.loads(requests.readline())
-    answers.write(MAGIC)
-    answers.flush()
+    passwords = orjson.loads(pipes.requests.readline())
+    pipes.send(MAGIC)
     held: list[Member] = []
-    for line in requests:
+    for line in pipes.requests:
         asked = orjson.loads(line)
         allow_processor_time(seconds)
         if "open" in asked:
@@ -82,9 +72,7 @@ def answer_requests(arguments: list[str]) -> None:
             answer = orjson.dumps(told)
         else:
             answer = held[asked["read"]].data
-        answers.write(len(answer).to_bytes(8, "little"))
-        answers.write(answer)
-        answers.flush()
+        pipes.send(len(answer).to_bytes(8, "little"), answer)
 
 
 if __name__ == "__main__":

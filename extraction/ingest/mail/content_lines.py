@@ -103,7 +103,7 @@ def _content_lines(text: str) -> Iterator[_Line | None]:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     # vCard 2.1 folds quoted-printable by its own soft line ends.
     if "QUOTED-PRINTABLE" in text.upper():
-        text = re.sub(r"(?im)^([^\n:]*QUOTED-PRINTABLE[^\n:]*:(?:[^\n]*=\n)+)", lambda m: m[1].replace("=\n", ""), text)
+        text = _without_soft_ends(text)
     for raw in re.sub(r"\n[ \t]", "", text).split("\n"):
         match = _LINE.fullmatch(raw)
         if match is None:
@@ -113,6 +113,19 @@ def _content_lines(text: str) -> Iterator[_Line | None]:
         for name, value in _PARAMETER.findall(match[2]):
             found.setdefault(name.upper(), value.strip('"') if value else name)
         yield _Line(match[1].upper(), found, match[3])
+
+
+def _without_soft_ends(text: str) -> str:
+    """Returns a text in which the values in quoted-printable stand on one line each."""
+    pieces: list[str] = []
+    goes_on = False
+    for line in text.split("\n"):
+        if not goes_on:
+            parameters, colon, _ = line.partition(":")
+            goes_on = bool(colon) and "QUOTED-PRINTABLE" in parameters.upper()
+        goes_on = goes_on and line.endswith("=")
+        pieces.append(line[:-1] if goes_on else f"{line}\n")
+    return "".join(pieces).removesuffix("\n")
 
 
 def _shown(line: _Line) -> str:

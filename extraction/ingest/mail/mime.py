@@ -36,7 +36,7 @@ _FIELDS = re.compile(rb"(?:From [^\r\n]*(?:\r\n|\n|\r))?(?:(?:[!-9;-~]+[ \t]*:|[
 # A line with a header after it looks like a delimiter; it helps if the mail names a wrong boundary.
 _PLAUSIBLE = re.compile(rb"(?mi)^--([^\s-][^\r\n]{0,200}?)[ \t]*\r?\nContent-[A-Za-z-]{1,40}:")
 _ENCODED = re.compile(r"=\?([^?\s]{1,80})\?([bqBQ])\?([^?]*)\?=")
-_FOLD = re.compile(r"\s*[\r\n]\s*")
+_LINE_END = re.compile(r"[\r\n]+")
 _BETWEEN = re.compile(r"(\?=)\s+(?==\?[^?\s]{1,80}\?[bqBQ]\?)")
 
 
@@ -236,7 +236,7 @@ def decode_header(raw: str) -> tuple[str, bool]:
 
     It never fails: wrong encodings stay as they are, or become U+FFFD. `raw` may hold bytes as surrogates.
     """
-    raw = _BETWEEN.sub(r"\1", _FOLD.sub(" ", raw[:_MAX_VALUE]))
+    raw = _BETWEEN.sub(r"\1", " ".join(map(str.strip, _LINE_END.split(raw[:_MAX_VALUE]))))
     pieces: list[str] = []
     held: list[bytes] = []
     held_charset = ""

@@ -12,19 +12,15 @@ after that it opens no file for writing and needs no network.
 from __future__ import annotations
 
 import importlib
-import logging
-import os
-import signal
 import struct
 import sys
-import warnings
 from typing import Protocol
 
 import orjson
 
 from cinnabar.extraction.ingest.ocr.page_text import PageText
+from cinnabar.extraction.ingest.serving import allow_processor_time, limit, parent_pipes
 from cinnabar.extraction.ingest.wire import MAGIC
-from cinnabar.extraction.ingest.worker import allow_processor_time, limit
 
 #: The letter and the length before an answer.
 ANSWER = struct.Struct("<cQ")
@@ -41,24 +37,17 @@ class PictureReader(Protocol):
 
 def serve_pictures(dotted: str, seconds: float, memory: int) -> None:
     """Answers requests until standard input ends."""
-    requests = os.fdopen(os.dup(0), "rb")
-    answers = os.fdopen(os.dup(1), "wb", buffering=0)
-    # Native code that prints must not write into the answers.
-    null = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(null, descriptor)
-    languages = str(orjson.loads(requests.readline()))
+    pipes = parent_pipes()
+    languages = str(orjson.loads(pipes.requests.readline()))
     module, _, name = dotted.partition(":")
     reader: PictureReader = getattr(importlib.import_module(module), name)(languages)
     limit(memory)
-    answers.write(MAGIC)
-    for line in requests:
-        picture = requests.read(int(line))
+    pipes.send(MAGIC)
+    for line in pipes.requests:
+        picture = pipes.requests.read(int(line))
         allow_processor_time(seconds)
         kind, answer = _answer(reader, picture)
-        view = memoryview(ANSWER.pack(kind, len(answer)) + answer)
-        while view:
-            view = view[answers.write(view) :]
+        pipes.send(ANSWER.pack(kind, len(answer)), answer)
 
 
 def _answer(reader: PictureReader, picture: bytes) -> tuple[bytes, bytes]:
@@ -70,15 +59,5 @@ def _answer(reader: PictureReader, picture: bytes) -> tuple[bytes, bytes]:
         return ERROR, type(error).__name__.encode()
 
 
-def start(arguments: list[str]) -> None:
-    """Serves requests within the limits."""
-    dotted, seconds, memory = arguments
-    # The terminal's interrupt goes to the whole group, but the parent decides when the workers end.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    logging.disable(logging.CRITICAL)
-    warnings.simplefilter("ignore")
-    serve_pictures(dotted, float(seconds), int(memory))
-
-
 if __name__ == "__main__":
-    start(sys.argv[1:])
+    serve_pictures(sys.argv[1], float(sys.argv[2]), int(sys.argv[3]))

@@ -15,7 +15,7 @@ from cinnabar.extraction.ingest.marked_text import MarkedText, add_notes
 from cinnabar.extraction.ingest.office.inner_files import InnerFiles
 from cinnabar.extraction.ingest.office.number_formats import GENERAL, NumberFormat, number_format
 from cinnabar.extraction.ingest.office.package import Package, below, child, local, value_of
-from cinnabar.extraction.ingest.office.sheet_text import CellCount, SheetText
+from cinnabar.extraction.ingest.office.sheet_text import WIDEST, CellCount, SheetText
 from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.schemas.errors import DocumentError
 
@@ -59,7 +59,6 @@ class _Workbook:
             self._strings += self._shared(name)
         self._formats = [one for name in package.related(main, "styles") for one in self._styles(name)]
         self._count = CellCount(reading)
-        self._uncounted = self._hidden = False
         self.inner = InnerFiles(reading, package)
 
     def add(self, member: str, name: str, hidden: bool) -> None:
@@ -139,8 +138,7 @@ class _Workbook:
         for element in self._elements(member, "row", "col"):
             if local(element) == "col":
                 if element.get("hidden") in ("1", "true"):
-                    first, last = _integer(element.get("min")), _integer(element.get("max"))
-                    hidden |= set(range(first, min(last, 16_384) + 1))
+                    hidden.update(columns_between(element.get("min"), element.get("max")))
                 continue
             number = _integer(element.get("r")) or number + 1
             out_of_sight = element.get("hidden") in ("1", "true")
@@ -213,6 +211,11 @@ class _Workbook:
                 self.inner.mention(relations.get(value_of(one, "embed") or ""))
             elif said := "".join(piece.text or "" for piece in below(one, "t")).strip():
                 text.line(said, "text box")
+
+
+def columns_between(first: str | None, last: str | None) -> range:
+    """Returns the columns from the first to the last one, those that a sheet can have."""
+    return range(max(_integer(first), 1), min(_integer(last), WIDEST) + 1)
 
 
 def _rich_text(element: Any) -> str:

@@ -169,7 +169,7 @@ class _OpenDocument:
             self._label = f"{column_name(column)}{number}" if column <= _MAX_REPEATED else ""
             said = " ".join(filter(None, (line.strip() for line in self._lines(cell))))
             # Files of other programs may hold the value alone.
-            said = said or next(filter(None, (value_of(cell, key) for key in _VALUES)), "")
+            said = said or next(filter(None, ((value_of(cell, key) or "").strip() for key in _VALUES)), "")
             if said:
                 found += [(at, said) for at in range(column, column + min(repeated, _MAX_REPEATED))]
             column += repeated

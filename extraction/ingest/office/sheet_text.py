@@ -16,8 +16,8 @@ _MAX_ADDRESSES = 50_000
 # Rows that are aligned with each other.
 _BLOCK = 500
 _LONGEST_CELL = 32_767
-# Cells of a row up to the last one with content.
-_WIDEST = 16_384
+#: Columns that a sheet can have.
+WIDEST = 16_384
 
 
 class CellCount:
@@ -51,7 +51,7 @@ class SheetText:
         for column, said in cells:
             if not said.isalnum():
                 said = " ".join(clean(said[:_LONGEST_CELL]).split())
-            if said and 0 < column <= _WIDEST:
+            if said and 0 < column <= WIDEST:
                 held += [""] * (column - len(held))
                 held[column - 1] = said
                 filled += 1

@@ -110,14 +110,16 @@ def _pitch(lines: Sequence[Line]) -> float:
 
 def _without_doubles(index: list[int], rows: list[list[float]], text: list[str]) -> list[int]:
     """Returns `index` without words that are printed twice at one place to look bold."""
-    seen: dict[str, list[list[float]]] = {}
+    # By the square of two points that they begin in; a double begins there or in a square beside it.
+    seen: dict[tuple[str, int, int], list[list[float]]] = {}
     kept = []
     for i in index:
         row = rows[i]
-        known = seen.setdefault(text[i], [])
-        if any(abs(row[0] - other[0]) < 2.0 and abs(row[1] - other[1]) < 2.0 for other in known):
+        across, down = int(row[0] // 2.0), int(row[1] // 2.0)
+        near = (seen.get((text[i], across + x, down + y), ()) for x in (-1, 0, 1) for y in (-1, 0, 1))
+        if any(abs(row[0] - one[0]) < 2.0 and abs(row[1] - one[1]) < 2.0 for ones in near for one in ones):
             continue
-        known.append(row)
+        seen.setdefault((text[i], across, down), []).append(row)
         kept.append(i)
     return kept
 

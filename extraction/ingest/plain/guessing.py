@@ -12,7 +12,9 @@ from cinnabar.extraction.ingest.language import language_of_text
 _SAMPLE = 4_000
 _WORD = re.compile(rb"[A-Za-z]{0,40}[\x80-\xff][A-Za-z\x80-\xff]{0,200}")
 _SIGN_WITHIN = re.compile(r"(?<=[^\W\d_])[\x80-\x9f¡-»¼-¿×÷˘˛ˇ˝˙¨¸‚-›](?=[^\W\d_])")
-_LINE = re.compile(rb"[^\r\n\x80-\xff]{0,200}[\x80-\xff][^\r\n]{0,2000}")
+_BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
+_BEFORE = 200
+_LINE = re.compile(rb"[^\r\n\x80-\xff]{0,%d}[\x80-\xff][^\r\n]{0,2000}" % _BEFORE)
 # In a language with an alphabet of its own nearly all letters lie beyond ASCII, in French or Polish every sixth.
 _FOREIGN = 0.6
 # Shorter Latin texts, and those of a doubtful language, are Western.
@@ -36,7 +38,7 @@ _WIDER = {"shift_jis": "cp932", "euc_kr": "cp949", "big5": "cp950", "koi8_r": "k
 
 def guessed_charset(data: bytes) -> str:
     """Returns the likeliest charset of bytes without a declared one: Windows-1252, if nothing tells another."""
-    sample = _sample(data)
+    sample = sample_of(data)
     if _letters(sample)[0] < _LEAST_LETTERS:
         return _DEFAULT
     return _of_alphabet(sample) if is_of_another_alphabet(data) else _of_latin(sample)
@@ -44,18 +46,21 @@ def guessed_charset(data: bytes) -> str:
 
 def is_of_another_alphabet(data: bytes) -> bool:
     """Returns True if nearly all letters of its words with letters beyond ASCII are such letters."""
-    letters, beyond = _letters(_sample(data))
+    letters, beyond = _letters(sample_of(data))
     return letters >= _LEAST_LETTERS and beyond >= _FOREIGN * letters
 
 
-def _sample(data: bytes) -> bytes:
+def sample_of(data: bytes) -> bytes:
     """Returns the first lines that hold letters beyond ASCII."""
-    lines, size = [], 0
-    for match in _LINE.finditer(data):
+    lines: list[bytes] = []
+    at = size = 0
+    # The line is looked for only around such a letter: at each byte of a long ASCII text it would take 200 steps.
+    while size <= _SAMPLE and (letter := _BEYOND_ASCII.search(data, at)) is not None:
+        match = _LINE.search(data, max(at, letter.start() - _BEFORE))
+        assert match is not None, "the letter itself is a line"
         lines.append(match[0])
         size += len(match[0])
-        if size > _SAMPLE:
-            break
+        at = match.end()
     return b"\n".join(lines)[:_SAMPLE]
 
 

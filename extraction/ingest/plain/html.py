@@ -72,6 +72,7 @@ def _without_tags(markup: str) -> str:
 
 def tidy(text: str) -> str:
     """Returns `text` without blanks at line ends, with at most eight blanks in a row and at most one blank line."""
-    text = re.sub(r"[^\S\n]+\n", "\n", text.replace("\xa0", " ") + "\n")
+    # A regular expression for the ends of lines would take quadratic time for a long run of blanks.
+    text = "\n".join(line.rstrip() for line in text.replace("\xa0", " ").split("\n"))
     text = re.sub(r" {9,}", " " * 8, text)
     return re.sub(r"\n{3,}", "\n\n", text).strip("\n")

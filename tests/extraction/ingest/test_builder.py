@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest import builder as building
+from cinnabar.extraction.ingest import contents
 from cinnabar.extraction.ingest.builder import DocumentBuilder, clean, word_bounds
+from cinnabar.extraction.ingest.marked_text import body_text
+from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.extraction.ingest.wire import HEADER, BadFrame, lengths, pack, unpack
 from cinnabar.schemas.errors import DocumentError
 
@@ -224,3 +227,30 @@ def test_a_part_within_a_part_stands_apart_from_its_text() -> None:
     builder.close()
     builder.close()
     assert builder.build(b"", "a.pptx", "x").text == "text\n\nnote"
+
+
+def test_a_document_of_very_many_parts_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "MAX_PARTS", 2)
+    builder = DocumentBuilder()
+    builder.open("attachment")
+    assert not builder.full
+    builder.open("attachment")
+    assert builder.full
+
+
+def test_the_place_of_a_failed_content_ends_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(reading: Reading, _: bytes) -> None:
+        with body_text(reading) as text:
+            text.line("kept", "row 1")
+            raise DocumentError("broken", "in the middle")
+
+    known = contents.content_format(b"a", "a.txt")
+    monkeypatch.setattr(type(known), "reader", lambda _: fail)
+    reading = Reading()
+    reading.builder.open("attachment")
+    contents.add_content(reading, b"a", "a.txt")
+    reading.builder.write(" next")
+    reading.builder.close()
+    document = reading.builder.build(b"", "a", "text/plain")
+    assert document.text == "kept next" and document.flags == ("attachment_broken",)
+    assert [document.places.at(at) for at in (0, 5)] == ["row 1", ""]

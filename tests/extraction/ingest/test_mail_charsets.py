@@ -7,6 +7,7 @@ import pytest
 
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest import parse
+from cinnabar.extraction.ingest.mail.mime import decode_header
 from cinnabar.extraction.ingest.plain.charsets import decode, known_charset
 
 TEXTS = {
@@ -138,3 +139,7 @@ def test_names_of_charsets(name: str, codec: str | None) -> None:
 def test_text_of_control_codes_is_not_taken_for_an_escape() -> None:
     text = "red \x1b[31mtext\x1b[0m and {~} ~{ code ~}"
     assert decode(text.encode()) == (text, False)
+
+
+def test_headers_folded_among_many_blanks_come_on_one_line() -> None:
+    assert decode_header(f"a{' ' * 16_000}b \r\n\t c") == ("a b c", False)

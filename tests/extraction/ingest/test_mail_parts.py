@@ -276,3 +276,9 @@ def test_a_boundary_may_hold_any_bytes() -> None:
 def test_parameters_are_read_in_linear_time() -> None:
     assert parameters("a" * 100_000 + ';x="' + "\\" * 100_000) == {}
     assert len(parameters(";a*1=b" * 100_000)) == 1
+
+
+def test_long_lines_of_a_contact_take_linear_time() -> None:
+    # In quadratic time a line of this length takes ten minutes.
+    document = parse(b"BEGIN:VCARD\nFN:Ada\nNOTE " + b"QUOTED-PRINTABLE" * 100_000 + b"\nEND:VCARD", "a.vcf")
+    assert document.text.startswith("Name: Ada")

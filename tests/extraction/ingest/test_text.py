@@ -6,7 +6,9 @@ import pytest
 
 from cinnabar.extraction.ingest import CODES, SUFFIXES, parse
 from cinnabar.extraction.ingest.plain.charsets import known_charset
-from cinnabar.extraction.ingest.plain.html import html_to_text
+from cinnabar.extraction.ingest.plain.guessing import sample_of
+from cinnabar.extraction.ingest.plain.html import html_to_text, tidy
+from cinnabar.extraction.ingest.plain.text import MAX_PAGES
 from cinnabar.schemas.errors import DocumentError
 
 TEXT = "Größe: 5 €\n漢字 und Ελληνικά"
@@ -105,3 +107,18 @@ def test_the_content_decides_before_the_name() -> None:
 
 def test_every_suffix_has_a_parser() -> None:
     assert {".pdf", ".eml", ".txt", ".md", ".html", ".htm"} <= set(SUFFIXES)
+
+
+def test_long_runs_of_blanks_take_linear_time() -> None:
+    # In quadratic time a run of this length takes twenty minutes.
+    assert tidy("a" + " " * 1_000_000 + "b \t\nc") == "a        b\nc"
+
+
+def test_the_letters_that_tell_a_charset_are_found_behind_a_long_ascii_text() -> None:
+    letters = b"Szanowna Pani Ma\xb3gorzato, przesy\xb3amy faktur\xea za maj, prosimy o zap\xb3at\xea do pi\xb1tku."
+    assert sample_of(b"a line of a log\n" * 400_000 + letters) == letters
+
+
+def test_pages_beyond_the_bound_are_one_page() -> None:
+    document = parse(b"x\f" * (MAX_PAGES + 2) + b"the end", "a.txt")
+    assert len(document.parts) == MAX_PAGES and document.text.endswith("x\nthe end")

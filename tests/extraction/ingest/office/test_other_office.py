@@ -17,6 +17,7 @@ from pptx.util import Inches
 
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest import parse
+from cinnabar.extraction.ingest.office.sheet_text import SheetText
 from cinnabar.extraction.ingest.settings import ParserSettings
 from cinnabar.schemas.errors import DocumentError
 
@@ -212,3 +213,14 @@ def test_rich_text_has_paragraphs_and_rows() -> None:
     document = parse(rtf + rb" Total{\*\secret no} 3\par}", "a.rtf")
     assert document.text == "Grüße, 漢\nItem  Net\nA     3\nTotal 3" and document.media_type == "application/rtf"
     assert document.places.at(document.text.index("Total")) == "paragraph 4"
+
+
+def test_a_value_of_blanks_makes_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: SheetText, number: int, cells: object) -> bool:
+        raise AssertionError(f"row {number} came with {cells}, and 999,999,998 more would follow")
+
+    monkeypatch.setattr(SheetText, "row", refuse)
+    row = '<table-row number-rows-repeated="999999999"><table-cell string-value=" "/></table-row>'
+    with pytest.raises(DocumentError) as caught:
+        parse(open_document("spreadsheet", f"<table>{row}</table>"), "a.ods")
+    assert caught.value.code == "empty"

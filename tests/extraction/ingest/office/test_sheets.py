@@ -15,7 +15,7 @@ from openpyxl.comments import Comment
 
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest import parse
-from cinnabar.extraction.ingest.office import sheet_text
+from cinnabar.extraction.ingest.office import excel, sheet_text
 from cinnabar.extraction.ingest.office.number_formats import read_format
 from cinnabar.extraction.ingest.settings import ParserSettings
 from cinnabar.schemas.errors import DocumentError
@@ -218,3 +218,8 @@ def test_damaged_old_workbooks_have_a_code() -> None:
 
 def test_numbers_have_no_grouping_in_any_format() -> None:
     assert not re.search(",", read_format("#,##0.00").write(1234567.5))
+
+
+def test_hidden_columns_before_the_first_one_are_none() -> None:
+    assert excel.columns_between("-3000000", "2") == range(1, 3)
+    assert excel.columns_between("3", "99999999") == range(3, 16_385)

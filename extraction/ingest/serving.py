@@ -1,0 +1,66 @@
+"""What all processes that handle hostile bytes share: the pipes to their parent, and the limits on themselves."""
+
+from __future__ import annotations
+
+import logging
+import os
+import resource
+import signal
+import warnings
+from dataclasses import dataclass
+from io import FileIO
+from typing import BinaryIO
+
+_OPEN_FILES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class ParentPipes:
+    """The pipes to the parent: requests come in, and answers go out."""
+
+    requests: BinaryIO
+    answers: FileIO
+
+    def send(self, *pieces: bytes) -> None:
+        """Writes these pieces to the parent, one after the other."""
+        for piece in pieces:
+            view = memoryview(piece)
+            while view:
+                view = view[self.answers.write(view) :]
+
+
+def parent_pipes() -> ParentPipes:
+    """Takes the pipes to the parent over from standard input and output, and silences the process."""
+    # The terminal's interrupt goes to the whole group, but the parent decides when the workers end.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    pipes = ParentPipes(os.fdopen(os.dup(0), "rb"), FileIO(os.dup(1), "wb"))
+    # Native code that prints must not write into the answers. Errors stay visible if a person starts the process; the
+    # parent starts it without a place for them.
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1):
+        os.dup2(null, descriptor)
+    return pipes
+
+
+def limit(memory: int) -> None:
+    """Limits the process: address space, open files, no core dumps, no bytes written to any file."""
+    for kind, value in (
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_NOFILE, _OPEN_FILES),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(kind)
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (value, value))
+
+
+def allow_processor_time(seconds: float) -> None:
+    """Limits processor time, so that the system ends this process if its parent dies while a document loops."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    soft = int(usage.ru_utime + usage.ru_stime + seconds) + 2
+    soft = soft if hard == resource.RLIM_INFINITY else min(soft, hard)
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
