@@ -48,7 +48,7 @@ VIEWS = {
     " AND row_number() OVER (PARTITION BY path, schema_fingerprint ORDER BY run_id DESC) = 1"
     " AND row_number() OVER"
     " (PARTITION BY coalesce(document, path), schema_fingerprint ORDER BY run_id DESC) = 1)"
-    # An archive that a later run opened has outcomes of its files alone. Their paths lie between PATH/ and PATH0, because
+    # An archive that a later run opened has outcomes of its files alone. They lie between PATH/ and PATH0, because
     # 0 follows the slash; the schema stands before them, so that the join is one of ranges and not of all pairs.
     " ANTI JOIN (SELECT DISTINCT a.run_id, a.path, a.schema_fingerprint FROM"
     " (SELECT *, schema_fingerprint || path AS place FROM outcomes WHERE outcome = 'quarantined' AND document IS NULL)"
