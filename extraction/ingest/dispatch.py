@@ -27,6 +27,8 @@ def parse(data: bytes, path: str, settings: ParserSettings = DEFAULT) -> Documen
     found.reader()(reading, data)
     document = reading.builder.build(data, path, found.media_type)
     if not len(document.words) and not document.pictures:
+        if "repaired" in reading.builder.flags:
+            raise DocumentError("broken", f"a damaged {found.name}: no word of it can be read")
         raise DocumentError("empty", f"{found.name} of {len(data)} bytes without a word")
     if settings.careful:
         return document

@@ -42,11 +42,19 @@ VIEWS = {
     " QUALIFY row_number() OVER (PARTITION BY document ORDER BY run_id DESC) = 1",
     # The present quarantine: no later run has written or judged these documents.
     "quarantine": "SELECT run_id, path, code, detail, pointers, document, schema_name, schema_fingerprint,"
-    " engine_fingerprint, record_json FROM outcomes WHERE outcome <> 'skipped'"
+    " engine_fingerprint, record_json FROM ("
+    "SELECT * FROM outcomes WHERE outcome <> 'skipped'"
     " QUALIFY outcome = 'quarantined'"
     " AND row_number() OVER (PARTITION BY path, schema_fingerprint ORDER BY run_id DESC) = 1"
     " AND row_number() OVER"
-    " (PARTITION BY coalesce(document, path), schema_fingerprint ORDER BY run_id DESC) = 1",
+    " (PARTITION BY coalesce(document, path), schema_fingerprint ORDER BY run_id DESC) = 1)"
+    # An archive that a later run opened has outcomes of its files alone. They lie between PATH/ and PATH0, because
+    # 0 follows the slash; the schema stands before them, so that the join is one of ranges and not of all pairs.
+    " ANTI JOIN (SELECT DISTINCT a.run_id, a.path, a.schema_fingerprint FROM"
+    " (SELECT *, schema_fingerprint || path AS place FROM outcomes WHERE outcome = 'quarantined' AND document IS NULL)"
+    " AS a JOIN (SELECT run_id, schema_fingerprint || path AS place FROM outcomes) AS f"
+    " ON f.place > a.place || '/' AND f.place < a.place || '0' AND f.run_id > a.run_id)"
+    " USING (run_id, path, schema_fingerprint)",
     # All records ever written; `latest` marks the one that counts for its document and schema.
     "records": "SELECT *, row_number() OVER"
     " (PARTITION BY document, schema_fingerprint ORDER BY run_id DESC) = 1 AS latest FROM ({records})",

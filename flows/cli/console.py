@@ -29,7 +29,8 @@ CELL_WIDTH = 48
 # The beginning of a number at the end of a text, and the characters that continue it.
 _NUMBER_AT_END = re.compile(r"(?<![\w.])-?\d[\d.eE+-]*$")
 _DIGITS = frozenset("0123456789.eE+-")
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# Characters that a terminal obeys or does not show; joiners are left, because scripts and emoji need them.
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 
 
 def standard_output() -> Console:

@@ -109,6 +109,18 @@ def test_an_encrypted_archive_opens_with_the_passwords_of_a_run(
     assert extract([tmp_path / "a.zip"], schema, out, model, RunOptions(workers=1)).reasons == {"password": 1}
     monkeypatch.setenv("CINNABAR_PASSWORDS", "wrong\nopen sesame")
     assert extract([tmp_path / "a.zip"], schema, out, model, RunOptions(workers=1)).written == 1
+    assert held(out) == []
+
+
+def test_an_archive_leaves_quarantine_only_once_it_was_opened_later(folder: Path, tmp_path: Path) -> None:
+    schema = load_schema({"title": "note", "type": "object", "properties": {"name": {"type": "string"}}})
+    model, out = ModelSource("reading", ReadingModel), tmp_path / "out"
+    archive, whole = folder / "damaged.zip", zipped(z=b"name=Z\n")
+    (folder / "damaged.zip0").write_text("another file whose path begins with that of the archive")
+    for data, code in ((whole, []), (whole[:30], ["broken"]), (whole, []), (whole[:30], ["broken"])):
+        archive.write_bytes(data)
+        extract([folder], schema, out, model, RunOptions(workers=1))
+        assert [one.code for one in held(out) if one.path == str(archive)] == code
 
 
 def test_office_files_and_other_files_are_no_archives(tmp_path: Path) -> None:

@@ -67,6 +67,10 @@ class Package:
         if len(data) > _MAX_TREE:
             raise DocumentError("unpacked", f"an XML part of {len(data)} bytes, at most {_MAX_TREE} are read")
         root, damaged = xml_tree(data)
+        if root is not None and next(root.iter(etree.Entity), None) is not None:
+            # An entity would hide the text behind it, which belongs to its node.
+            etree.strip_elements(root, etree.Entity, with_tail=False)
+            damaged = True
         if damaged:
             self._reading.builder.flags.add("repaired")
         return root

@@ -62,7 +62,8 @@ def add_pdf(reading: Reading, data: bytes) -> None:
         builder.facts |= pdf_facts(builder.metadata, pages)
     if not (found.words or found.pictures or more):
         if found.images:
-            raise DocumentError("image_only", "the pages hold images and no characters")
+            remedy = "; --ocr auto reads them" if reading.settings.ocr == "never" else ""
+            raise DocumentError("image_only", f"the pages hold images and no characters{remedy}")
         raise DocumentError("empty", "the pages hold neither characters nor images")
 
 

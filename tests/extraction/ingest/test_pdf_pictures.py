@@ -76,7 +76,7 @@ def test_a_scan_waits_for_ocr_with_its_page_in_points() -> None:
     assert image.height == pytest.approx(page.height * picture.scale, abs=2)
     with pytest.raises(DocumentError) as caught:
         parse(pdf(scan), "a.pdf", settings("never"))
-    assert caught.value.code == "image_only"
+    assert caught.value.code == "image_only" and "--ocr auto" in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -203,11 +203,11 @@ def test_sql_results_are_strict_json_with_every_column(done: Path, capsys: Captu
 
 def test_terminal_control_codes_in_values_are_made_visible(done: Path, capsys: CaptureResult) -> None:
     capsys.readouterr()
-    query = "select chr(27) || '[31m' as x, chr(155) || chr(8238) || chr(0) as y, chr(9) || 'z' as z"
+    query = "select chr(27) || '[31m' as x, chr(155) || chr(8238) || chr(8203) || chr(0) as y, chr(9) || 'z' as z"
     assert run(["sql", query, "--out", str(done)]) == 0
     said = capsys.readouterr().out
-    assert r"\x1b[31m" in said and r"\x9b\u202e\x00" in said
-    assert not set("\x1b\x9b\u202e\x00") & set(said)
+    assert r"\x1b[31m" in said and r"\x9b\u202e\u200b\x00" in said
+    assert not set("\x1b\x9b\u202e\u200b\x00") & set(said)
     assert run(["extract", "\x1b[31m", "--schema", "receipt", "--out", "o"]) == 2
     assert "\x1b" not in capsys.readouterr().err
 

@@ -184,9 +184,10 @@ def test_entities_are_not_expanded_and_nothing_is_fetched() -> None:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
         archive.writestr("[Content_Types].xml", "<Types/>")
-        archive.writestr("word/document.xml", f"{body}<document><body><p><r><t>x &a; &f;</t></r></p></body></document>")
-    text = parse(made.getvalue(), "a.docx").text
-    assert "root:" not in text and "aaaa" not in text
+        text = "<document><body><p><r><t>x &a; &f; y</t></r></p></body></document>"
+        archive.writestr("word/document.xml", body + text)
+    document = parse(made.getvalue(), "a.docx")
+    assert document.text.split() == ["x", "y"] and document.flags == ("repaired",)
 
 
 def test_a_word_file_without_a_document_is_broken() -> None:
@@ -205,6 +206,13 @@ def test_deep_tables_end_with_a_code_or_a_document() -> None:
         parse(package(body), "a.docx")
     except (DocumentError, RecursionError) as error:
         assert not isinstance(error, DocumentError) or error.code in ("empty", "broken", "depth")
+
+
+def test_a_file_that_damage_leaves_without_a_word_is_broken() -> None:
+    depth = 100_000
+    with pytest.raises(DocumentError) as caught:
+        parse(package("<w:p><w:r>" * depth + "<w:t>x</w:t>" + "</w:r></w:p>" * depth), "a.docx")
+    assert caught.value.code == "broken"
 
 
 def test_a_bomb_in_a_word_file_ends_at_the_bound() -> None:
