@@ -18,6 +18,7 @@ from reading_model import ReadingModel
 from cinnabar.extraction import batch_reader
 from cinnabar.extraction.ingest.dispatch import parse
 from cinnabar.extraction.ingest.sandbox import file_facts
+from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.run import extract
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ModelSource
@@ -62,8 +63,10 @@ def make_documents(folder: Path, count: int) -> Path:
 class Here:
     """Parses in this process instead of the workers, which do not touch the disk."""
 
-    def __init__(self, workers: int, max_tokens: int | None = None) -> None:
-        self.workers, self.max_tokens = workers, max_tokens
+    def __init__(
+        self, workers: int, *, max_tokens: int | None = None, settings: ParserSettings = DEFAULT, **other: Any
+    ) -> None:
+        self.workers, self.max_tokens, self.settings, self.other = workers, max_tokens, settings, other
 
     def parse_many(self, paths: Sequence[Path]) -> list[tuple[Path, Any]]:
         return [(path, self.parse_one(path)) for path in paths]
@@ -74,10 +77,10 @@ class Here:
         done.set_result(self.parse_one(path))
         return done
 
-    @staticmethod
-    def parse_one(path: Path) -> Any:
+    def parse_one(self, path: Path) -> Any:
+        """Returns the document in a file, or its error."""
         try:
-            found = parse(path.read_bytes(), str(path))
+            found = parse(path.read_bytes(), str(path), self.settings)
             return replace(found, facts={**found.facts, **file_facts(path, found.size)})
         except DocumentError as problem:
             return problem
