@@ -18,7 +18,7 @@ MAX_CHARACTERS = 20_000_000
 #: Bytes of all pictures of a document.
 MAX_PICTURES = 128 << 20
 #: Parts of a document, which are told one by one: with the longest names they fit the frame of a document.
-MAX_PARTS = 40_000
+_MAX_PARTS = 40_000
 #: Named places of a document.
 MAX_PLACES = 400_000
 # Characters of the name of a place, and of all names.
@@ -95,7 +95,7 @@ class DocumentBuilder:
     @property
     def full(self) -> bool:
         """Returns True if the limit of characters or of parts is reached; whoever appends in a loop stops then."""
-        return self.length >= self._limit or len(self._parts) >= MAX_PARTS
+        return self.length >= self._limit or len(self._parts) >= _MAX_PARTS
 
     @property
     def part_count(self) -> int:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pypdfium2.raw as pdfium
 
 from cinnabar.extraction.ingest.contents import add_content
+from cinnabar.extraction.ingest.formats import content_format
 from cinnabar.extraction.ingest.pdf.strings import string_of
 from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.schemas.errors import DocumentError
 
 MAX_FILES = 1_000
+# The formats of data for programs.
+_DATA = ("XML", "JSON", "JSON Lines")
 
 
 def embedded_files(document: Any, beside: Iterable[Any]) -> Iterator[Any]:
@@ -33,8 +37,12 @@ def name_of_file(one: Any) -> str:
     return string_of(pdfium.FPDFAttachment_GetName, one)[:1024]
 
 
-def add_files(reading: Reading, files: Iterable[Any]) -> None:
-    """Appends each embedded file as a part; a fault of one is a flag of the document."""
+def add_files(reading: Reading, files: Iterable[Any], has_words: bool) -> None:
+    """Appends each embedded file as a part; a fault of one is a flag of the document.
+
+    Data beside pages that have words stay closed, unless hidden text is asked for: the XML of an electronic invoice
+    says what the pages say, so that each row of a list came twice (F1 of 12 such invoices .50, .75 without it).
+    """
     builder = reading.builder
     for one in files:
         name, media_type = name_of_file(one), string_of(pdfium.FPDFAttachment_GetSubtype, one).lower()
@@ -47,8 +55,18 @@ def add_files(reading: Reading, files: Iterable[Any]) -> None:
             except DocumentError as error:
                 builder.flags.add(f"attachment_{error.code}")
             else:
-                add_content(reading, data, name, media_type)
+                if has_words and not reading.settings.hidden and _is_data(data, name, media_type):
+                    builder.flags.add("embedded_data")
+                else:
+                    add_content(reading, data, name, media_type)
         builder.close()
+
+
+def _is_data(data: bytes, name: str, media_type: str) -> bool:
+    """Returns whether a file is data for programs."""
+    with suppress(DocumentError):
+        return content_format(data, name, media_type).name in _DATA
+    return False
 
 
 def _unpacked(reading: Reading, one: Any) -> bytes:

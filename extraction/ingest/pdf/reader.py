@@ -50,7 +50,7 @@ def add_pdf(reading: Reading, data: bytes) -> None:
             if not (found.words or found.pictures or found.images):
                 found.words += _second_opinion(builder, data, mark)
             begun = builder.length, builder.part_count
-            add_files(reading, embedded_files(pdf.raw, found.files))
+            add_files(reading, embedded_files(pdf.raw, found.files), bool(found.words))
             more = builder.length > begun[0] or builder.part_count > begun[1]
     except DocumentError as error:
         if error.code == "password" or not _second_opinion(builder, data, mark):

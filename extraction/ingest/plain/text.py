@@ -8,7 +8,7 @@ from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.schemas.errors import DocumentError
 
 #: Pages of a text; beyond, form feeds are line ends.
-MAX_PAGES = 5_000
+_MAX_PAGES = 5_000
 
 
 def add_text(reading: Reading, data: bytes) -> None:
@@ -18,7 +18,7 @@ def add_text(reading: Reading, data: bytes) -> None:
         raise DocumentError("unsupported", "the file is named as text and holds NUL bytes")
     if guessed:
         reading.builder.flags.add("charset_guess")
-    pages = text.split("\f", MAX_PAGES - 1)
+    pages = text.split("\f", _MAX_PAGES - 1)
     if len(pages) > 1 and not pages[-1].strip():
         pages.pop()
     if len(pages) == 1:

@@ -62,6 +62,16 @@ def test_embedded_files_are_parts_in_their_order_and_to_any_depth() -> None:
     assert document.facts["document.pages"].value == 1
 
 
+def test_data_beside_pages_with_words_is_read_only_if_hidden_text_is() -> None:
+    invoice = b"<invoice><total>5</total></invoice>"
+    document = parse(with_files(page(), ("factur-x.xml", invoice)), "a.pdf")
+    assert texts(document) == [("page", "", "cover page"), ("attachment", "factur-x.xml", "")]
+    assert document.flags == ("embedded_data",)
+    asked = parse(with_files(page(), ("factur-x.xml", invoice)), "a.pdf", ParserSettings(hidden=True))
+    assert "total: 5" in asked.text and "embedded_data" not in asked.flags
+    assert "total: 5" in parse(with_files(page(""), ("factur-x.xml", invoice)), "a.pdf").text
+
+
 def test_a_portfolio_is_more_than_its_cover() -> None:
     writer = pypdf.PdfWriter(clone_from=io.BytesIO(with_files(page("open in a viewer"), ("bill.pdf", page("sum 7")))))
     writer.root_object[NameObject("/Collection")] = DictionaryObject({NameObject("/View"): NameObject("/D")})

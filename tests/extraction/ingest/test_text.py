@@ -8,7 +8,7 @@ from cinnabar.extraction.ingest import CODES, SUFFIXES, parse
 from cinnabar.extraction.ingest.plain.charsets import known_charset
 from cinnabar.extraction.ingest.plain.guessing import sample_of
 from cinnabar.extraction.ingest.plain.html import html_to_text, tidy
-from cinnabar.extraction.ingest.plain.text import MAX_PAGES
+from cinnabar.extraction.ingest.plain.text import _MAX_PAGES
 from cinnabar.schemas.errors import DocumentError
 
 TEXT = "Größe: 5 €\n漢字 und Ελληνικά"
@@ -120,5 +120,5 @@ def test_the_letters_that_tell_a_charset_are_found_behind_a_long_ascii_text() ->
 
 
 def test_pages_beyond_the_bound_are_one_page() -> None:
-    document = parse(b"x\f" * (MAX_PAGES + 2) + b"the end", "a.txt")
-    assert len(document.parts) == MAX_PAGES and document.text.endswith("x\nthe end")
+    document = parse(b"x\f" * (_MAX_PAGES + 2) + b"the end", "a.txt")
+    assert len(document.parts) == _MAX_PAGES and document.text.endswith("x\nthe end")
