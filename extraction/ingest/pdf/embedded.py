@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import io
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -10,14 +11,13 @@ from typing import Any
 import pypdfium2.raw as pdfium
 
 from cinnabar.extraction.ingest.contents import add_content
-from cinnabar.extraction.ingest.formats import content_format
 from cinnabar.extraction.ingest.pdf.strings import string_of
 from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.schemas.errors import DocumentError
 
 MAX_FILES = 1_000
-# The formats of data for programs.
-_DATA = ("XML", "JSON", "JSON Lines")
+# Bytes of a PDF that the second parser reads.
+_MAX_PORTFOLIO = 100 << 20
 
 
 def embedded_files(document: Any, beside: Iterable[Any]) -> Iterator[Any]:
@@ -37,17 +37,22 @@ def name_of_file(one: Any) -> str:
     return string_of(pdfium.FPDFAttachment_GetName, one)[:1024]
 
 
-def add_files(reading: Reading, files: Iterable[Any], has_words: bool) -> None:
+def add_files(reading: Reading, files: Iterable[Any], beside_words: bool) -> None:
     """Appends each embedded file as a part; a fault of one is a flag of the document.
 
-    Data beside pages that have words stay closed, unless hidden text is asked for: the XML of an electronic invoice
-    says what the pages say, so that each row of a list came twice (F1 of 12 such invoices .50, .75 without it).
+    beside_words: the pages have words, and the files belong to them. Then the files stay closed, unless hidden text is
+    asked for: the XML of an invoice repeats it, and its vouchers have lines of their own (F1 of 12 such invoices .50
+    with them, .75 without).
     """
     builder = reading.builder
     for one in files:
         name, media_type = name_of_file(one), string_of(pdfium.FPDFAttachment_GetSubtype, one).lower()
-        builder.open("attachment", name, media_type=media_type or "application/octet-stream")
-        if reading.settings.careful:
+        closed = beside_words and not reading.settings.hidden
+        # A part without text needs no blank line before it.
+        builder.open("attachment", name, media_type=media_type or "application/octet-stream", inline=closed)
+        if closed:
+            builder.flags.add("embedded_files")
+        elif reading.settings.careful:
             add_content(reading, b"", name)
         else:
             try:
@@ -55,17 +60,18 @@ def add_files(reading: Reading, files: Iterable[Any], has_words: bool) -> None:
             except DocumentError as error:
                 builder.flags.add(f"attachment_{error.code}")
             else:
-                if has_words and not reading.settings.hidden and _is_data(data, name, media_type):
-                    builder.flags.add("embedded_data")
-                else:
-                    add_content(reading, data, name, media_type)
+                add_content(reading, data, name, media_type)
         builder.close()
 
 
-def _is_data(data: bytes, name: str, media_type: str) -> bool:
-    """Returns whether a file is data for programs."""
-    with suppress(DocumentError):
-        return content_format(data, name, media_type).name in _DATA
+def is_portfolio(data: bytes) -> bool:
+    """Returns whether a PDF says that it is a collection of files, whose pages are only a cover."""
+    import pypdf
+
+    # The second parser is slow, and on a broken file it may raise anything.
+    with suppress(Exception):
+        if len(data) <= _MAX_PORTFOLIO:
+            return "/Collection" in pypdf.PdfReader(io.BytesIO(data), strict=False).root_object
     return False
 
 

@@ -14,7 +14,7 @@ import pypdfium2.raw as pdfium
 
 from cinnabar.extraction.ingest.builder import DocumentBuilder, clean
 from cinnabar.extraction.ingest.pdf.annotations import Entry
-from cinnabar.extraction.ingest.pdf.embedded import add_files, embedded_files, name_of_file
+from cinnabar.extraction.ingest.pdf.embedded import add_files, embedded_files, is_portfolio, name_of_file
 from cinnabar.extraction.ingest.pdf.facts import pdf_facts
 from cinnabar.extraction.ingest.pdf.pages import MAX_PAGES, PagesRead, add_entries, read_pages, squeezed
 from cinnabar.extraction.ingest.pdf.unplaced_fields import unplaced_fields
@@ -50,7 +50,8 @@ def add_pdf(reading: Reading, data: bytes) -> None:
             if not (found.words or found.pictures or found.images):
                 found.words += _second_opinion(builder, data, mark)
             begun = builder.length, builder.part_count
-            add_files(reading, embedded_files(pdf.raw, found.files), bool(found.words))
+            files = list(embedded_files(pdf.raw, found.files))
+            add_files(reading, files, bool(files and found.words and not is_portfolio(data)))
             more = builder.length > begun[0] or builder.part_count > begun[1]
     except DocumentError as error:
         if error.code == "password" or not _second_opinion(builder, data, mark):

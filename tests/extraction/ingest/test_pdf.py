@@ -12,7 +12,7 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
 
 from cinnabar.extraction.documents import Document
-from cinnabar.extraction.ingest import parse
+from cinnabar.extraction.ingest import ParserSettings, parse
 from cinnabar.extraction.ingest.codes import CODES, FLAGS
 from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
 from cinnabar.schemas.errors import DocumentError
@@ -246,7 +246,7 @@ def test_embedded_files_are_named_and_read_after_the_pages() -> None:
     writer.add_metadata({"/Title": "A title"})
     buffer = io.BytesIO()
     writer.write(buffer)
-    document = parse(buffer.getvalue(), "a.pdf")
+    document = parse(buffer.getvalue(), "a.pdf", ParserSettings(hidden=True))
     assert document.text == "visible\n\nthe total is 5"
     assert [(part.kind, part.name) for part in document.parts] == [("page", ""), ("attachment", "answers.txt")]
     assert document.metadata["embedded_files"] == '["answers.txt"]'

@@ -19,6 +19,8 @@ from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.ingest.settings import ParserSettings
 from cinnabar.schemas.errors import DocumentError
 
+HIDDEN = ParserSettings(hidden=True)
+
 
 def page(text: str = "cover page") -> bytes:
     buffer = io.BytesIO()
@@ -53,7 +55,7 @@ def texts(document: Document) -> list[tuple[str, str, str]]:
 
 def test_embedded_files_are_parts_in_their_order_and_to_any_depth() -> None:
     inner = with_files(page("inner page"), ("note.txt", b"innermost"))
-    document = parse(with_files(page(), ("a.txt", b"total 5"), ("inner.pdf", inner)), "a.pdf")
+    document = parse(with_files(page(), ("a.txt", b"total 5"), ("inner.pdf", inner)), "a.pdf", HIDDEN)
     found = texts(document)
     assert found[:2] == [("page", "", "cover page"), ("attachment", "a.txt", "total 5")]
     assert found[2][:2] == ("attachment", "inner.pdf")
@@ -62,13 +64,13 @@ def test_embedded_files_are_parts_in_their_order_and_to_any_depth() -> None:
     assert document.facts["document.pages"].value == 1
 
 
-def test_data_beside_pages_with_words_is_read_only_if_hidden_text_is() -> None:
+def test_files_beside_pages_with_words_are_read_only_if_hidden_text_is() -> None:
     invoice = b"<invoice><total>5</total></invoice>"
     document = parse(with_files(page(), ("factur-x.xml", invoice)), "a.pdf")
     assert texts(document) == [("page", "", "cover page"), ("attachment", "factur-x.xml", "")]
-    assert document.flags == ("embedded_data",)
-    asked = parse(with_files(page(), ("factur-x.xml", invoice)), "a.pdf", ParserSettings(hidden=True))
-    assert "total: 5" in asked.text and "embedded_data" not in asked.flags
+    assert document.flags == ("embedded_files",)
+    asked = parse(with_files(page(), ("factur-x.xml", invoice)), "a.pdf", HIDDEN)
+    assert "total: 5" in asked.text and "embedded_files" not in asked.flags
     assert "total: 5" in parse(with_files(page(""), ("factur-x.xml", invoice)), "a.pdf").text
 
 
@@ -103,18 +105,18 @@ def test_a_file_of_a_comment_is_read_once() -> None:
         }
     )
     writer.pages[0][NameObject("/Annots")] = ArrayObject([writer._add_object(pin), writer._add_object(pin)])
-    assert texts(parse(written(writer), "a.pdf"))[1:] == [("attachment", "pin.txt", "from a pin")]
+    assert texts(parse(written(writer), "a.pdf", HIDDEN))[1:] == [("attachment", "pin.txt", "from a pin")]
 
 
 def test_a_file_that_cannot_be_read_is_a_flag_and_the_pages_stay() -> None:
     broken = ("x.bin", b"\x00\x01\x02"), ("b.pdf", b"%PDF-1.7 nothing"), ("e.txt", b"")
-    document = parse(with_files(page(), *broken, ("a.txt", b"total 5")), "a.pdf")
+    document = parse(with_files(page(), *broken, ("a.txt", b"total 5")), "a.pdf", HIDDEN)
     assert document.text.strip() == "cover page\n\ntotal 5"
     assert {"attachment_unsupported", "attachment_truncated", "attachment_empty"} <= set(document.flags)
 
 
 def test_careful_parsers_leave_files_closed() -> None:
-    document = parse(with_files(page(), ("a.txt", b"total 5")), "a.pdf", ParserSettings(careful=True))
+    document = parse(with_files(page(), ("a.txt", b"total 5")), "a.pdf", ParserSettings(careful=True, hidden=True))
     assert texts(document) == [("page", "", "cover page"), ("attachment", "a.txt", "")]
     assert document.flags == ("attachment_skipped",)
 
@@ -122,7 +124,7 @@ def test_careful_parsers_leave_files_closed() -> None:
 def test_files_of_a_bomb_are_counted_before_they_are_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cinnabar.extraction.ingest.reading.MAX_UNPACKED", 100_000)
     bomb = with_files(page(), ("a.txt", b"a" * 80_000), ("b.txt", b"b" * 80_000))
-    document = parse(bomb, "a.pdf")
+    document = parse(bomb, "a.pdf", HIDDEN)
     assert "a" * 80_000 in document.text
     assert "bb" not in document.text
     assert document.flags == ("attachment_unpacked",)
@@ -136,7 +138,7 @@ def test_a_large_bomb_ends_neither_the_document_nor_the_pool() -> None:
     stream._data = packed
     stream[NameObject("/Filter")] = NameObject("/FlateDecode")
     bomb = Sent(PurePath("bomb.pdf"), written(writer))
-    with ParserPool(1, time_limit=20) as pool:
+    with ParserPool(1, time_limit=20, settings=HIDDEN) as pool:
         found = pool.submit(bomb).result()
         after = pool.submit(Sent(PurePath("a.pdf"), page())).result()
     assert isinstance(after, Document)
@@ -159,11 +161,11 @@ def test_a_password_of_the_user_or_the_owner_opens_a_file(algorithm: str, right:
 
 def test_passwords_reach_the_parser_process_and_embedded_files() -> None:
     outer = with_files(page(), ("inner.pdf", encrypted("inner", "owner")))
-    with ParserPool(1, settings=ParserSettings(passwords=("inner",))) as pool:
+    with ParserPool(1, settings=ParserSettings(passwords=("inner",), hidden=True)) as pool:
         found = pool.submit(Sent(PurePath("a.pdf"), outer)).result()
     assert isinstance(found, Document)
     assert found.text == "cover page\n\nsecret sum"
-    assert parse(outer, "a.pdf").flags == ("attachment_password",)
+    assert parse(outer, "a.pdf", HIDDEN).flags == ("attachment_password",)
 
 
 def test_an_image_only_cover_does_not_hide_the_files() -> None:
