@@ -12,7 +12,7 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
 
 from cinnabar.extraction.documents import Document
-from cinnabar.extraction.ingest import ParserSettings, parse
+from cinnabar.extraction.ingest import parse
 from cinnabar.extraction.ingest.codes import CODES, FLAGS
 from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
 from cinnabar.schemas.errors import DocumentError
