@@ -209,7 +209,7 @@ def test_a_folder_that_is_served_is_read_on_schedule(tmp_path: Path, tiny_model:
 def test_the_mailbox_of_prefect_yaml_is_deployed_and_read_by_a_worker(place: Place, tiny_model: Path) -> None:
     out = place.folder / "letters"
     with imap_server.running() as mails:
-        mails.deliver(imap_server.mail(1), imap_server.mail(2), b"\x89PNG\r\n1")
+        mails.deliver(imap_server.mail(1), imap_server.mail(2), b"Rar!1")
         secret = f"Secret(value={imap_server.PASSWORD!r}).save('cinnabar-mailbox')"
         place.run("-c", f"from prefect.blocks.system import Secret; {secret}", **place.known)
         yours = {"CINNABAR_SCHEMA": str(place.folder / "note.json"), "CINNABAR_OUT": str(out)}
@@ -227,7 +227,7 @@ def test_the_mailbox_of_prefect_yaml_is_deployed_and_read_by_a_worker(place: Pla
         ("written", "", 2),
         ("quarantined", "unsupported", 1),
     ]
-    assert ";UID=" in first[1]["first documents"] and "a PNG image" in first[1]["first documents"]
+    assert ";UID=" in first[1]["first documents"] and "a RAR archive" in first[1]["first documents"]
     artifacts = place.ask("artifacts/filter", limit=200)
     assert any(one["key"] == "cinnabar-progress" and json.loads(str(one["data"])) == 100 for one in artifacts)
     said = json.dumps([place.ask("logs/filter", limit=200), place.ask("flow_runs/filter"), artifacts])
