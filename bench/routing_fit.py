@@ -108,6 +108,16 @@ def line_of(text: str, seed: str) -> str:
     return random.Random(seed + text[:200]).choice(lines).strip() if lines else ""
 
 
+def drawn(rng: random.Random, label: int, sets: Sequence[int], share: float) -> tuple[list[int], bool]:
+    """Returns schemas for a document of a set, and whether its own is the first of them, as in `share` of the draws."""
+    several = rng.choice([1, 1, 2, 3, 5, _MOST])
+    shown = rng.sample([other for other in sets if other != label], several)
+    belongs = rng.random() < share
+    if belongs:
+        shown[0] = label
+    return shown, belongs
+
+
 def fitted(data: Compared, sets: Sequence[int], seed: int = 0) -> tuple[list[float], float, float]:
     """Returns the weights of the features, the bias and the sharpness that follow from these sets."""
     rng, alike = random.Random(seed), data.alike
@@ -118,11 +128,8 @@ def fitted(data: Compared, sets: Sequence[int], seed: int = 0) -> tuple[list[flo
         for own, others in zip(data.own[label], data.others[label], strict=True):
             scaled, scaled_others = standardized(own, others), standardized(others, others)
             for _ in range(_DRAWS):
-                several = rng.choice([1, 1, 2, 3, 5, _MOST])
-                shown = rng.sample([other for other in sets if other != label], several)
-                belongs = rng.random() < _OWN
-                if belongs:
-                    shown[0] = label
+                shown, belongs = drawn(rng, label, sets, _OWN)
+                several = len(shown)
                 padded = shown + [shown[0]] * (_MOST - several)
                 rows.append(np.concatenate([scaled[padded], scaled_others]))
                 masks.append(np.concatenate([np.arange(_MOST) < several, differing(alike[shown])]))
@@ -153,13 +160,9 @@ def fitted_short(data: Compared, sets: Sequence[int], now: RoutingFit) -> float:
         documents = [(one, _OWN) for one in data.documents(label) if shortness(one[2])]
         for (own, others, words), share in [*documents, *((one, _OWN_LINE) for one in data.lines[label])]:
             for _ in range(_DRAWS):
-                several = rng.choice([1, 1, 2, 3, 5, _MOST])
-                shown = rng.sample([other for other in sets if other != label], several)
-                belongs = rng.random() < share
-                if belongs:
-                    shown[0] = label
+                shown, belongs = drawn(rng, label, sets, share)
                 found = log_odds(own[shown], others, alike[shown], words, replace(now, short=0.0))
-                odds.append(np.concatenate([found, np.full(_MOST - several, -1e9, np.float32)]))
+                odds.append(np.concatenate([found, np.full(_MOST - len(shown), -1e9, np.float32)]))
                 short.append(shortness(words))
                 truths.append(0 if belongs else _MOST)
     x, by, truth = torch.from_numpy(np.stack(odds)), torch.tensor(short)[:, None], torch.tensor(truths)

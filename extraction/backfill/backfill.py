@@ -7,7 +7,7 @@ of `extraction/run.py`; a later run skips the documents that an interrupted run 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,7 @@ from cinnabar.extraction.parser_settings import parser_settings
 from cinnabar.extraction.progress import Progress
 from cinnabar.extraction.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.extraction.sources import Source
-from cinnabar.extraction.storage.choices import last_choices, refused_documents
+from cinnabar.extraction.storage.choices import Choice, last_choices, refused_documents
 from cinnabar.extraction.storage.quarantine import source_of
 from cinnabar.extraction.storage.store import Store
 from cinnabar.extraction.storage.stored_records import LatestRecord, Selection, select
@@ -73,8 +73,9 @@ class Backfill(BatchedRun):
         asking = chosen.below is not None
         older = select(out, source.name, chosen)
         older = [one for one in older if asking or one.schema_fingerprint != source.fingerprint]
-        found, self._elsewhere = self._placed(out, older)
-        found = [*found, *self._unplaced(out, chosen)][: options.limit]
+        choices = last_choices(out, source.name)
+        found, self._elsewhere = self._placed(older, choices)
+        found = [*found, *self._unplaced(out, chosen, choices)][: options.limit]
         versions = {one.schema_fingerprint for one in found} - {""}
         self._changes = {one: self._compare(out, one) for one in versions}
         with ExitStack() as stack:
@@ -106,13 +107,14 @@ class Backfill(BatchedRun):
             )
             self._stack = stack.pop_all()
 
-    def _placed(self, out: Path, found: Sequence[LatestRecord]) -> tuple[list[LatestRecord], int]:
+    def _placed(
+        self, found: Sequence[LatestRecord], choices: Mapping[str, Choice]
+    ) -> tuple[list[LatestRecord], int]:
         """Returns the records that no later choice sent elsewhere, and the number of the others.
 
         With a routing a document that another choice sent nowhere is asked again.
         """
         name, routing = self.assignment.source.name, self.assignment.routing
-        choices = last_choices(out, name) if found else {}
         kept = []
         for one in found:
             choice = choices.get(one.document)
@@ -122,12 +124,11 @@ class Backfill(BatchedRun):
                 kept.append(one)
         return kept, len(found) - len(kept)
 
-    def _unplaced(self, out: Path, chosen: Selection) -> list[LatestRecord]:
+    def _unplaced(self, out: Path, chosen: Selection, choices: Mapping[str, Choice]) -> list[LatestRecord]:
         """Returns the documents that went to no schema so far: [] if options choose records, or by this very choice."""
         routing = self.assignment.routing
         if routing is None or replace(chosen, source=None) != Selection():
             return []
-        choices = last_choices(out, self.assignment.source.name)
         refused = refused_documents(out, self.assignment.source.name, chosen.source)
         return [one for one in refused if choices[one.document].routing != routing.fingerprint]
 

@@ -9,7 +9,7 @@ from cinnabar.extraction.ingest.marked_text import MarkedText, add_notes, body_t
 from cinnabar.extraction.ingest.office.inner_files import InnerFiles
 from cinnabar.extraction.ingest.office.package import Package, below, child, local, value_of
 from cinnabar.extraction.ingest.office.sheet_text import CellCount, SheetText, column_name
-from cinnabar.extraction.ingest.plain.rows import row_lines, widths
+from cinnabar.extraction.ingest.plain.rows import table_lines
 from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.schemas.errors import DocumentError
 
@@ -209,10 +209,9 @@ class _OpenDocument:
             if len(rows) >= _MAX_ROWS:
                 self._reading.builder.flags.add("truncated")
                 break
-        columns = widths(rows)
         text.blank()
-        for at, one in enumerate(rows, 1):
-            for line in row_lines(one, columns):
+        for at, lines in enumerate(table_lines(rows), 1):
+            for line in lines:
                 if line.strip():
                     text.line(line, self._label or f"table {number}, row {at}")
         text.blank()

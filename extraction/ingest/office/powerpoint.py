@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from cinnabar.extraction.ingest.marked_text import MarkedText, add_notes
 from cinnabar.extraction.ingest.office.inner_files import InnerFiles
 from cinnabar.extraction.ingest.office.package import Package, below, child, chosen, local, value_of
-from cinnabar.extraction.ingest.plain.rows import row_lines, widths
+from cinnabar.extraction.ingest.plain.rows import table_lines
 from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.schemas.errors import DocumentError
 
@@ -83,10 +84,8 @@ class _Slide:
         for table in below(shape, "tbl"):
             rows = [one for one in table if local(one) == "tr"][:_MAX_ROWS]
             cells = [["\n".join(_paragraphs(cell)) for cell in row if local(cell) == "tc"] for row in rows]
-            columns = widths(cells)
-            for row in cells:
-                for line in row_lines(row, columns):
-                    self._line(line)
+            for line in chain.from_iterable(table_lines(cells)):
+                self._line(line)
             return
         for said in _paragraphs(shape):
             self._line(said)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cinnabar.extraction.ingest.mail.rtf import rtf_body
 from cinnabar.extraction.ingest.marked_text import body_text
 from cinnabar.extraction.ingest.plain.html import html_to_text
-from cinnabar.extraction.ingest.plain.rows import row_lines, widths
+from cinnabar.extraction.ingest.plain.rows import table_lines
 from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.schemas.errors import DocumentError
 
@@ -27,10 +27,9 @@ def add_rich_text(reading: Reading, data: bytes) -> None:
             if line.endswith("\t") and line.strip():
                 table.append([" ".join(cell.split()) for cell in line.split("\t")])
                 continue
-            columns = widths(table)
-            for cells in table:
+            for row, *_ in table_lines(table):
                 paragraphs += 1
-                text.line(row_lines(cells, columns)[0], f"paragraph {paragraphs}")
+                text.line(row, f"paragraph {paragraphs}")
             table = []
             if line.strip():
                 paragraphs += 1

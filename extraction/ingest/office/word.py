@@ -8,7 +8,7 @@ from typing import Any
 from cinnabar.extraction.ingest.marked_text import MarkedText, add_notes, body_text
 from cinnabar.extraction.ingest.office.inner_files import InnerFiles
 from cinnabar.extraction.ingest.office.package import Package, below, child, chosen, is_on, local, value_of
-from cinnabar.extraction.ingest.plain.rows import row_lines, widths
+from cinnabar.extraction.ingest.plain.rows import table_lines
 from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.schemas.errors import DocumentError
 
@@ -175,10 +175,9 @@ class _Word:
         if len(rows) > _MAX_ROWS:
             self._reading.builder.flags.add("truncated")
         cells = [self._cells(row) for row in rows[:_MAX_ROWS]]
-        columns = widths(cells)
         self._text.blank()
-        for at, row in enumerate(cells, 1):
-            for line in row_lines(row, columns):
+        for at, lines in enumerate(table_lines(cells), 1):
+            for line in lines:
                 if line.strip():
                     self._text.line(line, f"table {number}, row {at}")
         self._text.blank()

@@ -37,17 +37,14 @@ def name_of_file(one: Any) -> str:
     return string_of(pdfium.FPDFAttachment_GetName, one)[:1024]
 
 
-def add_files(reading: Reading, files: Iterable[Any], beside_words: bool) -> None:
+def add_files(reading: Reading, files: Iterable[Any], closed: bool) -> None:
     """Appends each embedded file as a part; a fault of one is a flag of the document.
 
-    beside_words: the pages have words, and the files belong to them. Then the files stay closed, unless hidden text is
-    asked for: the XML of an invoice repeats it, and its vouchers have lines of their own (F1 of 12 such invoices .50
-    with them, .75 without).
+    closed: the files are only named.
     """
     builder = reading.builder
     for one in files:
         name, media_type = name_of_file(one), string_of(pdfium.FPDFAttachment_GetSubtype, one).lower()
-        closed = beside_words and not reading.settings.hidden
         # A part without text needs no blank line before it.
         builder.open("attachment", name, media_type=media_type or "application/octet-stream", inline=closed)
         if closed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 GAP = "  "
 # A wider cell, or a wider table, is not aligned: its lines would be blanks mostly.
@@ -28,6 +28,13 @@ def row_lines(cells: Sequence[str], columns: Sequence[int] = ()) -> list[str]:
     parts = [cell.split("\n") for cell in cells]
     height = max(map(len, parts))
     return [_line([part[at] if at < len(part) else "" for part in parts], columns)[0] for at in range(height)]
+
+
+def table_lines(rows: Sequence[Sequence[str]]) -> Iterator[list[str]]:
+    """Yields the lines of each row of a table, aligned if the table is narrow enough."""
+    columns = widths(rows)
+    for cells in rows:
+        yield row_lines(cells, columns)
 
 
 def marked_row(cells: Sequence[str], columns: Sequence[int] = ()) -> tuple[str, list[int]]:

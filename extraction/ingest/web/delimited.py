@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 from cinnabar.extraction.ingest.marked_text import body_text
 from cinnabar.extraction.ingest.plain.charsets import decode
-from cinnabar.extraction.ingest.plain.rows import row_lines, widths
+from cinnabar.extraction.ingest.plain.rows import table_lines
 from cinnabar.extraction.ingest.plain.text import add_text
 from cinnabar.extraction.ingest.reading import Reading
 
@@ -42,11 +42,10 @@ def add_delimited(reading: Reading, data: bytes) -> None:
             if row is not None:
                 rows.append([" ".join(cell.split()) for cell in row])
             if row is None or len(rows) == _BLOCK:
-                columns = widths(rows)
-                for cells in rows:
+                for cells, (line, *_) in zip(rows, table_lines(rows), strict=True):
                     number += 1
                     if any(cells):
-                        lines.line(row_lines(cells, columns)[0], f"row {number}")
+                        lines.line(line, f"row {number}")
                 rows = []
             if row is None:
                 break

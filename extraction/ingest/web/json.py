@@ -8,7 +8,7 @@ from typing import Any
 
 from cinnabar.extraction.ingest.marked_text import MarkedText, body_text
 from cinnabar.extraction.ingest.plain.charsets import decode
-from cinnabar.extraction.ingest.plain.rows import row_lines, widths
+from cinnabar.extraction.ingest.plain.rows import table_lines
 from cinnabar.extraction.ingest.plain.text import add_text
 from cinnabar.extraction.ingest.reading import Reading
 
@@ -109,11 +109,11 @@ class _Outline:
         for begin in range(0, len(values), _BLOCK):
             members = [dict(one) for one in values[begin : begin + _BLOCK]]
             rows = [[" ".join(_said(one.get(name)).split()) for name in names] for one in members]
-            columns = widths([names, *rows])
+            (head, *_), *lines = table_lines([names, *rows])
             if not begin:
-                self._line(row_lines(names, columns)[0], pointer, depth)
-            for at, row in enumerate(rows, begin):
-                self._line(row_lines(row, columns)[0], f"{pointer}/{at}", depth)
+                self._line(head, pointer, depth)
+            for at, (row, *_) in enumerate(lines, begin):
+                self._line(row, f"{pointer}/{at}", depth)
         self._lines.blank()
 
     def _line(self, text: str, pointer: str, depth: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from cinnabar.extraction.ingest.marked_text import MarkedText, body_text
 from cinnabar.extraction.ingest.office.package import local, xml_tree
 from cinnabar.extraction.ingest.plain.html import add_html
-from cinnabar.extraction.ingest.plain.rows import row_lines, widths
+from cinnabar.extraction.ingest.plain.rows import table_lines
 from cinnabar.extraction.ingest.plain.text import add_text
 from cinnabar.extraction.ingest.reading import Reading
 
@@ -72,10 +72,10 @@ class _Elements:
 
     def _table(self, parts: Sequence[Any], names: Sequence[str], path: str, depth: int) -> None:
         rows = [[" ".join("".join(cell.itertext()).split()) for cell in _filled(one, names)] for one in parts]
-        columns = widths([names, *rows])
-        self._line(row_lines(names, columns)[0], path, depth)
-        for at, row in enumerate(rows, 1):
-            self._line(row_lines(row, columns)[0], f"{path}/{local(parts[0])}[{at}]", depth)
+        (head, *_), *lines = table_lines([names, *rows])
+        self._line(head, path, depth)
+        for at, (row, *_) in enumerate(lines, 1):
+            self._line(row, f"{path}/{local(parts[0])}[{at}]", depth)
 
     def _line(self, text: str, path: str, depth: int) -> None:
         if text.strip():

@@ -1,11 +1,11 @@
 """PDFs become text that keeps rows, columns and the place of every word."""
 
 import io
-from collections.abc import Callable
 
 import numpy as np
 import pypdf
 import pytest
+from drawn_pages import Draw, drawn
 from pypdf.generic import DictionaryObject, NameObject, TextStringObject
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.utils import ImageReader
@@ -17,23 +17,11 @@ from cinnabar.extraction.ingest.codes import CODES, FLAGS
 from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
 from cinnabar.schemas.errors import DocumentError
 
-Draw = Callable[[canvas.Canvas], None]
-
 SENTENCE = (
     "the quick brown fox jumps over lazy dogs while seven wizards make toxic brew for an evil queen and her "
     "jealous friends who never knew that rivers flow below the mountain of old stones near a quiet village"
 )
 LOREM = SENTENCE.split()
-
-
-def drawn(*pages: Draw) -> bytes:
-    buffer = io.BytesIO()
-    sheet = canvas.Canvas(buffer, pagesize=A4, invariant=1)
-    for draw in pages:
-        draw(sheet)
-        sheet.showPage()
-    sheet.save()
-    return buffer.getvalue()
 
 
 def line(text: str, x: float = 72, y: float = 700, size: float = 10) -> Draw:

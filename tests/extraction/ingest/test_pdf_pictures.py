@@ -1,10 +1,10 @@
 """Pages without usable text become pictures for OCR, as the settings say."""
 
 import io
-from collections.abc import Callable
 from typing import Literal
 
 import pytest
+from drawn_pages import Draw, drawn
 from PIL import Image, ImageDraw
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.utils import ImageReader
@@ -13,18 +13,6 @@ from reportlab.pdfgen import canvas
 from cinnabar.extraction.ingest import parse
 from cinnabar.extraction.ingest.settings import ParserSettings
 from cinnabar.schemas.errors import DocumentError
-
-Draw = Callable[[canvas.Canvas], None]
-
-
-def pdf(*pages: Draw) -> bytes:
-    buffer = io.BytesIO()
-    sheet = canvas.Canvas(buffer, pagesize=A4, invariant=1)
-    for draw in pages:
-        draw(sheet)
-        sheet.showPage()
-    sheet.save()
-    return buffer.getvalue()
 
 
 def scan(sheet: canvas.Canvas) -> None:
@@ -63,7 +51,7 @@ def settings(ocr: Literal["auto", "always", "never"]) -> ParserSettings:
 
 
 def test_a_scan_waits_for_ocr_with_its_page_in_points() -> None:
-    document = parse(pdf(scan), "a.pdf")
+    document = parse(drawn(scan), "a.pdf")
     (page,) = document.parts
     assert (page.kind, page.page) == ("page", 1)
     assert (page.width, page.height) == pytest.approx(A4, abs=0.01)
@@ -75,7 +63,7 @@ def test_a_scan_waits_for_ocr_with_its_page_in_points() -> None:
     assert image.width == pytest.approx(page.width * picture.scale, abs=1)
     assert image.height == pytest.approx(page.height * picture.scale, abs=2)
     with pytest.raises(DocumentError) as caught:
-        parse(pdf(scan), "a.pdf", settings("never"))
+        parse(drawn(scan), "a.pdf", settings("never"))
     assert caught.value.code == "image_only" and "--ocr auto" in str(caught.value)
 
 
@@ -96,13 +84,13 @@ def test_a_scan_waits_for_ocr_with_its_page_in_points() -> None:
 def test_the_setting_chooses_the_pages(
     pages: tuple[Draw, ...], ocr: Literal["auto", "always", "never"], shown: list[int]
 ) -> None:
-    document = parse(pdf(*pages), "a.pdf", settings(ocr))
+    document = parse(drawn(*pages), "a.pdf", settings(ocr))
     assert [picture.part for picture in document.pictures] == shown
     assert ("no_text_pages" in document.flags) == (len(pages) > 1 and (ocr == "never" or blank in pages))
 
 
 def test_a_page_that_is_read_from_its_picture_has_no_text_of_its_own() -> None:
-    document = parse(pdf(text), "a.pdf", settings("always"))
+    document = parse(drawn(text), "a.pdf", settings("always"))
     assert document.text == ""
     assert len(document.pictures) == 1
 
@@ -121,7 +109,7 @@ def test_a_text_layer_of_nonsense_counts_as_none() -> None:
 
 def test_pictures_stop_at_their_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cinnabar.extraction.ingest.pdf.pages._MAX_PICTURES", 2)
-    document = parse(pdf(scan, scan, scan), "a.pdf")
+    document = parse(drawn(scan, scan, scan), "a.pdf")
     assert len(document.pictures) == 2
     assert {"truncated", "no_text_pages"} <= set(document.flags)
 
@@ -131,7 +119,7 @@ def test_the_pixels_of_a_huge_page_are_bounded() -> None:
         sheet.setPageSize((14400, 14400))
         sheet.drawImage(ImageReader(Image.linear_gradient("L")), 0, 0, 14400, 14400)
 
-    (picture,) = parse(pdf(huge), "a.pdf").pictures
+    (picture,) = parse(drawn(huge), "a.pdf").pictures
     width, height = Image.open(io.BytesIO(picture.data)).size
     assert width * height <= 9_100_000
     assert picture.scale == pytest.approx(width / 14400)

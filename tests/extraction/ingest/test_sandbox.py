@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from worker_modules import importable
 
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.sandbox import LOOK_AHEAD, ParserPool
@@ -69,11 +70,7 @@ def act_again(data):
 
 @pytest.fixture
 def parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    folder = tmp_path / "modules"
-    folder.mkdir()
-    (folder / "mock_parser_for_sandbox.py").write_text(PARSER)
-    inherited = os.environ.get("PYTHONPATH")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(folder), inherited])))
+    importable("mock_parser_for_sandbox", PARSER, tmp_path, monkeypatch)
     return "mock_parser_for_sandbox:act"
 
 

@@ -11,10 +11,8 @@ from collections.abc import Iterable
 
 from cinnabar.engine.models.base import Candidate
 from cinnabar.engine.models.reader.answers.scores import Answers
-from cinnabar.engine.models.reader.answers.spans import UNLISTED, log_sum
+from cinnabar.engine.models.reader.answers.spans import UNLISTED, Merged, add_candidate
 from cinnabar.engine.models.reader.inputs.code_choices import MixedSlot
-
-_Found = dict[bytes, tuple[float, Candidate]]
 
 
 def settle_mixed(k: int, slot: MixedSlot, judged: Answers, out: Answers) -> None:
@@ -22,7 +20,7 @@ def settle_mixed(k: int, slot: MixedSlot, judged: Answers, out: Answers) -> None
 
     judged: the answers to the same canvas where the slot has its options.
     """
-    choice, found = slot.choice, _Found()
+    choice, found = slot.choice, Merged()
     if k in judged.classes:
         out.classes.add(k)
     logs = {c.text: log for c, log in zip(judged.candidates[k], judged.logits[k], strict=True)}
@@ -30,7 +28,7 @@ def settle_mixed(k: int, slot: MixedSlot, judged: Answers, out: Answers) -> None
         if candidate.text == UNLISTED:
             _divide(found, log, {word.encode(): logs[word.encode()] for word in choice.words}, candidate.spans)
         else:
-            _add(found, candidate, log)
+            add_candidate(found, candidate, log)
     if choice.judged:
         left = {option.encode(): logs[option.encode()] for option in choice.judged}
         none = judged.absent[k] - _total((*left.values(), judged.absent[k]))
@@ -41,17 +39,11 @@ def settle_mixed(k: int, slot: MixedSlot, judged: Answers, out: Answers) -> None
     out.logits[k] = [log for log, _ in ranked]
 
 
-def _divide(found: _Found, log: float, among: dict[bytes, float], spans: tuple[tuple[int, int], ...]) -> None:
+def _divide(found: Merged, log: float, among: dict[bytes, float], spans: tuple[tuple[int, int], ...]) -> None:
     """Divides a probability among options in proportion to their own; all are logarithms."""
     total = _total(among.values())
     for text, own in among.items():
-        _add(found, Candidate(text, spans, "chosen"), log + own - total)
-
-
-def _add(found: _Found, candidate: Candidate, log: float) -> None:
-    """Adds a candidate to those found; of two with the same text the likelier one gives the spans and origin."""
-    before, other = found.get(candidate.text, (-math.inf, candidate))
-    found[candidate.text] = (log_sum(before, log), other if before >= log else candidate)
+        add_candidate(found, Candidate(text, spans, "chosen"), log + own - total)
 
 
 def _total(logs: Iterable[float]) -> float:

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.models.base import Candidate
 from cinnabar.engine.models.reader.answers.scores import Answers, WindowScores
-from cinnabar.engine.models.reader.answers.spans import log_sum
+from cinnabar.engine.models.reader.answers.spans import Merged, add_candidate
 from cinnabar.engine.models.reader.form_memory import FormMemory
 from cinnabar.engine.models.reader.inputs.questions import kind_of
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
@@ -42,12 +42,12 @@ def settle_signs(
         signed, F.logsigmoid(logits)[:, 0].tolist(), F.logsigmoid(-logits)[:, 0].tolist(), strict=True
     ):
         slot = canvas.instances[k].slot
-        found: dict[bytes, tuple[float, Candidate]] = {}
+        found = Merged()
         for candidate, log in zip(out.candidates[k], out.logits[k], strict=True):
             bare = _unsigned(candidate, slot)
-            _add(found, candidate, log if bare is None else log + negative)
+            add_candidate(found, candidate, log if bare is None else log + negative)
             if bare is not None:
-                _add(found, bare, log + unsigned)
+                add_candidate(found, bare, log + unsigned)
         ranked = sorted(found.values(), key=lambda x: -x[0])
         out.logits[k] = [log for log, _ in ranked]
         out.candidates[k] = [candidate for _, candidate in ranked]
@@ -73,7 +73,7 @@ def settle_absences(
         absent = out.absent[k]
         found = {c.text: (log, c) for c, log in zip(out.candidates[k], out.logits[k], strict=True)}
         for named, log in zip(known.asked[question].named, share[1:], strict=False):
-            _add(found, Candidate(named.text.encode(), (), "default"), absent + log)
+            add_candidate(found, Candidate(named.text.encode(), (), "default"), absent + log)
         out.absent[k] = absent + share[0]
         out.candidates[k] = [candidate for _, candidate in found.values()]
         out.logits[k] = [log for log, _ in found.values()]
@@ -85,12 +85,3 @@ def _unsigned(candidate: Candidate, slot: Slot) -> Candidate | None:
     if candidate.origin != "copied" or not candidate.text.startswith(b"-") or not slot.accepts(bare):
         return None
     return Candidate(bare, candidate.spans, candidate.origin)
-
-
-def _add(found: dict[bytes, tuple[float, Candidate]], candidate: Candidate, log: float) -> None:
-    """Adds a candidate to those found; of two with the same text the likelier one gives the spans and origin."""
-    if candidate.text in found:
-        before, other = found[candidate.text]
-        found[candidate.text] = (log_sum(before, log), other if before >= log else candidate)
-    else:
-        found[candidate.text] = (log, candidate)

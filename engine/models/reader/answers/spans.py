@@ -31,6 +31,8 @@ CANDIDATES = 8
 NEGLIGIBLE = 9.0
 #: The text, no JSON, of a code that is none of the options of a mixed slot.
 UNLISTED = b""
+#: Candidates by text, each with the logarithm of its probability.
+Merged = dict[bytes, tuple[float, Candidate]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,3 +161,9 @@ def log_sum(a: float, b: float) -> float:
     """Returns the logarithm of the sum of two probabilities, from their logarithms."""
     high, low = max(a, b), min(a, b)
     return high + math.log1p(math.exp(low - high)) if high > -math.inf else high
+
+
+def add_candidate(found: Merged, candidate: Candidate, log: float) -> None:
+    """Adds a candidate to those found; of two with the same text the likelier one gives the spans and origin."""
+    before, other = found.get(candidate.text, (-math.inf, candidate))
+    found[candidate.text] = (log_sum(before, log), other if before >= log else candidate)

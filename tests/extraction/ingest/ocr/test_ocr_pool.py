@@ -1,12 +1,12 @@
 """OCR processes: a picture that kills, hangs or fills its process leaves its page empty, and nothing else."""
 
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from worker_modules import importable
 
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.builder import DocumentBuilder
@@ -61,11 +61,7 @@ Made = Callable[..., OcrPool]
 
 @pytest.fixture
 def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    folder = tmp_path / "modules"
-    folder.mkdir()
-    (folder / "mock_picture_reader.py").write_text(READER)
-    inherited = os.environ.get("PYTHONPATH")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(folder), inherited])))
+    importable("mock_picture_reader", READER, tmp_path, monkeypatch)
     return "mock_picture_reader:Reader"
 
 
