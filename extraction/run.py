@@ -25,7 +25,7 @@ from cinnabar.extraction.storage.folders import remember
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.run_group import RunGroup
 from cinnabar.extraction.storage.spelling import Spelling
-from cinnabar.extraction.storage.store import PASSWORDS, UNAVAILABLE, Store
+from cinnabar.extraction.storage.store import PASSWORD_COUNT, UNAVAILABLE, Store
 from cinnabar.extraction.storage.tables import printable
 from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.errors import UsageError
@@ -102,7 +102,7 @@ class Extraction(BatchedRun):
             about: dict[str, Any] = {"paths": [_name_of(path, spelled) for path in paths], "out": printable(str(out))}
             if parsers.passwords:
                 # Their number and nothing else of them: with another number, locked documents are tried again.
-                about[PASSWORDS] = len(parsers.passwords)
+                about[PASSWORD_COUNT] = len(parsers.passwords)
             self._opening = Opening(store, names, self.assignment.fingerprint, about)
             run = self._begun()
             known = store.digests([path.prefix for path in paths if isinstance(path, ImapAddress)])

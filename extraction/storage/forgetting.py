@@ -85,8 +85,8 @@ def forget(out: Path, document: str, *, dry_run: bool = False) -> Forgotten:
 
     `document` is a path in the run, the end of such a path from a `/` on, or the first digits (at least 4) of a digest.
     A path stands for all bytes that were ever read there, and bytes for all paths at which they were read. The path of
-    an archive or a mailbox (mbox) stands for all files and mails in it. The document's own file is not touched. Raises UsageError if no document or several documents match, or if a run is
-    writing.
+    an archive or a mailbox (mbox) stands for all files and mails in it. The document's own file is not touched. Raises
+    UsageError if no document or several documents match, or if a run is writing.
     """
     if not manifests.read_all(out):
         raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
@@ -171,7 +171,8 @@ def _holders_ending(texts: _Texts, name: str) -> tuple[str, ...]:
 
 def _may_hold_files(path: str) -> bool:
     """Returns True if a path with files below it is an archive's rather than a folder's."""
-    return os.path.isfile(path) or (Path(path).suffix.lower() in ARCHIVE_SUFFIXES and not os.path.isdir(path))
+    here = Path(path)
+    return here.is_file() or (here.suffix.lower() in ARCHIVE_SUFFIXES and not here.is_dir())
 
 
 def _ambiguous(document: str, found: Sequence[str]) -> UsageError:

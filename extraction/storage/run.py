@@ -20,7 +20,7 @@ from cinnabar.extraction.storage import tables
 from cinnabar.extraction.storage.files import failures, reading, write_bytes
 from cinnabar.extraction.storage.names import identifier
 from cinnabar.extraction.storage.records import STATUSES, Outcome
-from cinnabar.extraction.storage.store import PASSWORDS, Store
+from cinnabar.extraction.storage.store import PASSWORD_COUNT, Store
 from cinnabar.extraction.storage.tables import Key, RecordColumns
 from cinnabar.schemas.arrow import arrow_schema
 from cinnabar.schemas.compile import CompiledSchema
@@ -88,7 +88,7 @@ class Run:
                 source.fingerprint,
                 engine_fingerprint,
                 quarantined=not retry_quarantined,
-                passwords=arguments.get(PASSWORDS, 0),
+                passwords=arguments.get(PASSWORD_COUNT, 0),
             )
             self._problems = {} if retry_quarantined else store.problems(source.fingerprint, engine_fingerprint)
             with failures(f"{store.out}: the schema could not be stored"):

@@ -8,7 +8,7 @@ from typing import Any
 
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.run import Run, RunSummary
-from cinnabar.extraction.storage.store import PASSWORDS, ROUTING, Store
+from cinnabar.extraction.storage.store import PASSWORD_COUNT, ROUTING, Store
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import DocumentError, RunError
 from cinnabar.schemas.loading import SchemaSource
@@ -34,7 +34,10 @@ class RunGroup:
         quarantined = not retry_quarantined
         self._finished = {
             source.name: store.done_keys(
-                source.fingerprint, engine_fingerprint, quarantined=quarantined, passwords=arguments.get(PASSWORDS, 0)
+                source.fingerprint,
+                engine_fingerprint,
+                quarantined=quarantined,
+                passwords=arguments.get(PASSWORD_COUNT, 0),
             )
             for source, _ in schemas
         }

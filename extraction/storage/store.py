@@ -39,7 +39,7 @@ UNAVAILABLE = "unavailable"
 #: The code of documents that a routing sent to no schema.
 OTHER_KIND = "other_kind"
 #: The argument of a run that names its routing, and the one with its number of passwords.
-ROUTING, PASSWORDS = "routing", "passwords"
+ROUTING, PASSWORD_COUNT = "routing", "passwords"
 _PASSWORD = "password"
 
 
@@ -163,7 +163,7 @@ class Store:
             with reading(path):
                 rows = pq.read_table(path, columns=["run_id", "arguments"])
             for run_id, arguments in zip(*(column.to_pylist() for column in rows.columns), strict=True):
-                if json.loads(arguments or "{}").get(PASSWORDS, 0) != passwords:
+                if json.loads(arguments or "{}").get(PASSWORD_COUNT, 0) != passwords:
                     others.add(run_id)
         locked: set[tuple[str, str]] = set()
         for path in self.files("documents"):
