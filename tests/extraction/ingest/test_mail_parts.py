@@ -186,6 +186,22 @@ END:VCALENDAR\r
 """
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "flags"),
+    [
+        ("a.pdf.asc", b"-----BEGIN PGP MESSAGE-----\n\nhQEMA\n-----END PGP MESSAGE-----\n", ("encrypted",)),
+        ("a.pdf.gpg", b"\x85\x02\x0c\x03 secret", ("encrypted",)),
+        ("a.pdf.sig", b"\x89\x01\x33\x04 seal", ("signed",)),
+        ("a.txt.asc", b"-----BEGIN PGP SIGNATURE-----\n\niQEz\n", ("signed",)),
+        ("a.gpg", b"plain words", ("attachment_unsupported",)),
+    ],
+)
+def test_files_of_openpgp_are_named_and_left_closed(name: str, content: bytes, flags: tuple[str, ...]) -> None:
+    document = parse(attached(content, "application/octet-stream", name).as_bytes(), "a.eml")
+    assert names(document) == (name,) and parts(document, "attachment") == [""]
+    assert document.flags == flags
+
+
 def test_events_are_labelled_lines_with_their_place() -> None:
     document = parse(CALENDAR.encode(), "a.ics")
     assert document.text == (
