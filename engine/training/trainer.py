@@ -71,7 +71,7 @@ def trains_in_bfloat16(device: torch.device) -> bool:
     A processor without instructions for bfloat16 emulates it and takes four times as long as in float32.
     """
     asked = precision_asked()
-    if asked in ("float32", "bfloat16"):
+    if asked is not None:
         return asked == "bfloat16"
     return device.type == "cuda" or torch.cpu._is_avx512_bf16_supported()
 
