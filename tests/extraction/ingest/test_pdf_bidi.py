@@ -2,6 +2,7 @@
 
 import io
 import random
+import time
 
 import pytest
 from hypothesis import given
@@ -73,6 +74,19 @@ def test_words_of_both_directions_keep_their_places_in_a_line() -> None:
 def test_a_number_within_a_word_runs_to_the_right() -> None:
     found = read_word("בי-42", [40, 30, 20, 0, 10], [50, 40, 30, 10, 20])
     assert found == "בי-42"
+
+
+def test_a_mark_joins_the_nearest_letter_and_between_two_the_right_one() -> None:
+    assert read_word("שמ\u05b8\u05b4", [20, 0, 14, 3], [30, 10, 16, 5]) == "ש\u05b8מ\u05b4"
+
+
+def test_a_word_of_many_marks_takes_no_longer_than_its_length_allows() -> None:
+    count = 60_000
+    began = time.process_time()
+    found = read_word("ש\u05b8" * count, list(range(2 * count)), list(range(1, 2 * count + 1)))
+    assert len(found) == 2 * count
+    # The search of all letters for each mark took an hour.
+    assert time.process_time() - began < 10
 
 
 def test_letters_of_one_glyph_come_in_reading_order() -> None:
