@@ -17,6 +17,7 @@ import pypdfium2.raw as pdfium
 from cinnabar.extraction.ingest.builder import clean
 from cinnabar.extraction.ingest.pdf.annotations import Entry, PageEntries, page_entries
 from cinnabar.extraction.ingest.pdf.glyphs import Frame, PageWords, page_words
+from cinnabar.extraction.ingest.pdf.hyphens import joined, mark_soft_hyphens
 from cinnabar.extraction.ingest.pdf.layout import linearise
 from cinnabar.extraction.ingest.pdf.rendering import picture_of
 from cinnabar.extraction.ingest.pdf.text_layer import is_text
@@ -24,8 +25,8 @@ from cinnabar.extraction.ingest.pdf.visibility import hidden_words
 from cinnabar.extraction.ingest.settings import ParserSettings
 
 _MAX_PAGE_CHARACTERS = 2_000_000
-# Seconds of processor time for the pictures of a file and for the search for hidden words, well below the limit of a
-# parser; pictures of a file beside their own bound in bytes.
+# Seconds of processor time for the pictures of a file and for the search for hidden words and soft hyphens, well below
+# the limit of a parser; pictures of a file beside their own bound in bytes.
 _PICTURE_SECONDS, _SEARCH_SECONDS, _MAX_PICTURES = 15.0, 6.0, 500
 _DPI = 300.0
 # So many filled shapes may be letters in outline.
@@ -40,7 +41,7 @@ class Spent:
     """The work on a file's pages so far.
 
     pictures: pages that are shown to OCR. drawing, searching: seconds for pictures, and for the search for hidden
-    words. groups: names of the buttons that were read; a group is read once in a document.
+    words and soft hyphens. groups: names of the buttons that were read; a group is read once in a document.
     """
 
     pictures: int = 0
@@ -63,7 +64,8 @@ class Lines:
         if not words.text:
             return cls()
         order, gaps = linearise(words)
-        return cls([words.text[at] for at in order], gaps, words.box[order].astype(np.float32))
+        text, gaps = joined([words.text[at] for at in order], gaps)
+        return cls(text, gaps, words.box[order].astype(np.float32))
 
 
 @dataclass(slots=True)
@@ -235,6 +237,7 @@ def _words(
         if spent.searching > _SEARCH_SECONDS:
             return words, none, False
         begun = time.process_time()
+        mark_soft_hyphens(page, text_page, words)
         unseen = hidden_words(page, text_page, frame, words)
         spent.searching += time.process_time() - begun
     finally:
