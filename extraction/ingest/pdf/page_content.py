@@ -18,6 +18,7 @@ from cinnabar.extraction.ingest.builder import clean
 from cinnabar.extraction.ingest.pdf.annotations import Entry, PageEntries, page_entries
 from cinnabar.extraction.ingest.pdf.glyphs import Frame, PageWords, page_words
 from cinnabar.extraction.ingest.pdf.hyphens import joined, mark_soft_hyphens
+from cinnabar.extraction.ingest.pdf.layers import switch_off_unseen
 from cinnabar.extraction.ingest.pdf.layout import linearise
 from cinnabar.extraction.ingest.pdf.rendering import picture_of
 from cinnabar.extraction.ingest.pdf.text_layer import is_text
@@ -40,10 +41,12 @@ _MARGIN, _SCAN = 0.1, 0.6
 class Spent:
     """The work on a file's pages so far.
 
-    pictures: pages that are shown to OCR. drawing, searching: seconds for pictures, and for the search for hidden
-    words and soft hyphens. groups: names of the buttons that were read; a group is read once in a document.
+    layered: some of its drawings may lie on optional layers. pictures: pages that are shown to OCR. drawing, searching:
+    seconds for pictures, and for the search for hidden words and soft hyphens. groups: names of the buttons that were
+    read; a group is read once in a document.
     """
 
+    layered: bool = False
     pictures: int = 0
     drawing: float = 0.0
     searching: float = 0.0
@@ -219,6 +222,13 @@ def _words(
 ) -> tuple[PageWords, PageWords, bool]:
     """Returns the words of a page that a reader sees, the hidden ones, and true if its text layer is nonsense."""
     none = PageWords.none()
+    # OCR of a scan may be a drawing that leaves no mark.
+    searched = spent.layered and not settings.hidden and spent.searching <= _SEARCH_SECONDS
+    if searched and not _is_scan(page, frame):
+        begun = time.process_time()
+        if switch_off_unseen(page, frame):
+            content.flags.add("hidden_text")
+        spent.searching += time.process_time() - begun
     text_page = pdfium.FPDFText_LoadPage(page)
     if not text_page:
         return none, none, False

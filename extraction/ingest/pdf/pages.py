@@ -46,8 +46,11 @@ class PagesRead:
     told: set[str] = field(default_factory=set)
 
 
-def read_pages(reading: Reading, pdf: Any) -> PagesRead:
-    """Appends the pages. Raises DocumentError if there is none or none can be loaded."""
+def read_pages(reading: Reading, pdf: Any, layered: bool) -> PagesRead:
+    """Appends the pages, of which drawings may lie on optional layers if it is `layered`.
+
+    Raises DocumentError if there is no page or none can be loaded.
+    """
     builder, found, pages = reading.builder, PagesRead(), len(pdf)
     if pages <= 0:
         raise DocumentError("broken", "the file opens and holds no page")
@@ -55,7 +58,8 @@ def read_pages(reading: Reading, pdf: Any) -> PagesRead:
         builder.flags.add("truncated")
         builder.metadata["pages_seen"] = str(pages)
     count, number = min(pages, MAX_PAGES), 0
-    contents = _from_copies(reading, pdf, count) if reading.settings.careful else _in_turn(reading, pdf, count)
+    spent = Spent(layered)
+    contents = (_from_copies if reading.settings.careful else _in_turn)(reading, pdf, count, spent)
     for number, content in enumerate(contents, 1):
         if content is None:
             found.failed += 1
@@ -78,9 +82,8 @@ def read_pages(reading: Reading, pdf: Any) -> PagesRead:
     return found
 
 
-def _in_turn(reading: Reading, pdf: Any, count: int) -> Iterator[PageContent | None]:
+def _in_turn(reading: Reading, pdf: Any, count: int, spent: Spent) -> Iterator[PageContent | None]:
     """Yields the pages until the clock ends; None for a page that cannot be loaded."""
-    spent = Spent()
     for index in range(count):
         if reading.is_late(_STOP_AFTER):
             return
@@ -94,12 +97,12 @@ def _in_turn(reading: Reading, pdf: Any, count: int) -> Iterator[PageContent | N
                 yield page_content(page, entries, reading.settings, spent)
 
 
-def _from_copies(reading: Reading, pdf: Any, count: int) -> Iterator[PageContent | None]:
+def _from_copies(reading: Reading, pdf: Any, count: int, spent: Spent) -> Iterator[PageContent | None]:
     """Yields the pages until the clock ends, of a file that ended its parser; None for a page that does so again.
 
     A page whose layout ends the copy that reads it is yielded as plain text.
     """
-    settings, spent = reading.settings, Spent()
+    settings = reading.settings
 
     def work(index: int) -> Iterator[bytes]:
         before = set(spent.groups)

@@ -17,6 +17,7 @@ from cinnabar.extraction.ingest.builder import DocumentBuilder, clean
 from cinnabar.extraction.ingest.pdf.annotations import Entry
 from cinnabar.extraction.ingest.pdf.embedded import add_files, embedded_files, is_portfolio, name_of_file
 from cinnabar.extraction.ingest.pdf.facts import pdf_facts
+from cinnabar.extraction.ingest.pdf.layers import has_layers
 from cinnabar.extraction.ingest.pdf.page_content import squeezed
 from cinnabar.extraction.ingest.pdf.pages import MAX_PAGES, PagesRead, add_entries, read_pages
 from cinnabar.extraction.ingest.pdf.unplaced_fields import unplaced_fields
@@ -49,7 +50,7 @@ def add_pdf(reading: Reading, data: bytes) -> None:
     try:
         with _opened(data, reading.settings.passwords) as pdf:
             pages = len(pdf)
-            found = read_pages(reading, pdf)
+            found = read_pages(reading, pdf, has_layers(data))
             _about(reading, pdf, data)
             found.words += _add_form(reading, pdf, found, data)
             if not (found.words or found.pictures or found.images):
