@@ -144,7 +144,8 @@ def page_words(text_page: Any, frame: Frame, limit: int) -> PageWords:
         rtl |= (code >= low) & (code <= high)
     letters = "".join(map(chr, code.tolist()))
     solid = np.fromiter(map(str.isalnum, letters), np.bool_, len(letters))
-    split, stacked = _breaks(seen, rtl, solid)
+    digit = (code >= 0x30) & (code <= 0x39)
+    split, stacked = _breaks(seen, rtl, solid, digit)
     begins = (np.diff(run, prepend=-1) != 0) | split
     starts = np.flatnonzero(begins)
     stacked &= ~begins
@@ -195,7 +196,7 @@ def _quarter_turns(angle: _Floats, rotation: int) -> _Ints:
 
 
 def _breaks(
-    box: _Floats, rtl: npt.NDArray[np.bool_], solid: npt.NDArray[np.bool_]
+    box: _Floats, rtl: npt.NDArray[np.bool_], solid: npt.NDArray[np.bool_], digit: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Marks characters that stand too far from the one before to belong to its word, although no blank separates them.
 
@@ -216,18 +217,23 @@ def _breaks(
     sideways = np.abs(onward)
     back = (onward < -0.02 * height) & solid[:-1] & solid[1:] & ~rtl[:-1] & ~rtl[1:]
     stacked[1:] = (sideways < 0.3 * height) & (after[:, 1] - before[:, 1] > 0.6 * height) & (rise < 2.0 * height)
-    jump = back | (gap > 0.6 * height) | (gap < -1.2 * height) | ((rise > 0.7 * height) & ~_subscripts(before, after))
+    rising = (rise > 0.7 * height) & ~_subscripts(before, after, solid & ~digit, digit)
+    jump = back | (gap > 0.6 * height) | (gap < -1.2 * height) | rising
     split[1:] = jump & ~stacked[1:]
     return split, stacked
 
 
-def _subscripts(before: _Floats, after: _Floats) -> npt.NDArray[np.bool_]:
-    """Marks pairs of neighbours of which the smaller one is set lower, and within the height of the other.
+def _subscripts(
+    before: _Floats, after: _Floats, letter: npt.NDArray[np.bool_], digit: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """Marks pairs of neighbours, a letter and a smaller digit that touches it and is set lower, as in a formula.
 
-    A small character that is set higher may be the mark of a note, which does not belong to its word.
+    A digit that is set higher may be the mark of a note, which does not belong to its word.
     """
     high, next_high = before[:, 3] - before[:, 1], after[:, 3] - after[:, 1]
     lower = after[:, 1] + after[:, 3] - before[:, 1] - before[:, 3]
     overlap = np.minimum(before[:, 3], after[:, 3]) - np.maximum(before[:, 1], after[:, 1])
-    smaller = ((next_high < 0.85 * high) & (lower > 0)) | ((high < 0.85 * next_high) & (lower < 0))
-    return smaller & (overlap > 0.4 * np.minimum(high, next_high))
+    begins = letter[:-1] & digit[1:] & (next_high < 0.85 * high) & (lower > 0)
+    ends = digit[:-1] & letter[1:] & (high < 0.85 * next_high) & (lower < 0)
+    least = np.minimum(high, next_high)
+    return (begins | ends) & (overlap > 0.4 * least) & (np.abs(after[:, 0] - before[:, 2]) < 0.2 * least)
