@@ -22,7 +22,7 @@ _PR_SET_PDEATHSIG = 1
 Work = Callable[[int], Iterator[bytes]]
 
 
-def answers(work: Work, count: int, seconds: float, until: float) -> Iterator[tuple[list[bytes], bool]]:
+def copied_answers(work: Work, count: int, seconds: float, until: float) -> Iterator[tuple[list[bytes], bool]]:
     """Yields, for each number below `count`, the answers that a copy of this process gave, and whether it gave all.
 
     A copy that dies, or takes more than `seconds` for a number, is replaced by one that goes on with the next number.

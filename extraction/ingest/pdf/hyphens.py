@@ -41,7 +41,7 @@ def mark_soft_hyphens(page: Any, text_page: Any, words: PageWords) -> None:
             words.text[at] = words.text[at][:-1] + SOFT_HYPHEN
 
 
-def joined(words: Sequence[str], gaps: Sequence[str]) -> tuple[list[str], list[str]]:
+def join_words(words: Sequence[str], gaps: Sequence[str]) -> tuple[list[str], list[str]]:
     """Returns words in reading order and the blanks before each, without soft hyphens.
 
     The next line's first word follows without a blank, and the line breaks after it. A soft hyphen elsewhere is `-`.

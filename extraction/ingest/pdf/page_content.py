@@ -17,7 +17,7 @@ import pypdfium2.raw as pdfium
 from cinnabar.extraction.ingest.builder import clean
 from cinnabar.extraction.ingest.pdf.annotations import Entry, PageEntries, page_entries
 from cinnabar.extraction.ingest.pdf.glyphs import Frame, PageWords, page_words
-from cinnabar.extraction.ingest.pdf.hyphens import joined, mark_soft_hyphens
+from cinnabar.extraction.ingest.pdf.hyphens import join_words, mark_soft_hyphens
 from cinnabar.extraction.ingest.pdf.layers import switch_off_unseen
 from cinnabar.extraction.ingest.pdf.layout import linearise
 from cinnabar.extraction.ingest.pdf.rendering import picture_of
@@ -67,7 +67,7 @@ class Lines:
         if not words.text:
             return cls()
         order, gaps = linearise(words)
-        text, gaps = joined([words.text[at] for at in order], gaps)
+        text, gaps = join_words([words.text[at] for at in order], gaps)
         return cls(text, gaps, words.box[order].astype(np.float32))
 
 

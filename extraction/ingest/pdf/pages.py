@@ -11,7 +11,7 @@ import numpy as np
 from cinnabar.extraction.documents import PartKind
 from cinnabar.extraction.ingest.builder import clean
 from cinnabar.extraction.ingest.pdf.annotations import Entry
-from cinnabar.extraction.ingest.pdf.copies import answers
+from cinnabar.extraction.ingest.pdf.copies import copied_answers
 from cinnabar.extraction.ingest.pdf.page_content import (
     Lines,
     PageContent,
@@ -122,7 +122,7 @@ def _from_copies(reading: Reading, pdf: Any, count: int, spent: Spent) -> Iterat
                 yield content.picture[0]
 
     until = reading.begun + _STOP_AFTER * settings.seconds
-    for found, whole in answers(work, count, _PAGE_SHARE * settings.seconds, until):
+    for found, whole in copied_answers(work, count, _PAGE_SHARE * settings.seconds, until):
         if not whole:
             reading.builder.flags.add("slow_pages")
         content = PageContent.received(*found[-2:] if len(found) > 2 else found[-1:]) if found else None

@@ -5,7 +5,7 @@ import pytest
 from drawn_pages import glyph_pdf
 
 from cinnabar.extraction.ingest import parse
-from cinnabar.extraction.ingest.pdf.hyphens import joined
+from cinnabar.extraction.ingest.pdf.hyphens import join_words
 
 SOFT = "\u00ad"
 
@@ -63,5 +63,5 @@ def test_soft_hyphens_within_lines_are_hyphens_of_their_font() -> None:
 def test_a_soft_hyphen_is_a_hyphen_unless_a_line_of_letters_follows(
     words: list[str], gaps: list[str], expected: str
 ) -> None:
-    found, blanks = joined(words, gaps)
+    found, blanks = join_words(words, gaps)
     assert "".join(blank + word for blank, word in zip(blanks, found, strict=True)) == expected

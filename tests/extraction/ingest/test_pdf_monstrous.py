@@ -17,7 +17,7 @@ from reportlab.pdfgen import canvas
 
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest import parse
-from cinnabar.extraction.ingest.pdf.copies import answers
+from cinnabar.extraction.ingest.pdf.copies import copied_answers
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.ingest.settings import ParserSettings
 from cinnabar.schemas.errors import DocumentError
@@ -141,7 +141,7 @@ def test_a_copy_that_dies_or_hangs_loses_its_number_only() -> None:
             raise MemoryError
         yield f"done {number}".encode()
 
-    found = list(answers(work, 6, 0.5, time.monotonic() + 30))
+    found = list(copied_answers(work, 6, 0.5, time.monotonic() + 30))
     assert [whole for _, whole in found] == [True, False, False, False, True, True]
     assert [pieces[-1] for pieces, _ in found] == [
         b"done 0", b"begun 1", b"begun 2", b"begun 3", b"done 4", b"done 5"
@@ -154,6 +154,6 @@ def test_copies_end_with_the_clock() -> None:
         yield bytes(300_000 + number)
 
     began = time.monotonic()
-    found = list(answers(work, 100, 5.0, began + 1.0))
+    found = list(copied_answers(work, 100, 5.0, began + 1.0))
     assert time.monotonic() - began < 3
     assert 1 <= len(found) < 10
