@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -21,7 +22,7 @@ class Reading:
     """A document in the making, and what its readers may still do.
 
     name: of the file that is read now. depth: files around it. unpacked: bytes that were taken out of files within the
-    file. mails: those in mailboxes within the file.
+    file. mails: those in mailboxes within the file. begun: monotonic seconds.
     """
 
     builder: DocumentBuilder = field(default_factory=DocumentBuilder)
@@ -30,11 +31,16 @@ class Reading:
     depth: int = 0
     unpacked: int = 0
     mails: int = 0
+    begun: float = field(default_factory=time.monotonic)
 
     @property
     def is_top(self) -> bool:
         """Returns True for the file itself: only its reader adds facts and metadata of the whole document."""
         return self.depth == 0
+
+    def is_late(self, share: float) -> bool:
+        """Returns True after this share of the document's time."""
+        return time.monotonic() - self.begun > share * self.settings.seconds
 
     def add(self, kind: PartKind, text: str, name: str = "", media_type: str = "text/plain") -> None:
         """Appends a part with this text; within another file, which has a part of its own, only the text."""

@@ -122,7 +122,7 @@ def _page(
         box=np.concatenate([upright.min(axis=1), upright.max(axis=1)], axis=1),
         turn=np.array([_quarter(line, angle) for line, _ in kept]),
         rtl=np.zeros(len(kept), np.bool_),
-        vertical=False,
+        vertical=np.zeros(len(kept), np.bool_),
         first=np.arange(len(kept)),
     )
     box = np.maximum(np.concatenate([shape.min(axis=1), shape.max(axis=1)], axis=1), 0.0) / scale

@@ -15,6 +15,8 @@ from cinnabar.extraction.ingest.pdf.glyphs import OBLIQUE, PageWords, turned
 _Floats = npt.NDArray[np.float64]
 
 _MAX_GAP = 8
+# Vertical writing runs down, and its columns from right to left, as text does that is turned by a quarter to the right.
+_DOWNWARD, _MAX_PAIRS = 3, 2_000_000
 # A gutter between columns of prose needs this many lines on each side, so many words a line, and lines that fill this
 # share of their column. Tables have cells of one to three words and stay row by row.
 _MIN_COLUMN_LINES = 6
@@ -37,24 +39,39 @@ class Line:
 def linearise(page: PageWords) -> tuple[list[int], list[str]]:
     """Returns the reading order of a page's words, and the blanks before each.
 
-    Upright text, or else the commonest angle, comes first; text at other angles follows, each angle apart.
+    The commonest angle comes first; text at other angles follows, each angle apart.
     """
     order: list[int] = []
     gaps: list[str] = []
-    if page.vertical:
-        return _as_streamed(page)
-    counts = np.bincount(page.turn, minlength=OBLIQUE + 1)
+    turn_of = np.where(_in_columns(page), _DOWNWARD, page.turn)
+    counts = np.bincount(turn_of, minlength=OBLIQUE + 1)
     for turn in sorted(range(OBLIQUE + 1), key=lambda t: (t == OBLIQUE, -int(counts[t]))):
-        index = np.flatnonzero(page.turn == turn).tolist()
+        index = np.flatnonzero(turn_of == turn).tolist()
         if not index:
             continue
-        box = turned(page.box, page.turn)
+        box = turned(page.box, turn_of)
         found, blanks = _read(index, box, page)
         if order and blanks:
             blanks[0] = "\n\n"
         order += found
         gaps += blanks
     return order, gaps
+
+
+def _in_columns(page: PageWords) -> npt.NDArray[np.bool_]:
+    """Returns [W], true for upright words in vertical writing, also for single characters above or below such words."""
+    found: npt.NDArray[np.bool_] = page.vertical & (page.turn == 0)
+    single = np.array([len(word) == 1 for word in page.text]) & (page.turn == 0)
+    # The bound keeps a page of a million characters from a search without end.
+    if 0 < int(found.sum()) * int(single.sum()) < _MAX_PAIRS:
+        sides = page.box[found]
+        middle = (page.box[:, :2] + page.box[:, 2:]) / 2
+        for at in np.flatnonzero(single).tolist():
+            x, y = middle[at]
+            within = (sides[:, 0] < x) & (x < sides[:, 2])
+            near = np.maximum(sides[:, 1] - y, y - sides[:, 3]) < 2.0 * (sides[:, 2] - sides[:, 0])
+            found[at] = bool((within & near).any())
+    return found
 
 
 def _read(index: list[int], box: _Floats, page: PageWords) -> tuple[list[int], list[str]]:
@@ -289,9 +306,3 @@ def _is_prose(side: list[list[int]], box: _Floats, text: list[str], height: floa
         return False
     letters = "".join(text[i] for line in side for i in line)
     return sum(map(str.isdigit, letters)) <= _MAX_DIGITS * len(letters)
-
-
-def _as_streamed(page: PageWords) -> tuple[list[int], list[str]]:
-    """Returns vertical writing in the order of the content stream, a line for each run of characters."""
-    order = list(range(len(page.text)))
-    return order, [""] + ["\n"] * (len(order) - 1)

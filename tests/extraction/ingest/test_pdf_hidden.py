@@ -148,3 +148,27 @@ def test_text_on_a_layer_that_is_off_is_left_out() -> None:
     document = parse(layered(off=True), "a.pdf")
     assert document.text == "plainly visible words"
     assert document.flags == ("hidden_text",)
+
+
+@pytest.mark.parametrize("off", [True, False])
+def test_a_drawing_on_a_layer_that_is_off_is_left_out(off: bool) -> None:
+    def draw(sheet: canvas.Canvas) -> None:
+        sheet.beginForm("stamp")
+        sheet.drawString(72, 600, "pay 9,000")
+        sheet.endForm()
+        sheet.doForm("stamp")
+
+    writer = pypdf.PdfWriter(clone_from=io.BytesIO(page(draw)))
+    layer = DictionaryObject({NameObject("/Type"): NameObject("/OCG"), NameObject("/Name"): TextStringObject("L")})
+    reference = writer._add_object(layer)
+    (drawing,) = writer.pages[0]["/Resources"]["/XObject"].values()  # type: ignore[index]
+    drawing.get_object()[NameObject("/OC")] = reference
+    state = DictionaryObject({NameObject("/OFF" if off else "/ON"): ArrayObject([reference])})
+    layers = DictionaryObject({NameObject("/OCGs"): ArrayObject([reference]), NameObject("/D"): state})
+    writer.root_object[NameObject("/OCProperties")] = layers
+    buffer = io.BytesIO()
+    writer.write(buffer)
+    document = parse(buffer.getvalue(), "a.pdf")
+    assert ("9,000" in document.text) == (not off)
+    assert document.flags == (("hidden_text",) if off else ())
+    assert "9,000" in parse(buffer.getvalue(), "a.pdf", ParserSettings(hidden=True)).text
