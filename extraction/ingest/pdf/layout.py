@@ -148,29 +148,29 @@ def _crowded(begin: _Floats) -> list[bool]:
     return crowded
 
 
-def _segments(index: npt.NDArray[np.int64], box: _Floats) -> list[npt.NDArray[np.int64]]:
-    """Returns words in reading order, split where neighbours in the content stream are not close on one line.
+def _segments(index: npt.NDArray[np.int64], box: _Floats) -> npt.NDArray[np.int64]:
+    """Returns the places in `index`, words in reading order, at which a segment begins.
 
-    The segments save most of the search for lines, and keep a skewed line whole.
+    Neighbours in the content stream that are not close on one line belong to two. The segments save most of the search
+    for lines, and keep a skewed line whole.
     """
-    if len(index) < 2:
-        return [index]
     before, after = box[index[:-1]], box[index[1:]]
     height = np.maximum(np.minimum(before[:, 3] - before[:, 1], after[:, 3] - after[:, 1]), 0.1)
     overlap = np.minimum(before[:, 3], after[:, 3]) - np.maximum(before[:, 1], after[:, 1])
     gap = after[:, 0] - before[:, 2]
     apart = (overlap < 0.7 * height) | (gap < -0.3 * height) | (gap > 0.7 * height)
-    return np.split(index, np.flatnonzero(apart) + 1)
+    return np.concatenate(([0], np.flatnonzero(apart) + 1))
 
 
-def _sides_of(segments: Sequence[npt.NDArray[np.int64]], box: _Floats) -> list[tuple[float, float, float, float]]:
-    """Returns the left end, the mean top, the right end and the mean bottom of each segment."""
-    size = np.array([len(segment) for segment in segments])
-    words = box[np.concatenate(segments)]
-    start = np.concatenate(([0], np.cumsum(size)[:-1]))
+def _sides_of(words: _Floats, start: npt.NDArray[np.int64]) -> list[tuple[float, float, float, float]]:
+    """Returns the left end, the mean top, the right end and the mean bottom of each segment.
+
+    words: [W, 4] the boxes of the words. start: [S] the first word of each segment.
+    """
+    size = np.diff(start, append=len(words))
     left, right = np.minimum.reduceat(words[:, 0], start), np.maximum.reduceat(words[:, 2], start)
     # Most segments are short; a call for each of them took a quarter of the time of a dense table.
-    total = np.zeros((len(segments), 2))
+    total = np.zeros((len(start), 2))
     for place in range(_SHORT):
         short = np.flatnonzero((size > place) & (size <= _SHORT))
         total[short] += words[start[short] + place][:, [1, 3]]
@@ -183,14 +183,16 @@ def _sides_of(segments: Sequence[npt.NDArray[np.int64]], box: _Floats) -> list[t
 
 def _lines(index: Sequence[int], box: _Floats, rows: list[list[float]]) -> list[Line]:
     """Joins words in a line if their extents overlap by half of the smaller one and they do not cover each other."""
-    segments = _segments(np.sort(np.asarray(index, np.int64)), box)
-    sides = _sides_of(segments, box)
+    ordered = np.sort(np.asarray(index, np.int64))
+    start = _segments(ordered, box)
+    sides = _sides_of(box[ordered], start)
+    all_words, bounds = ordered.tolist(), [*start.tolist(), len(ordered)]
     lines: list[Line] = []
     taken: list[list[tuple[float, float]]] = []
     # The sides of each line; a piece beside them covers nothing of it, unless some box is turned inside out.
     plain = all(x0 <= x1 for x0, _, x1, _ in sides)
     ends: list[tuple[float, float]] = []
-    for s in sorted(range(len(segments)), key=lambda s: sides[s][1] + sides[s][3]):
+    for s in sorted(range(len(sides)), key=lambda s: sides[s][1] + sides[s][3]):
         x0, top, x1, bottom = sides[s]
         height = max(bottom - top, 0.1)
         best, best_overlap = -1, 0.5
@@ -210,7 +212,7 @@ def _lines(index: Sequence[int], box: _Floats, rows: list[list[float]]) -> list[
             ):
                 continue
             best, best_overlap = candidate, share
-        words = segments[s].tolist()
+        words = all_words[bounds[s] : bounds[s + 1]]
         if best < 0:
             lines.append(Line(words, top, bottom))
             taken.append([(x0, x1)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import repeat
@@ -158,22 +159,16 @@ def _on_layer(objects: Sequence[int]) -> _Bools:
     """Returns [N], true for objects that lie in marked content of an optional layer."""
     found = np.zeros(len(objects), np.bool_)
     count = np.fromiter(map(_mark_count, objects), np.int64, len(objects))
-    # Objects in one marked content share its mark.
-    marks: dict[int, list[int]] = {}
-    for at in np.flatnonzero(count > 0).tolist():
-        for index in range(min(int(count[at]), _MAX_MARKS)):
-            if number := _mark(objects[at], index):
-                marks.setdefault(number, []).append(at)
-    if not marks:
-        return found
-    names, sizes = np.zeros((len(marks), _NAME_BYTES), np.uint8), np.zeros(1, np.uint64)
-    base = names.ctypes.data
-    for row, number in enumerate(marks):
-        _mark_name(number, base + _NAME_BYTES * row, _NAME_BYTES, sizes.ctypes.data)
-    layers = (names[:, : len(_LAYER)] == _LAYER).all(axis=1)
-    for is_layer, owners in zip(layers.tolist(), marks.values(), strict=True):
-        if is_layer:
-            found[owners] = True
+    for index in range(min(int(count.max(initial=0)), _MAX_MARKS)):
+        owners = np.flatnonzero(count > index)
+        some = [objects[at] for at in owners.tolist()]
+        # Objects in one marked content share its mark.
+        held = np.array([number or 0 for number in map(_mark, some, repeat(index))], np.int64)
+        marks, inverse = np.unique(held, return_inverse=True)
+        names, size = np.zeros((len(marks), _NAME_BYTES), np.uint8), np.zeros(1, np.uint64)
+        places = range(names.ctypes.data, names.ctypes.data + names.nbytes, _NAME_BYTES)
+        deque(map(_mark_name, marks.tolist(), places, repeat(_NAME_BYTES), repeat(size.ctypes.data)), maxlen=0)
+        found[owners] |= (names[:, : len(_LAYER)] == _LAYER).all(axis=1)[inverse]
     return found
 
 
