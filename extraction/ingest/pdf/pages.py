@@ -18,7 +18,7 @@ from cinnabar.extraction.ingest.pdf.glyphs import Frame, PageWords, page_words
 from cinnabar.extraction.ingest.pdf.layout import linearise
 from cinnabar.extraction.ingest.pdf.rendering import picture_of
 from cinnabar.extraction.ingest.pdf.text_layer import is_text
-from cinnabar.extraction.ingest.pdf.visibility import hidden_words
+from cinnabar.extraction.ingest.pdf.visibility import hidden_words, is_searched
 from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.schemas.errors import DocumentError
 
@@ -158,7 +158,8 @@ def _words(reading: Reading, page: Any, frame: Frame, found: PagesRead) -> tuple
         # Without OCR nonsense is all that there is.
         if not sound and reading.settings.ocr != "never":
             return none, none, True
-        if found.spent[1] > _SEARCH_SECONDS:
+        if found.spent[1] > _SEARCH_SECONDS or not is_searched(page, words):
+            reading.builder.flags.add("hidden_unsearched")
             return words, none, False
         begun = time.process_time()
         unseen = hidden_words(page, text_page, frame, words)

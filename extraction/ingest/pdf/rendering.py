@@ -20,38 +20,28 @@ _CONTRAST = 24
 _Pixels = npt.NDArray[np.uint8]
 
 
-def grey_pixels(
-    page: Any, frame: Frame, scale: float, region: tuple[int, int, int, int] | None = None
-) -> _Pixels | None:
+def grey_pixels(page: Any, frame: Frame, scale: float) -> _Pixels | None:
     """Returns a page as grey pixels [H, W], at most MAX_PIXELS; None if pdfium cannot draw it.
 
-    scale: pixels to a point. region: (left, top, right, bottom) in pixels of that page; only they are drawn.
+    scale: pixels to a point.
     """
-    size = page_size(frame, scale)
-    if size is None:
-        return None
-    left, top, right, bottom = region or (0, 0, *size)
-    across, down = right - left, bottom - top
-    pixels = np.full((down, across), 255, np.uint8)
-    address = ctypes.cast(pixels.ctypes.data, ctypes.c_void_p)
-    bitmap = pdfium.FPDFBitmap_CreateEx(across, down, pdfium.FPDFBitmap_Gray, address, across)
-    if not bitmap:
-        return None
-    flags = pdfium.FPDF_GRAYSCALE | pdfium.FPDF_RENDER_LIMITEDIMAGECACHE
-    pdfium.FPDF_RenderPageBitmap(bitmap, page, -left, -top, *size, 0, flags)
-    pdfium.FPDFBitmap_Destroy(bitmap)
-    return pixels
-
-
-def page_size(frame: Frame, scale: float) -> tuple[int, int] | None:
-    """Returns width and height of a drawn page in pixels; None for a page that cannot be drawn within MAX_PIXELS."""
     width, height = frame.size
     if width < 1 or height < 1:
         return None
     scale = min(scale, (MAX_PIXELS / (width * height)) ** 0.5)
     across, down = max(1, round(width * scale)), max(1, round(height * scale))
     # A page of extreme proportions.
-    return (across, down) if across * down <= 2 * MAX_PIXELS else None
+    if across * down > 2 * MAX_PIXELS:
+        return None
+    pixels = np.full((down, across), 255, np.uint8)
+    address = ctypes.cast(pixels.ctypes.data, ctypes.c_void_p)
+    bitmap = pdfium.FPDFBitmap_CreateEx(across, down, pdfium.FPDFBitmap_Gray, address, across)
+    if not bitmap:
+        return None
+    flags = pdfium.FPDF_GRAYSCALE | pdfium.FPDF_RENDER_LIMITEDIMAGECACHE
+    pdfium.FPDF_RenderPageBitmap(bitmap, page, 0, 0, across, down, 0, flags)
+    pdfium.FPDFBitmap_Destroy(bitmap)
+    return pixels
 
 
 def picture_of(page: Any, frame: Frame, dpi: float) -> tuple[bytes, float] | None:

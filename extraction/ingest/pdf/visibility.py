@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pypdfium2.raw as pdfium
 
 from cinnabar.extraction.ingest.pdf.glyphs import Frame, PageWords
-from cinnabar.extraction.ingest.pdf.rendering import grey_pixels, page_size
+from cinnabar.extraction.ingest.pdf.rendering import grey_pixels
 
 _Floats = npt.NDArray[np.float64]
 _Bools = npt.NDArray[np.bool_]
@@ -30,10 +30,11 @@ _SCAN = 0.5
 _BESIDE = 0.05
 # Pixels to a point in the comparison, and the difference of grey that a reader sees.
 _SCALE, _SEEN = 1.5, 20
-# Pages of more words or objects are not searched: maps have millions of lines, and each drawing takes seconds.
-_MAX_WORDS, _MAX_OBJECTS = 50_000, 20_000
-# Pairs of a word and what may cover it that are compared at once, and in all.
-_PAIRS, _MAX_PAIRS = 1 << 20, 1 << 26
+# Pages of more words or objects, or pairs of them, are not searched: maps have millions of lines, and each drawing takes
+# seconds.
+_MAX_WORDS, _MAX_OBJECTS, _MAX_PAIRS = 50_000, 20_000, 1 << 27
+# Pairs that are compared at once.
+_PAIRS = 1 << 20
 # A layer's mark has the name OC; longer names do not fit.
 _LAYER, _NAME_BYTES, _MAX_MARKS = np.frombuffer(b"O\0C\0\0\0", np.uint8), 16, 16
 
@@ -69,8 +70,8 @@ class _Covers:
 
 def is_searched(page: Any, words: PageWords) -> bool:
     """Returns False for a page of more words or objects than the search for hidden words is bound to."""
-    count: int = pdfium.FPDFPage_CountObjects(page)
-    return len(words.text) <= _MAX_WORDS and count <= _MAX_OBJECTS
+    count, objects = len(words.text), int(pdfium.FPDFPage_CountObjects(page))
+    return count <= _MAX_WORDS and objects <= _MAX_OBJECTS and count * objects <= _MAX_PAIRS
 
 
 def hidden_words(page: Any, text_page: Any, frame: Frame, words: PageWords) -> _Bools:
@@ -120,8 +121,8 @@ def _lengths(words: PageWords) -> _Floats:
 
 def _objects(page: Any) -> list[int]:
     """Returns the addresses of a page's objects in the order of drawing."""
-    count = min(pdfium.FPDFPage_CountObjects(page), _MAX_OBJECTS)
-    return [number or 0 for number in map(_page_object, repeat(_address(page)), range(count))]
+    count = range(pdfium.FPDFPage_CountObjects(page))
+    return [number or 0 for number in map(_page_object, repeat(_address(page)), count)]
 
 
 def _each(work: Any, objects: Sequence[int], into: npt.NDArray[Any]) -> _Bools:
@@ -215,11 +216,9 @@ def _covered(objects: Sequence[int], owner: _Ints, middle: _Floats, covers: _Cov
     order_of = {number: order for order, number in enumerate(objects)}
     # Text within a form has no place of its own in the order; what follows the last object hides nothing.
     order = np.array([order_of.get(number, len(objects)) for number in owner.tolist()])
-    # The largest covers first, as far as the work is bound.
-    most = np.argsort(-_areas(covers.box), kind="stable")[: max(1, _MAX_PAIRS // len(owner))]
     step = max(1, _PAIRS // len(owner))
-    for begin in range(0, len(most), step):
-        some = most[begin : begin + step]
+    for begin in range(0, len(covers.order), step):
+        some = slice(begin, begin + step)
         x0, y0, x1, y1 = covers.box[some].T[:, :, None]
         later = order < covers.order[some, None]
         inside = (middle[:, 0] >= x0) & (middle[:, 0] <= x1) & (middle[:, 1] >= y0) & (middle[:, 1] <= y1)
@@ -228,40 +227,31 @@ def _covered(objects: Sequence[int], owner: _Ints, middle: _Floats, covers: _Cov
 
 
 def _seen(page: Any, frame: Frame, box: _Floats, owner: _Ints, unseen: _Bools) -> _Bools:
-    """Returns [W], true for words that leave a mark: their region is drawn with them and without.
+    """Returns [W], true for words that leave a mark: the page is drawn with them and without.
 
-    Words that are drawn invisible leave none; they count as seen where anything is drawn.
+    Words that are drawn invisible leave none; they count as seen where anything is drawn. The whole page is drawn,
+    because pdfium's boxes of letters on later pages depend, by less than a point, on the letters that it drew before.
     """
-    everything = np.ones(len(box), np.bool_)
-    size = page_size(frame, _SCALE)
-    if size is None:
-        return everything
-    scale = size[0] / frame.size[0]
-    pixels = np.clip(np.stack([*(box[:, :2] * scale).T, *(box[:, 2:] * scale).T], axis=1), 0, np.array(size * 2))
-    # A word has a pixel at least, as far as the page goes.
-    places = [
-        (int(x0), int(y0), min(size[0], max(int(x0) + 1, round(x1))), min(size[1], max(int(y0) + 1, round(y1))))
-        for x0, y0, x1, y1 in pixels.tolist()
-    ]
-    left, top = min(place[0] for place in places), min(place[1] for place in places)
-    right, bottom = max(place[2] for place in places), max(place[3] for place in places)
-    if right <= left or bottom <= top:
-        return ~everything
-    region = left, top, right, bottom
-    before = grey_pixels(page, frame, _SCALE, region)
     objects = [ctypes.cast(number, pdfium.FPDF_PAGEOBJECT) for number in np.unique(owner).tolist() if number]
+    before = grey_pixels(page, frame, _SCALE)
     for one in objects:
         pdfium.FPDFPageObj_SetIsActive(one, False)
-    after = grey_pixels(page, frame, _SCALE, region)
+    after = grey_pixels(page, frame, _SCALE)
     for one in objects:
         pdfium.FPDFPageObj_SetIsActive(one, True)
     if before is None or after is None:
-        return everything
+        return np.ones(len(box), np.bool_)
     changed = np.abs(before.astype(np.int16) - after.astype(np.int16))
     found = np.zeros(len(box), np.bool_)
-    for at, (x0, y0, x1, y1) in enumerate(places):
-        rows, columns = slice(y0 - top, y1 - top), slice(x0 - left, x1 - left)
-        place = before[rows, columns] if unseen[at] else changed[rows, columns]
-        if place.size:
-            found[at] = int(place.max()) - (int(place.min()) if unseen[at] else 0) > _SEEN
+    scale = before.shape[1] / frame.size[0]
+    limits = np.array([before.shape[1], before.shape[0]] * 2)
+    pixels = np.clip(np.stack([*(box[:, :2] * scale).T, *(box[:, 2:] * scale).T], axis=1), 0, limits)
+    for at, (x0, y0, x1, y1) in enumerate(pixels.tolist()):
+        rows, columns = slice(int(y0), max(int(y0) + 1, round(y1))), slice(int(x0), max(int(x0) + 1, round(x1)))
+        if unseen[at]:
+            place = before[rows, columns]
+            found[at] = place.size > 0 and int(place.max()) - int(place.min()) > _SEEN
+        else:
+            place = changed[rows, columns]
+            found[at] = place.size > 0 and int(place.max()) > _SEEN
     return found
