@@ -88,18 +88,18 @@ def _read(index: list[int], box: _Floats, page: PageWords) -> tuple[list[int], l
             first += " " * (min(_MAX_GAP, round(indent / height)) if indent > 2.0 * height else 0)
             order += words
             gaps.append(first)
+            narrow = 0.75 * height
             for (before, after), near in zip(pairwise(words), beside, strict=False):
                 a, b = rows[before], rows[after]
                 # The ends of two runs of different directions stand apart, however close the runs are.
-                gaps.append(_blanks(max(b[0] - a[2], a[0] - b[2]), height) if near else " ")
+                gap = max(b[0] - a[2], a[0] - b[2]) if near else 0.0
+                gaps.append(" " if gap <= narrow else _blanks(gap, height))
             above = line
     return order, gaps
 
 
 def _blanks(gap: float, height: float) -> str:
-    """Returns one blank for a gap between words, two to eight for a gap wider than a letter is high."""
-    if gap <= 0.75 * height:
-        return " "
+    """Returns two to eight blanks for a gap wider than a letter is high."""
     return " " * max(2, min(_MAX_GAP, 1 + round(gap / height)))
 
 
@@ -181,6 +181,19 @@ def _sides_of(words: _Floats, start: npt.NDArray[np.int64]) -> list[tuple[float,
     return list(zip(left.tolist(), middle[:, 0].tolist(), right.tolist(), middle[:, 1].tolist(), strict=True))
 
 
+def _covers(taken: Sequence[tuple[float, float]], x0: float, x1: float, plain: bool) -> bool:
+    """Returns True if a piece from x0 to x1 and a taken one share more than half of the narrower one.
+
+    plain: true if no piece is turned inside out.
+    """
+    for a, b in taken:
+        if plain and (a >= x1 or b <= x0):
+            continue
+        if min(x1, b) - max(x0, a) > 0.5 * min(x1 - x0, b - a):
+            return True
+    return False
+
+
 def _lines(index: Sequence[int], box: _Floats, rows: list[list[float]]) -> list[Line]:
     """Joins words in a line if their extents overlap by half of the smaller one and they do not cover each other."""
     ordered = np.sort(np.asarray(index, np.int64))
@@ -207,9 +220,8 @@ def _lines(index: Sequence[int], box: _Floats, rows: list[list[float]]) -> list[
             if share <= best_overlap + (_CLEARLY if best >= 0 else 0.0):
                 continue
             left, right = ends[candidate]
-            if not (plain and (x0 >= right or x1 <= left)) and any(
-                min(x1, b) - max(x0, a) > 0.5 * min(x1 - x0, b - a) for a, b in taken[candidate]
-            ):
+            beside = plain and (x0 >= right or x1 <= left)
+            if not beside and _covers(taken[candidate], x0, x1, plain):
                 continue
             best, best_overlap = candidate, share
         words = all_words[bounds[s] : bounds[s + 1]]
