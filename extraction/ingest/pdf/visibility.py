@@ -30,8 +30,8 @@ _SCAN = 0.5
 _BESIDE = 0.05
 # Pixels to a point in the comparison, and the difference of grey that a reader sees.
 _SCALE, _SEEN = 1.5, 20
-# Pages of more words or objects, or pairs of them, are not searched: maps have millions of lines, and each drawing takes
-# seconds.
+# Pages of more words or objects, or pairs of them, are not searched: maps have millions of lines, which take seconds to
+# draw.
 _MAX_WORDS, _MAX_OBJECTS, _MAX_PAIRS = 50_000, 20_000, 1 << 27
 # Pairs that are compared at once.
 _PAIRS = 1 << 20
@@ -241,17 +241,17 @@ def _seen(page: Any, frame: Frame, box: _Floats, owner: _Ints, unseen: _Bools) -
         pdfium.FPDFPageObj_SetIsActive(one, True)
     if before is None or after is None:
         return np.ones(len(box), np.bool_)
-    changed = np.abs(before.astype(np.int16) - after.astype(np.int16))
     found = np.zeros(len(box), np.bool_)
     scale = before.shape[1] / frame.size[0]
     limits = np.array([before.shape[1], before.shape[0]] * 2)
     pixels = np.clip(np.stack([*(box[:, :2] * scale).T, *(box[:, 2:] * scale).T], axis=1), 0, limits)
     for at, (x0, y0, x1, y1) in enumerate(pixels.tolist()):
         rows, columns = slice(int(y0), max(int(y0) + 1, round(y1))), slice(int(x0), max(int(x0) + 1, round(x1)))
+        place = before[rows, columns].astype(np.int16)
+        if not place.size:
+            continue
         if unseen[at]:
-            place = before[rows, columns]
-            found[at] = place.size > 0 and int(place.max()) - int(place.min()) > _SEEN
+            found[at] = int(place.max()) - int(place.min()) > _SEEN
         else:
-            place = changed[rows, columns]
-            found[at] = place.size > 0 and int(place.max()) > _SEEN
+            found[at] = int(np.abs(place - after[rows, columns]).max()) > _SEEN
     return found
