@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -47,15 +47,15 @@ def _call(name: str, *arguments: Any, gives: Any = ctypes.c_int) -> Any:
     return ctypes.PYFUNCTYPE(gives, *arguments)(address)
 
 
-_text_object = _call("FPDFText_GetTextObject", _POINTER, ctypes.c_int, gives=_POINTER)
-_page_object = _call("FPDFPage_GetObject", _POINTER, ctypes.c_int, gives=_POINTER)
+_text_object = _call("FPDFText_GetTextObject", _POINTER, ctypes.c_int, gives=ctypes.c_size_t)
+_page_object = _call("FPDFPage_GetObject", _POINTER, ctypes.c_int, gives=ctypes.c_size_t)
 _type = _call("FPDFPageObj_GetType", _POINTER)
 _bounds = _call("FPDFPageObj_GetBounds", *[_POINTER] * 5)
 _draw_mode = _call("FPDFPath_GetDrawMode", *[_POINTER] * 3)
 _render_mode = _call("FPDFTextObj_GetTextRenderMode", _POINTER)
 _fill_colour = _call("FPDFPageObj_GetFillColor", *[_POINTER] * 5)
 _mark_count = _call("FPDFPageObj_CountMarks", _POINTER)
-_mark = _call("FPDFPageObj_GetMark", _POINTER, ctypes.c_ulong, gives=_POINTER)
+_mark = _call("FPDFPageObj_GetMark", _POINTER, ctypes.c_ulong, gives=ctypes.c_size_t)
 _mark_name = _call("FPDFPageObjMark_GetName", _POINTER, _POINTER, ctypes.c_ulong, _POINTER)
 _INVISIBLE = (pdfium.FPDF_TEXTRENDERMODE_INVISIBLE, pdfium.FPDF_TEXTRENDERMODE_CLIP)
 
@@ -89,11 +89,10 @@ def hidden_words(page: Any, text_page: Any, frame: Frame, words: PageWords) -> _
     along, across = np.where(sideways[:, None], size[:, ::-1], size).T
     # Fonts with a false height have letters of a true width.
     found: _Bools = outside | ((across < _LEAST_HEIGHT) & (along < 2 * _LEAST_HEIGHT * _lengths(words)))
-    owner = np.array([number or 0 for number in map(_text_object, repeat(_address(text_page)), words.first.tolist())])
-    owner = owner.astype(np.int64)
+    owner = _integers(map(_text_object, repeat(_address(text_page)), words.first.tolist()))
     faint, unseen = _by_style(owner)
     objects = _objects(page)
-    kinds = np.fromiter(map(_type, objects), np.int64, len(objects))
+    kinds = _integers(map(_type, objects))
     images = _images(objects, kinds, frame)
     scan = bool((_areas(images.box) > _SCAN * width * height).any())
     if scan:
@@ -115,6 +114,10 @@ def _address(handle: Any) -> int:
     return ctypes.cast(handle, _POINTER).value or 0
 
 
+def _integers(numbers: Iterable[int]) -> _Ints:
+    return np.fromiter(numbers, np.int64)
+
+
 def _lengths(words: PageWords) -> _Floats:
     return np.array([len(word) for word in words.text], np.float64)
 
@@ -122,7 +125,7 @@ def _lengths(words: PageWords) -> _Floats:
 def _objects(page: Any) -> list[int]:
     """Returns the addresses of a page's objects in the order of drawing."""
     count = range(pdfium.FPDFPage_CountObjects(page))
-    return [number or 0 for number in map(_page_object, repeat(_address(page)), count)]
+    return list(map(_page_object, repeat(_address(page)), count))
 
 
 def _each(work: Any, objects: Sequence[int], into: npt.NDArray[Any]) -> _Bools:
@@ -134,7 +137,7 @@ def _each(work: Any, objects: Sequence[int], into: npt.NDArray[Any]) -> _Bools:
     row = entry * into.shape[1]
     end = base + row * len(objects)
     places = (range(base + entry * at, end + entry * at, row) for at in range(into.shape[1]))
-    done: _Bools = np.fromiter(map(work, objects, *places), np.int64, len(objects)) != 0
+    done: _Bools = _integers(map(work, objects, *places)) != 0
     return done
 
 
@@ -148,7 +151,7 @@ def _by_style(owner: _Ints) -> tuple[_Bools, _Bools]:
     real = known != 0
     objects = known[real].tolist()
     if objects:
-        unseen[real] = np.isin(np.fromiter(map(_render_mode, objects), np.int64, len(objects)), _INVISIBLE)
+        unseen[real] = np.isin(_integers(map(_render_mode, objects)), _INVISIBLE)
         colour = np.zeros((len(objects), 4), np.uint32)
         coloured = _each(_fill_colour, objects, colour)
         light = (colour[:, :3].min(axis=1) >= _LIGHT) | (colour[:, 3] < _OPAQUE)
@@ -159,13 +162,12 @@ def _by_style(owner: _Ints) -> tuple[_Bools, _Bools]:
 def _on_layer(objects: Sequence[int]) -> _Bools:
     """Returns [N], true for objects that lie in marked content of an optional layer."""
     found = np.zeros(len(objects), np.bool_)
-    count = np.fromiter(map(_mark_count, objects), np.int64, len(objects))
+    count = _integers(map(_mark_count, objects))
     for index in range(min(int(count.max(initial=0)), _MAX_MARKS)):
         owners = np.flatnonzero(count > index)
         some = [objects[at] for at in owners.tolist()]
         # Objects in one marked content share its mark.
-        held = np.array([number or 0 for number in map(_mark, some, repeat(index))], np.int64)
-        marks, inverse = np.unique(held, return_inverse=True)
+        marks, inverse = np.unique(_integers(map(_mark, some, repeat(index))), return_inverse=True)
         names, size = np.zeros((len(marks), _NAME_BYTES), np.uint8), np.zeros(1, np.uint64)
         places = range(names.ctypes.data, names.ctypes.data + names.nbytes, _NAME_BYTES)
         deque(map(_mark_name, marks.tolist(), places, repeat(_NAME_BYTES), repeat(size.ctypes.data)), maxlen=0)
