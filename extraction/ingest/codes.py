@@ -38,6 +38,7 @@ FLAGS: dict[str, str] = {
     "formula_without_value": "Cells hold formulas, and the file does not hold their values; they were left out.",
     "embedded_files": "Files lie within a PDF whose pages have words; they were not read (`--hidden` reads them).",
     "hidden_text": "There is text that no reader sees: white, covered, off the page, or on a layer that is off.",
+    "hidden_unsearched": "Pages with too many words or drawings were not searched for hidden text; all of it was read.",
     "no_text_pages": "Some pages have no text layer, and OCR did not read them.",
     "ocr": "Words were read from images; the confidence of their values includes that of OCR.",
     "ocr_failed": "OCR of some images failed or took too long; their pages are empty.",

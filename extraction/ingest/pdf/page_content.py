@@ -22,7 +22,7 @@ from cinnabar.extraction.ingest.pdf.layers import switch_off_unseen
 from cinnabar.extraction.ingest.pdf.layout import linearise
 from cinnabar.extraction.ingest.pdf.rendering import picture_of
 from cinnabar.extraction.ingest.pdf.text_layer import is_text
-from cinnabar.extraction.ingest.pdf.visibility import hidden_words
+from cinnabar.extraction.ingest.pdf.visibility import hidden_words, is_searched
 from cinnabar.extraction.ingest.settings import ParserSettings
 
 _MAX_PAGE_CHARACTERS = 2_000_000
@@ -244,7 +244,8 @@ def _words(
         # Without OCR nonsense is all that there is.
         if not sound and settings.ocr != "never":
             return none, none, True
-        if spent.searching > _SEARCH_SECONDS:
+        if spent.searching > _SEARCH_SECONDS or not is_searched(page, words):
+            content.flags.add("hidden_unsearched")
             return words, none, False
         begun = time.process_time()
         mark_soft_hyphens(page, text_page, words)

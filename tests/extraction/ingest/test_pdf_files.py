@@ -1,7 +1,6 @@
 """Files within PDFs are parts of their document, and passwords open encrypted ones."""
 
 import io
-import random
 import zlib
 from pathlib import PurePath
 
@@ -13,7 +12,6 @@ from reportlab.pdfgen import canvas
 
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest import parse
-from cinnabar.extraction.ingest.codes import FLAGS
 from cinnabar.extraction.ingest.message import Sent
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.ingest.settings import ParserSettings
@@ -177,36 +175,3 @@ def test_an_image_only_cover_does_not_hide_the_files() -> None:
     sheet.save()
     document = parse(with_files(buffer.getvalue(), ("a.txt", b"total 5")), "a.pdf", ParserSettings(ocr="never"))
     assert document.text == "total 5"
-
-
-def test_mutated_pdfs_with_everything_in_them_never_end_the_parser() -> None:
-    from tests.extraction.ingest.test_pdf_forms import form
-    from tests.extraction.ingest.test_pdf_hidden import invisible, under_an_image, white
-    from tests.extraction.ingest.test_pdf_hidden import page as hidden_page
-
-    def hidden(sheet: canvas.Canvas) -> None:
-        for draw in (invisible, white, under_an_image):
-            draw(sheet)
-
-    whole = with_files(form(bare=True, name="Alice"), ("a.txt", b"total 5"), ("b.pdf", hidden_page(hidden)))
-    chance = random.Random(11)
-
-    def mutated(number: int) -> Sent:
-        data = bytearray(whole)
-        for _ in range(chance.choice((1, 4, 30))):
-            at = chance.randrange(len(data))
-            if chance.random() < 0.7:
-                data[at] = chance.randrange(256)
-            else:
-                del data[at : at + chance.randrange(40)]
-        return Sent(PurePath(f"{number}.pdf"), bytes(data))
-
-    read = 0
-    with ParserPool(1, settings=ParserSettings(hidden=True)) as pool:
-        for _, found in pool.parse_many(map(mutated, range(80))):
-            if isinstance(found, Document):
-                read += 1
-                assert set(found.flags) <= set(FLAGS)
-            else:
-                assert found.code in ("broken", "truncated", "empty", "not_pdf", "password", "image_only")
-    assert read > 20
