@@ -12,6 +12,7 @@ from cinnabar.extraction.ingest.plain.html import add_html
 from cinnabar.extraction.ingest.plain.rows import table_lines
 from cinnabar.extraction.ingest.plain.text import add_text
 from cinnabar.extraction.ingest.reading import Reading
+from cinnabar.extraction.ingest.web.invoice import add_invoice, syntax_of
 
 # A tree takes some ten times the memory of its text; a longer file is read as text.
 _MAX_XML = 48 << 20
@@ -34,6 +35,9 @@ def add_xml(reading: Reading, data: bytes) -> None:
         return
     if damaged:
         reading.builder.flags.add("repaired")
+    if syntax := syntax_of(root):
+        add_invoice(reading, root, syntax)
+        return
     with body_text(reading) as lines:
         _Elements(reading, lines).add(root, f"/{local(root)}", 0)
 
