@@ -15,7 +15,7 @@ from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.schemas.errors import DocumentError
 
 # A tree takes some ten times the memory of its text.
-_MAX_TREE = 48 << 20
+MAX_TREE = 48 << 20
 # Relations that one member may have.
 _MAX_RELATIONS = 20_000
 
@@ -64,8 +64,8 @@ class Package:
                 raise
             self._reading.builder.flags.add("repaired")
             return None
-        if len(data) > _MAX_TREE:
-            raise DocumentError("unpacked", f"an XML part of {len(data)} bytes, at most {_MAX_TREE} are read")
+        if len(data) > MAX_TREE:
+            raise DocumentError("unpacked", f"an XML part of {len(data)} bytes, at most {MAX_TREE} are read")
         root, damaged = xml_tree(data)
         if root is not None and next(root.iter(etree.Entity), None) is not None:
             # An entity would hide the text behind it, which belongs to its node.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from cinnabar.extraction.ingest.marked_text import MarkedText
-from cinnabar.extraction.ingest.office.package import local
+from cinnabar.extraction.ingest.office.package import MAX_TREE, local, xml_tree
 from cinnabar.extraction.ingest.plain.rows import table_lines
 from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.extraction.ingest.web.invoice_terms import BLOCKS, LINES, TAXES, TOTALS, Group, Syntax, Term
@@ -22,9 +22,16 @@ _ROOTS: dict[str, tuple[Syntax, str]] = {
 }
 _DAY = re.compile(r"(\d{4})(\d{2})(\d{2})\d{0,6}")
 _NUMBER = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,30})?")
+_MONEY = re.compile(r"\b(?:amount|price|allowances|charges)\b(?! base)")
+_NUMERIC = re.compile(rf"{_MONEY.pattern}|\b(?:quantity|rate)\b")
 _BLOCK = 500
 # The terms that repeat in one invoice: notes, references.
 _MAX_VALUES = 20
+# The values that mean the same as no value, by the numbers of their terms: sums of allowances and charges, the paid
+# amount and rounding count as 0 in the standard's rules, and a price is that of one unit.
+_EMPTY = {107: 0, 108: 0, 113: 0, 114: 0, 149: 1}
+# Identifiers of accounts and for VAT have no blanks; some programs print them in groups.
+_WITHOUT_BLANKS = (31, 48, 84, 91)
 
 
 def syntax_of(root: Any) -> Syntax | None:
@@ -33,10 +40,18 @@ def syntax_of(root: Any) -> Syntax | None:
     return syntax if syntax and namespace in root.tag.partition("}")[0] else None
 
 
+def is_invoice(data: bytes) -> bool:
+    """Returns whether XML is an electronic invoice."""
+    if len(data) > MAX_TREE:
+        return False
+    root, damaged = xml_tree(data)
+    return root is not None and not damaged and syntax_of(root) is not None
+
+
 def add_invoice(reading: Reading, root: Any, syntax: Syntax) -> None:
-    """Appends the terms of an invoice as a part of fields; the places of its values are their terms (BT-1)."""
+    """Appends the terms of an invoice as a part of its own; the places of its values are their terms (BT-1)."""
     builder = reading.builder
-    builder.open("fields", "invoice", media_type="application/xml")
+    builder.open("invoice", media_type="application/xml")
     lines = MarkedText(builder)
     try:
         for block in BLOCKS:
@@ -81,25 +96,24 @@ def _values(term: Term, element: Any, syntax: Syntax) -> Iterator[str]:
     """Yields the texts of a term, at most `_MAX_VALUES`."""
     for found in term.values(element, syntax)[:_MAX_VALUES]:
         said = str(found) if isinstance(found, str) else "".join(found.itertext())
-        if said := " ".join(said.split()):
-            yield _plain(said, term.name)
+        if said := _plain(" ".join(said.split()), term):
+            yield said
 
 
-def _plain(said: str, name: str) -> str:
-    """Returns a date as ISO 8601 has it, and an amount with two decimals, or as many as it needs.
+def _plain(said: str, term: Term) -> str:
+    """Returns a date as ISO 8601 has it, an amount with two decimals or as many as it needs, and "" for no value.
 
     A number never has three decimals: its mark would look like one of thousands.
     """
-    if "date" in name and (day := _DAY.fullmatch(said)):
+    if term.number in _WITHOUT_BLANKS:
+        return said.replace(" ", "")
+    if "date" in term.name and (day := _DAY.fullmatch(said)):
         return "-".join(day.groups())
-    if any(word in name for word in ("amount", "quantity", "rate", "price")) and _NUMBER.fullmatch(said):
-        try:
-            number = Decimal(said)
-        except InvalidOperation:
-            return said
-        exact = f"{number.normalize():f}"
-        whole, _, decimals = exact.partition(".")
-        least = 2 if "amount" in name or "price" in name else 0
-        decimals = decimals.ljust(least, "0")
-        return f"{whole}.{decimals}{'0' * (len(decimals) == 3)}" if decimals else whole
-    return said
+    if not (_NUMERIC.search(term.name) and _NUMBER.fullmatch(said)):
+        return said
+    number = Decimal(said)
+    if number == _EMPTY.get(term.number):
+        return ""
+    whole, _, decimals = f"{number:f}".partition(".")
+    decimals = decimals.rstrip("0").ljust(2 if _MONEY.search(term.name) else 0, "0")
+    return f"{whole}.{decimals}{'0' * (len(decimals) == 3)}" if decimals else whole
