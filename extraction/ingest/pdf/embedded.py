@@ -40,11 +40,11 @@ def name_of_file(one: Any) -> str:
 def add_files(reading: Reading, files: Iterable[Any], closed: bool) -> None:
     """Appends each embedded file as a part; a fault of one is a flag of the document.
 
-    closed: the files are only named, except the first electronic invoice, which comes before all others.
+    The first electronic invoice among them comes before all others. closed: the others are only named.
     """
     builder = reading.builder
     named = [(one, name_of_file(one), string_of(pdfium.FPDFAttachment_GetSubtype, one).lower()) for one in files]
-    invoice = next((one for one, *told in named if _is_invoice(reading, one, *told)), None) if closed else None
+    invoice = next((one for one, *told in named if _is_invoice(reading, one, *told)), None)
     for one, name, media_type in sorted(named, key=lambda file: file[0] is not invoice):
         unread = closed and one is not invoice
         # A part without text needs no blank line before it.

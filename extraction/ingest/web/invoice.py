@@ -22,9 +22,10 @@ _ROOTS: dict[str, tuple[Syntax, str]] = {
 }
 _DAY = re.compile(r"(\d{4})(\d{2})(\d{2})\d{0,6}")
 _NUMBER = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,30})?")
-_MONEY = re.compile(r"\b(?:amount|price|allowances|charges)\b(?! base)")
-_NUMERIC = re.compile(rf"{_MONEY.pattern}|\b(?:quantity|rate)\b")
-_BLOCK = 500
+_MONEY = re.compile(r"\b(?:amount|price|allowances|charges)\b(?! base)", re.IGNORECASE)
+_NUMERIC = re.compile(rf"{_MONEY.pattern}|\b(?:quantity|rate)\b", re.IGNORECASE)
+# Rows that are laid out at once, and those of a table.
+_BLOCK, MAX_ROWS = 500, 50_000
 # The terms that repeat in one invoice: notes, references.
 _MAX_VALUES = 20
 # The values that mean the same as no value, by the numbers of their terms: sums of allowances and charges, the paid
@@ -56,8 +57,8 @@ def add_invoice(reading: Reading, root: Any, syntax: Syntax) -> None:
     try:
         for block in BLOCKS:
             _add_terms(lines, root, syntax, block)
-        _add_group(lines, root, syntax, LINES)
-        _add_group(lines, root, syntax, TAXES)
+        _add_group(reading, lines, root, syntax, LINES)
+        _add_group(reading, lines, root, syntax, TAXES)
         _add_terms(lines, root, syntax, TOTALS)
     finally:
         lines.flush()
@@ -72,9 +73,12 @@ def _add_terms(lines: MarkedText, root: Any, syntax: Syntax, terms: Sequence[Ter
             lines.line(f"{term.name}: {said}", f"BT-{term.number}")
 
 
-def _add_group(lines: MarkedText, root: Any, syntax: Syntax, group: Group) -> None:
+def _add_group(reading: Reading, lines: MarkedText, root: Any, syntax: Syntax, group: Group) -> None:
     """Appends a table with a column for each term that any row has."""
     elements = group.elements(root, syntax)
+    if len(elements) > MAX_ROWS:
+        reading.builder.flags.add("truncated")
+        del elements[MAX_ROWS:]
     rows = [[next(_values(term, one, syntax), "") for term in group.terms] for one in elements]
     used = [at for at in range(len(group.terms)) if any(row[at] for row in rows)]
     if not used:
