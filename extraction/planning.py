@@ -104,12 +104,13 @@ def stretches_of(document: Document) -> list[Chunk]:
         if part.kind != "invoice" or part.parent < 0:
             continue
         file = parts[part.parent]
-        pages = [one.start for one in parts if one.page and one.parent == file.parent and done <= one.start < file.start]
-        if pages and text[part.start : part.end].strip():
-            start = min(pages)
+        beside = (one.start for one in parts if one.page and one.parent == file.parent)
+        start = min((at for at in beside if done <= at < file.start), default=None)
+        if start is not None and text[part.start : part.end].strip():
             found += [Chunk(done, start), Chunk(start, file.start, copy=True)]
             done = file.start
-    return [one for one in (*found, Chunk(done, len(text))) if text[one.start : one.end].strip()] or [Chunk(0, len(text))]
+    found.append(Chunk(done, len(text)))
+    return [one for one in found if text[one.start : one.end].strip()] or [Chunk(0, len(text))]
 
 
 def cut_out(document: Document, start: int, end: int) -> Document:

@@ -9,9 +9,11 @@ of it; a no is like an absence.
 
 The rows of an array are those of the chunks, in the order of their anchors. Where two chunks overlap, a row that both
 found is one row with merged values. A row that only one of them found counts if its anchor lies on that chunk's side of
-the middle, because the chunk saw more of its surroundings. A chunk that is a copy of exact data, as the pages of an
-electronic invoice are, only gives the values and the lists that all other chunks lack. A list is complete if each chunk's part of it is, so the
+the middle, because the chunk saw more of its surroundings. A list is complete if each chunk's part of it is, so the
 confidences of the parts are multiplied.
+
+A chunk that is a copy of exact data, as the pages of an electronic invoice are, only gives the values and the lists that
+all other chunks lack.
 """
 
 from __future__ import annotations

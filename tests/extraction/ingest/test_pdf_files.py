@@ -104,7 +104,8 @@ def test_the_data_of_an_invoice_are_read_before_its_vouchers_stay_closed() -> No
 
 
 def test_a_file_without_the_data_of_an_invoice_is_read_in_one() -> None:
-    for document in (parse(page(), "a.pdf"), parse(CII, "a.xml"), parse(with_files(page(), ("a.xml", b"<a>5</a>")), "a.pdf")):
+    other = with_files(page(), ("a.xml", b"<a>5</a>"))
+    for document in (parse(page(), "a.pdf"), parse(CII, "a.xml"), parse(other, "a.pdf")):
         assert stretches_of(document) == [Chunk(0, len(document.text))]
 
 
