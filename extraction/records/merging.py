@@ -12,8 +12,8 @@ found is one row with merged values. A row that only one of them found counts if
 the middle, because the chunk saw more of its surroundings. A list is complete if each chunk's part of it is, so the
 confidences of the parts are multiplied.
 
-A chunk that is a copy of exact data, as the pages of an electronic invoice are, only gives the values and the lists that
-all other chunks lack.
+A chunk that is a copy of exact data, as the pages of an electronic invoice are, only gives the values and the lists
+that all other chunks lack.
 """
 
 from __future__ import annotations
