@@ -19,7 +19,7 @@ _SAMPLE_LINES, _SAMPLE = 50, 1 << 16
 _BLOCK, _BLOCK_CELLS = 500, 1 << 17
 _MAX_CELL = 1 << 20
 # Cells of a row, as in Excel.
-MAX_CELLS = 1 << 14
+MAX_ROW_CELLS = 1 << 14
 
 
 def add_delimited(reading: Reading, data: bytes) -> None:
@@ -47,9 +47,9 @@ def add_delimited(reading: Reading, data: bytes) -> None:
                 reading.builder.flags.add("truncated")
                 row = None
             if row is not None:
-                if len(row) > MAX_CELLS:
+                if len(row) > MAX_ROW_CELLS:
                     reading.builder.flags.add("truncated")
-                rows.append([" ".join(cell.split()) for cell in row[:MAX_CELLS]])
+                rows.append([" ".join(cell.split()) for cell in row[:MAX_ROW_CELLS]])
                 cells_waiting += len(rows[-1])
             if row is None or len(rows) == _BLOCK or cells_waiting >= _BLOCK_CELLS:
                 for cells, (line, *_) in zip(rows, table_lines(rows), strict=True):
@@ -68,10 +68,10 @@ def _bounded(reading: Reading, text: str, delimiter: str) -> Iterator[str]:
     """
     for line in text.splitlines(keepends=True):
         # Delimiters in quotation marks make no cells.
-        if line.count(delimiter) > 2 * MAX_CELLS:
+        if line.count(delimiter) > 2 * MAX_ROW_CELLS:
             reading.builder.flags.add("truncated")
             at = 0
-            for _ in range(2 * MAX_CELLS):
+            for _ in range(2 * MAX_ROW_CELLS):
                 at = line.index(delimiter, at) + 1
             quoted = line.count('"', 0, at) % 2
             yield line[:at] + '"' * quoted + "\n"

@@ -10,7 +10,7 @@ import pytest
 
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest import parse
-from cinnabar.extraction.ingest.web.delimited import MAX_CELLS, delimiter_of
+from cinnabar.extraction.ingest.web.delimited import MAX_ROW_CELLS, delimiter_of
 from cinnabar.schemas.errors import DocumentError
 
 
@@ -55,7 +55,7 @@ def test_cells_beyond_the_bound_of_a_row_are_left_out_and_the_rest_is_read() -> 
     document = parse(wide.encode(), "a.csv")
     assert document.flags == ("truncated",)
     assert document.text.endswith("\nx,y\nlast  row")
-    assert document.text.count("1") == MAX_CELLS
+    assert document.text.count("1") == MAX_ROW_CELLS
     assert place(document, "last") == "row 4"
 
 
