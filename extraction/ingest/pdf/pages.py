@@ -185,7 +185,7 @@ def _needs_ocr(page: Any, frame: Frame, words: PageWords, nonsense: bool) -> boo
 def _show(reading: Reading, page: Any, frame: Frame, found: PagesRead) -> bool:
     """Adds the picture of a page; returns False for an empty page, or beyond the bounds of a file."""
     if found.pictures >= _MAX_PICTURES or found.spent[0] > _PICTURE_SECONDS:
-        reading.builder.flags.add("truncated")
+        reading.builder.flags.add("ocr_limit")
         return False
     begun = time.process_time()
     drawn = picture_of(page, frame, _DPI)

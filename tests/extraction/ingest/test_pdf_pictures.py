@@ -111,7 +111,7 @@ def test_pictures_stop_at_their_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cinnabar.extraction.ingest.pdf.pages._MAX_PICTURES", 2)
     document = parse(drawn(scan, scan, scan), "a.pdf")
     assert len(document.pictures) == 2
-    assert {"truncated", "no_text_pages"} <= set(document.flags)
+    assert {"ocr_limit", "no_text_pages"} <= set(document.flags)
 
 
 def test_the_pixels_of_a_huge_page_are_bounded() -> None:
