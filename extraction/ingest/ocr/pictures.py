@@ -36,9 +36,20 @@ def opened(data: bytes) -> Image.Image:
         import pi_heif
 
         pi_heif.register_heif_opener()
-    picture = Image.open(io.BytesIO(data), formats=DECODED)
+    picture = Image.open(io.BytesIO(data), formats=_decoders())
     check_pixels(picture)
     return picture
+
+
+def format_of(data: bytes) -> str:
+    """Returns Pillow's name of the format that a file's first bytes are those of, "" for no image."""
+    return next((name for name in _decoders() if Image.OPEN[name][1](data[:16])), "")  # type: ignore[misc]
+
+
+def _decoders() -> list[str]:
+    """Returns the formats of `DECODED` that can be decoded: Pillow fails on a format that it does not know."""
+    Image.init()
+    return [name for name in DECODED if name in Image.OPEN]
 
 
 def check_pixels(picture: Image.Image) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from dataclasses import replace
-from enum import Enum, auto
+from enum import Enum
 
 import orjson
 
@@ -25,6 +25,7 @@ from cinnabar.extraction.ingest.process import WorkerDied, WorkerPool, WorkerPro
 from cinnabar.extraction.ingest.settings import ParserSettings
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.facts import LANGUAGE
+from cinnabar.schemas.wording import counted
 
 #: Seconds of wall clock and of processor time for a picture. A dense page takes 2.5 s of one core; on a machine with
 #: eight busy processes to a core one took more than 90 s of wall clock.
@@ -40,13 +41,22 @@ _MAX_ANSWER, _RESTART_AFTER = 32 << 20, 500
 
 
 class Unread(Enum):
-    """Why a picture has no words: it cannot be read, or its document is beyond its limit."""
+    """Why a picture was not read, in words for one picture or several."""
 
-    FAILED = auto()
-    BEYOND = auto()
+    DAMAGED = "damaged"
+    LARGE = "too large for the memory"
+    SLOW = "too slow"
+    CRASHED = "crashed"
+    FAILED = "failed for another reason"
+    BEYOND = "beyond the limit of a document"
 
 
 _Found = PageText | Unread
+# By the names of the errors that decoders raise.
+_FAILURES = {
+    **dict.fromkeys(("OSError", "UnidentifiedImageError", "SyntaxError", "ValueError", "EOFError"), Unread.DAMAGED),
+    **dict.fromkeys(("TooManyPixels", "MemoryError"), Unread.LARGE),
+}
 
 
 class _Reader(WorkerProcess):
@@ -69,7 +79,7 @@ class _Reader(WorkerProcess):
         answer = self.receive(size, deadline)
         self.served += 1
         if kind != TEXT:
-            return Unread.FAILED
+            return _FAILURES.get(answer.decode("ascii", "replace"), Unread.FAILED)
         try:
             return unpacked(answer)
         except ValueError as error:
@@ -132,7 +142,7 @@ class OcrPool:
         pages = [(picture, page) for picture, page in read if isinstance(page, PageText)]
         found = merged(document, pages)
         flags = set(found.flags)
-        if Unread.FAILED in unread:
+        if unread - {Unread.BEYOND}:
             flags.add("ocr_failed")
         if Unread.BEYOND in unread:
             flags.add("ocr_limit")
@@ -156,11 +166,9 @@ class OcrPool:
 
     @staticmethod
     def _why_empty(read: list[_Found]) -> str:
-        failed, beyond = read.count(Unread.FAILED), read.count(Unread.BEYOND)
-        if not failed and not beyond:
-            return "OCR found no text in the images"
-        limit = f", came to its limit before {beyond} more" if beyond else ""
-        return f"OCR failed on {failed} of {len(read)} images{limit} and found no text in the others"
+        counts = {reason: read.count(reason) for reason in Unread}
+        unread = [f"{count} {reason.value}" for reason, count in counts.items() if count]
+        return f"OCR found no text in {counted(len(read), 'image')}" + (f": {', '.join(unread)}" if unread else "")
 
     def _read(self, document: Document) -> list[tuple[Picture, _Found]]:
         """Returns the pictures of a document with their words.
@@ -200,11 +208,11 @@ class OcrPool:
             begun = time.monotonic()
             try:
                 found = worker.ask(picture)
-            except (WorkerDied, WorkerTimedOut):
+            except (WorkerDied, WorkerTimedOut) as error:
                 budget.take(time.monotonic() - begun)
                 self._pool.end(worker)
                 worker = None
-                return Unread.FAILED
+                return Unread.CRASHED if isinstance(error, WorkerDied) else Unread.SLOW
             # A process that lies about its time has as many seconds of wall clock as a picture may take, and no more.
             least = (time.monotonic() - begun) * PROCESSOR_SECONDS / PAGE_SECONDS
             budget.take(max(least, worker.spent))

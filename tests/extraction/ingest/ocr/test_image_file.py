@@ -2,9 +2,11 @@
 
 import base64
 import io
+import random
 import struct
 import time
 import zlib
+from contextlib import suppress
 from email.message import EmailMessage
 from typing import Any
 
@@ -153,6 +155,54 @@ def test_a_cut_off_image_is_shown_and_its_rest_is_grey() -> None:
 def test_a_header_without_an_image_is_broken(kind: str) -> None:
     data = encoded(kind)
     assert code_of(data[:20] + b"\0" * 40, "a.bin") in ("broken", "unsupported", "unpacked", "image_only")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    ("data", "name", "said"),
+    [
+        (b"<html><p>Not found</p></html>", "a.png", "its content is text"),
+        (bytes(range(200)), "liar.png", "its content is of another kind or damaged"),
+        (encoded("PNG")[:20] + b"\0" * 40, "a.png", "the PNG image is damaged"),
+        (encoded("WEBP")[:40], "a.webp", "the WEBP image is damaged"),
+        (encoded("TIFF")[:20], "a.jpg", "the TIFF image is damaged"),
+    ],
+)
+def test_the_error_of_an_image_tells_what_came_and_what_to_do(data: bytes, name: str, said: str) -> None:
+    with pytest.raises(DocumentError) as error:
+        parse(data, name)
+    assert error.value.code == "broken"
+    assert said in error.value.detail and "get another copy" in error.value.detail
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_damaged_images_are_read_or_refused_with_a_code() -> None:
+    draw = random.Random(4)
+    sound = [encoded(kind, (60, 40)) for kind in ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")]
+    sound.append(tiff([Image.new("L", (60, 40), n) for n in range(3)], compression="tiff_lzw"))
+    codes = set()
+    for number in range(210):
+        data = bytearray(sound[number % len(sound)])
+        for _ in range(draw.randrange(1, 8)):
+            data[draw.randrange(len(data))] = draw.randrange(256)
+        if number % 3 == 0:
+            del data[draw.randrange(len(data)) :]
+        try:
+            document = parse(bytes(data), "a.png")
+        except DocumentError as error:
+            codes.add(error.code)
+            continue
+        for picture in document.pictures:
+            with suppress(OSError, ValueError, SyntaxError):
+                assert decoded(picture.data)[0].shape[2] == 3
+    assert "broken" in codes and codes <= {"broken", "unpacked", "empty", "image_only", "unsupported"}
+
+
+def test_a_damaged_first_page_of_a_tiff_leaves_the_others() -> None:
+    data = tiff([Image.effect_noise((60, 40), 60) for _ in range(3)], compression="tiff_deflate")
+    first = data.index(b"\x78")
+    found = parse(data[:first] + b"\0" * 40 + data[first + 40 :], "a.tif")
+    assert [part.page for part in found.parts] == [2, 3] and found.flags == ("broken_pages",)
 
 
 def test_an_image_without_room_for_a_letter_is_no_document() -> None:

@@ -45,6 +45,8 @@ class Reader:
             os.abort()
         if order == "allocate":
             bytearray(8 << 30)
+        if order == "cut":
+            raise SyntaxError("broken PNG file")
         if order == "raise":
             raise KeyError("text of the document")
         if order == "write":
@@ -156,10 +158,12 @@ def test_a_repeated_picture_is_read_once(made: Made) -> None:
 
 def test_a_document_without_a_word_is_refused_and_told_why(made: Made) -> None:
     for orders, said in (
-        (["say", "say"], "OCR found no text in the images"),
-        (["abort", "say"], "OCR failed on 1 of 2 images and found no text in the others"),
+        (["say", "say"], "OCR found no text in 2 images"),
+        (["abort", "say"], "OCR found no text in 2 images: 1 crashed"),
+        (["allocate"], "OCR found no text in 1 image: 1 too large for the memory"),
+        (["cut", "raise", "hang"], "OCR found no text in 3 images: 1 damaged, 1 too slow, 1 failed for another reason"),
     ):
-        pool = made()
+        pool = made(time_limit=3.0)
         found = pool.filled(scan(*orders))
         pool.close()
         assert isinstance(found, DocumentError) and (found.code, found.detail) == ("image_only", said)
@@ -195,7 +199,7 @@ def test_more_pictures_than_the_limit_are_left_out(made: Made, monkeypatch: pyte
     assert found.text == "one\n\ntwo" and found.flags == ("no_text_pages", "ocr", "ocr_limit")
     none = pool.filled(scan("say", "say ", "say three"))
     pool.close()
-    said = "OCR failed on 0 of 3 images, came to its limit before 1 more and found no text in the others"
+    said = "OCR found no text in 3 images: 1 beyond the limit of a document"
     assert isinstance(none, DocumentError) and none.detail == said
 
 
