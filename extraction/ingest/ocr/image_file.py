@@ -11,7 +11,7 @@ from PIL import Image
 
 from cinnabar.extraction.documents import Fact
 from cinnabar.extraction.ingest.builder import MAX_PICTURES, DocumentBuilder
-from cinnabar.extraction.ingest.ocr.pictures import TooManyPixels, check_pixels, format_of, opened
+from cinnabar.extraction.ingest.ocr.pictures import TooManyPixels, check_pixels, format_of, opened, orientation_of
 from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.schemas.errors import DocumentError
 
@@ -23,7 +23,6 @@ _LEAST_SIDE = 8
 # A resolution outside of these is not believed; without one the longer side is as long as A4, within these bounds.
 _LEAST_DPI, _MOST_DPI = 50.0, 1_300.0
 _A4_INCHES, _LOW_DPI, _HIGH_DPI = 11.69, 72.0, 300.0
-_ORIENTATION = 0x0112
 # Bytes of a text hold none of these controls.
 _NO_TEXT = frozenset(range(32)) - frozenset(b"\t\n\r\f")
 
@@ -68,7 +67,7 @@ def _add_pages(builder: DocumentBuilder, picture: Image.Image, data: bytes) -> i
     if frames == 1:
         if min(picture.size) < _LEAST_SIDE:
             return 0
-        sideways = picture.format != "TIFF" and picture.getexif().get(_ORIENTATION, 1) in (5, 6, 7, 8)
+        sideways = orientation_of(picture) in (5, 6, 7, 8)
         size = picture.size[::-1] if sideways else picture.size
         across, down = _resolution(picture)
         if picture.format == "TIFF" and across != down:

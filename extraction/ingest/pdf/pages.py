@@ -17,7 +17,7 @@ from cinnabar.extraction.ingest.pdf.annotations import Entry, PageEntries, page_
 from cinnabar.extraction.ingest.pdf.glyphs import Frame, PageWords, page_words
 from cinnabar.extraction.ingest.pdf.layout import linearise
 from cinnabar.extraction.ingest.pdf.rendering import picture_of
-from cinnabar.extraction.ingest.pdf.text_layer import is_text
+from cinnabar.extraction.ingest.pdf.text_layer import is_text, mostly_unknown
 from cinnabar.extraction.ingest.pdf.visibility import hidden_words
 from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.schemas.errors import DocumentError
@@ -154,7 +154,7 @@ def _words(reading: Reading, page: Any, frame: Frame, found: PagesRead) -> tuple
             return none, none, False
         sound = is_text(words, text_page)
         if not sound and not any(map(str.isalnum, "".join(words.text))):
-            return none, none, False
+            return none, none, mostly_unknown(words)
         # Without OCR nonsense is all that there is.
         if not sound and reading.settings.ocr != "never":
             return none, none, True

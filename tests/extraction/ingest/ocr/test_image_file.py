@@ -80,10 +80,12 @@ def test_the_resolution_of_a_file_counts_if_it_is_likely() -> None:
 def test_a_photograph_that_is_stored_on_its_side_has_the_size_that_is_seen() -> None:
     exif = Image.Exif()
     exif[0x0112] = 6
-    data = encoded("JPEG", (300, 100), dpi=(72, 72), exif=exif)
-    assert sizes(parse(data, "a.jpg")) == [(1, 100, 300)]
-    pixels, scale, damaged = decoded(data)
-    assert pixels.shape == (300, 100, 3) and (scale, damaged) == (1.0, False)
+    for kind in ("JPEG", "PNG", "WEBP", "TIFF"):
+        data = encoded(kind, (300, 100), dpi=(72, 72), exif=exif)
+        ((_, wide, high),) = sizes(parse(data, "a.jpg"))
+        assert high == 3 * wide
+        pixels, scale, damaged = decoded(data)
+        assert pixels.shape == (300, 100, 3) and (scale, damaged) == (1.0, False)
 
 
 def tiff(frames: list[Image.Image], **said: Any) -> bytes:
@@ -144,6 +146,9 @@ def test_a_cut_off_image_is_shown_and_its_rest_is_grey() -> None:
     noise.save(out, "JPEG")
     half = out.getvalue()[: len(out.getvalue()) // 2]
     assert len(parse(half, "a.jpg").pictures) == 1
+    noise.save(png := io.BytesIO(), "PNG")
+    assert len(parse(png.getvalue()[:100_000], "a.png").pictures) == 1
+    assert decoded(png.getvalue()[:100_000])[2]
     pixels, _, damaged = decoded(half)
     assert damaged and pixels.shape == (400, 400, 3)
     assert not decoded(out.getvalue())[2]
