@@ -11,7 +11,7 @@ from PIL import Image
 
 from cinnabar.extraction.documents import Fact
 from cinnabar.extraction.ingest.builder import MAX_PICTURES, DocumentBuilder
-from cinnabar.extraction.ingest.ocr.pictures import TooManyPixels, check_pixels, format_of, opened, orientation_of
+from cinnabar.extraction.ingest.ocr.pictures import TooManyPixels, check_pixels, opened, orientation_of, picture_format
 from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.schemas.errors import DocumentError
 
@@ -54,7 +54,7 @@ def add_image(reading: Reading, data: bytes) -> None:
 
 def _damage(data: bytes) -> str:
     """Returns why an image cannot be opened, and what to do; nothing of its content, which may be a text."""
-    name = format_of(data)
+    name = picture_format(data)
     if name:
         return f"the {name} image is damaged in its header or on all its pages; save it again, or get another copy"
     likely = "text" if data and not _NO_TEXT.intersection(data[:200]) else "of another kind or damaged"

@@ -51,7 +51,7 @@ def opened(data: bytes) -> Image.Image:
     return picture
 
 
-def format_of(data: bytes) -> str:
+def picture_format(data: bytes) -> str:
     """Returns Pillow's name of the format that a file's first bytes are those of, "" for no image."""
     return next((name for name in _decoders() if Image.OPEN[name][1](data[:16])), "")  # type: ignore[misc]
 
