@@ -130,12 +130,12 @@ class DocumentBuilder:
             self._labels.append(clean(label)[:_MAX_LABEL])
 
     def show(self, picture: bytes, scale: float = 1.0) -> None:
-        """Adds a picture of the open part, to be read by OCR; beyond the bound the document is flagged `truncated`.
+        """Adds a picture of the open part, to be read by OCR; beyond the bound the document is flagged `ocr_limit`.
 
         picture: an encoded image; scale: its pixels to a point of the part's width and height.
         """
         if self.pictured + len(picture) > MAX_PICTURES:
-            self.flags.add("truncated")
+            self.flags.add("ocr_limit")
             return
         self.pictured += len(picture)
         self._pictures.append(Picture(self._open[-1], picture, scale))

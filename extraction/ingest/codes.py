@@ -42,8 +42,9 @@ FLAGS: dict[str, str] = {
     "no_text_pages": "Some pages have no text layer, and OCR did not read them.",
     "ocr": "Words were read from images; the confidence of their values includes that of OCR.",
     "ocr_failed": "OCR of some images failed or took too long; their pages are empty.",
+    "ocr_limit": "OCR left the last images of the file out: a limit of number, bytes or time was reached.",
     "repaired": "The file is damaged; its text comes from a scan, a guess or the second parser.",
     "slow_pages": "Pages took too long or too much memory; they were left out, or read as plain text without boxes.",
     "signed": "A mail, or a part of it, has a signature (S/MIME, OpenPGP), which was not verified.",
-    "truncated": "A limit of pages, images, parts or characters was reached; the rest was left out.",
+    "truncated": "A limit of pages, parts or characters was reached; the rest was left out.",
 } | {f"attachment_{code}": f"Of a file within the file: {meaning}" for code, meaning in CODES.items()}

@@ -20,7 +20,7 @@ from cinnabar.extraction.documents import Document, Fact
 from cinnabar.extraction.ingest.archives.unpacker import ArchiveMember
 from cinnabar.extraction.ingest.dispatch import PARSE
 from cinnabar.extraction.ingest.message import Message, Sent
-from cinnabar.extraction.ingest.ocr.page_store import PageStore
+from cinnabar.extraction.ingest.ocr.page_store import PageKeeper
 from cinnabar.extraction.ingest.ocr.pool import OcrPool
 from cinnabar.extraction.ingest.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
 from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
@@ -124,7 +124,7 @@ class ParserPool:
         max_tokens: int | None = None,
         settings: ParserSettings = DEFAULT,
         parser: str = PARSE,
-        pages: PageStore | None = None,
+        pages: PageKeeper | None = None,
     ) -> None:
         if workers < 1 or time_limit <= 0 or memory_limit < 1 << 28 or restart_after < 1:
             raise ValueError(

@@ -21,7 +21,7 @@ from cinnabar.extraction.ingest.pdf.hyphens import join_words, mark_soft_hyphens
 from cinnabar.extraction.ingest.pdf.layers import switch_off_unseen
 from cinnabar.extraction.ingest.pdf.layout import linearise
 from cinnabar.extraction.ingest.pdf.rendering import picture_of
-from cinnabar.extraction.ingest.pdf.text_layer import is_text
+from cinnabar.extraction.ingest.pdf.text_layer import is_text, mostly_unknown
 from cinnabar.extraction.ingest.pdf.visibility import hidden_words, is_searched
 from cinnabar.extraction.ingest.settings import ParserSettings
 
@@ -240,7 +240,7 @@ def _words(
             return none, none, False
         sound = is_text(words, text_page)
         if not sound and not any(map(str.isalnum, "".join(words.text))):
-            return none, none, False
+            return none, none, mostly_unknown(words)
         # Without OCR nonsense is all that there is.
         if not sound and settings.ocr != "never":
             return none, none, True
@@ -273,7 +273,7 @@ def _needs_ocr(page: Any, frame: Frame, words: PageWords, nonsense: bool) -> boo
 def _picture(content: PageContent, page: Any, frame: Frame, spent: Spent) -> tuple[bytes, float] | None:
     """Returns the picture of a page; None for an empty page, or beyond the bounds of a file."""
     if spent.pictures >= _MAX_PICTURES or spent.drawing > _PICTURE_SECONDS:
-        content.flags.add("truncated")
+        content.flags.add("ocr_limit")
         return None
     begun = time.process_time()
     drawn = picture_of(page, frame, _DPI)
