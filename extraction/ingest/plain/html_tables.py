@@ -26,9 +26,9 @@ class _Cell(TableCell):
         self.holds_rows = False
 
     def lines(self) -> list[str]:
-        """Returns the lines of the cell, without empty ones at its ends."""
+        """Returns the lines of the cell."""
         self.normalize_blocks()
-        return "\n".join(line.rstrip() for line in self.blocks).strip("\n").split("\n")
+        return [line.rstrip() for line in self.blocks]
 
 
 class _Table(Table):
@@ -45,9 +45,12 @@ class _Table(Table):
         found: list[str] = []
         for row, one in zip(rows, placed, strict=True):
             if one is None:
-                found += [line for cell, lines in row if any(lines) for line in lines]
-            elif any(one[0]):
-                found += row_lines(one[0], columns)
+                found += [line for _, lines in row if any(lines) for line in lines]
+            else:
+                # An empty row, and empty lines around the only cell of a row, set groups of rows apart.
+                filled = [lines for _, lines in row if any(lines)]
+                alone = filled[0] if len(filled) == 1 else ["."]
+                found += [*([] if alone[0] else [""]), *row_lines(one[0], columns), *([] if alone[-1] else [""])]
         self.rows_of_data = any(one is not None and sum(map(bool, one[0])) > 1 for one in placed)
         return "\n".join(found) + "\n"
 
@@ -87,7 +90,7 @@ def _arranges(row: Sequence[tuple[_Cell, list[str]]]) -> bool:
 
     These are a cell beside a table, and cells of several lines each whose lines are not as many.
     """
-    filled = [(cell, len(lines)) for cell, lines in row if any(lines)]
+    filled = [(cell, sum(map(bool, lines))) for cell, lines in row if any(lines)]
     heights = {height for _, height in filled if height > 1}
     return any(cell.holds_rows for cell, _ in filled) or len(heights) > 1
 
