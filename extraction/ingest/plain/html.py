@@ -83,7 +83,6 @@ def tidy(text: str) -> str:
 
 def _tidy_lines(text: str) -> str:
     """Returns `text` without blanks at line ends, and with at most one blank line; columns keep their places."""
-    text = re.sub("\xa0{9,}", " " * 8, text).replace("\xa0", " ")
     # A regular expression for the ends of lines would take quadratic time for a long run of blanks.
-    text = "\n".join(line.rstrip() for line in text.split("\n"))
+    text = "\n".join(line.rstrip() for line in text.replace("\xa0", " ").split("\n"))
     return re.sub(r"\n{3,}", "\n\n", text).strip("\n")

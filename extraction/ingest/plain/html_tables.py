@@ -54,7 +54,7 @@ class _Table(Table):
         self.rows_of_data = any(one is not None and sum(map(bool, one[0])) > 1 for one in placed)
         return "\n".join(found) + "\n"
 
-    def get_annotations(self, idx: int, left_margin_len: int) -> list[Annotation]:
+    def get_annotations(self, *_: int) -> list[Annotation]:
         """Returns nothing: no rule asks for annotations."""
         return []
 
@@ -70,7 +70,8 @@ class _Grid:
         """Returns the texts of a row by column, and those that count for the columns' widths."""
         texts: list[str] = []
         measured: list[str] = []
-        above, self._reaching = self._reaching, {column: left - 1 for column, left in self._reaching.items() if left > 1}
+        above = self._reaching
+        self._reaching = {column: left - 1 for column, left in above.items() if left > 1}
         for cell, lines in cells:
             while len(texts) in above:
                 texts.append("")
@@ -88,7 +89,7 @@ class _Grid:
 def _arranges(row: Sequence[tuple[_Cell, list[str]]]) -> bool:
     """Returns True if the cells of a row are blocks that do not share lines.
 
-    These are a cell beside a table, and cells of several lines each whose lines are not as many.
+    These are a cell beside a table, and two cells that have several lines each, one more than the other.
     """
     filled = [(cell, sum(map(bool, lines))) for cell, lines in row if any(lines)]
     heights = {height for _, height in filled if height > 1}

@@ -92,7 +92,9 @@ def _table(*rows: str) -> str:
             id="blocks of unequal height follow each other",
         ),
         pytest.param(
-            _table("net<br>tax|1.00<br>0.20"), ["net  1.00", "tax  0.20"], id="lines of equal number stand beside each other"
+            _table("net<br>tax|1.00<br>0.20"),
+            ["net  1.00", "tax  0.20"],
+            id="lines of equal number stand beside each other",
         ),
         pytest.param(
             _table("<p>a</p><p>sold by b</p>|1.00"), ["a          1.00", "sold by b"], id="no blank line ends a row"
@@ -102,7 +104,14 @@ def _table(*rows: str) -> str:
             ["both  c", "a  b  1", "   d  2"],
             id="cells that span columns and rows leave their places",
         ),
-        pytest.param("<table></table><table><tr></tr><td colspan=x rowspan=-1>a</table>", ["a"], id="empty and damaged tables"),
+        pytest.param(
+            _table("<br>Plaintiff|", "A Ltd.|represented by", "|", "Defendant|"),
+            ["Plaintiff", "A Ltd.     represented by", "", "Defendant"],
+            id="empty rows set groups apart",
+        ),
+        pytest.param(
+            "<table></table><table><tr></tr><td colspan=x rowspan=-1>a</table>", ["a"], id="empty and damaged tables"
+        ),
     ],
 )  # fmt: skip
 def test_tables_of_html_are_read_as_they_stand(markup: str, lines: list[str]) -> None:
