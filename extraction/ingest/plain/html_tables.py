@@ -17,7 +17,7 @@ from cinnabar.extraction.ingest.plain.rows import row_lines, widths
 _MAX_SPAN = 100
 
 
-class _Cell(TableCell):
+class _Cell(TableCell):  # type: ignore[misc]
     """A cell with its spans; `holds_rows` tells that a table of several columns stands in it."""
 
     def __init__(self, state: HtmlDocumentState, attributes: Mapping[str, str]) -> None:
@@ -31,7 +31,7 @@ class _Cell(TableCell):
         return [line.rstrip() for line in self.blocks]
 
 
-class _Table(Table):
+class _Table(Table):  # type: ignore[misc]
     """A table whose rows of data are lines with their cells below each other."""
 
     rows_of_data = False
