@@ -97,9 +97,13 @@ def _run(store: Store) -> Run:
     return Run(store, source, compile_schema(source.schema), ASSIGNMENT.fingerprint, {"model": "synthetic"})
 
 
+def _at_once(fd: object) -> None:
+    """Stands for the sync of a file."""
+
+
 def fill(out: Path, count: int, batch: int) -> dict[str, Any]:
     """Commits so many outcomes, batch by batch."""
-    os.fsync = lambda _: None
+    os.fsync = _at_once
     with Store.open(out) as store:
         run = _run(store)
         template = _Template(run.key, run._folder, batch)
@@ -128,7 +132,7 @@ class _Template:
         }
         numbers = {one.digest: number for number, one in enumerate(outcomes)}
         self._places = {
-            name: [numbers[digest] for digest in rows["document"].to_pylist()] for name, rows in self._tables.items()
+            name: [numbers[str(digest)] for digest in rows["document"].to_pylist()] for name, rows in self._tables.items()
         }
 
     def rows(self, start: int) -> dict[str, pa.Table]:
