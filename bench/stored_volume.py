@@ -132,7 +132,8 @@ class _Template:
         }
         numbers = {one.digest: number for number, one in enumerate(outcomes)}
         self._places = {
-            name: [numbers[str(digest)] for digest in rows["document"].to_pylist()] for name, rows in self._tables.items()
+            name: [numbers[str(digest)] for digest in rows["document"].to_pylist()]
+            for name, rows in self._tables.items()
         }
 
     def rows(self, start: int) -> dict[str, pa.Table]:
