@@ -146,9 +146,10 @@ class Extraction(BatchedRun):
         return [inputs[start : start + size] for start in range(0, len(inputs), size)]
 
     def _fill(self, number: int) -> Batch:
+        # Documents are parsed while torch is imported and the model is loaded.
+        self._reader.begin(number)
         from cinnabar.extraction.pipeline import run_batch
 
-        # A model that cannot be loaded fails the run before it reads a document.
         job = self._whole_job()
         read = {at: one for at, one in enumerate(self._reader.read(number)) if one is not None}
         batch = run_batch([*read.values()], job, set_aside=True)
