@@ -1,10 +1,12 @@
 """The precision of a model's matrix products: a setting, and a part of every record's key.
 
-The environment variable `CINNABAR_PRECISION` sets it. The default is float32 on every machine, so that the same
-documents give the same records everywhere. bfloat16 reads 1.7 times as fast on a processor with AVX512-BF16 (11 sets,
-171 documents, 6 of 2,846 values differ), but on a processor with AMX it was slower and lost .023 of F1 on data/samples
-and .04 on unseen kinds of documents. The loss comes from the encoder's states: with pointers and scores in float32 as
-many values change.
+The environment variable `CINNABAR_PRECISION` sets it. `int8`, the default of the reader, computes in integers
+(engine/models/integer_products.py) where the processor has fast and exact products of these, and in float32 elsewhere.
+The two agree to .0002 of the encoder's states, so both have the same records and the same key. bfloat16 is as fast on a
+processor with AVX512-BF16 (11 sets, 171 documents, 6 of 2,846 values differ), but on a processor with AMX it was slower
+and lost .023 of F1 on data/samples and .04 on unseen kinds of documents. The loss comes from the encoder's states: with
+pointers and scores in float32 as many values change. Language models have float32 unless another precision is asked
+for.
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ from typing import Literal, cast, get_args
 
 from cinnabar.schemas.errors import UsageError
 
-Precision = Literal["float32", "bfloat16"]
-#: The precision without any setting.
-DEFAULT: Precision = "float32"
+Precision = Literal["int8", "float32", "bfloat16"]
+#: The precision of the reader without any setting.
+DEFAULT: Precision = "int8"
 #: The environment variable that sets another one.
 VARIABLE = "CINNABAR_PRECISION"
 
@@ -33,12 +35,17 @@ def precision_asked() -> Precision | None:
 
 
 def reading_precision() -> Precision:
-    """Returns the precision for reading documents: the one that the environment sets, else float32."""
+    """Returns the precision of the reader: the one that the environment sets, else int8."""
     return precision_asked() or DEFAULT
 
 
+def language_precision() -> Precision:
+    """Returns the precision of language models: bfloat16 if the environment sets it, else float32."""
+    return "bfloat16" if precision_asked() == "bfloat16" else "float32"
+
+
 def in_precision(model: str, precision: Precision) -> str:
-    """Returns the fingerprint of a model in this precision: its own one for the default precision."""
-    if precision == DEFAULT:
+    """Returns the fingerprint of a model in this precision: its own one, but for bfloat16."""
+    if precision != "bfloat16":
         return model
     return hashlib.sha256(f"{model} {precision}".encode()).hexdigest()[:16]
