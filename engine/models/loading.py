@@ -18,6 +18,7 @@ from cinnabar.engine.models.identity import (
     model_folder,
     weights_fingerprint,
 )
+from cinnabar.engine.models.integer_products import multiplies_integers
 from cinnabar.engine.models.reader.calibration import load_calibration
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.kept_questions import KeptQuestions
@@ -58,7 +59,9 @@ def _loaded(name: str | Path, device: str, config: PriorConfig, precision: Preci
     calibration = load_calibration(folder, weights_fingerprint(folder))
     sentences = partial(load_sentence_encoder, precision)
     fingerprint, place = fingerprint_of(name), device_of(device)
-    kept = KeptQuestions(f"{weights_fingerprint(folder)} {precision}")
+    # In integers or, on a machine without fast ones, in float32: the states differ in their last digits.
+    integers = precision == "int8" and multiplies_integers(place)
+    kept = KeptQuestions(f"{weights_fingerprint(folder)} {precision} {integers}")
     return Reader(network, wordpieces, fingerprint, place, calibration, config, precision, sentences, kept)
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from cinnabar.engine.models import integer_products
 from cinnabar.engine.models.encodings import Encodings
 from cinnabar.engine.models.reader.inputs.tensors import Questions
 from cinnabar.engine.models.reader.network.states import QuestionStates
@@ -65,7 +66,8 @@ class KeptQuestions:
 def _code() -> str:
     """A digest of the code that encodes questions."""
     files = sorted((Path(__file__).parent / "network").glob("*.py"))
-    return hashlib.sha256(b"".join(path.read_bytes() for path in [*files, Path(__file__)])).hexdigest()
+    files += [Path(integer_products.__file__), Path(__file__)]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
 def _packed(states: QuestionStates) -> dict[str, Tensor]:
