@@ -28,7 +28,7 @@ def framed(said: Any) -> bytes:
     return LENGTH.pack(len(data)) + data
 
 
-def serve(pipes: ParentPipes) -> None:
+def fill_requests(pipes: ParentPipes) -> None:
     """Answers until the parent closes its pipe. An answer is a batch, or the error that ended it."""
     path, outfit, agreed, place = _request(pipes)
     # Modules of a user's schema may lie in folders that only the parent knows.
@@ -67,4 +67,4 @@ def _failure(error: Exception) -> bytes:
 
 
 if __name__ == "__main__":
-    serve(parent_pipes())
+    fill_requests(parent_pipes())
