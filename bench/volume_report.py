@@ -2,6 +2,7 @@
 
     make volume-report
     make volume-report ARGS="--documents 1000 --flow"
+    make volume-report ARGS="--engines auto"
 
 Notes, mails and PDFs of some fifty words are written into a folder, mixed with files made to break a reader.
 `cinnabar extract` reads a tenth of them and then all, in a process of its own that is watched from outside: its memory
@@ -169,6 +170,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--documents", type=int, default=10_000)
     parser.add_argument("--flow", action="store_true", help="the Prefect flow over the whole folder, too")
+    parser.add_argument("--engines", default="1", help="engine processes of the command, or auto")
     said = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
@@ -184,7 +186,7 @@ def main() -> None:
                 given = [str(docs), str(root / "note.json"), str(out)]
                 command = [
                     *("-m", "cinnabar.flows.cli.main", "extract", str(docs), "--schema", given[1]),
-                    *("--out", str(out), "--on-missing", "guess", "--workers", "2"),
+                    *("--out", str(out), "--on-missing", "guess", "--workers", "2", "--engines", said.engines),
                 ]
                 if way == "flow":
                     command = ["-c", FLOW, *given]
