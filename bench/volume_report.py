@@ -3,6 +3,7 @@
     make volume-report
     make volume-report ARGS="--documents 1000 --flow"
     make volume-report ARGS="--stored 1000000"
+    make volume-report ARGS="--engines auto"
 
 Notes, mails and PDFs of some fifty words are written into a folder, mixed with files made to break a reader.
 `cinnabar extract` reads a tenth of them and then all, in a process of its own that is watched from outside: its memory
@@ -132,6 +133,7 @@ def main() -> None:
     parser.add_argument("--flow", action="store_true", help="the Prefect flow over the whole folder, too")
     parser.add_argument("--stored", type=int, metavar="N", help="a folder with N stored outcomes instead")
     parser.add_argument("--batch", type=int, default=64, help="documents in a batch of them")
+    parser.add_argument("--engines", default="1", help="engine processes of the command, or auto")
     said = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
@@ -150,7 +152,7 @@ def main() -> None:
                 given = [str(docs), str(root / "note.json"), str(out)]
                 command = [
                     *("-m", "cinnabar.flows.cli.main", "extract", str(docs), "--schema", given[1]),
-                    *("--out", str(out), "--on-missing", "guess", "--workers", "2"),
+                    *("--out", str(out), "--on-missing", "guess", "--workers", "2", "--engines", said.engines),
                 ]
                 if way == "flow":
                     command = ["-c", FLOW, *given]

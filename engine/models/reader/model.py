@@ -49,6 +49,7 @@ from cinnabar.engine.models.reader.inputs.tensors import to_device
 from cinnabar.engine.models.reader.inputs.views import View, row_places, views_of
 from cinnabar.engine.models.reader.inputs.windows import Window, cut, padded, sheet
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
+from cinnabar.engine.models.reader.kept_questions import KeptQuestions
 from cinnabar.engine.models.reader.memory import Memory
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
@@ -73,7 +74,7 @@ class Reader:
 
     `config` holds the weights of the rules; `precision` is that of the matrix products. Values other than the defaults
     change the fingerprint. `sentences` loads the sentence encoder, which is asked if a form has options to compare;
-    without it no options are compared.
+    without it no options are compared. `kept` keeps the states of questions on disk.
     """
 
     context_tokens = 131072
@@ -88,6 +89,7 @@ class Reader:
         config: PriorConfig = DEFAULT_PRIORS,
         precision: Precision = DEFAULT,
         sentences: Callable[[], SentenceEncoder] | None = None,
+        kept: KeptQuestions | None = None,
     ) -> None:
         network = network.eval().to(device)
         self.network = with_integer_products(network) if precision == "int8" else network
@@ -101,6 +103,7 @@ class Reader:
         self.comparer = OptionComparer(self.sentences, config.described_options) if self.sentences else None
         self.decoder = WindowDecoder(self.network, wordpieces, self.device, config, precision, self.comparer)
         self._forms: dict[str, FormMemory] = {}
+        self._kept = kept
 
     def count_tokens(self, text: str) -> int:
         """Returns the number of word pieces of the text."""
@@ -160,7 +163,7 @@ class Reader:
         """Returns the encoded questions of a form whose choices of codes keep their options."""
         found = self._forms.get(form.fingerprint)
         if found is None:
-            found = read_form(form, self.network, self.wordpieces, self.device)
+            found = read_form(form, self.network, self.wordpieces, self.device, self._kept)
             if len(self._forms) >= _FORMS_KEPT:
                 self._forms.pop(next(iter(self._forms)))
             self._forms[form.fingerprint] = found
