@@ -98,6 +98,9 @@ def tiny_decoder(traits: Traits = TRAITS, seed: int = 0) -> Decoder:
     for name, weight in sorted(decoder.named_parameters()):
         values = torch.from_numpy(drawn.standard_normal(tuple(weight.shape)).astype(np.float32))
         weight.copy_(values * 0.2 + (1.0 if "norm" in name else 0.0))
+    for name, buffer in sorted(decoder.named_buffers()):
+        if name in decoder.state_dict():
+            buffer.copy_(torch.from_numpy(drawn.standard_normal(tuple(buffer.shape)).astype(np.float32)) * 0.2)
     return decoder
 
 

@@ -1,7 +1,7 @@
-"""One transformer decoder for all families: Qwen2, Qwen3, Llama, SDAR and LLaDA differ in their traits only.
+"""One transformer decoder for all families, which differ in their traits only.
 
 Pre-norm layers with RMS norms (arXiv 1910.07467), grouped-query attention (2305.13245) with rotary positions
-(2104.09864) and a gated feed-forward net (2002.05202). Block-causal attention follows block diffusion (2503.09573): a
+(2104.09864) and a gated feed-forward net (2002.05202) or experts. Block-causal attention follows block diffusion (2503.09573): a
 position sees all positions up to the end of its own block. The names of the parameters are those of Qwen3 in
 `transformers`.
 """
@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from cinnabar.engine.models.language.cache import NOWHERE, Cache
+from cinnabar.engine.models.language.experts import FeedForward, Mixture
 from cinnabar.engine.models.language.rotary import Rotary
 from cinnabar.engine.models.language.traits import Traits
 
@@ -80,35 +81,28 @@ class Attention(nn.Module):
 
 
 def _turned(x: torch.Tensor, turn: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
-    """x: [R, H, T, W], its halves turned against each other by the angles of the positions."""
+    """x: [R, H, T, W], its halves turned against each other by the angles of the positions.
+
+    With a rotary width below W only the first numbers turn.
+    """
+    rotary = turn[0].shape[-1]
+    x, still = x[..., :rotary], x[..., rotary:]
     first, second = x.chunk(2, -1)
-    return x * turn[0] + torch.cat([-second, first], -1) * turn[1]
-
-
-class FeedForward(nn.Module):
-    """The gated feed-forward net (SwiGLU)."""
-
-    def __init__(self, traits: Traits) -> None:
-        super().__init__()
-        self.gate_proj = nn.Linear(traits.width, traits.inner, bias=False)
-        self.up_proj = nn.Linear(traits.width, traits.inner, bias=False)
-        self.down_proj = nn.Linear(traits.inner, traits.width, bias=False)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """x: [..., D]; returns the same shape."""
-        made: torch.Tensor = self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
-        return made
+    turned = x * turn[0] + torch.cat([-second, first], -1) * turn[1]
+    return torch.cat([turned, still], -1) if still.shape[-1] else turned
 
 
 class DecoderLayer(nn.Module):
-    """Attention and feed-forward net, each behind a norm and beside a residual path."""
+    """Attention and feed-forward net, or experts, each behind a norm and beside a residual path."""
 
-    def __init__(self, traits: Traits) -> None:
+    def __init__(self, traits: Traits, layer: int) -> None:
         super().__init__()
         self.input_layernorm = RmsNorm(traits.width, traits.epsilon)
         self.self_attn = Attention(traits)
         self.post_attention_layernorm = RmsNorm(traits.width, traits.epsilon)
-        self.mlp = FeedForward(traits)
+        self.mlp: nn.Module = FeedForward(traits.width, traits.inner)
+        if traits.experts is not None and layer >= traits.experts.dense:
+            self.mlp = Mixture(traits.width, traits.experts)
 
     def forward(
         self,
@@ -130,7 +124,7 @@ class Body(nn.Module):
     def __init__(self, traits: Traits) -> None:
         super().__init__()
         self.embed_tokens = nn.Embedding(traits.vocabulary, traits.width)
-        self.layers = nn.ModuleList(DecoderLayer(traits) for _ in range(traits.layers))
+        self.layers = nn.ModuleList(DecoderLayer(traits, layer) for layer in range(traits.layers))
         self.norm = RmsNorm(traits.width, traits.epsilon)
 
 

@@ -57,7 +57,7 @@ def inspect_checkpoint(folder: str | Path, device: str = "auto", precision: Prec
     found.facts.update(
         {
             "parameters": contents.parameters,
-            "stored as": sorted({stored.dtype for _, stored in contents.tensors.values()}),
+            "stored as": sorted({stored.dtype for stored in contents.stored.values()}),
             "device": str(on),
             "precision": asked,
             "weights GB": round(weight_bytes(contents, asked) / 1e9, 3),

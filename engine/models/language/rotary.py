@@ -27,7 +27,7 @@ class Rotary(nn.Module):
         self.register_buffer("frequencies", frequencies, persistent=False)
 
     def forward(self, positions: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
-        """positions: [R, T] int64, at least 0; returns (cosines, sines), each [R, 1, T, W], W the head's width."""
+        """positions: [R, T] int64, at least 0; returns (cosines, sines), each [R, 1, T, W], W the rotary width."""
         angles = positions.unsqueeze(-1).float() * self.frequencies
         both = torch.cat([angles, angles], -1).unsqueeze(1)
         return (both.cos() * self.scale).to(dtype), (both.sin() * self.scale).to(dtype)
@@ -35,7 +35,7 @@ class Rotary(nn.Module):
 
 def scaled_frequencies(traits: Traits) -> tuple[torch.Tensor, float]:
     """Returns (angle of one position [W / 2] float32, factor of cosines and sines)."""
-    width = traits.head_width
+    width = traits.rotary_width or traits.head_width
     steps = torch.arange(0, width, 2, dtype=torch.float32, device="cpu")
     plain = 1.0 / (traits.rope_theta ** (steps / width))
     if not traits.rope:

@@ -1,0 +1,46 @@
+"""Families without a class in `transformers`: our decoder computes what a plain implementation of their network does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from family_traits import EXPERTS, LLADA2
+from plain_decoders import PLAIN
+from tiny_checkpoint import tiny_decoder
+
+from cinnabar.engine.models.language.checkpoint import load_decoder, save_decoder
+from cinnabar.engine.models.language.families import read_family
+from cinnabar.engine.models.language.traits import Traits
+
+MASK = 303
+#: Each case is there for the trait that its name gives.
+CASES: dict[str, Traits] = {
+    "llada2": LLADA2,
+    "llada2-one-group-no-shared-expert": replace(
+        LLADA2, experts=replace(EXPERTS, groups=1, chosen_groups=1, shared=0, chosen=1)
+    ),
+    "llada2-biases-tied-whole-rotary-blocks-of-32": replace(
+        LLADA2, qkv_bias=True, output_bias=True, tied=True, rotary_width=8, block=32
+    ),
+    "llada2-wide-shared-expert-all-groups": replace(
+        LLADA2, qk_norm=False, experts=replace(EXPERTS, chosen_groups=4, shared=48, dense=0, scale=1.0)
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_logits_equal_those_of_a_plain_implementation(case: str, tmp_path: Path) -> None:
+    save_decoder(tmp_path, tiny_decoder(replace(CASES[case], mask=MASK)))
+    _, traits = read_family(tmp_path)
+    assert traits == replace(CASES[case], mask=MASK)
+    ours = load_decoder(tmp_path, traits, torch.device("cpu"), "float32")
+    tokens = np.random.RandomState(7).randint(0, 352, 41)
+    tokens[24:35:2] = MASK
+    found = ours.logits(ours(torch.from_numpy(tokens)[None], torch.arange(41)[None]))[0].numpy()
+    expected = PLAIN[traits.family](tmp_path, tokens)
+    assert np.abs(found - expected).max() < 1e-4
+    assert np.abs(expected).max() > 0.5

@@ -1,0 +1,12 @@
+"""Traits of small checkpoints, one or more of each family."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tiny_checkpoint import TRAITS
+
+from cinnabar.engine.models.language.traits import ExpertTraits, Traits
+
+EXPERTS = ExpertTraits(count=8, chosen=3, inner=24, shared=24, groups=4, chosen_groups=2, scale=2.5, dense=1)
+LLADA2 = replace(TRAITS, family="llada2_moe", layers=3, block=8, rotary_width=4, experts=EXPERTS, rope_theta=6e5)
